@@ -1,0 +1,124 @@
+"""Settings: the one place that reads the environment.
+
+Flags win over `BRIDGE_*`, which win over the defaults here. A value that means nothing is
+an error that names the variable, never a silent default.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.errors import BadSetting
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_FALSE = frozenset({"", "0", "false", "no", "off"})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that can be set from outside.
+
+    Attributes:
+        home: where all of ours lives, `~/.hostbridge` (`BRIDGE_HOME`).
+        home_is_default: nobody set `BRIDGE_HOME`.
+        state_dir: one state directory instead of the mirror (`BRIDGE_STATE_DIR`).
+        off: do nothing at all (`BRIDGE_OFF`).
+        debug: log what each hook saw and did (`BRIDGE_DEBUG`).
+        slots: agents at once per session (`BRIDGE_SLOTS`).
+        agents_per_hour: agents one session may start in an hour.
+        max_depth: how many agents may stand above a request.
+        max_offers: times a session is asked before its silence counts as a no.
+        lease_s: how long an unseen host stays alive without a sign, in seconds.
+        requester: who asks, as the user reads it (`BRIDGE_REQUESTER`).
+        host_pid: pid of the Claude Code client this process runs under (`CLAUDE_PID`).
+        host_session: its session id (`CLAUDE_CODE_SESSION_ID`).
+        project_dir: the client's project (`CLAUDE_PROJECT_DIR`).
+        claude_dir: the client's own folder (`CLAUDE_CONFIG_DIR`, `~/.claude`).
+    """
+
+    home: Path
+    home_is_default: bool = True
+    state_dir: Path | None = None
+    off: bool = False
+    debug: bool = False
+    slots: int = 4
+    agents_per_hour: int = 50
+    max_depth: int = 2
+    max_offers: int = 3
+    lease_s: int = 900
+    requester: str | None = None
+    host_pid: int | None = None
+    host_session: str | None = None
+    project_dir: Path | None = None
+    claude_dir: Path = Path("~/.claude")
+
+    @classmethod
+    def from_environment(cls, env: Mapping[str, str] | None = None) -> Settings:
+        """Read the settings from `env`, by default the process environment.
+
+        Raises:
+            BadSetting: a variable holds a value that means nothing.
+        """
+        env = os.environ if env is None else env
+        user_home = Path(env.get("HOME") or os.path.expanduser("~"))  # noqa: PTH111
+        home = _folder(env, "BRIDGE_HOME")
+        return cls(
+            home=home or user_home / ".hostbridge",
+            home_is_default=home is None,
+            state_dir=_folder(env, "BRIDGE_STATE_DIR"),
+            off=_flag(env, "BRIDGE_OFF"),
+            debug=_flag(env, "BRIDGE_DEBUG"),
+            slots=_count(env, "BRIDGE_SLOTS", 4, least=1),
+            agents_per_hour=_count(env, "BRIDGE_AGENTS_PER_HOUR", 50, least=0),
+            max_depth=_count(env, "BRIDGE_MAX_DEPTH", 2, least=0),
+            max_offers=_count(env, "BRIDGE_MAX_OFFERS", 3, least=1),
+            lease_s=_count(env, "BRIDGE_LEASE_S", 900, least=1),
+            requester=env.get("BRIDGE_REQUESTER") or None,
+            host_pid=_pid(env),
+            host_session=env.get("CLAUDE_CODE_SESSION_ID") or None,
+            project_dir=Path(p) if (p := env.get("CLAUDE_PROJECT_DIR")) else None,
+            claude_dir=Path(env.get("CLAUDE_CONFIG_DIR") or user_home / ".claude"),
+        )
+
+
+def _folder(env: Mapping[str, str], name: str) -> Path | None:
+    value = env.get(name)
+    if not value:
+        return None
+    if not value.startswith("/"):
+        raise BadSetting(f"{name}={value!r}: expected an absolute path")
+    return Path(value)
+
+
+def _flag(env: Mapping[str, str], name: str) -> bool:
+    value = env.get(name, "").strip().lower()
+    if value in _TRUE:
+        return True
+    if value in _FALSE:
+        return False
+    raise BadSetting(f"{name}={env[name]!r}: expected 1 or 0")
+
+
+def _count(env: Mapping[str, str], name: str, default: int, *, least: int) -> int:
+    value = env.get(name)
+    if not value:
+        return default
+    try:
+        number = int(value)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise BadSetting(f"{name}={value!r}: expected a whole number from {least} up")
+    return number
+
+
+def _pid(env: Mapping[str, str]) -> int | None:
+    """The client's pid; nonsense is ignored: it is not the user who sets it."""
+    value = env.get("CLAUDE_PID", "")
+    return int(value) if value.isascii() and value.isdigit() else None

@@ -1,0 +1,117 @@
+"""What can go wrong that a user can cause and mend.
+
+Every error is a `BridgeError` with the code, stage and request id that apply, so that a
+program can act on it without reading prose. A programming mistake stays a `ValueError`.
+The codes are the table of `bridge.protocol.failure`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.protocol.response import Response
+
+
+class BridgeError(Exception):
+    """Something a user can cause and fix.
+
+    Attributes:
+        code: the failure code of DESIGN's table, or None where no request failed.
+        stage: where the request stood, or None.
+        request_id: the request concerned, or None.
+    """
+
+    code: str | None = None
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        stage: str | None = None,
+        request_id: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.stage = stage
+        self.request_id = request_id
+
+
+class InvalidRequest(BridgeError):
+    """The request cannot be accepted as it is written."""
+
+
+class UnknownAgent(BridgeError):
+    """No agent has this name."""
+
+    code = "agent_missing"
+
+
+class NoHost(BridgeError):
+    """No live Claude Code session can take the request."""
+
+    code = "no_host"
+
+
+class DepthExceeded(BridgeError):
+    """An agent asked for an agent once too often."""
+
+    code = "depth"
+
+
+class UnknownRequest(BridgeError):
+    """No such request is waiting, claimed or answered."""
+
+
+class CannotWaitHere(BridgeError):
+    """The caller runs inside the only host, which would have to wait for itself."""
+
+
+class RequestFailed(BridgeError):
+    """The request ended without a valid answer.
+
+    Attributes:
+        response: the record of the end, with the agent's words if there were any.
+    """
+
+    def __init__(self, response: Response) -> None:
+        failure = response.error
+        assert failure is not None, "a failed response names its failure"  # noqa: S101
+        super().__init__(
+            f"request {response.request_id} failed: {failure.message}",
+            stage=failure.stage,
+            request_id=response.request_id,
+        )
+        self.code = failure.code
+        self.response = response
+
+
+class WaitTimeout(BridgeError):
+    """The wait ended before the request did; the request is left as it was."""
+
+    code = "timeout"
+
+
+class StateRefused(BridgeError):
+    """The state directory is not safe to use."""
+
+    def __init__(self, path: Path, problem: str, cure: str) -> None:
+        super().__init__(f"{path}: {problem}; {cure}")
+        self.path = path
+
+
+class StateUnavailable(BridgeError):
+    """The state directory cannot be used just now: a lock, a disk, a file system."""
+
+
+class StateVanished(StateUnavailable):
+    """The state directory was removed or replaced while it was in use."""
+
+
+class NewerSchema(BridgeError):
+    """The file was written by a newer hostbridge."""
+
+
+class BadSetting(BridgeError):
+    """A setting holds a value that means nothing."""

@@ -1,0 +1,1 @@
+"""Pure values: requests, responses, answers and the rules they obey. No I/O."""

@@ -1,0 +1,237 @@
+"""Judge what an agent said: find the JSON in it, check it, name what is wrong.
+
+Pure. The complaint of a refused answer is written for the agent, which may try again.
+Everything an agent says is data from outside: sizes and depths are bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from bridge.protocol.contract import HEADING, answer_schema
+from bridge.protocol.finding import Oddity, find_json
+from bridge.protocol.output import AgentOutput
+from bridge.protocol.record import first_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bridge.protocol.failure import FailureCode
+    from bridge.protocol.request import Request
+
+MAX_ANSWER_CHARS = 16_000_000
+_MAX_COMPLAINT = 600
+_ECHO_FROM = 80
+
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool call that hooks saw in the agent: `ok` is None while no end was seen."""
+
+    tool: str
+    tool_use_id: str
+    command: str | None = None
+    ok: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an answer is worth.
+
+    `code` is None for a valid answer, `agent_failed` or `agent_blocked` for a valid one
+    that reports trouble (`parsed` is set), any other code for one that does not count.
+    """
+
+    parsed: Any = None
+    code: FailureCode | None = None
+    complaint: str = ""
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether there is a typed answer."""
+        return self.code in (None, "agent_failed", "agent_blocked")
+
+
+def judge(
+    request: Request,
+    words: str,
+    *,
+    calls: Sequence[ToolCall] = (),
+    agent_id: str | None = None,
+    now_ms: int = 0,
+) -> Verdict:
+    """Decide what the agent's last words are worth as an answer to `request`."""
+    words = words.lstrip("\ufeff")
+    if not words.strip():
+        return Verdict(code="empty_answer", complaint="your last message was empty")
+    if len(words) > MAX_ANSWER_CHARS:
+        return Verdict(
+            code="schema_mismatch",
+            complaint=f"the answer has {len(words):,} characters; "
+            f"{MAX_ANSWER_CHARS:,} is the limit",
+        )
+    verdict = _choose(request, words)
+    if not verdict.is_valid or request.answer_schema is not None:
+        return verdict
+    return _check_output(
+        request, verdict.parsed, calls=calls, agent_id=agent_id, now_ms=now_ms
+    )
+
+
+def _choose(request: Request, words: str) -> Verdict:
+    """Pick the one value in `words` that satisfies the schema."""
+    schema = answer_schema(request.answer_schema)
+    echoed = _is_echo(request.prompt, words)
+    # By their bytes: to Python, 1 and true are equal.
+    values = {_bytes(v): v for v in find_json(words)}
+    oddity = next((v.problem for v in values.values() if isinstance(v, Oddity)), "")
+    values.pop(_bytes(schema), None)
+    if echoed:
+        for value in find_json(request.prompt):
+            values.pop(_bytes(value), None)
+        if not values:
+            return Verdict(
+                code="prompt_echo",
+                complaint="your last message repeats the prompt instead of answering it",
+            )
+    found = [v for v in values.values() if not isinstance(v, Oddity)]
+    problems = [problem_of(schema, value) for value in found]
+    valid = [v for v, problem in zip(found, problems, strict=True) if problem is None]
+    if len(valid) == 1:
+        return Verdict(parsed=valid[0])
+    if valid:
+        return Verdict(
+            code="schema_mismatch",
+            complaint=f"your last message holds {len(valid)} different JSON values that "
+            "satisfy the schema; send exactly one",
+        )
+    if found:
+        worst = problems[0] or ""
+        return Verdict(code="schema_mismatch", complaint=_short(worst))
+    return Verdict(
+        code="no_json",
+        complaint=oddity or "your last message holds no JSON value",
+    )
+
+
+def _is_echo(prompt: str, words: str) -> bool:
+    if HEADING in words:
+        return True
+    said, asked = _squeeze(words), _squeeze(prompt)
+    return said == asked or (len(asked) >= _ECHO_FROM and asked in said)
+
+
+def _squeeze(text: str) -> str:
+    return _SPACE.sub(" ", text).strip()
+
+
+def _bytes(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def problem_of(schema: dict[str, Any], value: Any) -> str | None:
+    """What is wrong with `value` under `schema`, place first; None when it satisfies it.
+
+    Source: JSON Schema, draft 2020-12 unless `$schema` says otherwise.
+    """
+    import jsonschema
+
+    validator = jsonschema.validators.validator_for(
+        schema, default=jsonschema.Draft202012Validator
+    )(schema)
+    try:
+        error = jsonschema.exceptions.best_match(validator.iter_errors(value))
+    except RecursionError:
+        return "the answer is nested too deeply for its schema"
+    if error is None:
+        return None
+    return f"{error.json_path}: {_short(error.message)}"
+
+
+def problem_of_schema(schema: dict[str, Any]) -> str | None:
+    """What is wrong with a caller's schema itself, place first; None when it is sound."""
+    import jsonschema
+
+    kind = jsonschema.validators.validator_for(
+        schema, default=jsonschema.Draft202012Validator
+    )
+    try:
+        kind.check_schema(schema)
+    except jsonschema.SchemaError as exc:
+        return f"{exc.json_path}: {_short(exc.message)}"
+    return None
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MAX_COMPLAINT else text[:_MAX_COMPLAINT] + "…"
+
+
+def _check_output(
+    request: Request,
+    value: dict[str, Any],
+    *,
+    calls: Sequence[ToolCall],
+    agent_id: str | None,
+    now_ms: int,
+) -> Verdict:
+    """Fill in what the bridge knows, and refuse evidence of calls nobody saw."""
+    from pydantic import ValidationError
+
+    try:
+        output = AgentOutput.model_validate(value)
+    except ValidationError as exc:
+        return Verdict(code="schema_mismatch", complaint=first_problem(exc))
+    evidence = []
+    for place, item in enumerate(output.evidence):
+        call = _find_call(calls, item.command)
+        if item.command is not None and call is None:
+            return Verdict(
+                code="unverified",
+                complaint=f"evidence[{place}] names the command {_short(item.command)!r}, "
+                "which was not seen to run here: run it, or drop the claim",
+            )
+        if call and item.passed and call.ok is False:
+            return Verdict(
+                code="unverified",
+                complaint=f"evidence[{place}] says that {_short(item.command or '')!r} "
+                "passed, but the call failed",
+            )
+        known = call is not None and call.ok is not None
+        evidence.append(
+            item.model_copy(
+                update={
+                    "verified": known,
+                    "tool_use_id": call.tool_use_id if call else None,
+                }
+            )
+        )
+    parsed = output.model_copy(
+        update={
+            "evidence": tuple(evidence),
+            "agent_id": agent_id,
+            "task_id": request.task_id,
+            "timestamp": now_ms,
+        }
+    ).model_dump(mode="json", by_alias=True)
+    verdict = Verdict(parsed=parsed)
+    if output.status == "failed":
+        return replace(verdict, code="agent_failed", complaint=output.summary)
+    if output.status == "blocked":
+        return replace(verdict, code="agent_blocked", complaint=output.summary)
+    return verdict
+
+
+def _find_call(calls: Sequence[ToolCall], command: str | None) -> ToolCall | None:
+    """The newest finished call that ran `command`, or the newest at all."""
+    if command is None:
+        return None
+    wanted = _squeeze(command)
+    same = [c for c in calls if c.command and _squeeze(c.command) == wanted]
+    finished = [c for c in same if c.ok is not None]
+    return (finished or same or [None])[-1]

@@ -1,0 +1,41 @@
+"""The words that turn a prompt into a request for a typed answer.
+
+The contract stands at the end of the prompt: the last thing read before the agent works.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from bridge.protocol.output import ANSWER_SCHEMA
+
+# Also how an echo is told from an answer: no answer has reason to hold this line.
+HEADING = "## How to answer (hostbridge)"
+
+_RULES = """\
+A program is waiting for your answer and reads it without a person in between.
+Your final message, word for word, is the answer{handback}.
+It must be exactly one JSON value that satisfies the JSON Schema below: no prose around it, no second value.
+If you cannot do the work, still answer in this form and say why.
+"""  # noqa: E501 - one sentence a line, as the agent reads it
+
+_HANDBACK = " (where a SubagentHandback tool is offered, its message is)"
+
+_OUTPUT_NOTES = """\
+`status` is success, partial, failed or blocked: how the work really ended.
+Each `evidence` item that rests on a shell command names it in `command`, letter for letter as you ran it; the calls you made were recorded and are compared.
+"""  # noqa: E501
+
+
+def full_prompt(prompt: str, schema: dict[str, Any] | None) -> str:
+    """The prompt as the agent gets it: the caller's words, then the contract."""
+    notes = _OUTPUT_NOTES if schema is None else ""
+    shape = json.dumps(answer_schema(schema), ensure_ascii=False)
+    rules = _RULES.format(handback=_HANDBACK)
+    return f"{prompt}\n\n{HEADING}\n\n{rules}{notes}\n```json\n{shape}\n```\n"
+
+
+def answer_schema(schema: dict[str, Any] | None) -> dict[str, Any]:
+    """The schema an answer must satisfy: the caller's, or AgentOutput's."""
+    return ANSWER_SCHEMA if schema is None else schema

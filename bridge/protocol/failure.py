@@ -1,0 +1,54 @@
+"""The codes by which a request can fail: one table, with what each means."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+FailureCode = Literal[
+    "no_host",
+    "host_gone",
+    "declined",
+    "agent_missing",
+    "agent_error",
+    "agent_stopped",
+    "quota",
+    "empty_answer",
+    "prompt_echo",
+    "no_json",
+    "schema_mismatch",
+    "unverified",
+    "prompt_replaced",
+    "agent_failed",
+    "agent_blocked",
+    "timeout",
+    "cancelled",
+    "depth",
+    "budget",
+]
+
+MEANINGS: dict[FailureCode, str] = {
+    "no_host": "no live Claude Code session could take the request",
+    "host_gone": "the session that held the request died, and no tries were left",
+    "declined": "the model ignored every offer",
+    "agent_missing": "the host knows no agent of this name",
+    "agent_error": "the agent tool or the model behind it failed",
+    "agent_stopped": "the agent was stopped before it answered",
+    "quota": "the host's model refused because of usage limits",
+    "empty_answer": "the agent ended without a word",
+    "prompt_echo": "the agent repeated the prompt instead of answering it",
+    "no_json": "prose where JSON was due",
+    "schema_mismatch": "JSON that does not satisfy the schema",
+    "unverified": "the answer rests on a command that was not seen to run",
+    "prompt_replaced": "another hook's rewrite won: the agent did not get our prompt",
+    "agent_failed": "a valid answer that reports failure",
+    "agent_blocked": "a valid answer that reports being blocked",
+    "timeout": "the deadline passed",
+    "cancelled": "somebody cancelled the request",
+    "depth": "agents asking for agents went deeper than the limit",
+    "budget": "the session may start no more agents in this hour",
+}
+
+assert set(MEANINGS) == set(get_args(FailureCode))  # noqa: S101
+
+# A valid answer that reports trouble: there is a typed answer to return.
+ANSWERED: frozenset[FailureCode] = frozenset({"agent_failed", "agent_blocked"})

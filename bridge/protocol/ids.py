@@ -1,0 +1,70 @@
+"""Request ids: what may be one, and how ours are made.
+
+An id is 1 to 128 characters of `A-Z a-z 0-9 _ -`, so it is a safe file name as it is.
+Ours are lower case, sort by creation, and carry the priority, so that a queue of ten
+thousand can be ordered from its file names alone:
+
+    01k3q9zv4w2-n-7f3kqd
+    |           | ` random, six characters
+    |           ` h, n or l: high, normal, low
+    ` microseconds since 1970, eleven characters of base 32
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from typing import Literal, NewType
+
+from bridge.errors import InvalidRequest
+
+RequestId = NewType("RequestId", str)
+Priority = Literal["high", "normal", "low"]
+
+PRIORITIES: tuple[Priority, ...] = ("high", "normal", "low")
+
+# Crockford's base 32: in ASCII order, without i, l, o, u.
+_DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
+_ANY = re.compile(r"[A-Za-z0-9_-]{1,128}\Z")
+_OURS = re.compile(rf"([{_DIGITS}]{{11}})-([hnl])-[{_DIGITS}]{{6}}\Z")
+_LETTERS: dict[str, Priority] = {p[0]: p for p in PRIORITIES}
+
+
+def check_id(text: str) -> RequestId:
+    """Return `text` as an id.
+
+    Raises:
+        InvalidRequest: it is empty, too long, or holds another character.
+    """
+    if not _ANY.match(text):
+        shown = text if len(text) <= 60 else text[:60] + "…"  # noqa: PLR2004
+        raise InvalidRequest(
+            f"request id {shown!r}: expected 1 to 128 of A-Z a-z 0-9 _ -"
+        )
+    return RequestId(text)
+
+
+def is_id(text: str) -> bool:
+    """Whether `text` may be a request id."""
+    return bool(_ANY.match(text))
+
+
+def new_request_id(now_us: int, priority: Priority = "normal") -> RequestId:
+    """Make an id that sorts by `now_us`, microseconds since 1970."""
+    moment = "".join(_DIGITS[now_us >> shift & 31] for shift in range(50, -1, -5))
+    tail = "".join(secrets.choice(_DIGITS) for _ in range(6))
+    return RequestId(f"{moment}-{priority[0]}-{tail}")
+
+
+def find_rank(request_id: str) -> tuple[Priority, int] | None:
+    """Priority and creation time (microseconds) told by one of our own ids.
+
+    None for an id that somebody else chose: those are told by the file's content.
+    """
+    match = _OURS.match(request_id)
+    if match is None:
+        return None
+    moment = 0
+    for digit in match[1]:
+        moment = moment << 5 | _DIGITS.index(digit)
+    return _LETTERS[match[2]], moment

@@ -1,0 +1,97 @@
+"""The base of every record on disk, and the two ways of reading and writing one.
+
+JSON is UTF-8, camelCase, one object, a newline at the end. Keys we do not know survive a
+round trip; a record of a newer version is refused, never rewritten.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self, TypeVar
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from bridge.errors import NewerSchema
+
+SCHEMA_VERSION = 1
+
+R = TypeVar("R", bound="Record")
+
+Milliseconds = Annotated[int, Field(ge=0, le=2**53 - 1)]
+
+
+class Value(BaseModel):
+    """A frozen value inside a record."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="allow",
+        populate_by_name=True,
+        alias_generator=to_camel,
+    )
+
+
+class Record(Value):
+    """A frozen value with a file of its own."""
+
+    schema_version: int = SCHEMA_VERSION
+
+    def with_(self, **changes: Any) -> Self:
+        """Return a copy with some fields changed, unknown keys kept."""
+        return self.model_copy(update=changes)
+
+    def to_json(self) -> bytes:
+        """The bytes of the file.
+
+        Raises:
+            ValueError: a string or number in it has no JSON form.
+        """
+        data = self.model_dump(mode="python", by_alias=True)
+        try:
+            return orjson.dumps(data, option=orjson.OPT_INDENT_2) + b"\n"
+        except orjson.JSONEncodeError as exc:
+            raise ValueError(f"cannot be written as JSON: {exc}") from None
+
+
+class Unparsable(Exception):  # noqa: N818
+    """The bytes are not a record of this kind; `str()` says why, in one line."""
+
+
+def parse(kind: type[R], data: bytes) -> R:
+    """Read one record.
+
+    Raises:
+        Unparsable: not JSON, not an object, or a field is wrong.
+        NewerSchema: written by a newer hostbridge.
+    """
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError as exc:
+        raise Unparsable(f"not JSON: {exc}") from None
+    return from_value(kind, value)
+
+
+def from_value(kind: type[R], value: Any) -> R:
+    """Read one record from decoded JSON; raises as `parse` does."""
+    if not isinstance(value, dict):
+        raise Unparsable(f"expected a JSON object, got {type(value).__name__}")
+    version = value.get("schemaVersion", SCHEMA_VERSION)
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise NewerSchema(
+            f"schemaVersion {version} is newer than {SCHEMA_VERSION}, the newest this "
+            "hostbridge reads; update hostbridge"
+        )
+    try:
+        return kind.model_validate(value)
+    except ValidationError as exc:
+        raise Unparsable(first_problem(exc)) from None
+    except RecursionError:
+        raise Unparsable("nested too deeply") from None
+
+
+def first_problem(exc: ValidationError) -> str:
+    """One line for the first thing pydantic found, place first."""
+    problem = exc.errors(include_url=False, include_context=False)[0]
+    place = ".".join(str(part) for part in problem["loc"]) or "the object"
+    return f"{place}: {problem['msg'][:1].lower()}{problem['msg'][1:]}"

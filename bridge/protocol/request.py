@@ -1,0 +1,100 @@
+"""What is asked, by whom, until when, and who is working on it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator
+
+from bridge.protocol.ids import Priority, check_id
+from bridge.protocol.record import Milliseconds, Record, Value
+from bridge.protocol.status import Stage, Status
+
+DEFAULT_TIMEOUT_MS = 120_000
+MAX_PROMPT_CHARS = 10_000_000
+
+# Claude Code's own names and `plugin:name`: enough for a file name and for a sentence.
+AgentName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.:-]{0,127}$")]
+SessionId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
+ToolUseId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
+
+
+class HostProcess(Value):
+    """One running Claude Code client, told apart from any other that ever ran.
+
+    `start_time` is in clock ticks since boot on Linux, a date on macOS: only compared.
+    """
+
+    pid: Annotated[int, Field(gt=0)]
+    start_time: str
+    boot: str
+    pid_namespace: str = ""
+
+
+class Claim(Value):
+    """Who works on a request, and how far that has come. Times are milliseconds."""
+
+    session: SessionId
+    host: HostProcess
+    at: Milliseconds
+    offers: tuple[Milliseconds, ...] = ()
+    tool_use_id: ToolUseId | None = None
+    launched_at: Milliseconds | None = None
+    agent_id: str | None = None
+    background: bool | None = None
+    corrections: int = 0
+    last_failure: str | None = None
+
+    @property
+    def stage(self) -> Stage:
+        """How far this claim has come."""
+        if self.corrections:
+            return Stage.INVALID_ANSWER
+        return Stage.OFFERED if self.launched_at is None else Stage.RUNNING
+
+
+class Request(Record):
+    """One question to one agent.
+
+    Only `requestId`, `agentType` and `prompt` need be there. `timeout` is in milliseconds
+    from `createdAt`, which is in milliseconds since 1970.
+    """
+
+    request_id: str
+    agent_type: AgentName = "general-purpose"
+    model: str | None = None
+    prompt: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS)]
+    task_id: str | None = None
+    timeout: Annotated[Milliseconds, Field(gt=0)] = DEFAULT_TIMEOUT_MS
+    created_at: Milliseconds = 0
+    status: Status = Status.PENDING
+    priority: Priority = "normal"
+    answer_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+    session: SessionId | None = None
+    requester: str | None = None
+    parent_request_id: str | None = None
+    depth: Annotated[int, Field(ge=0)] = 0
+    attempt: Annotated[int, Field(ge=0)] = 0
+    max_attempts: Annotated[int, Field(ge=1, le=100)] = 2
+    dedup_key: str | None = None
+    answer_to_host: bool = False
+    claim: Claim | None = None
+    declined_by: tuple[str, ...] = ()
+
+    @field_validator("request_id")
+    @classmethod
+    def _id_is_a_name(cls, value: str) -> str:
+        try:
+            return check_id(value)
+        except Exception as exc:
+            raise ValueError(str(exc)) from None
+
+    @property
+    def deadline_ms(self) -> int:
+        """When the request ends by itself, milliseconds since 1970."""
+        return self.created_at + self.timeout
+
+    @property
+    def stage(self) -> Stage:
+        """How far the request has come."""
+        return self.claim.stage if self.claim else Stage.WAITING

@@ -1,0 +1,98 @@
+"""How a request ended: the agent's words, the value found in them, or a named failure."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from bridge.protocol.failure import FailureCode
+from bridge.protocol.record import Milliseconds, Record, Value
+from bridge.protocol.request import Request
+from bridge.protocol.status import Stage, Status
+
+Route = Literal["host", "manual", "claude", "local", "endpoint", "none"]
+
+_STATUS_OF: dict[str, Status] = {
+    "timeout": Status.TIMEOUT,
+    "cancelled": Status.CANCELLED,
+}
+
+
+class Failure(Value):
+    """Why a request failed, and how far it had come."""
+
+    code: FailureCode
+    message: str
+    stage: Stage
+
+
+class Response(Record):
+    """The end of a request: written once, never changed.
+
+    `completedAt` and `duration` (since `createdAt`) are in milliseconds. `seal` tells an
+    answer that hostbridge wrote from one that somebody put there; see `store.seal`.
+    """
+
+    request_id: str
+    success: bool
+    status: Status
+    raw_output: str = ""
+    parsed_output: Any = None
+    completed_at: Milliseconds
+    duration: Milliseconds
+    route: Route
+    model: str | None = None
+    degraded: bool = False
+    error: Failure | None = None
+    agent_id: str | None = None
+    seal: str = ""
+
+
+def answered(  # noqa: PLR0913 - each is one fact of the record
+    request: Request,
+    *,
+    raw: str,
+    parsed: Any,
+    now_ms: int,
+    route: Route,
+    failure: Failure | None = None,
+    agent_id: str | None = None,
+) -> Response:
+    """A response with a valid answer; `failure` when the answer itself reports one."""
+    return Response(
+        request_id=request.request_id,
+        success=failure is None,
+        status=Status.COMPLETED,
+        raw_output=raw,
+        parsed_output=parsed,
+        completed_at=now_ms,
+        duration=max(0, now_ms - request.created_at),
+        route=route,
+        model=request.model,
+        error=failure,
+        agent_id=agent_id,
+    )
+
+
+def failed(  # noqa: PLR0913 - each is one fact of the record
+    request: Request,
+    code: FailureCode,
+    message: str,
+    *,
+    now_ms: int,
+    stage: Stage | None = None,
+    raw: str = "",
+) -> Response:
+    """A response without a valid answer."""
+    claim = request.claim
+    return Response(
+        request_id=request.request_id,
+        success=False,
+        status=_STATUS_OF.get(code, Status.FAILED),
+        raw_output=raw,
+        completed_at=now_ms,
+        duration=max(0, now_ms - request.created_at),
+        route="host" if claim else "none",
+        model=request.model,
+        error=Failure(code=code, message=message, stage=stage or request.stage),
+        agent_id=claim.agent_id if claim else None,
+    )

@@ -1,0 +1,53 @@
+"""The life of a request: one table, and the one function that obeys it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """Where a request is in its life."""
+
+    PENDING = "pending"
+    PROCESSING = "processing"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    TIMEOUT = "timeout"
+    CANCELLED = "cancelled"
+
+
+class Stage(StrEnum):
+    """How far a request had come: what a waiter reports when it gives up."""
+
+    NO_HOST = "no host"
+    WAITING = "waiting"
+    OFFERED = "offered"
+    RUNNING = "running"
+    INVALID_ANSWER = "invalid answer"
+
+
+FINAL = frozenset(
+    {Status.COMPLETED, Status.FAILED, Status.TIMEOUT, Status.CANCELLED}
+)
+
+TRANSITIONS: dict[Status, frozenset[Status]] = {
+    # A person may answer, and a limit may end, what no host has taken.
+    Status.PENDING: FINAL | {Status.PROCESSING},
+    # Back to pending: the host is gone or declined, and tries are left.
+    Status.PROCESSING: FINAL | {Status.PENDING},
+    Status.COMPLETED: frozenset(),
+    Status.FAILED: frozenset(),
+    Status.TIMEOUT: frozenset(),
+    Status.CANCELLED: frozenset(),
+}
+
+
+def move(current: Status, target: Status) -> Status:
+    """Return `target` if a request may go there from `current`.
+
+    Raises:
+        ValueError: the table does not allow it.
+    """
+    if target not in TRANSITIONS[current]:
+        raise ValueError(f"a request cannot go from {current} to {target}")
+    return target

@@ -1,0 +1,92 @@
+"""The state directory: requests, claims and responses, and every way they may change.
+
+`Store` is what the rest of hostbridge asks for; `files.FileStore` keeps it in files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from bridge.protocol.ids import RequestId
+    from bridge.protocol.request import Claim, HostProcess, Request
+    from bridge.protocol.response import Response
+    from bridge.protocol.status import Status
+
+# What a claimer says of a request: take it, leave it, or end it with this response.
+Verdict = "Literal['take', 'leave'] | Response"
+
+
+@dataclass(frozen=True, slots=True)
+class Claimant:
+    """Who claims: a session and the process it lives in."""
+
+    session: str
+    host: HostProcess
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """What became of a submit; `is_new` is False when a dedup key found an earlier one."""
+
+    request_id: RequestId
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One request as it stands now."""
+
+    status: Status
+    request: Request | None
+    response: Response | None
+
+
+class Store(Protocol):
+    """Where requests live. Every method is safe to kill at any point."""
+
+    def submit(self, request: Request) -> Submitted:
+        """Make a request durable and visible, whole."""
+
+    def find(self, request_id: RequestId) -> Found | None:
+        """Return the request as it stands; None when there is none."""
+
+    def waiting(self) -> list[RequestId]:
+        """Ids nobody has taken, in the order in which they would be."""
+
+    def claimed(self) -> list[Request]:
+        """Requests that somebody holds."""
+
+    def claim(
+        self, claimant: Claimant, limit: int, judge: Callable[[Request], Verdict]
+    ) -> list[Request]:
+        """Take up to `limit` waiting requests that `judge` says to take."""
+
+    def change_claim(
+        self, request_id: RequestId, host: HostProcess, change: Callable[[Claim], Claim]
+    ) -> Request | None:
+        """Change the claim that `host` has; None when it has none (any more)."""
+
+    def give_back(
+        self, request_id: RequestId, host: HostProcess, change: Callable[[Request], Request]
+    ) -> bool:
+        """Let a request that `host` holds wait again; False when it holds it no more."""
+
+    def publish(self, response: Response, *, source: str) -> bool:
+        """End a request. The first response wins; any other is kept as evidence."""
+
+    def keep_evidence(
+        self, request_id: str, *, reason: str, source: str, words: str
+    ) -> None:
+        """Keep words that did not become the answer."""
+
+    def sweep(self, *, everything: bool = False) -> int:
+        """Take back what dead hosts held, end what is overdue; how many changed."""
+
+    def wait(
+        self, ids: Iterable[RequestId], *, timeout_s: float, tend: Callable[[], None]
+    ) -> Iterator[Response]:
+        """Yield responses as they come, until the deadline."""

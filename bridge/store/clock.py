@@ -1,0 +1,28 @@
+"""Time, passed in: wall clock for records, monotonic for waiting. Tests bring their own."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """What the time is."""
+
+    def now_us(self) -> int:
+        """Microseconds since 1970, as the wall clock has it."""
+
+    def monotonic_s(self) -> float:
+        """Seconds on a clock that nobody sets."""
+
+
+class SystemClock:
+    """The clock of this machine."""
+
+    def now_us(self) -> int:
+        """Microseconds since 1970."""
+        return time.time_ns() // 1000
+
+    def monotonic_s(self) -> float:
+        """Seconds since some moment in the past."""
+        return time.monotonic()

@@ -1,0 +1,54 @@
+"""What should become of a request that somebody holds: pure, one table of cases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from bridge.protocol.response import failed
+
+if TYPE_CHECKING:
+    from bridge.protocol.request import Request
+    from bridge.protocol.response import Response
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What to do: leave it, end it with `response`, or let it wait again."""
+
+    kind: Literal["keep", "end", "again"]
+    response: Response | None = None
+    request: Request | None = None
+
+
+KEEP = Fate("keep")
+
+
+def fate_of_claimed(request: Request, *, host_is_gone: bool, now_ms: int) -> Fate:
+    """Decide about a request in `processing/`."""
+    if request.claim is None:
+        # The claimer died between taking the file and writing its name into it.
+        return Fate("again", request=request)
+    if now_ms >= request.deadline_ms:
+        return Fate("end", response=expired(request, now_ms))
+    if not host_is_gone:
+        return KEEP
+    return lost(request, now_ms)
+
+
+def lost(request: Request, now_ms: int) -> Fate:
+    """The host that held the request went away: another try, or a named failure."""
+    attempt = request.attempt + 1
+    if attempt < request.max_attempts:
+        return Fate("again", request=request.with_(attempt=attempt))
+    message = (
+        f"the session that held the request is gone, and {request.max_attempts} "
+        "attempts were used up"
+    )
+    return Fate("end", response=failed(request, "host_gone", message, now_ms=now_ms))
+
+
+def expired(request: Request, now_ms: int) -> Response:
+    """The response of a request whose deadline has passed."""
+    message = f"no answer within {request.timeout / 1000:g} s; stage: {request.stage}"
+    return failed(request, "timeout", message, now_ms=now_ms)

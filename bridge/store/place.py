@@ -1,0 +1,138 @@
+"""Where the state of a project lies, and whether it is safe to use.
+
+The project is the nearest ancestor that holds `.git`; without one, the folder itself. The
+state of `/home/u/app` is `<home>/state/home/u/app/@/`: a mirror of the real path, which a
+shell can compute with builtins alone. `hooks/lib.sh` holds the same rule for the hooks;
+tests/store/test_place.py runs both over one table.
+
+State lies outside the project it serves: a clone, a branch or an archive cannot plant a
+request. A folder of ours that another user owns or can write to is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.errors import StateRefused
+
+if TYPE_CHECKING:
+    from bridge.config import Settings
+
+# Ends the mirrored path. A component that begins with it is doubled, so that no project
+# can lie inside the state of another.
+MARK = "@"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The state directory of a project, and why it is this one.
+
+    Attributes:
+        project: real path of the project.
+        state: the state directory; it may not exist yet.
+        guard: the folder whose owner and mode are checked.
+        reason: one sentence for `hostbridge where`.
+    """
+
+    project: Path
+    state: Path
+    guard: Path
+    reason: str
+
+
+def find_project(start: Path) -> Path:
+    """The project that `start` belongs to, with links resolved."""
+    here = Path(os.path.realpath(start))
+    for folder in (here, *here.parents):
+        if os.path.lexists(folder / ".git"):
+            return folder
+    return here
+
+
+def locate(settings: Settings, start: Path) -> Place:
+    """Say where the state for `start` lies; touches nothing.
+
+    Raises:
+        StateRefused: a directory set by the environment lies inside the project.
+    """
+    project = find_project(start)
+    if settings.state_dir is not None:
+        _refuse_inside(settings.state_dir, project, "BRIDGE_STATE_DIR")
+        return Place(
+            project, settings.state_dir, settings.state_dir, "BRIDGE_STATE_DIR names it"
+        )
+    if not settings.home_is_default:
+        _refuse_inside(settings.home, project, "BRIDGE_HOME")
+    named = "BRIDGE_HOME" if not settings.home_is_default else "~/.hostbridge"
+    return Place(
+        project,
+        mirror(settings.home, project),
+        settings.home,
+        f"it mirrors the project's real path under {named}",
+    )
+
+
+def mirror(home: Path, project: Path) -> Path:
+    """The state directory of the real path `project` under `home`."""
+    parts = (MARK + p if p.startswith(MARK) else p for p in project.parts[1:])
+    return home.joinpath("state", *parts, MARK)
+
+
+def prepare(place: Place) -> None:
+    """Make the state directory, 0700 from the guard down, and check it.
+
+    Raises:
+        StateRefused: it is a link, not a folder, another user's, or open to others.
+    """
+    for folder in (place.guard, place.state):
+        try:
+            _make(folder)
+        except (FileExistsError, NotADirectoryError):
+            raise StateRefused(
+                folder, "a file is in the way", "move it away, or set BRIDGE_HOME"
+            ) from None
+        _check(folder)
+
+
+def _make(folder: Path) -> None:
+    """Like `mkdir -p`, but 0700 for every folder it makes."""
+    missing = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    for path in reversed(missing):
+        path.mkdir(mode=0o700, exist_ok=True)
+
+
+def _check(folder: Path) -> None:
+    facts = folder.lstat()
+    if not stat.S_ISDIR(facts.st_mode):
+        raise StateRefused(
+            folder, "not a folder of its own", "remove it; hostbridge follows no link"
+        )
+    if facts.st_uid != os.geteuid():
+        raise StateRefused(
+            folder,
+            f"belongs to user {facts.st_uid}, not to you ({os.geteuid()})",
+            "set BRIDGE_HOME to a folder of your own",
+        )
+    if facts.st_mode & 0o022:
+        raise StateRefused(
+            folder,
+            f"others can write to it (mode {stat.S_IMODE(facts.st_mode):04o})",
+            f"run: chmod 700 {folder}",
+        )
+
+
+def _refuse_inside(folder: Path, project: Path, variable: str) -> None:
+    real = Path(os.path.realpath(folder))
+    if real == project or project in real.parents:
+        raise StateRefused(
+            folder,
+            f"{variable} lies inside the project {project}, whose files anyone may write",
+            f"set {variable} to a folder outside of it",
+        )

@@ -1,0 +1,80 @@
+"""Which host process is which, and whether it is still there.
+
+A pid alone says nothing: pids are used again. With the start time and the boot id it
+names one process that ever ran. A process in another PID namespace cannot be seen from
+here: that is told apart from one that is gone.
+
+Source: proc(5), "/proc/pid/stat", fields 3 (state) and 22 (starttime).
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from enum import Enum
+from functools import cache
+from pathlib import Path
+
+from bridge.protocol.request import HostProcess
+
+_PROC = Path("/proc")
+_DEAD_STATES = frozenset("ZXx")
+
+
+class Liveness(Enum):
+    """What can be told about a process from here."""
+
+    ALIVE = "alive"
+    GONE = "gone"
+    UNSEEN = "unseen"
+
+
+def identify(pid: int) -> HostProcess | None:
+    """The identity of the running process `pid`; None when there is none."""
+    started = _start_time(pid)
+    if started is None:
+        return None
+    return HostProcess(
+        pid=pid, start_time=started, boot=_boot_id(), pid_namespace=_pid_namespace()
+    )
+
+
+def liveness(host: HostProcess) -> Liveness:
+    """Whether the very process that `host` names still runs."""
+    if host.boot != _boot_id():
+        return Liveness.GONE
+    if host.pid_namespace != _pid_namespace():
+        return Liveness.UNSEEN
+    started = _start_time(host.pid)
+    return Liveness.ALIVE if started == host.start_time else Liveness.GONE
+
+
+def _start_time(pid: int) -> str | None:
+    if sys.platform != "linux":
+        return _ask("ps", "-o", "lstart=", "-p", str(pid)) or None
+    try:
+        stat = (_PROC / str(pid) / "stat").read_text(errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # The name in parentheses may itself hold spaces and parentheses.
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in _DEAD_STATES else fields[19]
+
+
+@cache
+def _boot_id() -> str:
+    if sys.platform != "linux":
+        return _ask("sysctl", "-n", "kern.bootsessionuuid")
+    return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
+
+
+@cache
+def _pid_namespace() -> str:
+    if sys.platform != "linux":
+        return ""
+    return str((_PROC / "self/ns/pid").readlink())
+
+
+def _ask(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
