@@ -1,1 +1,54 @@
-"""x"""
+"""hostbridge: ask the agent session that is already open, get a typed, verified answer.
+
+    from bridge import Bridge
+
+    result = Bridge.open().ask("Which modules lack tests?", schema=Modules)
+
+Names are loaded when first used: hooks import this package at every tool call.
+"""
+
+from __future__ import annotations
+
+# `typing` itself costs more than the quick hook may; type checkers know this name.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bridge.errors import BridgeError
+    from bridge.protocol.output import AgentOutput, Evidence
+    from bridge.spawner.aio import AsyncBridge
+    from bridge.spawner.bridge import Bridge, ask, spawn_agent, start_agent
+    from bridge.spawner.result import Result
+
+__all__ = [
+    "AgentOutput",
+    "AsyncBridge",
+    "Bridge",
+    "BridgeError",
+    "Evidence",
+    "Result",
+    "ask",
+    "spawn_agent",
+    "start_agent",
+]
+
+_HOMES = {
+    "AgentOutput": "bridge.protocol.output",
+    "AsyncBridge": "bridge.spawner.aio",
+    "Bridge": "bridge.spawner.bridge",
+    "BridgeError": "bridge.errors",
+    "Evidence": "bridge.protocol.output",
+    "Result": "bridge.spawner.result",
+    "ask": "bridge.spawner.bridge",
+    "spawn_agent": "bridge.spawner.bridge",
+    "start_agent": "bridge.spawner.bridge",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

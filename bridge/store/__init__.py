@@ -57,13 +57,16 @@ class Store(Protocol):
     def waiting(self) -> list[RequestId]:
         """Ids nobody has taken, in the order in which they would be."""
 
+    def has_waiting(self) -> bool:
+        """Whether anything waits."""
+
     def claimed(self) -> list[Request]:
         """Requests that somebody holds."""
 
     def claim(
-        self, claimant: Claimant, limit: int, judge: Callable[[Request], Verdict]
+        self, claimant: Claimant, slots: int, judge: Callable[[Request], Verdict]
     ) -> list[Request]:
-        """Take up to `limit` waiting requests that `judge` says to take."""
+        """Take waiting requests that `judge` says to take, into free slots."""
 
     def change_claim(
         self, request_id: RequestId, host: HostProcess, change: Callable[[Claim], Claim]

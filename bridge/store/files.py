@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 # How many overdue requests one claim ends on its way: a hook's time is bounded.
 _MAX_ENDED = 16
+# With all slots taken, how far to look for requests of agents, which come first.
+_MAX_PASSED = 16
 
 
 class _Rooms:
@@ -96,6 +98,12 @@ class FileStore:
         prepare(self.place)
         with Folder.open(str(self.place.state)) as state:
             yield state
+
+    @contextmanager
+    def exclusive(self) -> Iterator[Folder]:
+        """The state directory with the store's lock held: for records of other rooms."""
+        with self._rooms(lock=True) as rooms:
+            yield rooms.state
 
     @contextmanager
     def _rooms(self, *, lock: bool = False) -> Iterator[_Rooms]:
@@ -220,6 +228,11 @@ class FileStore:
         with self._rooms() as rooms:
             return list(self._in_order(rooms))
 
+    def has_waiting(self) -> bool:
+        """Whether anything waits; the cost does not grow with the queue."""
+        with self._rooms() as rooms:
+            return any(e.name.endswith(".json") for e in rooms["requests"].entries())
+
     def claimed(self) -> list[Request]:
         """Requests that somebody holds, oldest claim first."""
         with self._rooms() as rooms:
@@ -244,17 +257,23 @@ class FileStore:
     # Working
 
     def claim(
-        self, claimant: Claimant, limit: int, judge: Callable[[Request], Verdict]
+        self, claimant: Claimant, slots: int, judge: Callable[[Request], Verdict]
     ) -> list[Request]:
-        """Take up to `limit` waiting requests that `judge` says to take.
+        """Take waiting requests that `judge` says to take, into the claimant's slots.
 
         Highest priority first, then the oldest. What is overdue is ended on the way.
+        A request of an agent may use slots beyond `slots`, as many again for each agent
+        above it: one that waits for its child would otherwise hold the child's place.
         """
         taken: list[Request] = []
-        ended = 0
+        ended = passed = 0
         with self._rooms(lock=True) as rooms:
+            held = sum(
+                r.claim is not None and r.claim.host == claimant.host
+                for r in self._claimed(rooms)
+            )
             for request_id in self._in_order(rooms):
-                if len(taken) >= limit or ended >= _MAX_ENDED:
+                if ended >= _MAX_ENDED:
                     break
                 now_ms = self.now_ms()
                 if self._is_over(rooms, request_id):
@@ -267,6 +286,11 @@ class FileStore:
                 if now_ms >= request.deadline_ms:
                     self._end(rooms, request, expired(request, now_ms), source="sweep")
                     ended += 1
+                    continue
+                if held + len(taken) >= slots * (1 + request.depth):
+                    passed += 1
+                    if passed > _MAX_PASSED:
+                        break
                     continue
                 verdict = judge(request)
                 if isinstance(verdict, Response):

@@ -1,0 +1,245 @@
+"""Take a subagent's own last words as the answer, or send it back to try again.
+
+A valid answer is published and wakes the caller. One that does not count is corrected by
+the agent itself, at most twice; then it is a named failure, with every word kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from bridge.host import runs
+from bridge.host.launch import HOST_MODELS
+from bridge.host.offers import look_again
+from bridge.host.reaction import (
+    SILENT,
+    Reaction,
+    allow,
+    block,
+    deny,
+    one_line,
+    tell_user,
+)
+from bridge.protocol.answer import Verdict, judge
+from bridge.protocol.failure import MEANINGS
+from bridge.protocol.ids import RequestId
+from bridge.protocol.response import Failure, Response, answered, failed
+
+if TYPE_CHECKING:
+    from bridge.host.runs import AgentRun
+    from bridge.host.scene import Scene
+    from bridge.protocol.failure import FailureCode
+    from bridge.protocol.request import Request
+
+MAX_CORRECTIONS = 2
+RECEIPT = "hostbridge delivered this answer to the program that asked."
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What became of an agent's words.
+
+    `again` means the agent should try once more, told `words`; otherwise `words` is the
+    line for the user.
+    """
+
+    kind: Literal["ended", "again"]
+    words: str
+
+
+def subagent_stop(scene: Scene) -> Reaction:
+    """SubagentStop: the agent wants to end; its last message is the answer."""
+    run = runs.find_run(scene.store, scene.event)
+    if run is None or run.nested:
+        return SILENT
+    words = scene.event.text("last_assistant_message")
+    more_to_come = bool(scene.event.background_ids)
+    captured = take_words(
+        scene, run, words, source="SubagentStop", may_correct=True, wait=more_to_come
+    )
+    if captured is None:
+        return SILENT
+    if captured.kind == "again":
+        return block(captured.words)
+    return tell_user(captured.words)
+
+
+def before_handback(scene: Scene) -> Reaction:
+    """PreToolUse(SubagentHandback): in auto mode the answer comes through this tool."""
+    run = runs.find_run(scene.store, scene.event)
+    if run is None or run.nested:
+        return SILENT
+    tool_input = scene.event.table("tool_input")
+    message = tool_input.get("message")
+    words = message if isinstance(message, str) else ""
+    captured = take_words(scene, run, words, source="SubagentHandback", may_correct=True)
+    if captured is not None and captured.kind == "again":
+        return deny(captured.words)
+    line = captured.words if captured else ""
+    if run.answer_to_host:
+        return tell_user(line)
+    return allow({**tool_input, "message": RECEIPT}, line)
+
+
+def take_words(
+    scene: Scene,
+    run: AgentRun,
+    words: str,
+    *,
+    source: str,
+    may_correct: bool,
+    wait: bool = False,
+) -> Captured | None:
+    """Publish, correct or fail; None when there was nothing (left) to decide.
+
+    `wait` leaves an answer that does not count for later: the agent will speak again.
+    """
+    found = scene.store.find(RequestId(run.request_id))
+    request = found.request if found else None
+    if request is None or found is None:
+        runs.end(scene.store, run)
+        return None
+    if found.response is not None:
+        _keep_late(scene, run, found.response, words, source)
+        return None
+    if run.prompt_replaced:
+        return fail(scene, run, "prompt_replaced", words=words, source=source)
+    now_ms = scene.now_ms()
+    verdict = judge(
+        request,
+        words,
+        calls=runs.seen_calls(scene.store, run),
+        agent_id=run.agent_id,
+        now_ms=now_ms,
+    )
+    if verdict.is_valid:
+        return _publish(scene, run, request, words, verdict, source)
+    if wait:
+        return None
+    claim = request.claim
+    tried = claim.corrections if claim else MAX_CORRECTIONS
+    if may_correct and tried < MAX_CORRECTIONS and now_ms < request.deadline_ms:
+        return _correct(scene, run, request, words, verdict, source)
+    code = verdict.code or "no_json"
+    return fail(
+        scene, run, code, words=words, source=source, detail=verdict.complaint
+    )
+
+
+def _correct(  # noqa: PLR0913 - each is one fact of the moment
+    scene: Scene,
+    run: AgentRun,
+    request: Request,
+    words: str,
+    verdict: Verdict,
+    source: str,
+) -> Captured | None:
+    code = str(verdict.code)
+    changed = scene.store.change_claim(
+        RequestId(run.request_id),
+        run.host,
+        lambda c: c.model_copy(
+            update={"corrections": c.corrections + 1, "last_failure": code}
+        ),
+        event="corrected",
+    )
+    scene.store.keep_evidence(
+        run.request_id,
+        reason=f"{code}: {verdict.complaint}",
+        source=source,
+        words=words,
+    )
+    if changed is None:
+        return None
+    how = "call SubagentHandback again" if source == "SubagentHandback" else "answer again"
+    return Captured(
+        "again",
+        f"hostbridge could not use this answer: {verdict.complaint}. Please {how} with "
+        "exactly one JSON value that satisfies the schema in your instructions, and "
+        "nothing else.",
+    )
+
+
+def _publish(  # noqa: PLR0913 - each is one fact of the moment
+    scene: Scene,
+    run: AgentRun,
+    request: Request,
+    words: str,
+    verdict: Verdict,
+    source: str,
+) -> Captured:
+    failure = None
+    if verdict.code is not None:
+        failure = Failure(
+            code=verdict.code, message=verdict.complaint, stage=request.stage
+        )
+    response = answered(
+        request,
+        raw=words,
+        parsed=verdict.parsed,
+        now_ms=scene.now_ms(),
+        route="host",
+        failure=failure,
+        agent_id=run.agent_id,
+    )
+    if request.model not in (None, "inherit", *HOST_MODELS):
+        # The client's Agent tool takes no other: the session's own model answered.
+        response = response.with_(model=None, degraded=True)
+    return _close(scene, run, response, source)
+
+
+def fail(  # noqa: PLR0913 - each is one fact of the moment
+    scene: Scene,
+    run: AgentRun,
+    code: FailureCode,
+    *,
+    source: str,
+    words: str = "",
+    detail: str = "",
+) -> Captured | None:
+    """End the request of a run with a named failure."""
+    found = scene.store.find(RequestId(run.request_id))
+    if found is None or found.request is None or found.response is not None:
+        runs.end(scene.store, run)
+        return None
+    message = MEANINGS[code] + (f": {detail}" if detail else "")
+    response = failed(
+        found.request, code, message, now_ms=scene.now_ms(), raw=words
+    )
+    return _close(scene, run, response, source)
+
+
+def _close(
+    scene: Scene, run: AgentRun, response: Response, source: str
+) -> Captured:
+    """Publish, and free the slot."""
+    scene.store.publish(response, source=source)
+    runs.end(scene.store, run)
+    free_slot(scene)
+    how = "answered" if response.error is None else response.error.code
+    seconds = response.duration / 1000
+    return Captured("ended", one_line(f"hostbridge: {how} after {seconds:.1f} s"))
+
+
+def free_slot(scene: Scene) -> None:
+    """A slot is free: have the session look at the queue, idle or not."""
+    from bridge.host import bells
+
+    look_again(scene)
+    if scene.store.has_waiting():
+        bells.ring(scene.store, [scene.session])
+
+
+def _keep_late(
+    scene: Scene, run: AgentRun, response: Response, words: str, source: str
+) -> None:
+    """Words for a request that has ended: evidence, unless they are the answer itself."""
+    if words.strip() and words != response.raw_output:
+        scene.store.keep_evidence(
+            run.request_id,
+            reason=f"the request had ended: {response.status}",
+            source=source,
+            words=words,
+        )
+    runs.end(scene.store, run)

@@ -1,0 +1,183 @@
+"""Every way in which a subagent ends without SubagentStop: a typed response at once.
+
+The table is in the tests (tests/host/test_endings.py); the events are the client's:
+PostToolUse(Agent), PostToolUseFailure(Agent), StopFailure, the notices that arrive as
+UserPromptSubmit, and Stop, whose list of background tasks tells what is no longer there.
+
+Source: measured on Claude Code 2.1.330.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bridge.host import runs
+from bridge.host.capture import RECEIPT, fail, free_slot, take_words
+from bridge.host.reaction import SILENT, Reaction, specific, tell_user
+from bridge.host.runs import AgentRun
+from bridge.protocol.ids import RequestId
+
+if TYPE_CHECKING:
+    from bridge.host.scene import Scene
+    from bridge.protocol.failure import FailureCode
+
+_QUOTA = re.compile(r"usage limit|rate.?limit|quota|\b429\b|limit reached|billing", re.I)
+_NO_AGENT = re.compile(r"agent type '?[^']*'? not found", re.I)
+_STOPPED = re.compile(r"\bstopped\b|\bkilled\b|interrupt|aborted|cancel", re.I)
+
+
+def after_agent(scene: Scene) -> Reaction:
+    """PostToolUse(Agent): a launch in the background, or the end in the foreground."""
+    run = runs.find_call(scene.store, scene.event.tool_use_id)
+    if run is None:
+        return SILENT
+    told = scene.event.table("tool_response")
+    agent_id = told.get("agentId")
+    if isinstance(agent_id, str):
+        run = runs.bind(scene.store, run, agent_id)
+    in_background = told.get("isAsync") is True
+    note_bound(scene, run, background=in_background)
+    if in_background:
+        return SILENT
+    if run.nested:
+        runs.drop(scene.store, run)
+        return SILENT
+    captured = take_words(
+        scene, run, _body(told), source="PostToolUse(Agent)", may_correct=False
+    )
+    runs.drop(scene.store, run)
+    if run.answer_to_host:
+        return tell_user(captured.words if captured else "")
+    receipt = {**told, "content": [{"type": "text", "text": RECEIPT}]}
+    receipt |= {"harnessNoteCount": 0, "harnessTailCount": 0}
+    line = captured.words if captured else ""
+    return specific("PostToolUse", line, updatedToolOutput=receipt)
+
+
+def note_bound(scene: Scene, run: AgentRun, *, background: bool | None = None) -> None:
+    """Write the subagent's id into the claim, for people and for Stop."""
+    if run.nested:
+        return
+    update: dict[str, object] = {"agent_id": run.agent_id or None}
+    if background is not None:
+        update["background"] = background
+    scene.store.change_claim(
+        RequestId(run.request_id),
+        run.host,
+        lambda claim: claim.model_copy(update=update),
+    )
+
+
+def _body(told: dict[str, object]) -> str:
+    """The agent's words in a foreground result, without what the client put around."""
+    handback = told.get("handbackReport")
+    if isinstance(handback, dict) and isinstance(handback.get("text"), str):
+        return str(handback["text"])
+    content = told.get("content")
+    if not isinstance(content, list):
+        return ""
+    notes, tail = told.get("harnessNoteCount"), told.get("harnessTailCount")
+    first = notes if isinstance(notes, int) else 0
+    last = len(content) - (tail if isinstance(tail, int) else 0)
+    texts = (block.get("text") for block in content[first:last] if isinstance(block, dict))
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def agent_call_failed(scene: Scene) -> Reaction:
+    """PostToolUseFailure(Agent): the call itself failed, or the agent was stopped."""
+    run = runs.find_call(scene.store, scene.event.tool_use_id)
+    if run is None:
+        return SILENT
+    error = scene.event.text("error")
+    interrupted = scene.event.raw.get("is_interrupt") is True
+    code = "agent_stopped" if interrupted else code_of(error)
+    return _failed(scene, run, code, error, "PostToolUseFailure(Agent)")
+
+
+def stop_failure(scene: Scene) -> Reaction:
+    """StopFailure in a subagent: the model behind it could not be reached."""
+    run = runs.find_run(scene.store, scene.event)
+    if run is None:
+        return SILENT
+    error = " ".join(
+        text
+        for key in ("error", "error_details", "last_assistant_message")
+        if (text := scene.event.text(key))
+    )
+    code: FailureCode = "quota" if _QUOTA.search(error) else "agent_error"
+    return _failed(scene, run, code, error, "StopFailure")
+
+
+def _failed(
+    scene: Scene, run: AgentRun, code: FailureCode, error: str, source: str
+) -> Reaction:
+    if run.nested:
+        runs.drop(scene.store, run)
+        return SILENT
+    captured = fail(scene, run, code, detail=error[:1000], source=source)
+    if not run.agent_id:
+        runs.drop(scene.store, run)
+    return tell_user(captured.words if captured else "")
+
+
+def code_of(error: str) -> FailureCode:
+    """Which failure the client's own words mean."""
+    if _NO_AGENT.search(error):
+        return "agent_missing"
+    if _QUOTA.search(error):
+        return "quota"
+    if _STOPPED.search(error):
+        return "agent_stopped"
+    return "agent_error"
+
+
+def reconcile(scene: Scene) -> None:
+    """Stop: an agent of ours that the client no longer lists has ended unseen."""
+    running = scene.event.background_ids
+    now_ms = scene.now_ms()
+    for run in runs.all_runs(scene.store):
+        if run.host != scene.session.host:
+            continue
+        if run.state == "ended":
+            if now_ms - (run.ended_at or 0) > runs.ENDED_KEPT_MS:
+                runs.drop(scene.store, run)
+            continue
+        if running is None or not run.agent_id or run.agent_id in running:
+            continue
+        if run.nested:
+            runs.drop(scene.store, run)
+            continue
+        detail = "the client no longer lists it among its running tasks"
+        fail(scene, run, "agent_stopped", detail=detail, source="Stop")
+
+
+def release_all(scene: Scene) -> None:
+    """SessionEnd: let go of everything this process held."""
+    from bridge.store.decide import lost
+
+    for request in scene.store.claimed():
+        claim = request.claim
+        if claim is None or claim.host != scene.session.host:
+            continue
+        fate = lost(request, scene.now_ms())
+        if fate.response is not None:
+            scene.store.publish(fate.response, source="SessionEnd")
+        elif fate.request is not None:
+            again = fate.request
+            scene.store.give_back(
+                RequestId(request.request_id), scene.session.host, lambda _, a=again: a
+            )
+    for run in runs.all_runs(scene.store):
+        if run.host == scene.session.host:
+            runs.drop(scene.store, run)
+
+
+__all__ = [
+    "after_agent",
+    "agent_call_failed",
+    "free_slot",
+    "reconcile",
+    "release_all",
+    "stop_failure",
+]

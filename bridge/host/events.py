@@ -1,0 +1,104 @@
+"""What a hook is told: one JSON object on stdin, read leniently.
+
+Fields come and go between versions of the client. One of the wrong type counts as absent;
+an unknown one is not looked at.
+
+Source: Claude Code hooks reference, "Hook input"; measured on 2.1.330.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+
+@dataclass(frozen=True, slots=True)
+class HookEvent:
+    """One event, as the client tells it."""
+
+    raw: dict[str, Any]
+
+    @classmethod
+    def parse(cls, data: bytes) -> HookEvent | None:
+        """Read an event; None for anything that is not one."""
+        try:
+            value = orjson.loads(data)
+        except orjson.JSONDecodeError:
+            value = _lenient(data)
+        return cls(value) if isinstance(value, dict) else None
+
+    def text(self, key: str) -> str:
+        """A string field; empty when absent."""
+        value = self.raw.get(key)
+        return value if isinstance(value, str) else ""
+
+    def table(self, key: str) -> dict[str, Any]:
+        """An object field; empty when absent."""
+        value = self.raw.get(key)
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def name(self) -> str:
+        """The event, as Claude Code spells it."""
+        return self.text("hook_event_name")
+
+    @property
+    def agent_id(self) -> str:
+        """The subagent it happened in; empty in the main thread."""
+        return self.text("agent_id")
+
+    @property
+    def tool(self) -> str:
+        """The tool concerned."""
+        return self.text("tool_name")
+
+    @property
+    def tool_use_id(self) -> str:
+        """The call concerned."""
+        return self.text("tool_use_id")
+
+    @property
+    def background_ids(self) -> frozenset[str] | None:
+        """Ids of running background tasks; None when the client does not tell."""
+        tasks = self.raw.get("background_tasks")
+        if not isinstance(tasks, list):
+            return None
+        return frozenset(
+            task["id"]
+            for task in tasks
+            if isinstance(task, dict) and isinstance(task.get("id"), str)
+        )
+
+    @property
+    def subagents_folder(self) -> Path | None:
+        """Where the client keeps what belongs to the session's subagents."""
+        own = self.text("agent_transcript_path")
+        if own:
+            return Path(own).parent
+        session = self.text("transcript_path")
+        return Path(session.removesuffix(".jsonl")) / "subagents" if session else None
+
+
+def _lenient(data: bytes) -> Any:
+    """Decode what orjson refuses: lone surrogates and bytes that are not UTF-8."""
+    import json
+
+    try:
+        value = json.loads(data.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return _whole(value)
+
+
+def _whole(value: Any) -> Any:
+    """Replace lone surrogates, which have no bytes, wherever they stand."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    if isinstance(value, dict):
+        return {_whole(key): _whole(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,169 @@
+"""The quick answer to tool calls inside our subagents: standard library only.
+
+Runs under `python -I -S` at every tool call while an agent of ours is at work, so what it
+imports is what a tool call costs. It knows the two files it needs (`bridge.host.runs`
+describes them) and hands everything that is not plainly allowed to the full library:
+
+    PreToolUse          notes the call; says nothing where it may run
+    PostToolUse         notes the end of a Bash call
+    PostToolUseFailure  the same
+"""
+
+import json
+import os
+import sys
+import time
+
+MAX_EVENT = 64 * 1024 * 1024
+# These decide more than whether a call may run.
+_NOT_HERE = frozenset({"Agent", "Task", "SubagentHandback"})
+
+
+def main(python: str, event: str, state: str) -> None:
+    """Answer one event, or become the full hook."""
+    data = read_all()
+    # The main thread's events name no agent: the common case, before any parsing.
+    if b'"agent_id"' not in data:
+        return
+    try:
+        told = json.loads(data)
+        agent_id = told["agent_id"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return
+    if not _is_name(agent_id):
+        return
+    agents = state + "/agents/"
+    if event != "PreToolUse":
+        after_bash(agents, told, agent_id, ok=event == "PostToolUse")
+        return
+    run = _load(agents + agent_id + ".json")
+    if run is None:
+        if _started_by_us(agents, told, agent_id):
+            become_full(python, event, data)
+        return
+    tool = told.get("tool_name")
+    if tool in _NOT_HERE or not isinstance(tool, str):
+        return
+    if run.get("nested"):
+        return
+    if (
+        time.time() * 1000 >= run.get("answerBy", 0)
+        or os.path.lexists(f"{state}/responses/{run.get('requestId')}.json")
+        or os.path.lexists(state + "/off")
+    ):
+        become_full(python, event, data)
+    before_tool(agents, told, run, agent_id, tool)
+
+
+def before_tool(agents: str, told: dict, run: dict, agent_id: str, tool: str) -> None:
+    """Note a call that is about to run."""
+    call_id = told.get("tool_use_id")
+    if not _is_name(call_id):
+        return
+    line = {"id": call_id, "tool": tool, "at": int(time.time() * 1000)}
+    if tool == "Bash":
+        tool_input = told.get("tool_input")
+        command = tool_input.get("command") if isinstance(tool_input, dict) else None
+        if isinstance(command, str):
+            line["command"] = command[:4000]
+        open_call = {
+            "agentId": agent_id,
+            "requestId": run.get("requestId"),
+            "depth": run.get("depth"),
+            "pid": (run.get("host") or {}).get("pid"),
+        }
+        _write(f"{agents}{call_id}.bash", json.dumps(open_call), os.O_EXCL)
+    _write(f"{agents}{agent_id}.calls", json.dumps(line) + "\n", os.O_APPEND)
+
+
+def after_bash(agents: str, told: dict, agent_id: str, *, ok: bool) -> bool:
+    """Note that a Bash call of ours has ended; False when it is none of ours."""
+    call_id = told.get("tool_use_id")
+    if not _is_name(call_id):
+        return False
+    try:
+        os.unlink(f"{agents}{call_id}.bash")
+    except OSError:
+        return False
+    line = {"id": call_id, "tool": "Bash", "ok": ok}
+    _write(f"{agents}{agent_id}.calls", json.dumps(line) + "\n", os.O_APPEND)
+    return True
+
+
+def _started_by_us(agents: str, told: dict, agent_id: str) -> bool:
+    """Whether the subagent came from a call that we launched."""
+    transcript = told.get("transcript_path")
+    if not isinstance(transcript, str):
+        return False
+    folder = transcript.removesuffix(".jsonl") + "/subagents/agent-"
+    meta = _load(f"{folder}{agent_id}.meta.json")
+    call = meta.get("toolUseId") if meta else None
+    return _is_name(call) and os.path.lexists(f"{agents}call-{call}.json")
+
+
+def read_all() -> bytes:
+    """All of stdin, bounded; a pipe that never closes is given five seconds."""
+    import select
+
+    parts = []
+    size = 0
+    deadline = time.monotonic() + 5
+    while size < MAX_EVENT:
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([0], [], [], left)[0]:
+            break
+        part = os.read(0, 1 << 20)
+        if not part:
+            break
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts)
+
+
+def become_full(python: str, event: str, data: bytes) -> None:
+    """Start the full hook in our place, with the same event on its stdin."""
+    import tempfile
+
+    with tempfile.TemporaryFile() as copy:
+        copy.write(data)
+        copy.seek(0)
+        os.dup2(copy.fileno(), 0)
+    command = "from bridge.host.hook import main; main()"
+    os.execv(python, [python, "-I", "-c", command, event])
+
+
+def _load(path: str) -> "dict | None":
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        with open(fd, "rb") as file:
+            value = json.loads(file.read(1 << 20))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _write(path: str, text: str, how: int) -> None:
+    """Add to a note of ours; one that cannot be written must not stop the call."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | how
+    try:
+        fd = os.open(path, flags, 0o600)
+    except OSError:
+        return
+    try:
+        os.write(fd, text.encode("utf-8", "replace"))
+    except OSError:
+        pass
+    finally:
+        os.close(fd)
+
+
+def _is_name(text: object) -> bool:
+    return (
+        isinstance(text, str)
+        and 0 < len(text) <= 128
+        and text.isascii()
+        and text.replace("-", "a").replace("_", "a").isalnum()
+    )

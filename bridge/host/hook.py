@@ -1,0 +1,140 @@
+"""One hook process: read the event, find its handler, say at most one thing.
+
+Fails open: whatever goes wrong here is logged and the session goes on untouched. Time is
+bounded by an alarm, output by `reaction`. The handlers are in the table below.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from typing import TYPE_CHECKING
+
+from bridge.config import Settings
+from bridge.host.gate import read_all
+from bridge.host.reaction import SILENT, Reaction
+
+if TYPE_CHECKING:
+    from bridge.host.scene import Scene
+
+TIME_LIMIT_S = 20
+LOCK_WAIT_S = 0.2
+MAX_LOG_BYTES = 1024 * 1024
+
+
+def main() -> None:
+    """Run the hook for the event named in argv; never returns."""
+    reaction = SILENT
+    event_name, kind = (*sys.argv[1:3], "", "")[:2]
+    signal.signal(signal.SIGALRM, _too_long)
+    signal.alarm(TIME_LIMIT_S)
+    try:
+        reaction = react(read_all(), event_name, kind)
+    except Exception:
+        _log_failure(event_name)
+    # Delivered or not: what follows may no longer be interrupted half way.
+    signal.alarm(0)
+    _emit(reaction)
+
+
+def _too_long(_signal: int, _frame: object) -> None:
+    raise TimeoutError(f"the hook took more than {TIME_LIMIT_S} s")
+
+
+def _emit(reaction: Reaction) -> None:
+    """Print and leave at once: nothing may come after the one document."""
+    try:
+        if reaction.stderr:
+            os.write(2, reaction.stderr.encode())
+        view = memoryview(reaction.stdout)
+        while view:
+            view = view[os.write(1, view) :]
+    except OSError:
+        pass
+    os._exit(reaction.exit_code)
+
+
+def react(data: bytes, event_name: str, kind: str = "") -> Reaction:
+    """Decide what to answer to one event; everything but stdin and stdout.
+
+    `kind` is the install that registered the hook: of several, one acts for a session.
+    """
+    from bridge.host.events import HookEvent
+
+    settings = Settings.from_environment()
+    event = HookEvent.parse(data)
+    if settings.off or event is None or event.name != event_name:
+        return SILENT
+    scene = _scene(settings, event, kind)
+    if scene is None:
+        return SILENT
+    from bridge.host.handlers import HANDLERS
+
+    handler = HANDLERS.get(event_name)
+    reaction = handler(scene) if handler else SILENT
+    if settings.debug:
+        _log_debug(scene, reaction)
+    return reaction
+
+
+def _scene(settings: Settings, event: object, kind: str) -> Scene | None:
+    """Find the store and the session; an unknown session is registered."""
+    from pathlib import Path
+
+    from bridge.host import sessions
+    from bridge.host.events import HookEvent
+    from bridge.host.scene import Scene
+    from bridge.store.files import FileStore
+    from bridge.store.place import locate
+
+    assert isinstance(event, HookEvent)  # noqa: S101 - keeps the import late
+    start = settings.project_dir or Path(event.text("cwd") or ".")
+    store = FileStore(
+        locate(settings, start), lock_wait_s=LOCK_WAIT_S, lease_s=settings.lease_s
+    )
+    if kind and not sessions.own(store, event.text("session_id"), kind):
+        return None
+    pid = settings.host_pid or os.getppid()
+    session = sessions.find_session(store, event.text("session_id"))
+    starts = event.name == "SessionStart"
+    if session is None or starts or session.host.pid != pid:
+        session = sessions.register(store, event, pid)
+    return Scene(settings, store, event, session) if session else None
+
+
+def _log_failure(event_name: str) -> None:
+    """Keep what went wrong, for `hostbridge doctor`; bounded, and never an error."""
+    try:
+        home = Settings.from_environment().home
+        _append_log(home / "hook-errors.log", f"{event_name}\n{traceback.format_exc()}")
+    except Exception:  # noqa: BLE001, S110 - there is nowhere left to complain
+        pass
+
+
+def _log_debug(scene: Scene, reaction: Reaction) -> None:
+    event = scene.event
+    told = {
+        key: event.raw[key]
+        for key in ("session_id", "agent_id", "tool_name", "tool_use_id", "source")
+        if key in event.raw
+    }
+    answer = (reaction.stdout.decode() or reaction.stderr)[:2000]
+    line = f"{event.name} {told} -> exit {reaction.exit_code} {answer}\n"
+    _append_log(scene.store.place.state / "debug.log", line)
+
+
+def _append_log(path: object, text: str) -> None:
+    import time
+
+    name = os.fspath(path)  # type: ignore[call-overload]
+    if os.path.exists(name) and os.path.getsize(name) > MAX_LOG_BYTES:  # noqa: PTH110, PTH202
+        os.replace(name, f"{name}.1")  # noqa: PTH105
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S")
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+    fd = os.open(name, flags, 0o600)
+    try:
+        os.write(fd, f"{stamp} {text}".encode("utf-8", "replace"))
+    finally:
+        os.close(fd)

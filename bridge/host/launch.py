@@ -1,0 +1,148 @@
+"""PreToolUse(Agent): turn `bridge:<id>` into the real call.
+
+The whole input is replaced: the client fails a call whose rewritten input is partial.
+State is durable before the rewrite is printed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from bridge.host import runs, sessions
+from bridge.host.instruct import find_token
+from bridge.host.reaction import SILENT, Reaction, allow, deny, one_line
+from bridge.host.runs import AgentRun
+from bridge.protocol.contract import full_prompt
+from bridge.protocol.ids import RequestId
+from bridge.protocol.status import FINAL, Status
+
+if TYPE_CHECKING:
+    from bridge.host.scene import Scene
+    from bridge.protocol.request import Claim, Request
+
+# The models that the client's Agent tool takes by name.
+HOST_MODELS = frozenset({"sonnet", "opus", "haiku", "fable"})
+
+_SOFT_SHARE = 0.15
+_SOFT_MAX_MS = 60_000
+
+
+def before_agent(scene: Scene) -> Reaction:
+    """Fill in the prompt of a call that names one of our requests."""
+    event = scene.event
+    if event.agent_id:
+        return _nested(scene)
+    prompt = event.table("tool_input").get("prompt")
+    request_id = find_token(prompt) if isinstance(prompt, str) else None
+    if request_id is None:
+        return SILENT
+    if sessions.is_off(scene.store, scene.session.session_id):
+        return deny("hostbridge is switched off. No agent is needed; go on.")
+    earlier = runs.find_call(scene.store, event.tool_use_id)
+    found = scene.store.find(RequestId(request_id))
+    if found is None or found.request is None:
+        return deny(f"hostbridge knows no request {request_id}. No agent is needed.")
+    if found.status in FINAL:
+        return deny(f"hostbridge: request {request_id} has ended. No agent is needed.")
+    if earlier is not None:
+        # The same call seen twice: two installs, or the client asked again.
+        return _rewrite(found.request)
+    return _launch(scene, found.request, found.status)
+
+
+def _launch(scene: Scene, request: Request, status: Status) -> Reaction:
+    request_id = RequestId(request.request_id)
+    if status is Status.PENDING and not _take(scene, request_id):
+        return deny(f"hostbridge: request {request_id} is not for this session.")
+    now_ms = scene.now_ms()
+
+    def launched(claim: Claim) -> Claim:
+        if claim.launched_at is not None:
+            return claim
+        tool_use_id = scene.event.tool_use_id
+        return claim.model_copy(
+            update={"tool_use_id": tool_use_id, "launched_at": now_ms}
+        )
+
+    mine = scene.store.change_claim(
+        request_id, scene.session.host, launched, event="launched"
+    )
+    claim = mine.claim if mine else None
+    if mine is None or claim is None:
+        return deny(f"hostbridge: request {request_id} is with another session.")
+    if claim.tool_use_id != scene.event.tool_use_id:
+        return deny(f"hostbridge: an agent already works on request {request_id}.")
+    text = full_prompt(mine.prompt, mine.answer_schema)
+    runs.note_call(
+        scene.store,
+        AgentRun(
+            request_id=request_id,
+            tool_use_id=scene.event.tool_use_id,
+            session=scene.session.session_id,
+            host=scene.session.host,
+            depth=mine.depth,
+            launched_at=now_ms,
+            answer_by=_answer_by(mine, now_ms),
+            prompt_sha256=digest(text),
+            answer_to_host=mine.answer_to_host,
+        ),
+    )
+    sessions.note_launch(scene.store, scene.session)
+    return _rewrite(mine)
+
+
+def _take(scene: Scene, request_id: RequestId) -> bool:
+    """Claim a request that waits although the model already calls for it."""
+    from bridge.host.offers import judge_for
+
+    taken = scene.store.claim(
+        scene.claimant,
+        scene.settings.slots,
+        lambda r: judge_for(scene, r) if r.request_id == request_id else "leave",
+    )
+    return bool(taken)
+
+
+def _answer_by(request: Request, now_ms: int) -> int:
+    """From when on the agent is told to answer with what it has."""
+    left = max(0, request.deadline_ms - now_ms)
+    return request.deadline_ms - min(_SOFT_MAX_MS, int(left * _SOFT_SHARE))
+
+
+def _rewrite(request: Request) -> Reaction:
+    who = one_line(request.requester or "a program", 40)
+    tool_input = {
+        "description": f"hostbridge: {who}",
+        "prompt": full_prompt(request.prompt, request.answer_schema),
+        "subagent_type": request.agent_type,
+    }
+    if request.model in HOST_MODELS:
+        tool_input["model"] = request.model
+    return allow(tool_input)
+
+
+def _nested(scene: Scene) -> Reaction:
+    """An agent inside a subagent: ours may start one, but not with our tokens."""
+    event = scene.event
+    parent = runs.find_run(scene.store, event)
+    prompt = event.table("tool_input").get("prompt")
+    if isinstance(prompt, str) and find_token(prompt):
+        return deny("hostbridge tokens are for the main conversation only.")
+    if parent is not None:
+        runs.note_call(
+            scene.store,
+            parent.with_(
+                tool_use_id=event.tool_use_id,
+                agent_id="",
+                state="launched",
+                nested=True,
+                launched_at=scene.now_ms(),
+            ),
+        )
+    return SILENT
+
+
+def digest(text: str) -> str:
+    """How a prompt is told from another."""
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,202 @@
+"""Offer waiting requests to the session at hand, within its limits.
+
+An offer is a claim: nobody else takes what one session was asked to do. One that the
+model ignores is repeated, and after the last time given back, with this session on record
+as having declined.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bridge.host import runs, sessions
+from bridge.host.instruct import instruction
+from bridge.host.reaction import one_line
+from bridge.protocol.ids import RequestId
+from bridge.protocol.response import failed
+
+if TYPE_CHECKING:
+    from bridge.host.scene import Scene
+    from bridge.protocol.request import Request
+    from bridge.store import Verdict
+
+# An offer just made needs the model's next move, not a second offer.
+REPEAT_AFTER_MS = 10_000
+# Below the client's own cap of 8 on what may go on in place of a stop.
+MAX_STOP_OFFERS = 5
+# Times on disk are compared to the second by some shells.
+_SETTLED_NS = 2_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What to tell the model, and the user."""
+
+    text: str
+    line: str
+
+
+def offer(scene: Scene, *, repeat_at_once: bool = False) -> Offer | None:
+    """Claim what this session can take and say so; None when there is nothing to say.
+
+    `repeat_at_once` repeats an ignored offer however young it is.
+    """
+    store = scene.store
+    if sessions.is_off(store, scene.session.session_id):
+        return None
+    _mark_looked(scene)
+    ignored = _repeat(scene, at_once=repeat_at_once)
+    fresh = store.claim(
+        scene.claimant, scene.settings.slots, lambda r: judge_for(scene, r)
+    )
+    offered = [*ignored, *fresh]
+    _mark_offer(scene, pending=bool(offered))
+    if not offered:
+        return None
+    return Offer(instruction([r.request_id for r in offered]), _who_asks(fresh))
+
+
+def judge_for(scene: Scene, request: Request) -> Verdict:
+    """Whether this session may take a waiting request."""
+    session = scene.session
+    if request.session is not None and request.session not in session.ids:
+        return "leave"
+    if session.ids & set(request.declined_by):
+        return "leave"
+    now_ms = scene.now_ms()
+    if request.depth > scene.settings.max_depth:
+        message = (
+            f"{request.depth} agents stand above this request; "
+            f"{scene.settings.max_depth} is the limit (BRIDGE_MAX_DEPTH)"
+        )
+        return failed(request, "depth", message, now_ms=now_ms)
+    budget = scene.settings.agents_per_hour
+    recent = sorted(at for at in session.launches if at > now_ms - sessions.HOUR_MS)
+    if len(recent) < budget:
+        return "take"
+    frees_at = recent[-budget] + sessions.HOUR_MS if budget else None
+    if frees_at is not None and frees_at < request.deadline_ms:
+        return "leave"
+    if _others(scene, request):
+        return "leave"
+    message = (
+        f"session {session.session_id} has started {len(recent)} agents within an "
+        f"hour; {budget} is the limit (BRIDGE_AGENTS_PER_HOUR)"
+    )
+    return failed(request, "budget", message, now_ms=now_ms)
+
+
+def _repeat(scene: Scene, *, at_once: bool) -> list[Request]:
+    """Offers of this session that the model has not taken up: again, or given back."""
+    now_ms = scene.now_ms()
+    again = []
+    for request in scene.store.claimed():
+        claim = request.claim
+        if claim is None or claim.host != scene.session.host or claim.launched_at:
+            continue
+        last = claim.offers[-1] if claim.offers else claim.at
+        if not at_once and now_ms - last < REPEAT_AFTER_MS:
+            continue
+        request_id = RequestId(request.request_id)
+        if len(claim.offers) >= scene.settings.max_offers:
+            decline(scene, request)
+            continue
+        changed = scene.store.change_claim(
+            request_id,
+            scene.session.host,
+            lambda c: c.model_copy(update={"offers": (*c.offers, now_ms)}),
+            event="offered again",
+        )
+        if changed is not None:
+            again.append(changed)
+    return again
+
+
+def decline(scene: Scene, request: Request) -> None:
+    """Give back what the model has ignored; fail it when nobody else may take it."""
+    given = request.with_(
+        declined_by=(*request.declined_by, *sorted(scene.session.ids))
+    )
+    if _others(scene, given):
+        scene.store.give_back(
+            RequestId(request.request_id), scene.session.host, lambda _: given
+        )
+        return
+    times = len(request.claim.offers) if request.claim else 0
+    message = (
+        f"the model of session {scene.session.session_id} ignored {times} offers; see "
+        "`hostbridge doctor --live`"
+    )
+    response = failed(request, "declined", message, now_ms=scene.now_ms())
+    scene.store.publish(response, source="declined")
+
+
+def _others(scene: Scene, request: Request) -> bool:
+    """Whether another live session may take the request."""
+    live = sessions.live_sessions(scene.store, lease_s=scene.settings.lease_s)
+    return any(
+        other.host != scene.session.host
+        and (request.session is None or request.session in other.ids)
+        and not other.ids & set(request.declined_by)
+        for other in live
+    )
+
+
+def agents_run(scene: Scene) -> bool:
+    """Whether subagents of ours run in this session."""
+    return any(
+        run.host == scene.session.host and run.state != "ended" and not run.nested
+        for run in runs.all_runs(scene.store)
+    )
+
+
+def _who_asks(fresh: list[Request]) -> str:
+    """One line for the user: who asks, and for which agent."""
+    if not fresh:
+        return ""
+    asked = ", ".join(
+        f"{one_line(r.requester or 'a program', 40)} → {r.agent_type}" for r in fresh
+    )
+    return f"hostbridge: {asked}"
+
+
+def _mark_looked(scene: Scene) -> None:
+    """Let the shell hook rest until the queue changes (see hooks/lib.sh).
+
+    Only a queue that has been still for a while is marked: a change within the same tick
+    of the file system's clock would not show. Before the look, so that none is missed.
+    """
+    with scene.store.open_state() as state, state.folder("requests") as queue:
+        changed_ns = os.fstat(queue.fd).st_mtime_ns
+        age_ns = scene.store.clock.now_us() * 1000 - changed_ns
+        if age_ns < _SETTLED_NS:
+            return
+        with state.folder("sessions") as folder:
+            name = f"{scene.session.session_id}.looked"
+            folder.touch(name)
+            with suppress(FileNotFoundError):
+                os.utime(
+                    name,
+                    ns=(changed_ns, changed_ns),
+                    dir_fd=folder.fd,
+                    follow_symlinks=False,
+                )
+
+
+def look_again(scene: Scene) -> None:
+    """A slot is free: the next tool call should look at the queue."""
+    with scene.store.open_state() as state, state.folder("sessions") as folder:
+        folder.remove(f"{scene.session.session_id}.looked")
+
+
+def _mark_offer(scene: Scene, *, pending: bool) -> None:
+    """Tell the shell hook whether an offer is open."""
+    with scene.store.open_state() as state, state.folder("sessions") as folder:
+        name = f"{scene.session.session_id}.offer"
+        if pending:
+            folder.touch(name)
+        else:
+            folder.remove(name)

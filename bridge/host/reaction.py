@@ -1,0 +1,122 @@
+"""What a hook answers: at most one JSON object on stdout, or words on stderr with exit 2.
+
+Every channel is capped and cleaned here, in one place: what comes out of a hook goes into
+the host's context or onto the user's screen.
+
+Source: Claude Code hooks reference, "Hook output"; measured on 2.1.330: additionalContext
+is cut at 10,000 characters, reasons and stderr are not cut at all.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+MAX_CONTEXT = 9_000
+MAX_REASON = 2_000
+MAX_LINE = 160
+
+# Bidirectional controls: they reorder what a person reads.
+_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """What one hook process says, and with which exit code."""
+
+    stdout: bytes = b""
+    stderr: str = ""
+    exit_code: int = 0
+
+
+SILENT = Reaction()
+
+
+def specific(event: str, line: str = "", **fields: Any) -> Reaction:
+    """A reaction of `hookSpecificOutput`; `line` is shown to the user alone."""
+    output = {"hookSpecificOutput": {"hookEventName": event, **fields}}
+    return _json(output, line)
+
+
+def context(event: str, text: str, line: str = "") -> Reaction:
+    """Words for the model, next to whatever it was doing."""
+    return specific(event, line, additionalContext=clean(text, MAX_CONTEXT))
+
+
+def allow(tool_input: dict[str, Any], line: str = "") -> Reaction:
+    """Let a tool call run, with this whole input."""
+    return specific(
+        "PreToolUse", line, permissionDecision="allow", updatedInput=tool_input
+    )
+
+
+def deny(reason: str, *, stop: bool = False) -> Reaction:
+    """Refuse a tool call; `stop` also ends the agent that made it."""
+    output: dict[str, Any] = {
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "deny",
+            "permissionDecisionReason": clean(reason, MAX_REASON),
+        }
+    }
+    if stop:
+        output |= {"continue": False, "stopReason": clean(reason, MAX_LINE)}
+    return _json(output)
+
+
+def refuse_permission(reason: str) -> Reaction:
+    """Answer a permission dialog with no, before it opens."""
+    decision = {"behavior": "deny", "message": clean(reason, MAX_REASON)}
+    return specific("PermissionRequest", decision=decision)
+
+
+def block(reason: str) -> Reaction:
+    """Make an agent that wanted to stop go on."""
+    return _json({"decision": "block", "reason": clean(reason, MAX_REASON)})
+
+
+def swallow(line: str = "") -> Reaction:
+    """Keep a notice from the model; the user sees one line."""
+    output = {
+        "decision": "block",
+        "reason": clean(line, MAX_LINE) or "hostbridge took this notice",
+        "hookSpecificOutput": {
+            "hookEventName": "UserPromptSubmit",
+            "suppressOriginalPrompt": True,
+        },
+    }
+    return _json(output)
+
+
+def tell_user(line: str) -> Reaction:
+    """One line for the user, nothing for the model."""
+    return _json({}, line) if line else SILENT
+
+
+def wake(text: str) -> Reaction:
+    """Words that wake an idle model: stderr, with exit 2."""
+    return Reaction(stderr=clean(text, MAX_CONTEXT), exit_code=2)
+
+
+def clean(text: str, limit: int) -> str:
+    """Strip control characters and cut to `limit` characters."""
+    text = "".join(
+        c
+        for c in text[: limit * 2]
+        if c in "\n\t" or (unicodedata.category(c)[0] != "C" and c not in _BIDI)
+    )
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def one_line(text: str, limit: int = MAX_LINE) -> str:
+    """`text` on one clean line."""
+    return clean(" ".join(text[: limit * 2].split()), limit)
+
+
+def _json(output: dict[str, Any], line: str = "") -> Reaction:
+    if line:
+        output["systemMessage"] = one_line(line)
+    return Reaction(stdout=orjson.dumps(output))

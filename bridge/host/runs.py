@@ -1,0 +1,215 @@
+"""Which subagent works on which request.
+
+    agents/call-<tool_use_id>.json  an Agent call of ours, launched; no subagent seen yet
+    agents/<agent_id>.json          the subagent it became
+    agents/<agent_id>.calls         the tool calls seen in it, one JSON line each
+    agents/<tool_use_id>.bash       a Bash call of it that is running right now
+
+The client tells a hook only the subagent's own id; the call that started it is in the
+subagent's meta file, which is there at its first tool call and at its end.
+
+Source: measured on Claude Code 2.1.330, `<transcript>/subagents/agent-<id>.meta.json`.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import TYPE_CHECKING, Literal
+
+import orjson
+
+from bridge.errors import NewerSchema
+from bridge.protocol.answer import ToolCall
+from bridge.protocol.ids import is_id
+from bridge.protocol.record import Milliseconds, Record, Unparsable, parse
+from bridge.protocol.request import HostProcess
+from bridge.store.folder import NotAPlainFile
+
+if TYPE_CHECKING:
+    from bridge.host.events import HookEvent
+    from bridge.store.files import FileStore
+    from bridge.store.folder import Folder
+
+ENDED_KEPT_MS = 60_000
+
+
+class AgentRun(Record):
+    """One subagent of ours, from the call on. Times are milliseconds since 1970.
+
+    `nested` is a subagent that one of ours started by itself: it has no request, but it
+    may not raise a dialog either. `warnings` counts how often it was told to answer now.
+    """
+
+    request_id: str
+    tool_use_id: str
+    session: str
+    host: HostProcess
+    agent_id: str = ""
+    state: Literal["launched", "running", "ended"] = "launched"
+    nested: bool = False
+    depth: int = 0
+    launched_at: Milliseconds
+    answer_by: Milliseconds
+    warnings: int = 0
+    prompt_sha256: str = ""
+    prompt_replaced: bool = False
+    answer_to_host: bool = False
+    ended_at: Milliseconds | None = None
+
+
+def note_call(store: FileStore, run: AgentRun) -> None:
+    """Write down a launched call."""
+    with store.open_state() as state, state.folder("agents") as folder:
+        folder.replace(_call(run.tool_use_id), run.to_json(), durable=False)
+
+
+def find_call(store: FileStore, tool_use_id: str) -> AgentRun | None:
+    """The run that a call started, bound to a subagent or not yet."""
+    with store.open_state() as state, state.folder("agents") as folder:
+        run = _load(folder, _call(tool_use_id))
+        if run is not None:
+            return run
+        return next((r for r in _all(folder) if r.tool_use_id == tool_use_id), None)
+
+
+def find_run(store: FileStore, event: HookEvent) -> AgentRun | None:
+    """The run of ours that an event happened in, bound at the first occasion."""
+    agent_id = event.agent_id
+    if not _is_name(agent_id):
+        return None
+    with store.open_state() as state, state.folder("agents") as folder:
+        run = _load(folder, f"{agent_id}.json")
+        if run is not None:
+            return run
+        tool_use_id = _started_by(event, agent_id)
+        run = _load(folder, _call(tool_use_id)) if tool_use_id else None
+        return _bind(folder, run, agent_id) if run else None
+
+
+def bind(store: FileStore, run: AgentRun, agent_id: str) -> AgentRun:
+    """Write down which subagent a call became."""
+    if not _is_name(agent_id) or run.agent_id == agent_id:
+        return run
+    with store.open_state() as state, state.folder("agents") as folder:
+        return _bind(folder, run, agent_id)
+
+
+def _bind(folder: Folder, run: AgentRun, agent_id: str) -> AgentRun:
+    bound = run.with_(agent_id=agent_id, state="running")
+    folder.replace(f"{agent_id}.json", bound.to_json(), durable=False)
+    folder.remove(_call(run.tool_use_id))
+    return bound
+
+
+def find_agent(store: FileStore, agent_id: str) -> AgentRun | None:
+    """The bound run of a subagent."""
+    if not _is_name(agent_id):
+        return None
+    with store.open_state() as state, state.folder("agents") as folder:
+        return _load(folder, f"{agent_id}.json")
+
+
+def save(store: FileStore, run: AgentRun) -> None:
+    """Write a changed run back."""
+    with store.open_state() as state, state.folder("agents") as folder:
+        folder.replace(_name(run), run.to_json(), durable=False)
+
+
+def end(store: FileStore, run: AgentRun) -> None:
+    """Note that the subagent is over; a notice about it may still come."""
+    if run.state != "ended":
+        save(store, run.with_(state="ended", ended_at=store.now_ms()))
+
+
+def drop(store: FileStore, run: AgentRun) -> None:
+    """Forget a run, its calls with it."""
+    with store.open_state() as state, state.folder("agents") as folder:
+        folder.remove(_name(run))
+        folder.remove(_call(run.tool_use_id))
+        if run.agent_id:
+            folder.remove(f"{run.agent_id}.calls")
+        for bash in folder.names(".bash"):
+            with suppress(NotAPlainFile, json.JSONDecodeError, AttributeError):
+                told = json.loads(folder.read(f"{bash}.bash") or b"{}")
+                if told.get("agentId") == run.agent_id:
+                    folder.remove(f"{bash}.bash")
+
+
+def all_runs(store: FileStore) -> list[AgentRun]:
+    """Every run written down."""
+    with store.open_state() as state, state.folder("agents") as folder:
+        return _all(folder)
+
+
+def running_bash_depth(store: FileStore, pid: int) -> tuple[str, int] | None:
+    """The deepest request of a host process with a Bash call running, and its depth."""
+    deepest: tuple[str, int] | None = None
+    with store.open_state() as state, state.folder("agents") as folder:
+        for name in folder.names(".bash"):
+            with suppress(NotAPlainFile, json.JSONDecodeError):
+                told = json.loads(folder.read(f"{name}.bash") or b"null")
+                if not isinstance(told, dict) or told.get("pid") != pid:
+                    continue
+                depth = told.get("depth")
+                if isinstance(depth, int) and (deepest is None or depth > deepest[1]):
+                    deepest = str(told.get("requestId")), depth
+    return deepest
+
+
+def seen_calls(store: FileStore, run: AgentRun) -> list[ToolCall]:
+    """The tool calls that hooks saw in a subagent, oldest first."""
+    if not run.agent_id:
+        return []
+    with store.open_state() as state, state.folder("agents") as folder:
+        data = folder.read(f"{run.agent_id}.calls") or b""
+    calls: dict[str, ToolCall] = {}
+    for line in data.splitlines():
+        with suppress(orjson.JSONDecodeError, KeyError, TypeError):
+            told = orjson.loads(line)
+            known = calls.get(told["id"])
+            calls[told["id"]] = ToolCall(
+                tool=told["tool"],
+                tool_use_id=told["id"],
+                command=told.get("command") or (known.command if known else None),
+                ok=told.get("ok"),
+            )
+    return list(calls.values())
+
+
+def _started_by(event: HookEvent, agent_id: str) -> str | None:
+    """The Agent call that a subagent came from, as the client has written it down."""
+    folder = event.subagents_folder
+    if folder is None:
+        return None
+    try:
+        meta = orjson.loads((folder / f"agent-{agent_id}.meta.json").read_bytes())
+        found = meta.get("toolUseId")
+    except (OSError, orjson.JSONDecodeError, AttributeError):
+        return None
+    return found if isinstance(found, str) and _is_name(found) else None
+
+
+def _all(folder: Folder) -> list[AgentRun]:
+    loaded = (_load(folder, f"{name}.json") for name in folder.names())
+    return [run for run in loaded if run is not None]
+
+
+def _load(folder: Folder, file: str) -> AgentRun | None:
+    with suppress(Unparsable, NewerSchema, NotAPlainFile):
+        data = folder.read(file)
+        return parse(AgentRun, data) if data else None
+    return None
+
+
+def _name(run: AgentRun) -> str:
+    return f"{run.agent_id}.json" if run.agent_id else _call(run.tool_use_id)
+
+
+def _call(tool_use_id: str) -> str:
+    return f"call-{tool_use_id}.json"
+
+
+def _is_name(text: str) -> bool:
+    """Whether `text` is safe as a file name of ours."""
+    return is_id(text)
