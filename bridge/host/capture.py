@@ -73,7 +73,9 @@ def before_handback(scene: Scene) -> Reaction:
     tool_input = scene.event.table("tool_input")
     message = tool_input.get("message")
     words = message if isinstance(message, str) else ""
-    captured = take_words(scene, run, words, source="SubagentHandback", may_correct=True)
+    captured = take_words(
+        scene, run, words, source="SubagentHandback", may_correct=True
+    )
     if captured is not None and captured.kind == "again":
         return deny(captured.words)
     line = captured.words if captured else ""
@@ -122,9 +124,7 @@ def take_words(
     if may_correct and tried < MAX_CORRECTIONS and now_ms < request.deadline_ms:
         return _correct(scene, run, request, words, verdict, source)
     code = verdict.code or "no_json"
-    return fail(
-        scene, run, code, words=words, source=source, detail=verdict.complaint
-    )
+    return fail(scene, run, code, words=words, source=source, detail=verdict.complaint)
 
 
 def _correct(  # noqa: PLR0913 - each is one fact of the moment
@@ -152,7 +152,11 @@ def _correct(  # noqa: PLR0913 - each is one fact of the moment
     )
     if changed is None:
         return None
-    how = "call SubagentHandback again" if source == "SubagentHandback" else "answer again"
+    how = (
+        "call SubagentHandback again"
+        if source == "SubagentHandback"
+        else "answer again"
+    )
     return Captured(
         "again",
         f"hostbridge could not use this answer: {verdict.complaint}. Please {how} with "
@@ -204,15 +208,11 @@ def fail(  # noqa: PLR0913 - each is one fact of the moment
         runs.end(scene.store, run)
         return None
     message = MEANINGS[code] + (f": {detail}" if detail else "")
-    response = failed(
-        found.request, code, message, now_ms=scene.now_ms(), raw=words
-    )
+    response = failed(found.request, code, message, now_ms=scene.now_ms(), raw=words)
     return _close(scene, run, response, source)
 
 
-def _close(
-    scene: Scene, run: AgentRun, response: Response, source: str
-) -> Captured:
+def _close(scene: Scene, run: AgentRun, response: Response, source: str) -> Captured:
     """Publish, and free the slot."""
     scene.store.publish(response, source=source)
     runs.end(scene.store, run)

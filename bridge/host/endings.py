@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from bridge.host.scene import Scene
     from bridge.protocol.failure import FailureCode
 
-_QUOTA = re.compile(r"usage limit|rate.?limit|quota|\b429\b|limit reached|billing", re.I)
+_QUOTA = re.compile(
+    r"usage limit|rate.?limit|quota|\b429\b|limit reached|billing", re.I
+)
 _NO_AGENT = re.compile(r"agent type '?[^']*'? not found", re.I)
 _STOPPED = re.compile(r"\bstopped\b|\bkilled\b|interrupt|aborted|cancel", re.I)
 
@@ -80,7 +82,9 @@ def _body(told: dict[str, object]) -> str:
     notes, tail = told.get("harnessNoteCount"), told.get("harnessTailCount")
     first = notes if isinstance(notes, int) else 0
     last = len(content) - (tail if isinstance(tail, int) else 0)
-    texts = (block.get("text") for block in content[first:last] if isinstance(block, dict))
+    texts = (
+        block.get("text") for block in content[first:last] if isinstance(block, dict)
+    )
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
@@ -164,9 +168,10 @@ def release_all(scene: Scene) -> None:
         if fate.response is not None:
             scene.store.publish(fate.response, source="SessionEnd")
         elif fate.request is not None:
-            again = fate.request
             scene.store.give_back(
-                RequestId(request.request_id), scene.session.host, lambda _, a=again: a
+                RequestId(request.request_id),
+                scene.session.host,
+                lambda held: held.with_(attempt=held.attempt + 1),
             )
     for run in runs.all_runs(scene.store):
         if run.host == scene.session.host:

@@ -9,10 +9,17 @@ describes them) and hands everything that is not plainly allowed to the full lib
     PostToolUseFailure  the same
 """
 
+from __future__ import annotations
+
 import json
 import os
-import sys
 import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Json = dict[str, Any]
 
 MAX_EVENT = 64 * 1024 * 1024
 # These decide more than whether a call may run.
@@ -55,7 +62,7 @@ def main(python: str, event: str, state: str) -> None:
     before_tool(agents, told, run, agent_id, tool)
 
 
-def before_tool(agents: str, told: dict, run: dict, agent_id: str, tool: str) -> None:
+def before_tool(agents: str, told: Json, run: Json, agent_id: str, tool: str) -> None:
     """Note a call that is about to run."""
     call_id = told.get("tool_use_id")
     if not _is_name(call_id):
@@ -76,7 +83,7 @@ def before_tool(agents: str, told: dict, run: dict, agent_id: str, tool: str) ->
     _write(f"{agents}{agent_id}.calls", json.dumps(line) + "\n", os.O_APPEND)
 
 
-def after_bash(agents: str, told: dict, agent_id: str, *, ok: bool) -> bool:
+def after_bash(agents: str, told: Json, agent_id: str, *, ok: bool) -> bool:
     """Note that a Bash call of ours has ended; False when it is none of ours."""
     call_id = told.get("tool_use_id")
     if not _is_name(call_id):
@@ -90,7 +97,7 @@ def after_bash(agents: str, told: dict, agent_id: str, *, ok: bool) -> bool:
     return True
 
 
-def _started_by_us(agents: str, told: dict, agent_id: str) -> bool:
+def _started_by_us(agents: str, told: Json, agent_id: str) -> bool:
     """Whether the subagent came from a call that we launched."""
     transcript = told.get("transcript_path")
     if not isinstance(transcript, str):
@@ -132,7 +139,7 @@ def become_full(python: str, event: str, data: bytes) -> None:
     os.execv(python, [python, "-I", "-c", command, event])
 
 
-def _load(path: str) -> "dict | None":
+def _load(path: str) -> Json | None:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

@@ -26,7 +26,9 @@ _TOKEN = re.compile(r"\s*bridge:([A-Za-z0-9_-]{1,128})\s*\Z")
 
 def instruction(ids: Sequence[str]) -> str:
     """Tell the model which Agent calls to make."""
-    calls = "\n".join(f'{{"description":"b","prompt":"{TOKEN_PREFIX}{i}"}}' for i in ids)
+    calls = "\n".join(
+        f'{{"description":"b","prompt":"{TOKEN_PREFIX}{i}"}}' for i in ids
+    )
     many = "these, all in one message" if len(ids) > 1 else "this"
     return f"hostbridge: call Agent once with {many}:\n{calls}"
 

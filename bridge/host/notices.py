@@ -96,4 +96,6 @@ def _settle(scene: Scene, run: AgentRun, notice: Notice) -> None:
         fail(scene, run, "agent_stopped", source="task-notification")
     else:
         detail = notice.result or notice.status
-        fail(scene, run, "agent_error", detail=detail[:1000], source="task-notification")
+        fail(
+            scene, run, "agent_error", detail=detail[:1000], source="task-notification"
+        )

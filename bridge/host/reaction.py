@@ -20,7 +20,9 @@ MAX_REASON = 2_000
 MAX_LINE = 160
 
 # Bidirectional controls: they reorder what a person reads.
-_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_BIDI = frozenset(
+    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)
 
 
 @dataclass(frozen=True, slots=True)

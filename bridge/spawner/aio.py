@@ -1,0 +1,133 @@
+"""The same for asyncio: each call runs in a thread; cancelling one lets it go.
+
+A cancelled `ask` cancels its request within a second or so, as an interrupt does for the
+blocking one. A cancelled `wait` leaves its requests as they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING, Any
+
+from bridge.spawner.bridge import DEFAULT_TIMEOUT_S, Bridge
+from bridge.spawner.tending import Abandoned
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable
+    from pathlib import Path
+    from typing import TypeVar
+
+    from bridge.protocol.ids import RequestId
+    from bridge.protocol.status import Stage
+    from bridge.spawner.result import Result, Shape
+    from bridge.store import Found
+
+    T = TypeVar("T")
+
+
+class AsyncBridge:
+    """`Bridge` for asyncio: the same methods, the same arguments, awaited."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        self.bridge = bridge
+
+    @classmethod
+    def open(cls, path: Path | str | None = None) -> AsyncBridge:
+        """The bridge of the project that `path` (default: the working folder) is in."""
+        return cls(Bridge.open(path))
+
+    async def ask(
+        self, prompt: str, agent: str = "general-purpose", **options: Any
+    ) -> Result:
+        """Ask and await the answer; see `Bridge.ask`."""
+        return await _in_thread(
+            lambda leave: self.bridge.ask(
+                prompt, agent, **{**options, "on_stage": _leaving(leave, options)}
+            )
+        )
+
+    async def submit(
+        self, prompt: str, agent: str = "general-purpose", **options: Any
+    ) -> RequestId:
+        """Ask without waiting; see `Bridge.submit`."""
+        return await asyncio.to_thread(self.bridge.submit, prompt, agent, **options)
+
+    async def wait(
+        self,
+        request: str,
+        *,
+        schema: Shape = None,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> Result:
+        """Await one request; see `Bridge.wait`."""
+        return await _in_thread(
+            lambda leave: self.bridge.wait(
+                request,
+                schema=schema,
+                timeout_s=timeout_s,
+                on_stage=_leaving(leave, {}),
+            )
+        )
+
+    async def as_completed(
+        self,
+        requests: Iterable[str],
+        *,
+        schema: Shape = None,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> AsyncIterator[Result]:
+        """Yield a result for each request as it ends; see `Bridge.wait`."""
+        done = object()
+        leave = threading.Event()
+        results = self.bridge.wait(
+            list(requests),
+            schema=schema,
+            timeout_s=timeout_s,
+            on_stage=_leaving(leave, {}),
+        )
+        try:
+            while True:
+                result = await asyncio.to_thread(next, results, done)
+                if result is done:
+                    return
+                yield result  # type: ignore[misc]  # the sentinel is gone
+        finally:
+            leave.set()
+
+    async def cancel(self, request: str) -> bool:
+        """Cancel a request; see `Bridge.cancel`."""
+        return await asyncio.to_thread(self.bridge.cancel, request)
+
+    async def respond(self, request: str, words: str) -> Result:
+        """Answer by hand; see `Bridge.respond`."""
+        return await asyncio.to_thread(self.bridge.respond, request, words)
+
+    async def status(self, request: str) -> Found:
+        """One request as it stands; see `Bridge.status`."""
+        return await asyncio.to_thread(self.bridge.status, request)
+
+
+async def _in_thread(call: Callable[[threading.Event], T]) -> T:
+    """Run a blocking call that looks at the event now and then."""
+    leave = threading.Event()
+    try:
+        return await asyncio.to_thread(call, leave)
+    except asyncio.CancelledError:
+        leave.set()
+        raise
+
+
+def _leaving(
+    leave: threading.Event, options: dict[str, Any]
+) -> Callable[[Stage], None]:
+    """Report a stage, unless the awaiting task is gone."""
+    told = options.get("on_stage")
+
+    def on_stage(stage: Stage) -> None:
+        if leave.is_set():
+            raise Abandoned("the awaiting task was cancelled")
+        if told is not None:
+            told(stage)
+
+    return on_stage

@@ -1,0 +1,432 @@
+"""Bridge: ask an agent from any program and get a typed answer.
+
+    bridge = Bridge.open()
+    answer = bridge.ask("Which modules lack tests?", schema=Modules).parsed
+
+Threads may share one. Every request is a record on disk first: a caller that dies loses
+nothing, and `Bridge.open().wait(request_id)` in another process finds the answer.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from bridge.config import Settings
+from bridge.errors import (
+    CannotWaitHere,
+    InvalidRequest,
+    RequestFailed,
+    UnknownRequest,
+    WaitTimeout,
+)
+from bridge.host import bells
+from bridge.protocol.answer import judge
+from bridge.protocol.ids import check_id
+from bridge.protocol.response import Failure, answered, failed
+from bridge.protocol.status import Stage, Status
+from bridge.spawner.asking import new_request
+from bridge.spawner.result import Result, result_of
+from bridge.spawner.routes import check_route, eligible_hosts, no_host
+from bridge.spawner.tending import Abandoned, Tender
+from bridge.store.files import FileStore
+from bridge.store.place import locate
+from bridge.store.process import Liveness, liveness
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from bridge.host.sessions import Session
+    from bridge.protocol.failure import FailureCode
+    from bridge.protocol.ids import Priority, RequestId
+    from bridge.protocol.request import Request
+    from bridge.protocol.response import Response
+    from bridge.spawner.result import Shape
+    from bridge.store import Found
+    from bridge.store.clock import Clock
+
+DEFAULT_TIMEOUT_S = 120.0
+# A waiter holds no lock for long: its deadline counts for more than its tidying.
+_QUICK_LOCK_S = 0.2
+
+
+def _ignore_stage(_stage: Stage) -> None:
+    pass
+
+
+class Bridge:
+    """The bridge of one project."""
+
+    def __init__(
+        self, settings: Settings, start: Path, *, clock: Clock | None = None
+    ) -> None:
+        self.settings = settings
+        place = locate(settings, start)
+        lease_s = float(settings.lease_s)
+        self.store = FileStore(place, clock=clock, lease_s=lease_s)
+        self._quick = FileStore(
+            place, clock=clock, lease_s=lease_s, lock_wait_s=_QUICK_LOCK_S
+        )
+
+    @classmethod
+    def open(cls, path: Path | str | None = None) -> Bridge:
+        """The bridge of the project that `path` (default: the working folder) is in.
+
+        Raises:
+            BadSetting: a `BRIDGE_*` variable means nothing.
+            StateRefused: the state directory would not be safe.
+        """
+        return cls(Settings.from_environment(), Path(path or "."))
+
+    # Asking
+
+    def ask(  # noqa: PLR0913 - the public call: every knob is optional
+        self,
+        prompt: str,
+        agent: str = "general-purpose",
+        *,
+        schema: Shape = None,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        model: str | None = None,
+        priority: Priority = "normal",
+        task_id: str | None = None,
+        dedup_key: str | None = None,
+        session: str | None = None,
+        route: str = "auto",
+        answer_to_host: bool = False,
+        on_stage: Callable[[Stage], None] = _ignore_stage,
+    ) -> Result:
+        """Ask an agent and wait for its answer, `timeout_s` seconds at most.
+
+        `schema` is a pydantic model, a JSON Schema, or None for `AgentOutput`. A result
+        may report failure (`success` False) in a valid answer; anything less raises.
+        `on_stage` is called as the request comes forward.
+
+        Raises:
+            NoHost: no live session could take it; nothing was asked.
+            UnknownAgent, InvalidRequest, DepthExceeded: nothing was asked.
+            CannotWaitHere: asked, but the only host would have to wait for itself.
+            RequestFailed: it ended without a valid answer; `code` and `stage` say how.
+        """
+        check_route(route)
+        request = new_request(
+            self.store,
+            self.settings,
+            prompt,
+            agent,
+            schema=schema,
+            timeout_s=timeout_s,
+            model=model,
+            priority=priority,
+            task_id=task_id,
+            dedup_key=dedup_key,
+            session=session,
+            answer_to_host=answer_to_host,
+        )
+        if not self._hosts(request):
+            raise no_host(self.store, request, lease_s=self.settings.lease_s)
+        deadline_s = self.store.clock.monotonic_s() + timeout_s
+        request_id, is_new = self._submit(request)
+        if self._would_wait_for_itself(request):
+            raise CannotWaitHere(
+                f"submitted {request_id}; this runs inside the only open session, which "
+                "answers when its turn comes. Read the answer with: "
+                f"hostbridge show {request_id}",
+                request_id=request_id,
+            )
+        try:
+            response = self._wait_one(request_id, deadline_s, on_stage)
+        except (KeyboardInterrupt, Abandoned):
+            if is_new:
+                self.cancel(request_id)
+            raise
+        return _result_or_raise(response or self._expire(request_id, timeout_s), schema)
+
+    def submit(  # noqa: PLR0913 - as `ask`
+        self,
+        prompt: str,
+        agent: str = "general-purpose",
+        *,
+        schema: Shape = None,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        model: str | None = None,
+        priority: Priority = "normal",
+        task_id: str | None = None,
+        dedup_key: str | None = None,
+        session: str | None = None,
+        answer_to_host: bool = False,
+        request_id: str | None = None,
+    ) -> RequestId:
+        """Ask without waiting; durable on return. Needs no live session.
+
+        `request_id` names the request; by default it gets an id that sorts by time.
+
+        Raises:
+            UnknownAgent, InvalidRequest, DepthExceeded: nothing was asked.
+        """
+        request = new_request(
+            self.store,
+            self.settings,
+            prompt,
+            agent,
+            schema=schema,
+            timeout_s=timeout_s,
+            model=model,
+            priority=priority,
+            task_id=task_id,
+            dedup_key=dedup_key,
+            session=session,
+            answer_to_host=answer_to_host,
+            request_id=request_id,
+        )
+        return self._submit(request)[0]
+
+    def _submit(self, request: Request) -> tuple[RequestId, bool]:
+        done = self.store.submit(request)
+        if done.is_new:
+            self._ring(request)
+        return done.request_id, done.is_new
+
+    def _ring(self, request: Request) -> None:
+        # Durable already: a bell that cannot be rung costs time, not the request.
+        with suppress(OSError):
+            bells.ring(self.store, self._hosts(request))
+
+    def _hosts(self, request: Request) -> list[Session]:
+        return eligible_hosts(self.store, request, lease_s=self.settings.lease_s)
+
+    def _would_wait_for_itself(self, request: Request) -> bool:
+        """Whether the only host that could answer is waiting for this very process.
+
+        A background subagent may wait: the main thread is free to answer.
+        """
+        pid = self.settings.host_pid
+        if pid is None:
+            return False
+        if any(host.host.pid != pid for host in self._hosts(request)):
+            return False
+        if request.parent_request_id is None:
+            return True
+        parent = self.store.find(check_id(request.parent_request_id))
+        claim = parent.request.claim if parent and parent.request else None
+        return not (claim and claim.background)
+
+    # Waiting
+
+    @overload
+    def wait(  # type: ignore[overload-overlap]  # a str is an iterable of str, too
+        self,
+        request: str,
+        *,
+        schema: Shape = ...,
+        timeout_s: float = ...,
+        on_stage: Callable[[Stage], None] = ...,
+    ) -> Result: ...
+
+    @overload
+    def wait(
+        self,
+        request: Iterable[str],
+        *,
+        schema: Shape = ...,
+        timeout_s: float = ...,
+        on_stage: Callable[[Stage], None] = ...,
+    ) -> Iterator[Result]: ...
+
+    def wait(
+        self,
+        request: str | Iterable[str],
+        *,
+        schema: Shape = None,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        on_stage: Callable[[Stage], None] = _ignore_stage,
+    ) -> Result | Iterator[Result]:
+        """Wait for one request, or for many as they are completed.
+
+        One: returns its result, or raises as `ask` does. Many: yields a result for each
+        as it ends, also for those that failed (`error` is set, `parsed` is None). The
+        requests are left as they are when the time is up.
+
+        Raises:
+            UnknownRequest: there is no such request.
+            WaitTimeout: `timeout_s` seconds passed.
+            StateVanished: the state directory was removed meanwhile.
+        """
+        if not isinstance(request, str):
+            return self._wait_many(list(request), schema, timeout_s, on_stage)
+        deadline_s = self.store.clock.monotonic_s() + timeout_s
+        request_id = self._known(request)
+        response = self._wait_one(request_id, deadline_s, on_stage)
+        if response is None:
+            raise self._waited([request_id], timeout_s)
+        return _result_or_raise(response, schema)
+
+    def _wait_many(
+        self,
+        requests: list[str],
+        schema: Shape,
+        timeout_s: float,
+        on_stage: Callable[[Stage], None],
+    ) -> Iterator[Result]:
+        ids = {self._known(request) for request in requests}
+        for response in self.store.wait(
+            ids, timeout_s=timeout_s, tend=self._tender(ids, on_stage)
+        ):
+            ids.discard(check_id(response.request_id))
+            yield result_of(response, schema)
+        if ids:
+            raise self._waited(sorted(ids), timeout_s)
+
+    def _wait_one(
+        self,
+        request_id: RequestId,
+        deadline_s: float,
+        on_stage: Callable[[Stage], None],
+    ) -> Response | None:
+        tend = self._tender({request_id}, on_stage)
+        left = max(0.0, deadline_s - self.store.clock.monotonic_s())
+        return next(
+            iter(self.store.wait([request_id], timeout_s=left, tend=tend)), None
+        )
+
+    def _tender(
+        self, ids: set[RequestId], on_stage: Callable[[Stage], None] = _ignore_stage
+    ) -> Tender:
+        return Tender(
+            self._quick, ids, lease_s=self.settings.lease_s, on_stage=on_stage
+        )
+
+    def _waited(self, ids: list[RequestId], timeout_s: float) -> WaitTimeout:
+        found = self._quick.find(ids[0])
+        stage = self._tender(set(ids)).stage_of(found) if found else Stage.WAITING
+        more = f" (and {len(ids) - 1} more)" if len(ids) > 1 else ""
+        return WaitTimeout(
+            f"request {ids[0]}{more}: no answer within {timeout_s:g} s; stage: {stage}",
+            stage=str(stage),
+            request_id=ids[0],
+        )
+
+    def _expire(self, request_id: RequestId, timeout_s: float) -> Response:
+        """The asker's own clock ran out: end the request, unless it has just ended."""
+        found = self._quick.find(request_id)
+        if found is not None and found.request is not None and found.response is None:
+            stage = self._tender({request_id}).stage_of(found)
+            message = f"no answer within {timeout_s:g} s; stage: {stage}"
+            self._end(found.request, "timeout", message, stage=stage)
+            found = self._quick.find(request_id)
+        if found is None or found.response is None:
+            raise UnknownRequest(
+                f"request {request_id} has vanished", request_id=request_id
+            )
+        return found.response
+
+    def _known(self, request: str) -> RequestId:
+        request_id = check_id(request)
+        if self.store.find(request_id) is None:
+            raise UnknownRequest(
+                f"no request {request_id} in {self.store.place.state}",
+                request_id=request_id,
+            )
+        return request_id
+
+    # Ending
+
+    def cancel(self, request: str) -> bool:
+        """Cancel a request; False when it had ended. A running agent is stopped at its
+        next tool call.
+
+        Raises:
+            UnknownRequest: there is no such request.
+        """
+        found = self.store.find(self._known(request))
+        if found is None or found.request is None or found.response is not None:
+            return False
+        return self._end(found.request, "cancelled", "cancelled by its user")
+
+    def _end(
+        self,
+        request: Request,
+        code: FailureCode,
+        message: str,
+        *,
+        stage: Stage | None = None,
+    ) -> bool:
+        response = failed(
+            request, code, message, now_ms=self.store.now_ms(), stage=stage
+        )
+        return self._quick.publish(response, source=code)
+
+    def respond(self, request: str, words: str) -> Result:
+        """Answer a request by hand; the answer is marked `route: manual`.
+
+        Raises:
+            UnknownRequest: there is no such request.
+            InvalidRequest: a host works on it, it has ended, or the words are no answer.
+        """
+        request_id = self._known(request)
+        found = self.store.find(request_id)
+        if found is None or found.request is None or found.response is not None:
+            raise InvalidRequest(
+                f"request {request_id} has ended; see `hostbridge show {request_id}`",
+                request_id=request_id,
+            )
+        claim = found.request.claim
+        if claim is not None and liveness(claim.host) is not Liveness.GONE:
+            raise InvalidRequest(
+                f"a host is working on request {request_id} (session {claim.session}, "
+                f"pid {claim.host.pid}); cancel it first, or wait",
+                request_id=request_id,
+            )
+        now_ms = self.store.now_ms()
+        verdict = judge(found.request, words, now_ms=now_ms)
+        if not verdict.is_valid:
+            raise InvalidRequest(
+                f"not an answer to request {request_id}: {verdict.complaint}",
+                request_id=request_id,
+            )
+        failure = verdict.code and Failure(
+            code=verdict.code, message=verdict.complaint, stage=found.request.stage
+        )
+        response = answered(
+            found.request,
+            raw=words,
+            parsed=verdict.parsed,
+            now_ms=now_ms,
+            route="manual",
+            failure=failure or None,
+        )
+        if not self.store.publish(response, source="respond"):
+            raise InvalidRequest(
+                f"request {request_id} has just ended", request_id=request_id
+            )
+        return result_of(response)
+
+    def status(self, request: str) -> Found:
+        """One request as it stands now.
+
+        Raises:
+            UnknownRequest: there is no such request.
+        """
+        request_id = self._known(request)
+        found = self.store.find(request_id)
+        if found is None:
+            raise UnknownRequest(
+                f"request {request_id} has vanished", request_id=request_id
+            )
+        return found
+
+
+def _result_or_raise(response: Response, shape: Shape) -> Result:
+    if response.error is not None and response.status is not Status.COMPLETED:
+        raise RequestFailed(response)
+    return result_of(response, shape)
+
+
+def ask(prompt: str, agent: str = "general-purpose", **options: Any) -> Result:
+    """Ask an agent of the project around the working folder; see `Bridge.ask`."""
+    return Bridge.open().ask(prompt, agent, **options)
+
+
+spawn_agent = ask
+start_agent = ask

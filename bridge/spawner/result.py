@@ -1,0 +1,102 @@
+"""What an ask returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pydantic import BaseModel, ValidationError
+
+from bridge.errors import RequestFailed
+from bridge.protocol.output import AgentOutput, Evidence
+from bridge.protocol.record import first_problem
+from bridge.protocol.response import Failure
+
+if TYPE_CHECKING:
+    from bridge.protocol.response import Response
+
+# What a caller may ask the answer to look like: a pydantic model, a JSON Schema, or
+# nothing, which means AgentOutput.
+Shape: TypeAlias = "type[BaseModel] | dict[str, Any] | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One answer.
+
+    Attributes:
+        request_id: the request it belongs to.
+        success: a valid answer that reports neither failure nor being blocked.
+        parsed: an instance of the pydantic model asked for; decoded JSON where a JSON
+            Schema was given; an `AgentOutput` otherwise; None without a valid answer.
+        raw: the agent's own words.
+        route: which route gave it: host, manual.
+        model: the model asked for, None for the session's own.
+        degraded: a model other than the one asked for answered.
+        duration_s: seconds from the request to the answer.
+        evidence: what an `AgentOutput` rests on, with what was verified.
+        error: the failure, None where there is none.
+    """
+
+    request_id: str
+    success: bool
+    parsed: Any
+    raw: str
+    route: str
+    model: str | None
+    degraded: bool
+    duration_s: float
+    evidence: tuple[Evidence, ...]
+    error: Failure | None
+
+
+def schema_of(shape: Shape) -> dict[str, Any] | None:
+    """The JSON Schema of a shape; None for AgentOutput, the default."""
+    if shape is None or isinstance(shape, dict):
+        return shape
+    return shape.model_json_schema()
+
+
+def result_of(response: Response, shape: Shape = None) -> Result:
+    """Turn a response into a result; one without a valid answer has `parsed` None.
+
+    Raises:
+        RequestFailed: the answer satisfies the JSON Schema of a pydantic model, but not
+            the model's own validators.
+    """
+    parsed: Any = response.parsed_output
+    evidence: tuple[Evidence, ...] = ()
+    if parsed is not None and isinstance(shape, type) and issubclass(shape, BaseModel):
+        try:
+            parsed = shape.model_validate(parsed)
+        except ValidationError as exc:
+            raise RequestFailed(_mismatch(response, exc)) from None
+    elif parsed is not None and shape is None and _is_output(parsed):
+        parsed = AgentOutput.model_validate(parsed)
+        evidence = parsed.evidence
+    return Result(
+        request_id=response.request_id,
+        success=response.success,
+        parsed=parsed,
+        raw=response.raw_output,
+        route=response.route,
+        model=response.model,
+        degraded=response.degraded,
+        duration_s=response.duration / 1000,
+        evidence=evidence,
+        error=response.error,
+    )
+
+
+def _is_output(value: object) -> bool:
+    """Whether a value was made by the default shape; a waiter may not know the shape."""
+    return isinstance(value, dict) and {"status", "summary", "evidence"} <= value.keys()
+
+
+def _mismatch(response: Response, exc: ValidationError) -> Response:
+    from bridge.protocol.status import Stage
+
+    failure = Failure(
+        code="schema_mismatch", message=first_problem(exc), stage=Stage.INVALID_ANSWER
+    )
+    return response.with_(success=False, error=failure)

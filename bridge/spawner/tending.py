@@ -1,0 +1,95 @@
+"""What a waiter does now and then: it looks after what it waits for.
+
+Nobody else need be there: whoever waits takes back what a dead host held, ends what is
+overdue, rings again for what nobody took up, and tells how far a request has come.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bridge.errors import BridgeError, StateUnavailable
+from bridge.host import bells
+from bridge.protocol.status import Stage, Status
+from bridge.spawner.routes import eligible_hosts
+from bridge.store.decide import expired
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.protocol.ids import RequestId
+    from bridge.store import Found
+    from bridge.store.files import FileStore
+
+TEND_S = 2.0
+RING_S = 5.0
+# Of many awaited requests, so many are looked at each time.
+_LOOKED_AT = 8
+
+
+class Abandoned(BridgeError):
+    """Nobody waits for the answer any more."""
+
+
+class Tender:
+    """Looks after requests while their waiter waits; called every second or so.
+
+    Args:
+        store: one that does not wait long for its lock.
+        ids: what is awaited; the caller takes out what has ended.
+        lease_s: as in `FileStore`.
+        on_stage: told how far each request looked at has come.
+    """
+
+    def __init__(
+        self,
+        store: FileStore,
+        ids: set[RequestId],
+        *,
+        lease_s: float,
+        on_stage: Callable[[Stage], None],
+    ) -> None:
+        self._store = store
+        self._ids = ids
+        self._lease_s = lease_s
+        self._on_stage = on_stage
+        self._tended = self._rung = store.clock.monotonic_s()
+
+    def __call__(self) -> None:
+        """Do what is due."""
+        now = self._store.clock.monotonic_s()
+        if now - self._tended < TEND_S:
+            return
+        self._tended = now
+        ring = now - self._rung >= RING_S
+        if ring:
+            self._rung = now
+        with suppress(StateUnavailable):
+            self._store.sweep()
+            for request_id in sorted(self._ids)[:_LOOKED_AT]:
+                self._look_after(request_id, ring=ring)
+
+    def stage_of(self, found: Found) -> Stage:
+        """How far a request is, as a waiter reports it."""
+        request = found.request
+        if request is None:
+            return Stage.WAITING
+        if found.status is Status.PENDING and not eligible_hosts(
+            self._store, request, lease_s=self._lease_s
+        ):
+            return Stage.NO_HOST
+        return request.stage
+
+    def _look_after(self, request_id: RequestId, *, ring: bool) -> None:
+        found = self._store.find(request_id)
+        if found is None or found.request is None or found.response is not None:
+            return
+        self._on_stage(self.stage_of(found))
+        now_ms = self._store.now_ms()
+        if now_ms >= found.request.deadline_ms:
+            self._store.publish(expired(found.request, now_ms), source="waiter")
+        elif ring and found.request.stage in (Stage.WAITING, Stage.OFFERED):
+            hosts = eligible_hosts(self._store, found.request, lease_s=self._lease_s)
+            with suppress(OSError):
+                bells.ring(self._store, hosts)
