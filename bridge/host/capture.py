@@ -19,7 +19,6 @@ from bridge.host.reaction import (
     block,
     deny,
     one_line,
-    tell_user,
 )
 from bridge.protocol.answer import Verdict, judge
 from bridge.protocol.failure import MEANINGS
@@ -54,15 +53,14 @@ def subagent_stop(scene: Scene) -> Reaction:
     if run is None or run.nested:
         return SILENT
     words = scene.event.text("last_assistant_message")
-    more_to_come = bool(scene.event.background_ids)
+    # An agent in the background is listed there itself.
+    more_to_come = bool((scene.event.background_ids or set()) - {run.agent_id})
     captured = take_words(
         scene, run, words, source="SubagentStop", may_correct=True, wait=more_to_come
     )
     if captured is None:
         return SILENT
-    if captured.kind == "again":
-        return block(captured.words)
-    return tell_user(captured.words)
+    return block(captured.words) if captured.kind == "again" else SILENT
 
 
 def before_handback(scene: Scene) -> Reaction:
@@ -78,10 +76,10 @@ def before_handback(scene: Scene) -> Reaction:
     )
     if captured is not None and captured.kind == "again":
         return deny(captured.words)
-    line = captured.words if captured else ""
-    if run.answer_to_host:
-        return tell_user(line)
-    return allow({**tool_input, "message": RECEIPT}, line)
+    if run.answer_to_host or not scene.session.one_shot:
+        # The message that follows is swallowed where it arrives, see `notices`.
+        return SILENT
+    return allow({**tool_input, "message": RECEIPT})
 
 
 def take_words(
@@ -217,9 +215,14 @@ def _close(scene: Scene, run: AgentRun, response: Response, source: str) -> Capt
     scene.store.publish(response, source=source)
     runs.end(scene.store, run)
     free_slot(scene)
+    return Captured("ended", ending_line(response))
+
+
+def ending_line(response: Response) -> str:
+    """One line for the user: how a request ended, after how long."""
     how = "answered" if response.error is None else response.error.code
     seconds = response.duration / 1000
-    return Captured("ended", one_line(f"hostbridge: {how} after {seconds:.1f} s"))
+    return one_line(f"hostbridge: {response.request_id} {how} after {seconds:.1f} s")
 
 
 def free_slot(scene: Scene) -> None:

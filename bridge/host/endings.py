@@ -14,17 +14,32 @@ from typing import TYPE_CHECKING
 
 from bridge.host import runs
 from bridge.host.capture import RECEIPT, fail, free_slot, take_words
+from bridge.host.launch import digest
 from bridge.host.reaction import SILENT, Reaction, specific, tell_user
 from bridge.host.runs import AgentRun
 from bridge.protocol.ids import RequestId
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from bridge.host.scene import Scene
     from bridge.protocol.failure import FailureCode
 
+# The client names the kind of an API error; its own limits are told in words.
 _QUOTA = re.compile(
-    r"usage limit|rate.?limit|quota|\b429\b|limit reached|billing", re.I
+    r"rate_limit|billing_error|usage limit|hit your limit|\(429\)", re.I
 )
+# The client's schema wants these named.
+_UNKNOWN_USAGE = (
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+    "server_tool_use",
+    "service_tier",
+    "cache_creation",
+)
+
+LAUNCHED = "hostbridge has it from here; go on."
+
 _NO_AGENT = re.compile(r"agent type '?[^']*'? not found", re.I)
 _STOPPED = re.compile(r"\bstopped\b|\bkilled\b|interrupt|aborted|cancel", re.I)
 
@@ -40,8 +55,13 @@ def after_agent(scene: Scene) -> Reaction:
         run = runs.bind(scene.store, run, agent_id)
     in_background = told.get("isAsync") is True
     note_bound(scene, run, background=in_background)
+    if not run.nested and _was_replaced(scene, run):
+        run = run.with_(prompt_replaced=True)
+        runs.save(scene.store, run)
+        detail = "see `hostbridge doctor` for hooks that rewrite Agent calls"
+        fail(scene, run, "prompt_replaced", detail=detail, source="PostToolUse(Agent)")
     if in_background:
-        return SILENT
+        return SILENT if run.nested else _launched(told)
     if run.nested:
         runs.drop(scene.store, run)
         return SILENT
@@ -55,6 +75,31 @@ def after_agent(scene: Scene) -> Reaction:
     receipt |= {"harnessNoteCount": 0, "harnessTailCount": 0}
     line = captured.words if captured else ""
     return specific("PostToolUse", line, updatedToolOutput=receipt)
+
+
+def _was_replaced(scene: Scene, run: AgentRun) -> bool:
+    """Whether the agent got another prompt than ours: the call's input is the final one."""
+    given = scene.event.table("tool_input").get("prompt")
+    return isinstance(given, str) and digest(given) != run.prompt_sha256
+
+
+def _launched(told: dict[str, Any]) -> Reaction:
+    """Say less of a launch than the client does: there is nothing to wait for.
+
+    The client's own text promises a notice and names a file to poll. The shape is that of
+    a finished call, which the client's schema for this tool takes as well.
+    """
+    receipt = {
+        "status": "completed",
+        "agentId": told.get("agentId"),
+        "content": [{"type": "text", "text": LAUNCHED}],
+        "prompt": "",
+        "totalToolUseCount": 0,
+        "totalDurationMs": 0,
+        "totalTokens": 0,
+        "usage": {**dict.fromkeys(_UNKNOWN_USAGE), "input_tokens": 0, "output_tokens": 0},
+    }
+    return specific("PostToolUse", updatedToolOutput=receipt)
 
 
 def note_bound(scene: Scene, run: AgentRun, *, background: bool | None = None) -> None:
@@ -71,7 +116,7 @@ def note_bound(scene: Scene, run: AgentRun, *, background: bool | None = None) -
     )
 
 
-def _body(told: dict[str, object]) -> str:
+def _body(told: dict[str, Any]) -> str:
     """The agent's words in a foreground result, without what the client put around."""
     handback = told.get("handbackReport")
     if isinstance(handback, dict) and isinstance(handback.get("text"), str):

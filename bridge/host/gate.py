@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 MAX_EVENT = 64 * 1024 * 1024
-# These decide more than whether a call may run.
+# A hook of their own looks at these.
 _NOT_HERE = frozenset({"Agent", "Task", "SubagentHandback"})
 
 
@@ -37,7 +37,8 @@ def main(python: str, event: str, state: str) -> None:
         agent_id = told["agent_id"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return
-    if not _is_name(agent_id):
+    tool = told.get("tool_name")
+    if not _is_name(agent_id) or not isinstance(tool, str) or tool in _NOT_HERE:
         return
     agents = state + "/agents/"
     if event != "PreToolUse":
@@ -47,9 +48,6 @@ def main(python: str, event: str, state: str) -> None:
     if run is None:
         if _started_by_us(agents, told, agent_id):
             become_full(python, event, data)
-        return
-    tool = told.get("tool_name")
-    if tool in _NOT_HERE or not isinstance(tool, str):
         return
     if run.get("nested"):
         return

@@ -8,7 +8,12 @@ from bridge.host import bells, endings, runs, sessions
 from bridge.host.capture import before_handback, fail, subagent_stop
 from bridge.host.instruct import INTRODUCTION
 from bridge.host.launch import before_agent
-from bridge.host.notices import is_notice, parse_notice, take_notice
+from bridge.host.notices import (
+    is_notice,
+    parse_notice,
+    take_notice,
+    take_stop_by_user,
+)
 from bridge.host.offers import MAX_STOP_OFFERS, agents_run, offer
 from bridge.host.reaction import (
     SILENT,
@@ -39,11 +44,12 @@ def session_start(scene: Scene) -> Reaction:
 
 def file_changed(scene: Scene) -> Reaction:
     """The bell rang. Silence it first: a ring after this look is a new one."""
-    if not bells.silence(scene.store, scene.session.host):
+    if not bells.silence(scene.store, scene.session.host) or scene.session.one_shot:
+        # In one-shot mode what this hook says reaches nobody: an offer would be lost.
         return SILENT
     scene.store.sweep()
     made = offer(scene)
-    return wake(made.text) if made else SILENT
+    return wake(made) if made else SILENT
 
 
 def post_tool_use(scene: Scene) -> Reaction:
@@ -51,7 +57,7 @@ def post_tool_use(scene: Scene) -> Reaction:
     if scene.event.agent_id:
         return SILENT
     made = offer(scene)
-    return context("PostToolUse", made.text, made.line) if made else SILENT
+    return context("PostToolUse", made) if made else SILENT
 
 
 def user_prompt(scene: Scene) -> Reaction:
@@ -62,10 +68,13 @@ def user_prompt(scene: Scene) -> Reaction:
         taken = take_notice(scene, notice)
         if taken is not None:
             return taken
+    stopped = take_stop_by_user(scene, prompt)
+    if stopped is not None:
+        return stopped
     if not is_notice(prompt):
         sessions.note_stop_offers(scene.store, scene.session, 0)
     made = offer(scene)
-    return context("UserPromptSubmit", made.text, made.line) if made else SILENT
+    return context("UserPromptSubmit", made) if made else SILENT
 
 
 def stop(scene: Scene) -> Reaction:
@@ -78,7 +87,7 @@ def stop(scene: Scene) -> Reaction:
         return SILENT
     count = scene.session.stop_offers + 1
     sessions.note_stop_offers(scene.store, scene.session, count)
-    return context("Stop", made.text, made.line)
+    return context("Stop", made)
 
 
 def subagent_tool(scene: Scene) -> Reaction:

@@ -7,7 +7,8 @@ State is durable before the rewrite is printed.
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 from bridge.host import runs, sessions
 from bridge.host.instruct import find_token
@@ -47,7 +48,7 @@ def before_agent(scene: Scene) -> Reaction:
         return deny(f"hostbridge: request {request_id} has ended. No agent is needed.")
     if earlier is not None:
         # The same call seen twice: two installs, or the client asked again.
-        return _rewrite(found.request)
+        return _rewrite(scene, found.request)
     return _launch(scene, found.request, found.status)
 
 
@@ -89,7 +90,7 @@ def _launch(scene: Scene, request: Request, status: Status) -> Reaction:
         ),
     )
     sessions.note_launch(scene.store, scene.session)
-    return _rewrite(mine)
+    return _rewrite(scene, mine)
 
 
 def _take(scene: Scene, request_id: RequestId) -> bool:
@@ -110,16 +111,29 @@ def _answer_by(request: Request, now_ms: int) -> int:
     return request.deadline_ms - min(_SOFT_MAX_MS, int(left * _SOFT_SHARE))
 
 
-def _rewrite(request: Request) -> Reaction:
+def _rewrite(scene: Scene, request: Request) -> Reaction:
     who = one_line(request.requester or "a program", 40)
-    tool_input = {
-        "description": f"hostbridge: {who}",
+    tool_input: dict[str, Any] = {
+        "description": describe(request, who),
         "prompt": full_prompt(request.prompt, request.answer_schema),
         "subagent_type": request.agent_type,
     }
     if request.model in HOST_MODELS:
         tool_input["model"] = request.model
-    return allow(tool_input)
+    if scene.session.one_shot:
+        # The turn waits for the agent: there is no later one to hear of its end.
+        tool_input["run_in_background"] = False
+    return allow(tool_input, f"hostbridge: {who} asks {request.agent_type}")
+
+
+def describe(request: Request, who: str) -> str:
+    """The call's description: when a person stops an agent, its id is only here."""
+    return f"hostbridge: {who} [{request.request_id}]"
+
+
+def described_ids(text: str) -> list[str]:
+    """The request ids in a sentence that quotes such descriptions."""
+    return re.findall(r"hostbridge: [^\"\]]*\[([A-Za-z0-9_-]{1,128})\]", text)
 
 
 def _nested(scene: Scene) -> Reaction:

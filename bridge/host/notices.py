@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.host import runs
-from bridge.host.capture import fail, take_words
+from bridge.host.capture import ending_line, fail, take_words
+from bridge.host.launch import described_ids
 from bridge.host.reaction import SILENT, Reaction, swallow
+from bridge.protocol.ids import RequestId
 
 if TYPE_CHECKING:
     from bridge.host.runs import AgentRun
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 _TASK = "<task-notification>"
 _MESSAGE = re.compile(r"<agent-message\s+from=[\"']?([A-Za-z0-9_-]{1,128})")
+_STOPPED = re.compile(
+    r"(?:Background agent|\d+ background agents) .*stopped by the user", re.S
+)
 _FIELD = "<{0}>(.*?)</{0}>"
 
 
@@ -57,7 +62,7 @@ def parse_notice(prompt: str) -> Notice | None:
 
 def is_notice(prompt: str) -> bool:
     """Whether the client, not a person, wrote this."""
-    return prompt.lstrip().startswith((_TASK, "<agent-message"))
+    return prompt.lstrip().startswith((_TASK, "<agent-message", "[SYSTEM NOTIFICATION"))
 
 
 def _field(text: str, name: str) -> str | None:
@@ -72,12 +77,31 @@ def take_notice(scene: Scene, notice: Notice) -> Reaction | None:
         run = runs.find_call(scene.store, notice.tool_use_id)
     if run is None or run.nested:
         return None
-    if notice.status == "message":
-        # The handback's own notice; the agent's end is told by another.
-        return SILENT if run.answer_to_host else swallow()
-    _settle(scene, run, notice)
+    if notice.status != "message":
+        _settle(scene, run, notice)
     runs.drop(scene.store, run)
-    return SILENT if run.answer_to_host else swallow()
+    if run.answer_to_host or scene.session.one_shot:
+        return SILENT
+    return swallow(_line(scene, run.request_id))
+
+
+def take_stop_by_user(scene: Scene, prompt: str) -> Reaction | None:
+    """A person stopped agents: the client tells by their descriptions which."""
+    if not _STOPPED.match(prompt.lstrip()):
+        return None
+    ids = set(described_ids(prompt))
+    lines = []
+    for run in runs.all_runs(scene.store):
+        if run.request_id in ids and not run.nested:
+            fail(scene, run, "agent_stopped", detail="by the user", source="user")
+            runs.drop(scene.store, run)
+            lines.append(_line(scene, run.request_id))
+    return swallow("; ".join(lines)) if lines else None
+
+
+def _line(scene: Scene, request_id: str) -> str:
+    found = scene.store.find(RequestId(request_id))
+    return ending_line(found.response) if found and found.response else ""
 
 
 def _settle(scene: Scene, run: AgentRun, notice: Notice) -> None:

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.host import runs, sessions
 from bridge.host.instruct import instruction
-from bridge.host.reaction import one_line
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
 
@@ -31,16 +29,8 @@ MAX_STOP_OFFERS = 5
 _SETTLED_NS = 2_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """What to tell the model, and the user."""
-
-    text: str
-    line: str
-
-
-def offer(scene: Scene, *, repeat_at_once: bool = False) -> Offer | None:
-    """Claim what this session can take and say so; None when there is nothing to say.
+def offer(scene: Scene, *, repeat_at_once: bool = False) -> str | None:
+    """Claim what this session can take; returns the words for the model, None for none.
 
     `repeat_at_once` repeats an ignored offer however young it is.
     """
@@ -56,7 +46,7 @@ def offer(scene: Scene, *, repeat_at_once: bool = False) -> Offer | None:
     _mark_offer(scene, pending=bool(offered))
     if not offered:
         return None
-    return Offer(instruction([r.request_id for r in offered]), _who_asks(fresh))
+    return instruction([r.request_id for r in offered])
 
 
 def judge_for(scene: Scene, request: Request) -> Verdict:
@@ -151,16 +141,6 @@ def agents_run(scene: Scene) -> bool:
         run.host == scene.session.host and run.state != "ended" and not run.nested
         for run in runs.all_runs(scene.store)
     )
-
-
-def _who_asks(fresh: list[Request]) -> str:
-    """One line for the user: who asks, and for which agent."""
-    if not fresh:
-        return ""
-    asked = ", ".join(
-        f"{one_line(r.requester or 'a program', 40)} → {r.agent_type}" for r in fresh
-    )
-    return f"hostbridge: {asked}"
 
 
 def _mark_looked(scene: Scene) -> None:

@@ -43,9 +43,9 @@ def specific(event: str, line: str = "", **fields: Any) -> Reaction:
     return _json(output, line)
 
 
-def context(event: str, text: str, line: str = "") -> Reaction:
+def context(event: str, text: str) -> Reaction:
     """Words for the model, next to whatever it was doing."""
-    return specific(event, line, additionalContext=clean(text, MAX_CONTEXT))
+    return specific(event, additionalContext=clean(text, MAX_CONTEXT))
 
 
 def allow(tool_input: dict[str, Any], line: str = "") -> Reaction:

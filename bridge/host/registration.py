@@ -10,6 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 
+# Without the two texts the model reads of a "Stop hook error".
+WAKE = {
+    "asyncRewake": True,
+    "rewakeSummary": "hostbridge: a program asks",
+    "rewakeMessage": "A notice of hostbridge, which the user installed:",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Hook:
     """One registration."""
@@ -50,7 +58,7 @@ def entries(prefix: str, arguments: tuple[str, ...]) -> dict[str, list[dict[str,
             "timeout": hook.timeout_s,
         }
         if hook.wakes:
-            command["asyncRewake"] = True
+            command |= WAKE
         entry: dict[str, Any] = {"hooks": [command]}
         if hook.matcher is not None:
             entry = {"matcher": hook.matcher, **entry}

@@ -11,6 +11,7 @@ what was meant for the old id is then meant for the new one.
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from bridge.protocol.record import Milliseconds, Record, Unparsable, parse
 from bridge.protocol.request import HostProcess, SessionId
 from bridge.store.files import host_is_gone
 from bridge.store.folder import NotAPlainFile
-from bridge.store.process import identify
+from bridge.store.process import arguments_of, identify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +45,9 @@ class Session(Record):
     launches: tuple[Milliseconds, ...] = ()
     # Offers made at the end of a turn, one after the other, that the model ignored.
     stop_offers: int = 0
+    # `claude -p` without a stream of prompts: it cannot be woken, and a notice that is
+    # swallowed would take the place of its result.
+    one_shot: bool = False
     # A session that was open before the install has no watch: nothing wakes it.
     wakes: bool = False
 
@@ -77,12 +81,24 @@ def register(store: FileStore, event: HookEvent, pid: int) -> Session | None:
             registered_at=store.now_ms(),
             former_ids=tuple(sorted(former)),
             launches=before.launches if before else (),
+            one_shot=is_one_shot(arguments_of(pid)),
             wakes=is_start or (before is not None and before.wakes),
         )
         folder.replace(f"{session_id}.json", session.to_json(), durable=False)
         for old in former:
             forget_in(folder, old)
     return session
+
+
+def is_one_shot(arguments: list[str]) -> bool:
+    """Whether a client with these arguments answers one prompt and ends.
+
+    Source: measured on Claude Code 2.1.330: no variable tells it from a stream of prompts.
+    """
+    if not {"-p", "--print"} & set(arguments):
+        return False
+    told = " ".join(arguments)
+    return not re.search(r"--input-format[= ]stream-json", told)
 
 
 def forget_in(folder: Folder, session_id: str) -> None:
