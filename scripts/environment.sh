@@ -1,0 +1,45 @@
+# Sourced by scripts/demo and scripts/test: makes .venv with hostbridge in it.
+#
+# Needs python3 (3.11 or newer) with venv. What is there already is used again, unless
+# pyproject.toml has changed since. Sets: root python.
+
+say() { printf '\n== %s\n' "$*" >&2; }
+fail() { printf 'scripts: %s\n' "$*" >&2; exit 1; }
+
+root=$(CDPATH='' cd -P -- "$(dirname -- "$0")/.." && pwd)
+python=$root/.venv/bin/python
+
+find_base_python() {
+    for base in python3 python3.14 python3.13 python3.12 python3.11; do
+        if "$base" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' \
+            2>/dev/null; then
+            return
+        fi
+    done
+    fail "no Python 3.11 or newer with venv found; on Debian: apt-get install python3-venv"
+}
+
+# make_environment EXTRAS: an environment with hostbridge and these extras.
+make_environment() {
+    stamp="$1 $(cksum <"$root/pyproject.toml")"
+    if [ -x "$python" ] && [ "$(cat "$root/.venv/made-for" 2>/dev/null)" = "$stamp" ]; then
+        return
+    fi
+    find_base_python
+    say "making an environment in .venv (once; needs the package index)"
+    "$base" -m venv "$root/.venv" || fail "cannot make $root/.venv with $base"
+    "$python" -m pip install --quiet --disable-pip-version-check \
+        --editable "$root$1" || fail "pip could not install hostbridge$1"
+    printf '%s\n' "$stamp" >"$root/.venv/made-for"
+}
+
+# make_client: the Claude Code client that tests and demo drive, in a cache folder.
+make_client() {
+    if [ -z "${BRIDGE_TEST_CLAUDE-}" ] && ! command -v npm >/dev/null; then
+        fail "npm is needed to install the Claude Code client (npm, or node's own package)"
+    fi
+    say "finding the Claude Code client (installed once, by npm, into a cache folder)"
+    PYTHONPATH=$root/scripts "$python" -c \
+        'from stage.client import ensure_client; print(ensure_client())' >&2 ||
+        fail "the client could not be installed"
+}

@@ -1,0 +1,207 @@
+"""The real client without a terminal, against the scripted API."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stage.api import ScriptedApi
+from stage.client import Stage
+from stage.models import answering, obedient_model
+from stage.oneshot import run_print
+from stage.processes import is_alive
+from stage.replies import reply, tool_use
+from stage.stream import StreamSession
+
+pytestmark = pytest.mark.host
+
+# A hook that keeps what it was told and what it could see.
+HOOK = 'cat > "$CLAUDE_PROJECT_DIR/told.json"; env > "$CLAUDE_PROJECT_DIR/seen.env"'
+
+
+def hooks(event: str) -> dict[str, Any]:
+    """Return settings with `HOOK` on one event."""
+    return {"hooks": {event: [{"hooks": [{"type": "command", "command": HOOK}]}]}}
+
+
+def _read_soon(file: Path) -> str:
+    deadline = time.monotonic() + 20
+    while not file.exists():
+        assert time.monotonic() < deadline, f"{file} did not appear"
+        time.sleep(0.02)
+    return file.read_text()
+
+
+def test_a_one_shot_run_starts_agents_and_waits_for_them(
+    tmp_path: Path, client_program: Path
+) -> None:
+    """The whole of what hostbridge needs of a host, in one run."""
+    answers = answering(reply("the agent's words"))
+
+    with ScriptedApi(obedient_model(answers)) as api:
+        stage = Stage(tmp_path, api, program=client_program)
+        result = run_print(stage, "please run bridge:one")
+
+    assert (result.exit_code, result.text, result.stderr) == (0, "ok", "")
+    (agent,) = api.turns("subagent")
+    assert agent.prompt == "bridge:one"
+    assert agent.agent_id
+    assert api.turns("main")[-1].contains("the agent's words")
+
+
+def test_the_world_of_the_client_is_clean(
+    tmp_path: Path, client_program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a developer has set must not decide how a test ends."""
+    monkeypatch.setenv("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1")
+    monkeypatch.setenv("BRIDGE_OFF", "1")
+
+    with ScriptedApi(obedient_model()) as api:
+        stage = Stage(
+            tmp_path, api, program=client_program, extra_env={"BRIDGE_X": "y"}
+        )
+        stage.settings(hooks("UserPromptSubmit"))
+        run_print(stage, "hello")
+
+    lines = (stage.project / "seen.env").read_text().splitlines()
+    seen = dict(line.split("=", 1) for line in lines if "=" in line)
+    assert seen["HOME"] == str(tmp_path / "home")
+    assert seen["BRIDGE_X"] == "y"
+    assert "BRIDGE_OFF" not in seen
+    assert "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS" not in seen
+    assert api.strays == []
+
+
+def test_error_one_shot_run_takes_too_long(
+    tmp_path: Path, client_program: Path
+) -> None:
+    """The client is gone when the error arrives."""
+    with ScriptedApi(lambda _: reply("late", delay_s=60)) as api:
+        stage = Stage(tmp_path, api, program=client_program)
+        stage.settings(hooks("UserPromptSubmit"))
+        with pytest.raises(TimeoutError) as caught:
+            run_print(stage, "hello", timeout_s=3)
+
+    assert str(caught.value) == "claude -p still ran after 3 s"
+    seen = (stage.project / "seen.env").read_text()
+    (pid,) = [line[11:] for line in seen.splitlines() if line.startswith("CLAUDE_PID=")]
+    assert not is_alive(int(pid))
+
+
+def test_a_stream_session_takes_prompt_after_prompt(
+    tmp_path: Path, client_program: Path
+) -> None:
+    """A session that stays open is what requests arrive in."""
+    with ScriptedApi(lambda request: reply(f"heard {request.last_user_text}")) as api:
+        stage = Stage(tmp_path, api, program=client_program)
+        with StreamSession(stage) as session:
+            first = session.ask("one")
+            second = session.ask("two")
+            exit_code = session.close()
+
+    assert [first["result"], second["result"]] == ["heard one", "heard two"]
+    assert first["session_id"] == second["session_id"]
+    assert exit_code == 0
+    assert not is_alive(session.pid)
+
+
+def test_a_turn_can_be_interrupted(tmp_path: Path, client_program: Path) -> None:
+    """A person presses Escape; the session goes on."""
+
+    def script(request: Any) -> Any:
+        late = request.last_user_text == "slow"
+        return reply("done", delay_s=60 if late else 0)
+
+    with ScriptedApi(script) as api:
+        stage = Stage(tmp_path, api, program=client_program)
+        with StreamSession(stage) as session:
+            mark = session.send("slow")
+            api.wait_for(lambda request: request.last_user_text == "slow")
+            session.interrupt()
+            ended = session.wait_for_result(after=mark)
+            after = session.ask("fast")
+
+    assert ended["subtype"] == "error_during_execution"
+    assert after["result"] == "done"
+
+
+def test_a_killed_session_leaves_its_children_until_it_is_closed(
+    tmp_path: Path, client_program: Path
+) -> None:
+    """What a crash leaves behind is tested often; it must be a real one."""
+    command = "echo $$ > pid.new && mv pid.new pid && sleep 60"
+    work = reply(tool_use("Bash", {"command": command, "description": "wait"}))
+
+    with ScriptedApi(lambda _: work) as api:
+        stage = Stage(tmp_path, api, program=client_program)
+        stage.settings({"permissions": {"allow": ["Bash"]}})
+        with StreamSession(stage) as session:
+            session.send("go")
+            child = int(_read_soon(stage.project / "pid"))
+            exit_code = session.kill()
+            orphaned = is_alive(child)
+            with pytest.raises(EOFError):
+                session.wait_for(lambda _: False)
+
+    assert (exit_code, orphaned) == (-9, True)
+    assert not is_alive(session.pid)
+    assert not is_alive(child)
+
+
+def test_auto_mode_works_with_a_scripted_review(
+    tmp_path: Path, client_program: Path
+) -> None:
+    """The interactive default: calls are reviewed, subagents hand their report back."""
+    work = reply(tool_use("Bash", {"command": "touch made", "description": "make"}))
+    model = obedient_model(answering(work, reply("my report")))
+
+    with ScriptedApi(model) as api:
+        stage = Stage(tmp_path, api, program=client_program)
+        stage.settings(hooks("PermissionDenied"))
+        with StreamSession(stage, args=["--permission-mode", "auto"]) as session:
+            session.send("run bridge:one")
+            api.wait_for(
+                lambda request: request.role == "main" and request.contains("my report")
+            )
+
+    assert (stage.project / "made").exists()
+    assert not (stage.project / "told.json").exists()
+    assert api.strays == []
+
+
+def test_a_flagged_call_is_denied_in_auto_mode(
+    tmp_path: Path, client_program: Path
+) -> None:
+    """The other half of the review."""
+    call = tool_use(
+        "Bash", {"command": "touch made", "description": "m"}, flagged="not wanted"
+    )
+
+    with ScriptedApi(
+        lambda request: reply("ok") if request.own_calls else reply(call)
+    ) as api:
+        stage = Stage(tmp_path, api, program=client_program)
+        stage.settings(hooks("PermissionDenied"))
+        result = run_print(stage, "go", args=["--permission-mode", "auto"])
+
+    assert result.text == "ok"
+    assert not (stage.project / "made").exists()
+    told = json.loads((stage.project / "told.json").read_text())
+    assert told["reason"] == "not wanted"
+
+
+def test_nothing_is_left_outside_the_stage(
+    tmp_path: Path, client_program: Path
+) -> None:
+    """The client likes to leave sockets and task files in /tmp."""
+    with ScriptedApi(obedient_model()) as api:
+        stage = Stage(tmp_path, api, program=client_program)
+        run_print(stage, "run bridge:one")
+
+    assert any(stage.temporary.iterdir())
+    slug = str(stage.project).replace("/", "-")
+    assert not Path(f"/tmp/claude-{os.getuid()}", slug).exists()

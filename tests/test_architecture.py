@@ -1,0 +1,104 @@
+"""Imports point one way, pure rooms stay pure, and hooks load no more than they need."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bridge
+
+PACKAGE = Path(bridge.__file__).parent
+
+# A room may import from rooms further down, and from itself.
+ROOMS = ("cli", "doctor", "spawner", "host", "store", "protocol", "config", "errors")
+
+PURE = ("protocol", "store/decide.py", "store/order.py", "host/instruct.py")
+IMPURE_MODULES = {"os", "io", "subprocess", "time", "socket", "pathlib", "shutil"}
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported(path: Path, *, at_run_time: bool = False) -> set[str]:
+    """Dotted names a module imports; with `at_run_time`, without those for types."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        is_guard = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        if at_run_time and is_guard:
+            node.body = []
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_point_one_way(path: Path) -> None:
+    """A room that imports from above it cannot be understood, or moved, alone."""
+    room = room_of(path)
+    if room not in ROOMS:
+        return
+
+    used = {n.split(".")[1] for n in imported(path, at_run_time=True) if n.startswith("bridge.")}
+
+    above = set(ROOMS[: ROOMS.index(room)])
+    assert not used & above
+
+
+def test_every_room_has_its_place() -> None:
+    """A new room must be put into the order above."""
+    known = {*ROOMS, "__init__", "__main__", "shipped", "_shipped"}
+
+    assert {room_of(path) for path in modules()} <= known
+
+
+@pytest.mark.parametrize("place", PURE)
+def test_pure_rooms_do_no_io(place: str) -> None:
+    """Decisions take values and return values; the edges touch the world."""
+    paths = [PACKAGE / place] if place.endswith(".py") else (PACKAGE / place).glob("*.py")
+
+    for path in paths:
+        assert not imported(path, at_run_time=True) & IMPURE_MODULES, path
+
+
+def loaded_by(code: str, *flags: str) -> set[str]:
+    """Names of the modules that a fresh interpreter has after running `code`."""
+    script = f"import sys\n{code}\nprint(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, *flags, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stdout.split())
+
+
+def test_the_gate_loads_the_standard_library_only() -> None:
+    """It runs at every tool call of our agents, with nothing else on its path."""
+    path = f"sys.path.append({str(PACKAGE.parent)!r})"
+
+    loaded = loaded_by(f"{path}\nimport bridge.host.gate", "-I", "-S")
+
+    ours = {name for name in loaded if name.startswith("bridge")}
+    heavy = {"typing", "dataclasses", "re", "logging", "subprocess", "pydantic"}
+    assert ours == {"bridge", "bridge.host", "bridge.host.gate"}
+    assert not loaded & (heavy - {"re"})
+
+
+def test_hooks_load_no_command_line() -> None:
+    """What a claim costs is a promise: no rich, typer, jsonschema or watchdog."""
+    loaded = loaded_by("import bridge.host.hook, bridge.host.handlers")
+
+    assert not loaded & {"typer", "rich", "jsonschema", "watchdog", "asyncio"}
