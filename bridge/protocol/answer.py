@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -18,14 +19,22 @@ from bridge.protocol.output import AgentOutput
 from bridge.protocol.record import first_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    import jsonschema
 
     from bridge.protocol.failure import FailureCode
     from bridge.protocol.request import Request
 
-MAX_ANSWER_CHARS = 16_000_000
+# Far above what a model can say in one message; checking it must not take a hook's
+# time.
+MAX_ANSWER_CHARS = 4_000_000
 _MAX_COMPLAINT = 600
 _ECHO_FROM = 80
+_MAX_ERRORS = 100
+_FILLED_IN = frozenset(
+    ["agentId", "agent_id", "taskId", "task_id", "timestamp", "toolUseId", "tool_use_id", "verified"]
+)
 
 _SPACE = re.compile(r"\s+")
 
@@ -62,13 +71,16 @@ def judge(
     request: Request,
     words: str,
     *,
-    calls: Sequence[ToolCall] = (),
+    calls: Sequence[ToolCall] | None = None,
     agent_id: str | None = None,
     now_ms: int = 0,
 ) -> Verdict:
-    """Decide what the agent's last words are worth as an answer to `request`."""
+    """Decide what the agent's last words are worth as an answer to `request`.
+
+    `calls` are the tool calls seen in the agent; None where nobody could have seen any.
+    """
     words = words.lstrip("\ufeff")
-    if not words.strip():
+    if not words.replace("\ufeff", "").strip():
         return Verdict(code="empty_answer", complaint="your last message was empty")
     if len(words) > MAX_ANSWER_CHARS:
         return Verdict(
@@ -89,18 +101,21 @@ def _choose(request: Request, words: str) -> Verdict:
     schema = answer_schema(request.answer_schema)
     echoed = _is_echo(request.prompt, words)
     # By their bytes: to Python, 1 and true are equal.
-    values = {_bytes(v): v for v in find_json(words)}
-    oddity = next((v.problem for v in values.values() if isinstance(v, Oddity)), "")
+    said = list(find_json(words))
+    oddity = next((v.problem for v in said if isinstance(v, Oddity)), "")
+    values = {_bytes(v): v for v in said if not isinstance(v, Oddity)}
     values.pop(_bytes(schema), None)
     if echoed:
         for value in find_json(request.prompt):
-            values.pop(_bytes(value), None)
+            if not isinstance(value, Oddity):
+                values.pop(_bytes(value), None)
         if not values:
             return Verdict(
                 code="prompt_echo",
-                complaint="your last message repeats the prompt instead of answering it",
+                complaint="your last message repeats the prompt instead of answering "
+                "it",
             )
-    found = [v for v in values.values() if not isinstance(v, Oddity)]
+    found = list(values.values())
     problems = [problem_of(schema, value) for value in found]
     valid = [v for v, problem in zip(found, problems, strict=True) if problem is None]
     if len(valid) == 1:
@@ -108,8 +123,8 @@ def _choose(request: Request, words: str) -> Verdict:
     if valid:
         return Verdict(
             code="schema_mismatch",
-            complaint=f"your last message holds {len(valid)} different JSON values that "
-            "satisfy the schema; send exactly one",
+            complaint=f"your last message holds {len(valid)} different JSON values "
+            "that satisfy the schema; send exactly one",
         )
     if found:
         worst = problems[0] or ""
@@ -136,36 +151,63 @@ def _bytes(value: Any) -> bytes:
 
 
 def problem_of(schema: dict[str, Any], value: Any) -> str | None:
-    """What is wrong with `value` under `schema`, place first; None when it satisfies it.
+    """What is wrong with `value` under `schema`, place first; None for nothing.
 
     Source: JSON Schema, draft 2020-12 unless `$schema` says otherwise.
     """
     import jsonschema
 
-    validator = jsonschema.validators.validator_for(
-        schema, default=jsonschema.Draft202012Validator
-    )(schema)
     try:
-        error = jsonschema.exceptions.best_match(validator.iter_errors(value))
+        errors = islice(_validator(schema).iter_errors(value), _MAX_ERRORS)
+        error = jsonschema.exceptions.best_match(errors)
     except RecursionError:
         return "the answer is nested too deeply for its schema"
+    except Exception as exc:  # noqa: BLE001 - a schema that any program wrote, unchecked
+        return f"the schema cannot be used: {_short(str(exc))}"
     if error is None:
         return None
     return f"{error.json_path}: {_short(error.message)}"
 
 
 def problem_of_schema(schema: dict[str, Any]) -> str | None:
-    """What is wrong with a caller's schema itself, place first; None when it is sound."""
+    """What is wrong with a caller's schema itself, place first; None for nothing."""
     import jsonschema
 
-    kind = jsonschema.validators.validator_for(
-        schema, default=jsonschema.Draft202012Validator
-    )
     try:
-        kind.check_schema(schema)
+        validator = _validator(schema)
+        validator.check_schema(schema)
+        for reference in _references(schema):
+            validator._resolver.lookup(reference)  # type: ignore[attr-defined]  # noqa: SLF001
     except jsonschema.SchemaError as exc:
         return f"{exc.json_path}: {_short(exc.message)}"
+    except Exception as exc:  # noqa: BLE001 - whatever a caller can think of
+        return f"cannot be used: {_short(str(exc))}"
     return None
+
+
+def _validator(schema: dict[str, Any]) -> jsonschema.protocols.Validator:
+    """A validator that fetches nothing: a reference to elsewhere is an error."""
+    import jsonschema
+    import referencing
+
+    kind: type[jsonschema.protocols.Validator] = jsonschema.Draft202012Validator
+    if "$schema" in schema:
+        kind = jsonschema.validators.validator_for(schema, default=kind)
+    return kind(schema, registry=referencing.Registry())
+
+
+def _references(schema: Any) -> Iterator[str]:
+    """Every `$ref` that is told from the top; those below an `$id` are left out."""
+    waiting = [schema]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting.extend(part)
+        elif isinstance(part, dict) and (part is schema or "$id" not in part):
+            reference = part.get("$ref")
+            if isinstance(reference, str):
+                yield reference
+            waiting.extend(part.values())
 
 
 def _short(text: str) -> str:
@@ -176,7 +218,7 @@ def _check_output(
     request: Request,
     value: dict[str, Any],
     *,
-    calls: Sequence[ToolCall],
+    calls: Sequence[ToolCall] | None,
     agent_id: str | None,
     now_ms: int,
 ) -> Verdict:
@@ -184,17 +226,18 @@ def _check_output(
     from pydantic import ValidationError
 
     try:
-        output = AgentOutput.model_validate(value)
+        output = AgentOutput.model_validate(_own_words(value))
     except ValidationError as exc:
         return Verdict(code="schema_mismatch", complaint=first_problem(exc))
     evidence = []
     for place, item in enumerate(output.evidence):
-        call = _find_call(calls, item.command)
-        if item.command is not None and call is None:
+        call = _find_call(calls or (), item.command)
+        if item.command is not None and call is None and calls is not None:
             return Verdict(
                 code="unverified",
-                complaint=f"evidence[{place}] names the command {_short(item.command)!r}, "
-                "which was not seen to run here: run it, or drop the claim",
+                complaint=f"evidence[{place}] names the command "
+                f"{_short(item.command)!r}, which was not seen to run here: run it, or "
+                "drop the claim",
             )
         if call and item.passed and call.ok is False:
             return Verdict(
@@ -227,6 +270,18 @@ def _check_output(
     return verdict
 
 
+def _own_words(value: dict[str, Any]) -> dict[str, Any]:
+    """The answer without what the bridge fills in: whatever an agent says there."""
+    kept = {key: part for key, part in value.items() if key not in _FILLED_IN}
+    evidence = value.get("evidence")
+    if isinstance(evidence, list):
+        kept["evidence"] = [
+            {key: part for key, part in item.items() if key not in _FILLED_IN}
+            for item in evidence
+        ]
+    return kept
+
+
 def _find_call(calls: Sequence[ToolCall], command: str | None) -> ToolCall | None:
     """The newest finished call that ran `command`, or the newest at all."""
     if command is None:
@@ -234,4 +289,4 @@ def _find_call(calls: Sequence[ToolCall], command: str | None) -> ToolCall | Non
     wanted = _squeeze(command)
     same = [c for c in calls if c.command and _squeeze(c.command) == wanted]
     finished = [c for c in same if c.ok is not None]
-    return (finished or same or [None])[-1]
+    return next(reversed(finished or same), None)

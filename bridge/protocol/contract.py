@@ -1,6 +1,7 @@
 """The words that turn a prompt into a request for a typed answer.
 
-The contract stands at the end of the prompt: the last thing read before the agent works.
+The contract stands at the end of the prompt: the last thing read before the agent
+works.
 """
 
 from __future__ import annotations

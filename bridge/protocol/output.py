@@ -1,4 +1,4 @@
-"""AgentOutput: the answer every agent gives unless the caller asks for another shape."""
+"""AgentOutput: the answer of every agent unless the caller asks for another shape."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ AgentStatus = Literal["success", "partial", "failed", "blocked"]
 class Evidence(Value):
     """One thing the agent's answer rests on.
 
-    `command` names a command that the agent ran. `toolUseId` and `verified` are filled in
-    by the bridge: `verified` is true only where that call was seen to run with that end.
+    `command` names a command that the agent ran. `toolUseId` and `verified` are filled
+    in by the bridge: `verified` is true only where that call was seen to run with that
+    end.
     """
 
     type: str
@@ -37,8 +38,8 @@ class AgentOutput(Value):
     timestamp: Milliseconds | None = None
 
 
-# The part that the agent itself writes, as JSON Schema: what the contract shows and what
-# is checked. By hand, not generated: it leaves out what the bridge fills in.
+# The part that the agent itself writes, as JSON Schema: what the contract shows and
+# what is checked. By hand, not generated: it leaves out what the bridge fills in.
 ANSWER_SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["status", "summary"],

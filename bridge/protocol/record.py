@@ -1,7 +1,7 @@
 """The base of every record on disk, and the two ways of reading and writing one.
 
-JSON is UTF-8, camelCase, one object, a newline at the end. Keys we do not know survive a
-round trip; a record of a newer version is refused, never rewritten.
+JSON is UTF-8, camelCase, one object, a newline at the end. Keys we do not know survive
+a round trip; a record of a newer version is refused, never rewritten.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Value(BaseModel):
 class Record(Value):
     """A frozen value with a file of its own."""
 
-    schema_version: int = SCHEMA_VERSION
+    schema_version: Annotated[int, Field(strict=True, ge=1)] = SCHEMA_VERSION
 
     def with_(self, **changes: Any) -> Self:
         """Return a copy with some fields changed, unknown keys kept."""
@@ -54,7 +54,7 @@ class Record(Value):
             raise ValueError(f"cannot be written as JSON: {exc}") from None
 
 
-class Unparsable(Exception):  # noqa: N818
+class Unparsable(Exception):
     """The bytes are not a record of this kind; `str()` says why, in one line."""
 
 
@@ -88,6 +88,11 @@ def from_value(kind: type[R], value: Any) -> R:
         raise Unparsable(first_problem(exc)) from None
     except RecursionError:
         raise Unparsable("nested too deeply") from None
+
+
+def printable(text: str) -> str:
+    """The text with lone surrogates, which have no UTF-8, shown as `?`."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def first_problem(exc: ValidationError) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field
 
+from bridge.errors import InvalidRequest
 from bridge.protocol.ids import Priority, check_id
 from bridge.protocol.record import Milliseconds, Record, Value
 from bridge.protocol.status import Stage, Status
@@ -13,6 +14,15 @@ from bridge.protocol.status import Stage, Status
 DEFAULT_TIMEOUT_MS = 120_000
 MAX_PROMPT_CHARS = 10_000_000
 
+
+def _check(value: str) -> str:
+    try:
+        return check_id(value)
+    except InvalidRequest as exc:
+        raise ValueError(str(exc)) from None
+
+
+RequestIdField = Annotated[str, AfterValidator(_check)]
 # Claude Code's own names and `plugin:name`: enough for a file name and for a sentence.
 AgentName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.:-]{0,127}$")]
 SessionId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
@@ -56,11 +66,11 @@ class Claim(Value):
 class Request(Record):
     """One question to one agent.
 
-    Only `requestId`, `agentType` and `prompt` need be there. `timeout` is in milliseconds
-    from `createdAt`, which is in milliseconds since 1970.
+    Only `requestId`, `agentType` and `prompt` need be there. `timeout` is in
+    milliseconds from `createdAt`, which is in milliseconds since 1970.
     """
 
-    request_id: str
+    request_id: RequestIdField
     agent_type: AgentName = "general-purpose"
     model: str | None = None
     prompt: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS)]
@@ -80,14 +90,6 @@ class Request(Record):
     answer_to_host: bool = False
     claim: Claim | None = None
     declined_by: tuple[str, ...] = ()
-
-    @field_validator("request_id")
-    @classmethod
-    def _id_is_a_name(cls, value: str) -> str:
-        try:
-            return check_id(value)
-        except Exception as exc:
-            raise ValueError(str(exc)) from None
 
     @property
     def deadline_ms(self) -> int:

@@ -1,12 +1,14 @@
-"""How a request ended: the agent's words, the value found in them, or a named failure."""
+"""How a request ended: the agent's words, the value in them, or a named failure."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator
 
 from bridge.protocol.failure import FailureCode
-from bridge.protocol.record import Milliseconds, Record, Value
-from bridge.protocol.request import Request
+from bridge.protocol.record import Milliseconds, Record, Value, printable
+from bridge.protocol.request import Request, RequestIdField
 from bridge.protocol.status import Stage, Status
 
 Route = Literal["host", "manual", "claude", "local", "endpoint", "none"]
@@ -17,25 +19,29 @@ _STATUS_OF: dict[str, Status] = {
 }
 
 
+# An agent may say anything; what it said must be writable.
+Words = Annotated[str, AfterValidator(printable)]
+
+
 class Failure(Value):
     """Why a request failed, and how far it had come."""
 
     code: FailureCode
-    message: str
+    message: Words
     stage: Stage
 
 
 class Response(Record):
     """The end of a request: written once, never changed.
 
-    `completedAt` and `duration` (since `createdAt`) are in milliseconds. `seal` tells an
-    answer that hostbridge wrote from one that somebody put there; see `store.seal`.
+    `completedAt` and `duration` (since `createdAt`) are in milliseconds. `seal` tells
+    an answer that hostbridge wrote from one that somebody put there; see `store.seal`.
     """
 
-    request_id: str
+    request_id: RequestIdField
     success: bool
     status: Status
-    raw_output: str = ""
+    raw_output: Words = ""
     parsed_output: Any = None
     completed_at: Milliseconds
     duration: Milliseconds
@@ -47,7 +53,7 @@ class Response(Record):
     seal: str = ""
 
 
-def answered(  # noqa: PLR0913 - each is one fact of the record
+def answered(
     request: Request,
     *,
     raw: str,
@@ -73,7 +79,7 @@ def answered(  # noqa: PLR0913 - each is one fact of the record
     )
 
 
-def failed(  # noqa: PLR0913 - each is one fact of the record
+def failed(
     request: Request,
     code: FailureCode,
     message: str,

@@ -26,9 +26,7 @@ class Stage(StrEnum):
     INVALID_ANSWER = "invalid answer"
 
 
-FINAL = frozenset(
-    {Status.COMPLETED, Status.FAILED, Status.TIMEOUT, Status.CANCELLED}
-)
+FINAL = frozenset({Status.COMPLETED, Status.FAILED, Status.TIMEOUT, Status.CANCELLED})
 
 TRANSITIONS: dict[Status, frozenset[Status]] = {
     # A person may answer, and a limit may end, what no host has taken.

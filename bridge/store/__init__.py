@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Claim, HostProcess, Request
     from bridge.protocol.response import Response
     from bridge.protocol.status import Status
+    from bridge.store.prune import Pruned
 
 # What a claimer says of a request: take it, leave it, or end it with this response.
-Verdict = "Literal['take', 'leave'] | Response"
+Verdict: TypeAlias = "Literal['take', 'leave'] | Response"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Claimant:
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """What became of a submit; `is_new` is False when a dedup key found an earlier one."""
+    """What became of a submit; not `is_new` when a dedup key found an earlier one."""
 
     request_id: RequestId
     is_new: bool
@@ -46,7 +47,12 @@ class Found:
 
 
 class Store(Protocol):
-    """Where requests live. Every method is safe to kill at any point."""
+    """Where requests live. Every method is safe to kill at any point.
+
+    Any of them raises `StateUnavailable` where the state cannot be used just now (its
+    subclass `StateVanished` where it is gone) and `StateRefused` where it is not safe
+    to.
+    """
 
     def submit(self, request: Request) -> Submitted:
         """Make a request durable and visible, whole."""
@@ -61,7 +67,7 @@ class Store(Protocol):
         """Whether anything waits."""
 
     def claimed(self) -> list[Request]:
-        """Requests that somebody holds."""
+        """Requests that somebody holds, oldest claim first."""
 
     def claim(
         self, claimant: Claimant, slots: int, judge: Callable[[Request], Verdict]
@@ -69,14 +75,22 @@ class Store(Protocol):
         """Take waiting requests that `judge` says to take, into free slots."""
 
     def change_claim(
-        self, request_id: RequestId, host: HostProcess, change: Callable[[Claim], Claim]
+        self,
+        request_id: RequestId,
+        host: HostProcess,
+        change: Callable[[Claim], Claim],
+        *,
+        event: str | None = None,
     ) -> Request | None:
         """Change the claim that `host` has; None when it has none (any more)."""
 
     def give_back(
-        self, request_id: RequestId, host: HostProcess, change: Callable[[Request], Request]
+        self,
+        request_id: RequestId,
+        host: HostProcess,
+        change: Callable[[Request], Request],
     ) -> bool:
-        """Let a request that `host` holds wait again; False when it holds it no more."""
+        """Let a request that `host` holds wait again; False when it holds it not."""
 
     def publish(self, response: Response, *, source: str) -> bool:
         """End a request. The first response wins; any other is kept as evidence."""
@@ -86,10 +100,22 @@ class Store(Protocol):
     ) -> None:
         """Keep words that did not become the answer."""
 
+    def evidence(self, request_id: RequestId) -> list[dict[str, Any]]:
+        """What was kept for a request, oldest first."""
+
     def sweep(self, *, everything: bool = False) -> int:
         """Take back what dead hosts held, end what is overdue; how many changed."""
 
+    def prune(
+        self, *, older_than_days: float | None = None, max_bytes: int | None = None
+    ) -> Pruned:
+        """Remove what has ended, by age and by size."""
+
     def wait(
-        self, ids: Iterable[RequestId], *, timeout_s: float, tend: Callable[[], None]
+        self,
+        ids: Iterable[RequestId],
+        *,
+        timeout_s: float,
+        tend: Callable[[], None] = ...,
     ) -> Iterator[Response]:
         """Yield responses as they come, until the deadline."""

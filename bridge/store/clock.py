@@ -1,4 +1,4 @@
-"""Time, passed in: wall clock for records, monotonic for waiting. Tests bring their own."""
+"""Time, passed in: wall clock for records, monotonic for waiting."""
 
 from __future__ import annotations
 

@@ -2,17 +2,20 @@
 
 A folder is held open by descriptor, so that no later swap of a path component redirects
 what is done in it; links are never followed. A file appears whole or not at all: a
-dot-named temporary in the same folder, fsync, then a link (first writer wins) or a rename.
-Readers skip dot files and take a vanished file as absent.
+dot-named temporary in the same folder, fsync, then a link (first writer wins) or a
+rename. Readers skip dot files and take a vanished file as absent.
 """
 
 from __future__ import annotations
 
+import errno
 import os
-import secrets
 import stat
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from bridge.errors import StateRefused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,10 +27,23 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: opening a FIFO that somebody put there must not wait for its other end.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOG = (
+    os.O_WRONLY
+    | os.O_APPEND
+    | os.O_CREAT
+    | os.O_NOFOLLOW
+    | os.O_NONBLOCK
+    | os.O_CLOEXEC
+)
 
 
 class NotAPlainFile(OSError):
     """What lies there is a link, a pipe, a folder, or larger than any file of ours."""
+
+    def __init__(self, path: str, problem: str = "not a plain file") -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path = path
+        self.problem = problem
 
 
 class Folder:
@@ -39,10 +55,14 @@ class Folder:
 
     @classmethod
     def open(cls, path: str) -> Folder:
-        """Open the existing directory at `path`, which may not be a link."""
-        return cls(os.open(path, _DIRECTORY), path)
+        """Open the existing directory at `path`, which may not be a link.
 
-    def __enter__(self) -> Folder:
+        Raises:
+            StateRefused: a link, a pipe or a file lies there.
+        """
+        return cls(_open_directory(path, path, None), path)
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -60,14 +80,19 @@ class Folder:
             os.close(fd)
 
     def folder(self, name: str) -> Folder:
-        """Open the sub-folder `name`, made on demand (0700)."""
+        """Open the sub-folder `name`, made on demand (0700, durable).
+
+        Raises:
+            StateRefused: a link, a pipe or a file lies there.
+        """
         path = f"{self.path}/{name}"
         try:
-            return Folder(os.open(name, _DIRECTORY, dir_fd=self.fd), path)
+            return Folder(_open_directory(name, path, self.fd), path)
         except FileNotFoundError:
             with suppress(FileExistsError):
                 os.mkdir(name, 0o700, dir_fd=self.fd)
-        return Folder(os.open(name, _DIRECTORY, dir_fd=self.fd), path)
+                self.sync()
+        return Folder(_open_directory(name, path, self.fd), path)
 
     def names(self, suffix: str = ".json") -> list[str]:
         """Names of the visible files that end in `suffix`, without it, in no order."""
@@ -110,16 +135,17 @@ class Folder:
                 return None
             if stat.S_ISREG(facts.st_mode):
                 raise
-            raise NotAPlainFile(f"{self.path}/{name}: not a plain file") from exc
-        with open(fd, "rb") as file:  # noqa: PTH123 - by descriptor, never by path
+            raise NotAPlainFile(f"{self.path}/{name}") from exc
+        try:
             facts = os.fstat(fd)
             if not stat.S_ISREG(facts.st_mode):
-                raise NotAPlainFile(f"{self.path}/{name}: not a plain file")
+                raise NotAPlainFile(f"{self.path}/{name}")
             if facts.st_size > max_bytes:
-                raise NotAPlainFile(
-                    f"{self.path}/{name}: {facts.st_size} bytes, over {max_bytes}"
-                )
-            return file.read(max_bytes)
+                problem = f"{facts.st_size} bytes, over {max_bytes}"
+                raise NotAPlainFile(f"{self.path}/{name}", problem)
+            return _read_all(fd, facts.st_size)
+        finally:
+            os.close(fd)
 
     def create(self, name: str, data: bytes) -> None:
         """Make `name` with `data`, durable on return.
@@ -137,26 +163,44 @@ class Folder:
             FileExistsError: the name is taken; what is there stays as it is.
         """
         try:
-            os.link(temporary, name, src_dir_fd=self.fd, dst_dir_fd=self.fd)
+            os.link(
+                temporary,
+                name,
+                src_dir_fd=self.fd,
+                dst_dir_fd=self.fd,
+                follow_symlinks=False,
+            )
         finally:
-            self.remove(temporary)
+            # With the name given, a temporary that stays is prune's, not an error.
+            with suppress(OSError):
+                self.remove(temporary)
 
     def replace(self, name: str, data: bytes, *, durable: bool = True) -> None:
-        """Make `name` hold `data`, whatever it held; its name durable if asked."""
-        temporary = self.prepare(name, data)
-        try:
-            os.rename(temporary, name, src_dir_fd=self.fd, dst_dir_fd=self.fd)
-        except OSError:
-            self.remove(temporary)
-            raise
+        """Make `name` hold `data`, whatever it held; its name durable if asked.
+
+        The data is durable before it has the name, always: a power cut leaves the old
+        file or the new one, never an empty one.
+        """
+        self.rename(self.prepare(name, data), name)
         if durable:
             self.sync()
 
+    def replace_quickly(self, name: str, data: bytes) -> None:
+        """As `replace`, but not durable at all: for what can be made again."""
+        self.rename(self.prepare(name, data, durable=False), name)
+
+    def rename(self, temporary: str, name: str) -> None:
+        """Give a prepared file its name, over what has it; gone if that fails."""
+        try:
+            os.rename(temporary, name, src_dir_fd=self.fd, dst_dir_fd=self.fd)
+        except OSError:
+            with suppress(OSError):
+                self.remove(temporary)
+            raise
+
     def move(self, name: str, target: Folder, as_name: str | None = None) -> None:
         """Move a file to another folder, over whatever has the name there."""
-        os.rename(
-            name, as_name or name, src_dir_fd=self.fd, dst_dir_fd=target.fd
-        )
+        os.rename(name, as_name or name, src_dir_fd=self.fd, dst_dir_fd=target.fd)
 
     def remove(self, name: str) -> bool:
         """Unlink a file; False when it was not there."""
@@ -174,36 +218,83 @@ class Folder:
             return False
         return True
 
-    def append(self, name: str, line: bytes) -> None:
-        """Add one line to a log of ours, in one write.
+    def append(self, name: str, line: bytes, *, max_bytes: int, older: str) -> None:
+        """Add one line to a log of ours, in one write; a full log becomes `older`.
 
         A log that is not a plain file with one name is moved aside first: what is
         appended through a hard link would land in somebody else's file.
         """
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        facts = self.facts(name)
-        if facts and not (stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1):
-            self.move(name, self, f"{name}.aside-{secrets.token_hex(4)}")
-        fd = os.open(name, flags | os.O_NONBLOCK, 0o600, dir_fd=self.fd)
-        try:
-            os.write(fd, line)
-        finally:
-            os.close(fd)
+        for _ in range(2):
+            try:
+                fd = os.open(name, _LOG, 0o600, dir_fd=self.fd)
+            except OSError as exc:
+                if exc.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
+                    raise
+                self.move(name, self, f"{name}.aside-{os.urandom(4).hex()}")
+                continue
+            try:
+                facts = os.fstat(fd)
+                if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > 1:
+                    self.move(name, self, f"{name}.aside-{os.urandom(4).hex()}")
+                    continue
+                if facts.st_size > max_bytes:
+                    self.move(name, self, older)
+                    continue
+                os.write(fd, line)
+                return
+            finally:
+                os.close(fd)
 
     def sync(self) -> None:
         """Make the names in this folder durable."""
         os.fsync(self.fd)
 
-    def prepare(self, name: str, data: bytes) -> str:
-        """Write a durable temporary for `name`; returns its name."""
-        temporary = f".{name[:100]}.{secrets.token_hex(6)}.tmp"
+    def prepare(self, name: str, data: bytes, *, durable: bool = True) -> str:
+        """Write a temporary for `name`, its data durable; returns its name."""
+        temporary = f".{name[:100]}.{os.urandom(6).hex()}.tmp"
         fd = os.open(temporary, _NEW, 0o600, dir_fd=self.fd)
         try:
-            with open(fd, "wb") as file:  # noqa: PTH123 - by descriptor, never by path
-                file.write(data)
-                file.flush()
-                os.fsync(fd)
+            try:
+                _write_all(fd, data)
+                if durable:
+                    os.fsync(fd)
+            finally:
+                os.close(fd)
         except BaseException:
-            self.remove(temporary)
+            with suppress(OSError):
+                self.remove(temporary)
             raise
         return temporary
+
+
+def _open_directory(name: str, path: str, dir_fd: int | None) -> int:
+    try:
+        return os.open(name, _DIRECTORY, dir_fd=dir_fd)
+    except OSError as exc:
+        # A link is ENOTDIR on Linux and ELOOP on macOS.
+        if exc.errno in (errno.ENOTDIR, errno.ELOOP):
+            raise StateRefused(
+                Path(path),
+                "not a folder of its own",
+                "remove it; hostbridge follows no link",
+            ) from None
+        raise
+
+
+def _read_all(fd: int, size: int) -> bytes:
+    data = os.read(fd, size + 1)
+    if len(data) == size:
+        return data
+    # It grew or shrank meanwhile, or the kernel gave less than it was asked for.
+    parts = [data]
+    while part := os.read(fd, 1 << 20):
+        parts.append(part)
+        if sum(map(len, parts)) > MAX_FILE_BYTES:
+            break
+    return b"".join(parts)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]

@@ -1,10 +1,13 @@
 """events.jsonl: one line for each transition, for people and for `hostbridge show`.
 
-Not the truth: the files are. A line may be missing after a power cut.
+Not the truth: the files are. A line is written after what it tells of has happened, and
+may be missing: after a power cut, on a full disk, where something else has its name.
+That never turns a transition which took place into an error.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -18,13 +21,12 @@ MAX_BYTES = 4 * 1024 * 1024
 
 
 def note(state: Folder, now_ms: int, event: str, request_id: str, **facts: Any) -> None:
-    """Add one line; the caller holds the store's lock. Values of None are left out."""
+    """Add one line, if that can be done. Values of None are left out."""
     told = {key: value for key, value in facts.items() if value is not None}
     line = {"at": now_ms, "event": event, "requestId": request_id, **told}
-    size = state.facts(NAME)
-    if size is not None and size.st_size > MAX_BYTES:
-        state.move(NAME, state, OLDER)
-    state.append(NAME, orjson.dumps(line) + b"\n")
+    with suppress(OSError, orjson.JSONEncodeError):
+        data = orjson.dumps(line) + b"\n"
+        state.append(NAME, data, max_bytes=MAX_BYTES, older=OLDER)
 
 
 def lines_about(state: Folder, request_id: str) -> list[dict[str, Any]]:
@@ -32,7 +34,7 @@ def lines_about(state: Folder, request_id: str) -> list[dict[str, Any]]:
     found = []
     wanted = request_id.encode()
     for name in (OLDER, NAME):
-        for line in (state.read(name) or b"").splitlines():
+        for line in _read(state, name).splitlines():
             if wanted not in line:
                 continue
             try:
@@ -42,3 +44,9 @@ def lines_about(state: Folder, request_id: str) -> list[dict[str, Any]]:
             if isinstance(event, dict) and event.get("requestId") == request_id:
                 found.append(event)
     return found
+
+
+def _read(state: Folder, name: str) -> bytes:
+    with suppress(OSError):
+        return state.read(name) or b""
+    return b""

@@ -31,7 +31,8 @@ def in_order(
     ours: dict[str, list[str]] = {"h": [], "n": [], "l": []}
     foreign: list[str] = []
     for name in names:
-        # The shape alone, here; `find_rank` has the last word on the few that are taken.
+        # The shape alone, here; `find_rank` has the last word on the few that are
+        # taken.
         if len(name) == 20 and name[11] == name[13] == "-" and name[12] in ours:  # noqa: PLR2004
             ours[name[12]].append(name)
         else:

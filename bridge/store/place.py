@@ -1,9 +1,9 @@
 """Where the state of a project lies, and whether it is safe to use.
 
-The project is the nearest ancestor that holds `.git`; without one, the folder itself. The
-state of `/home/u/app` is `<home>/state/home/u/app/@/`: a mirror of the real path, which a
-shell can compute with builtins alone. `hooks/lib.sh` holds the same rule for the hooks;
-tests/store/test_place.py runs both over one table.
+The project is the nearest ancestor that holds `.git`; without one, the folder itself.
+The state of `/home/u/app` is `<home>/state/home/u/app/@/`: a mirror of the real path,
+which a shell can compute with builtins alone. `hooks/lib.sh` holds the same rule for
+the hooks; tests/store/test_place.py runs both over one table.
 
 State lies outside the project it serves: a clone, a branch or an archive cannot plant a
 request. A folder of ours that another user owns or can write to is refused.
@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateRefused
+from bridge.store.folder import Folder
 
 if TYPE_CHECKING:
     from bridge.config import Settings
@@ -88,32 +90,63 @@ def prepare(place: Place) -> None:
     Raises:
         StateRefused: it is a link, not a folder, another user's, or open to others.
     """
-    for folder in (place.guard, place.state):
-        try:
-            _make(folder)
-        except (FileExistsError, NotADirectoryError):
-            raise StateRefused(
-                folder, "a file is in the way", "move it away, or set BRIDGE_HOME"
-            ) from None
-        _check(folder)
+    open_state(place).close()
+
+
+def open_state(place: Place) -> Folder:
+    """Open the state directory, made and checked on the way; raises as `prepare`.
+
+    From the guard down no link is followed, whatever is swapped meanwhile: each folder
+    is opened in the one before it.
+    """
+    folder = _open_guard(place.guard)
+    _check(folder)
+    if place.state == place.guard:
+        return folder
+    for name in place.state.relative_to(place.guard).parts:
+        with folder as above:
+            folder = above.folder(name)
+    _check(folder)
+    return folder
+
+
+def _open_guard(guard: Path) -> Folder:
+    path = str(guard)
+    with suppress(FileNotFoundError):
+        return Folder.open(path)
+    try:
+        _make(guard)
+    except (FileExistsError, NotADirectoryError):
+        raise StateRefused(
+            guard, "a file is in the way", "move it away, or set BRIDGE_HOME"
+        ) from None
+    return Folder.open(path)
 
 
 def _make(folder: Path) -> None:
-    """Like `mkdir -p`, but 0700 for every folder it makes."""
+    """Like `mkdir -p`, but 0700 and durable for every folder it makes."""
     missing = []
     while not folder.exists():
         missing.append(folder)
         folder = folder.parent
     for path in reversed(missing):
         path.mkdir(mode=0o700, exist_ok=True)
+        above = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(above)
+        finally:
+            os.close(above)
 
 
-def _check(folder: Path) -> None:
-    facts = folder.lstat()
-    if not stat.S_ISDIR(facts.st_mode):
-        raise StateRefused(
-            folder, "not a folder of its own", "remove it; hostbridge follows no link"
-        )
+def _check(folder: Folder) -> None:
+    try:
+        _check_facts(Path(folder.path), os.fstat(folder.fd))
+    except StateRefused:
+        folder.close()
+        raise
+
+
+def _check_facts(folder: Path, facts: os.stat_result) -> None:
     if facts.st_uid != os.geteuid():
         raise StateRefused(
             folder,
@@ -133,6 +166,7 @@ def _refuse_inside(folder: Path, project: Path, variable: str) -> None:
     if real == project or project in real.parents:
         raise StateRefused(
             folder,
-            f"{variable} lies inside the project {project}, whose files anyone may write",
+            f"{variable} lies inside the project {project}, whose files anyone may "
+            "write",
             f"set {variable} to a folder outside of it",
         )

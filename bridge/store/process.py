@@ -49,6 +49,17 @@ def liveness(host: HostProcess) -> Liveness:
     return Liveness.ALIVE if started == host.start_time else Liveness.GONE
 
 
+def arguments_of(pid: int) -> list[str]:
+    """The command line of a process, without its program; empty when it is gone."""
+    if sys.platform != "linux":
+        return _ask("ps", "-o", "args=", "-p", str(pid)).split()[1:]
+    try:
+        line = (_PROC / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return []
+    return [part.decode(errors="replace") for part in line.split(b"\0")[1:]]
+
+
 def _start_time(pid: int) -> str | None:
     if sys.platform != "linux":
         return _ask("ps", "-o", "lstart=", "-p", str(pid)) or None

@@ -1,110 +1,100 @@
-"""Read records that anybody may have written, and put aside what nobody can read."""
+"""Read records that anybody may have written: what can be said of them, and no more.
+
+Nothing here changes a file. What to do about one that cannot be read is for `rooms`.
+"""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import orjson
 
-from bridge.errors import NewerSchema
 from bridge.protocol.ids import is_id
-from bridge.protocol.record import Unparsable, parse
+from bridge.protocol.record import Unparsable, from_value, parse
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.protocol.status import Status
 from bridge.store.folder import NotAPlainFile
-from bridge.store.journal import note
 from bridge.store.seal import is_genuine
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bridge.store.folder import Folder
 
-# A file dropped by another program may still be being written this long.
-SETTLE_MS = 2_000
 
-
-def load_waiting(
-    state: Folder, requests: Folder, name: str, now_ms: int
-) -> Request | None:
-    """Read `requests/<name>.json`; None for what is not (yet) a request.
+def read_request(folder: Folder, name: str, now_ms: int) -> Request | None:
+    """Read `<name>.json` as an unfinished request; None when there is none.
 
     Defaults fill what a hand-written file leaves out: `createdAt` is the file's time.
-    What cannot be read is put aside, unless it is so young that it may be unfinished.
-    """
-    request = _load(state, requests, name, now_ms)
-    if request is None:
-        return None
-    created = request.created_at
-    if not created:
-        facts = requests.facts(f"{name}.json")
-        created = min(facts.st_mtime_ns // 1_000_000, now_ms) if facts else now_ms
-    return request.with_(created_at=created, status=Status.PENDING, claim=None)
-
-
-def load_claimed(
-    state: Folder, processing: Folder, name: str, now_ms: int
-) -> Request | None:
-    """Read `processing/<name>.json`; None for what is not a request."""
-    return _load(state, processing, name, now_ms)
-
-
-def load_response(
-    state: Folder, responses: Folder, name: str, key: bytes, now_ms: int
-) -> Response | None:
-    """Read `responses/<name>.json`; one that we did not write is put aside.
+    Its status is told by whether somebody has claimed it, whatever the file says.
 
     Raises:
+        Unparsable, NotAPlainFile: it is not a request.
+        NewerSchema: written by a newer hostbridge.
+    """
+    file = f"{name}.json"
+    # A name with anything but the characters of an id was listed, never asked for.
+    if not is_id(name):
+        if not folder.has(file):
+            return None
+        raise Unparsable("the file name is not a request id")
+    data = folder.read(file)
+    if data is None:
+        return None
+    request = parse(Request, data)
+    if request.request_id != name:
+        if _is_other_spelling(folder, request.request_id, name):
+            return None
+        raise Unparsable(f"requestId is {request.request_id!r}, unlike the name")
+    status = Status.PROCESSING if request.claim else Status.PENDING
+    created = request.created_at or _changed_ms(folder, file, now_ms)
+    if (request.status, request.created_at) == (status, created):
+        return request
+    return request.with_(status=status, created_at=created)
+
+
+def read_ended(folder: Folder, name: str) -> Request | None:
+    """Read `<name>.json` as a request after its end; None when it is not one."""
+    try:
+        data = folder.read(f"{name}.json")
+        return parse(Request, data) if data else None
+    except (Unparsable, NotAPlainFile):
+        return None
+
+
+def read_response(
+    folder: Folder, name: str, load_key: Callable[[], bytes]
+) -> Response | None:
+    """Read `<name>.json` as a response that hostbridge wrote; None when there is none.
+
+    Raises:
+        Unparsable, NotAPlainFile: it is not one, or somebody else wrote it.
         NewerSchema: a newer hostbridge wrote it.
     """
-    try:
-        data = responses.read(f"{name}.json")
-        if data is None:
-            return None
-        response = parse(Response, data)
-        if response.request_id != name:
-            raise Unparsable(f"requestId is {response.request_id!r}")
-        if not is_genuine(response, key):
-            raise Unparsable("not written by hostbridge: the seal is missing or wrong")
-    except (Unparsable, NotAPlainFile) as exc:
-        put_aside(state, responses, f"{name}.json", str(exc), now_ms)
+    data = folder.read(f"{name}.json")
+    if data is None:
         return None
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError as exc:
+        raise Unparsable(f"not JSON: {exc}") from None
+    response = from_value(Response, value)
+    if response.request_id != name:
+        if _is_other_spelling(folder, response.request_id, name):
+            return None
+        raise Unparsable(f"requestId is {response.request_id!r}, unlike the name")
+    if not is_genuine(value, load_key()):
+        raise Unparsable("not written by hostbridge: the seal is missing or wrong")
     return response
 
 
-def _load(state: Folder, folder: Folder, name: str, now_ms: int) -> Request | None:
-    file = f"{name}.json"
-    try:
-        data = folder.read(file)
-        if data is None:
-            return None
-        if not is_id(name):
-            raise Unparsable("the file name is not a request id")
-        request = parse(Request, data)
-        if request.request_id != name:
-            raise Unparsable(f"requestId is {request.request_id!r}, unlike the name")
-    except NewerSchema:
-        return None
-    except (Unparsable, NotAPlainFile) as exc:
-        facts = folder.facts(file)
-        if facts and abs(now_ms - facts.st_mtime_ns // 1_000_000) < SETTLE_MS:
-            return None
-        put_aside(state, folder, file, str(exc), now_ms)
-        return None
-    return request
+def _is_other_spelling(folder: Folder, told: str, name: str) -> bool:
+    """Whether a file system that knows no case gave the file of another id."""
+    return told.lower() == name.lower() and f"{name}.json" not in os.listdir(folder.fd)
 
 
-def put_aside(state: Folder, folder: Folder, file: str, why: str, now_ms: int) -> None:
-    """Move a file nobody can read to `quarantine/`, as it is, the reason beside it."""
-    with state.folder("quarantine") as quarantine:
-        kept = f"{file[:200]}.{now_ms}"
-        origin = f"{folder.path}/{file}"
-        try:
-            folder.move(file, quarantine, kept)
-        except FileNotFoundError:
-            return
-        reason = {"from": origin, "at": now_ms, "reason": why}
-        quarantine.replace(
-            f"{kept}.reason", orjson.dumps(reason) + b"\n", durable=False
-        )
-    stem = file.removesuffix(".json")
-    note(state, now_ms, "quarantined", stem if is_id(stem) else "", reason=why)
+def _changed_ms(folder: Folder, file: str, now_ms: int) -> int:
+    facts = folder.facts(file)
+    return min(facts.st_mtime_ns // 1_000_000, now_ms) if facts else now_ms

@@ -1,0 +1,67 @@
+"""Whether the process that holds a claim is gone.
+
+Where it can be seen, the kernel tells. A process in another PID namespace (a container)
+cannot be seen from here: it counts as alive for `lease_s` seconds after its last sign.
+Its hooks touch `sessions/<id>.beat`; what it wrote into the claim itself is a sign as
+well. A wall clock that is set forward makes such a lease end early; one set back, late.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import orjson
+
+from bridge.store.folder import NotAPlainFile
+from bridge.store.process import Liveness, liveness
+
+if TYPE_CHECKING:
+    from bridge.protocol.request import Claim, HostProcess
+    from bridge.store.folder import Folder
+
+
+def host_is_gone(
+    state: Folder,
+    session: str,
+    host: HostProcess,
+    *,
+    lease_s: float,
+    now_s: float,
+    sign_ms: int = 0,
+) -> bool:
+    """Whether `host` is gone; `sign_ms` is when it is known to have lived."""
+    seen = liveness(host)
+    if seen is not Liveness.UNSEEN:
+        return seen is Liveness.GONE
+    last_s = max(sign_ms / 1000, _last_beat_s(state, session, host))
+    return now_s - last_s > lease_s
+
+
+def claimer_is_gone(
+    state: Folder, claim: Claim, *, lease_s: float, now_s: float
+) -> bool:
+    """Whether whoever made this claim is gone."""
+    sign_ms = max(claim.at, *claim.offers, claim.launched_at or 0)
+    return host_is_gone(
+        state, claim.session, claim.host, lease_s=lease_s, now_s=now_s, sign_ms=sign_ms
+    )
+
+
+def _last_beat_s(state: Folder, session: str, host: HostProcess) -> float:
+    """When any session of this process last touched its beat; 0 for never.
+
+    `/clear` gives the process another session id and takes the old one's files away.
+    """
+    with state.folder("sessions") as sessions:
+        names = {session} | {n for n in sessions.names() if _is_of(sessions, n, host)}
+        facts = [sessions.facts(f"{name}.beat") for name in names]
+    return max((beat.st_mtime for beat in facts if beat), default=0.0)
+
+
+def _is_of(sessions: Folder, name: str, host: HostProcess) -> bool:
+    with suppress(NotAPlainFile, orjson.JSONDecodeError):
+        value = orjson.loads(sessions.read(f"{name}.json") or b"null")
+        told = value.get("host") if isinstance(value, dict) else None
+        return bool(told == host.model_dump(mode="json", by_alias=True))
+    return False

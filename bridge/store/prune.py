@@ -1,0 +1,186 @@
+"""Prune: remove what has ended, by age and by size; what is unfinished stays.
+
+A finished request goes with its evidence: evidence first, then the request, last the
+response. A kill in between leaves a response without its request, which can still be
+read, and the next prune goes on from there. The age of a file is the time of its last
+change as the kernel has it, which nobody can set.
+"""
+
+from __future__ import annotations
+
+import shutil
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bridge.store.asking import ROOMS_OF_USED_IDS, known_request
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from bridge.store.folder import Folder
+    from bridge.store.rooms import Rooms
+
+DAY_S = 86_400
+TEMPORARY_KEPT_S = 3_600
+# The lock is let go after so many entries: hooks wait for it.
+BATCH = 100
+
+_ENDED_ROOMS = ("evidence", "done", "responses")
+_LIVE_ROOMS = ("requests", "processing")
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """How much was removed: requests with all that belonged to them, and the rest."""
+
+    requests: int = 0
+    quarantined: int = 0
+    dedup_keys: int = 0
+    temporaries: int = 0
+    freed_bytes: int = 0
+
+
+@dataclass(slots=True)
+class _Item:
+    """What goes together: all files of one finished request, or one in quarantine."""
+
+    name: str
+    is_request: bool
+    changed_s: float = 0.0
+    size: int = 0
+
+    def add(self, facts: os.stat_result) -> None:
+        self.changed_s = max(self.changed_s, facts.st_ctime)
+        self.size += facts.st_size
+
+
+def prune(
+    rooms: Rooms, *, older_than_days: float | None, max_bytes: int | None
+) -> Pruned:
+    """Remove what is older, then the oldest until the rest fits into `max_bytes`.
+
+    None sets no limit. Left-over temporaries and dedup keys of nothing go in any case.
+    Takes the lock itself, for a batch at a time.
+    """
+    now_s = rooms.clock.now_us() / 1_000_000
+    items = sorted(_finished(rooms), key=lambda item: item.changed_s)
+    total = sum(item.size for item in items)
+    doomed = []
+    for item in items:
+        is_old = (
+            older_than_days is not None
+            and now_s - item.changed_s > older_than_days * DAY_S
+        )
+        if is_old or (max_bytes is not None and total > max_bytes):
+            doomed.append(item)
+            total -= item.size
+    gone = _remove_all(rooms, doomed)
+    with rooms.hold():
+        temporaries = _remove_temporaries(rooms, now_s)
+        dedup_keys = _remove_dedup_keys(rooms)
+    return Pruned(
+        requests=sum(item.is_request for item in gone),
+        quarantined=sum(not item.is_request for item in gone),
+        dedup_keys=dedup_keys,
+        temporaries=temporaries,
+        freed_bytes=sum(item.size for item in gone),
+    )
+
+
+def _finished(rooms: Rooms) -> list[_Item]:
+    requests: dict[str, _Item] = {}
+    quarantined: dict[str, _Item] = {}
+    for room in _ENDED_ROOMS:
+        for name, facts in _files(rooms[room]):
+            stem = name.removesuffix(".json")
+            request_id = stem.rpartition(".")[0] if room == "evidence" else stem
+            requests.setdefault(request_id, _Item(request_id, is_request=True)).add(
+                facts
+            )
+    for name, facts in _files(rooms["quarantine"]):
+        stem = name.removesuffix(".reason")
+        quarantined.setdefault(stem, _Item(stem, is_request=False)).add(facts)
+    live = {name for room in _LIVE_ROOMS for name in rooms[room].names()}
+    return [i for i in requests.values() if i.name not in live] + [
+        *quarantined.values()
+    ]
+
+
+def _files(folder: Folder) -> Iterator[tuple[str, os.stat_result]]:
+    for entry in folder.entries():
+        if entry.name[0] == ".":
+            continue
+        with suppress(FileNotFoundError):
+            yield entry.name, entry.stat(follow_symlinks=False)
+
+
+def _remove_all(rooms: Rooms, doomed: list[_Item]) -> list[_Item]:
+    gone = []
+    evidence = _evidence_files(rooms)
+    for start in range(0, len(doomed), BATCH):
+        with rooms.hold():
+            for item in doomed[start : start + BATCH]:
+                if not item.is_request:
+                    _remove(rooms["quarantine"], item.name)
+                    _remove(rooms["quarantine"], f"{item.name}.reason")
+                elif any(rooms[room].has(f"{item.name}.json") for room in _LIVE_ROOMS):
+                    continue
+                else:
+                    for file in evidence.get(item.name, ()):
+                        _remove(rooms["evidence"], file)
+                    _remove(rooms["done"], f"{item.name}.json")
+                    _remove(rooms["responses"], f"{item.name}.json")
+                gone.append(item)
+    return gone
+
+
+def _evidence_files(rooms: Rooms) -> dict[str, list[str]]:
+    files: dict[str, list[str]] = {}
+    for name in rooms["evidence"].names():
+        files.setdefault(name.rpartition(".")[0], []).append(f"{name}.json")
+    return files
+
+
+def _remove(folder: Folder, name: str) -> None:
+    """Remove a file, or a folder that was put in a file's place; links not followed."""
+    facts = folder.facts(name)
+    if facts is not None and stat.S_ISDIR(facts.st_mode):
+        shutil.rmtree(name, ignore_errors=True, dir_fd=folder.fd)
+    else:
+        folder.remove(name)
+
+
+def _remove_temporaries(rooms: Rooms, now_s: float) -> int:
+    entries = list(rooms.state.entries())
+    names = [e.name for e in entries if e.is_dir(follow_symlinks=False)]
+    folders = [rooms.state, *(rooms[n] for n in names if n != "quarantine")]
+    count = 0
+    for folder in folders:
+        for name, facts in _temporaries(folder):
+            if now_s - facts.st_ctime > TEMPORARY_KEPT_S:
+                count += folder.remove(name)
+    return count
+
+
+def _temporaries(folder: Folder) -> Iterator[tuple[str, os.stat_result]]:
+    for entry in list(folder.entries()):
+        if entry.name[0] == "." and entry.name.endswith(".tmp"):
+            with suppress(FileNotFoundError):
+                facts = entry.stat(follow_symlinks=False)
+                if stat.S_ISREG(facts.st_mode):
+                    yield entry.name, facts
+
+
+def _remove_dedup_keys(rooms: Rooms) -> int:
+    """Forget keys whose request is gone."""
+    count = 0
+    for name in rooms["dedup"].names():
+        request_id = known_request(rooms, f"{name}.json")
+        file = f"{request_id}.json"
+        if request_id is None or not any(rooms[r].has(file) for r in ROOMS_OF_USED_IDS):
+            _remove(rooms["dedup"], f"{name}.json")
+            count += 1
+    return count

@@ -1,0 +1,55 @@
+"""Sweep: take back what dead hosts held, end what is overdue, finish what was begun."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.errors import NewerSchema
+from bridge.store.claiming import is_over, wait_again
+from bridge.store.decide import expired, fate_of_claimed
+from bridge.store.ending import end, finish
+from bridge.store.lease import claimer_is_gone
+from bridge.store.looking import all_claimed
+
+if TYPE_CHECKING:
+    from bridge.protocol.request import Request
+    from bridge.store.rooms import Rooms
+
+
+def sweep(rooms: Rooms, *, lease_s: float, everything: bool) -> int:
+    """Return how many requests changed; the lock is held."""
+    changed = sum(_sweep_claimed(rooms, r, lease_s) for r in all_claimed(rooms))
+    if everything:
+        names = rooms["requests"].names()
+        changed += sum(_sweep_waiting(rooms, name) for name in names)
+    return changed
+
+
+def _sweep_claimed(rooms: Rooms, request: Request, lease_s: float) -> bool:
+    try:
+        response = rooms.response(request.request_id)
+    except NewerSchema:
+        return False
+    if response is not None:
+        finish(rooms, request.request_id, response)
+        return True
+    now_us = rooms.clock.now_us()
+    gone = request.claim is not None and claimer_is_gone(
+        rooms.state, request.claim, lease_s=lease_s, now_s=now_us / 1_000_000
+    )
+    fate = fate_of_claimed(request, host_is_gone=gone, now_ms=now_us // 1000)
+    if fate.response is not None:
+        return end(rooms, request, fate.response, source="sweep")
+    if fate.request is not None:
+        wait_again(rooms, fate.request)
+    return fate.kind != "keep"
+
+
+def _sweep_waiting(rooms: Rooms, name: str) -> bool:
+    if is_over(rooms, name):
+        return True
+    request = rooms.waiting(name)
+    now_ms = rooms.now_ms()
+    if request is None or now_ms < request.deadline_ms:
+        return False
+    return end(rooms, request, expired(request, now_ms), source="sweep")

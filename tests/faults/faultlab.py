@@ -1,0 +1,311 @@
+"""Break one operation at each of its system calls, and see what a fresh process finds.
+
+A case is a child made by fork (everything is imported already), which waits until strace
+has taken hold of it, then does one operation on a copy of a prepared state and reports.
+Only system calls of the operation are counted: strace begins at the child's first step.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import pickle
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import needs
+import pytest
+from storeworld import (
+    START_US,
+    FakeClock,
+    answer,
+    claim_all,
+    claimant,
+    dead_process,
+    drop,
+    path_of,
+    place_in,
+    request,
+    store_in,
+    take,
+    this_process,
+)
+
+from bridge.errors import BridgeError
+from bridge.protocol.ids import RequestId
+from bridge.protocol.response import failed
+from bridge.store.files import FileStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_PR_SET_PTRACER = 0x59616D61
+_libc = ctypes.CDLL(None)
+
+# What changes anything, or can fail with something else than "there is none".
+FALLIBLE = (
+    "openat", "mkdirat", "write", "fsync", "linkat", "renameat", "unlinkat", "flock",
+)  # fmt: skip
+
+
+def scratch() -> Path:
+    """A new folder on the fastest file system there is; faults need no real disk."""
+    memory = Path("/dev/shm")
+    return Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A state, and one thing to do in it.
+
+    `prepare` makes the state; `act` is what is broken. `promised` are the requests that
+    must come to an answer whatever happens to `act`.
+    """
+
+    name: str
+    prepare: Callable[[FileStore], object]
+    act: Callable[[FileStore], object]
+    promised: frozenset[str]
+
+
+def _one_claimed(store: FileStore) -> None:
+    store.submit(request("a"))
+    store.claim(claimant(dead_process()), 1, take)
+
+
+def _mess(store: FileStore) -> None:
+    """All that a sweep has to do with."""
+    dead = dead_process()
+    for name in ("back", "used-up", "answered"):
+        store.submit(request(name, max_attempts=1 if name == "used-up" else 3))
+    store.claim(claimant(dead), 9, take)
+    store.submit(request("late", timeout=1))
+    store.submit(request("unnamed"))
+    path_of(store, "requests", "unnamed").rename(path_of(store, "processing", "unnamed"))
+    held = {one.request_id: one for one in store.claimed()}
+    store.publish(answer(held["answered"]), source="test")
+    path_of(store, "done", "answered").rename(path_of(store, "processing", "answered"))
+    drop(store, "requests", "broken.json", "{")
+
+
+def _finished(store: FileStore) -> None:
+    for name in ("old", "older"):
+        store.submit(request(name, dedup_key=name))
+        for mine in claim_all(store):
+            store.publish(answer(mine), source="test")
+            store.publish(answer(mine, "again"), source="test")
+    store.submit(request("waiting"))
+    with store.open_state() as state, state.folder("requests") as queue:
+        queue.prepare("half.json", b"half")
+
+
+def _publish(store: FileStore) -> object:
+    (mine,) = store.claimed()
+    return store.publish(answer(mine, "by the agent"), source="test")
+
+
+def _cancel(store: FileStore) -> object:
+    end = failed(request("a"), "cancelled", "by a person", now_ms=START_US // 1000)
+    return store.publish(end, source="cancel")
+
+
+def _give_back(store: FileStore) -> object:
+    (mine,) = store.claimed()
+    assert mine.claim is not None
+    return store.give_back(RequestId("a"), mine.claim.host, lambda r: r)
+
+
+def _prune(store: FileStore) -> object:
+    later = FakeClock(time.time_ns() // 1000 + 10 * 86_400 * 1_000_000)
+    return FileStore(store.place, clock=later, lock_wait_s=5).prune(older_than_days=1)
+
+
+def _claim(store: FileStore) -> object:
+    return [one.request_id for one in claim_all(store)]
+
+
+def _fill(store: FileStore) -> None:
+    store.submit(request("a"))
+    store.submit(request("late", timeout=1))
+    store.submit(request("b"))
+
+
+def _submit(store: FileStore) -> object:
+    return store.submit(request("new", dedup_key="k")).is_new
+
+
+OPERATIONS = [
+    Operation("submit", lambda s: s.submit(request("a")), _submit, frozenset("a")),
+    Operation("first submit", lambda _: None, _submit, frozenset()),
+    Operation("claim", _fill, _claim, frozenset(("a", "b", "late"))),
+    Operation("publish", _one_claimed, _publish, frozenset("a")),
+    Operation("cancel", lambda s: s.submit(request("a")), _cancel, frozenset("a")),
+    Operation("give back", _one_claimed, _give_back, frozenset("a")),
+    Operation(
+        "sweep",
+        _mess,
+        lambda s: s.sweep(everything=True),
+        frozenset(("back", "used-up", "answered", "late", "unnamed")),
+    ),
+    Operation("prune", _finished, _prune, frozenset(("waiting",))),
+]
+
+
+@dataclass
+class Outcome:
+    """What became of one case."""
+
+    status: str  # "returned", "raised" or "died"
+    value: Any = None
+    is_ours: bool = True
+    message: str = ""
+
+
+class Prepared:
+    """A state made once, copied for each case."""
+
+    def __init__(self, operation: Operation) -> None:
+        self.operation = operation
+        self.home = scratch()
+        self._case: Path | None = None
+        operation.prepare(self._store(self.home / "prepared"))
+
+    def _store(self, folder: Path) -> FileStore:
+        # The wall clock of the state: every request but `late` is within its time.
+        clock = FakeClock(START_US + 1_000_000)
+        return store_in(folder, clock=clock, lock_wait_s=1.0)
+
+    def fresh(self) -> FileStore:
+        """A copy of the state; the one before is removed."""
+        self.clear()
+        self._case = Path(tempfile.mkdtemp(dir=self.home))
+        if (self.home / "prepared").exists():
+            shutil.copytree(self.home / "prepared", self._case, dirs_exist_ok=True)
+        return self._store(self._case)
+
+    def clear(self) -> None:
+        """Remove the copy."""
+        if self._case is not None:
+            shutil.rmtree(self._case)
+            self._case = None
+
+
+@contextlib.contextmanager
+def prepared(operation: Operation) -> Iterator[Prepared]:
+    """The state of an operation, for as many cases as one likes."""
+    made = Prepared(operation)
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made.home, ignore_errors=True)
+
+
+def start(act: Callable[[], object], limits: Callable[[], object] | None = None):
+    """Fork a child that will do `act` when it is told to; pid, go-pipe, report-pipe."""
+    go_out, go_in = os.pipe()
+    report_out, report_in = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(go_out)
+        os.close(report_in)
+        return pid, go_in, report_out
+    status = 1
+    try:
+        os.close(go_in)
+        os.close(report_out)
+        _libc.prctl(_PR_SET_PTRACER, -1, 0, 0, 0)
+        os.read(go_out, 1)
+        if limits:
+            limits()
+        try:
+            outcome = Outcome("returned", act())
+        except BaseException as exc:  # noqa: BLE001 - reported, judged by the test
+            is_ours = isinstance(exc, BridgeError)
+            outcome = Outcome("raised", None, is_ours, f"{type(exc).__name__}: {exc}")
+        data = pickle.dumps(outcome)
+        while data:
+            with contextlib.suppress(OSError):
+                data = data[os.write(report_in, data) :]
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def attach(pid: int, *options: str) -> subprocess.Popen[bytes]:
+    """Strace a child that waits to be told to go."""
+    tracer = subprocess.Popen(
+        [needs.tool("strace"), "-f", "-qq", *(() if "-o" in options else ("-o", "/dev/null")), *options, "-p", str(pid)],
+        stderr=subprocess.DEVNULL,
+    )
+    status = Path(f"/proc/{pid}/status")
+    deadline = time.monotonic() + 10
+    while "TracerPid:\t0\n" in (told := status.read_text()):
+        if "State:\tZ" in told:  # killed at its first step
+            break
+        if time.monotonic() > deadline or tracer.poll() is not None:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            pytest.skip("strace cannot attach to a child here")
+        time.sleep(0.001)
+    return tracer
+
+
+def collect(pid: int, report: int) -> Outcome:
+    """Wait for the child's end; what it reported."""
+    with os.fdopen(report, "rb") as end:
+        data = end.read()
+    os.waitpid(pid, 0)
+    return pickle.loads(data) if data else Outcome("died")  # noqa: S301 - our own child
+
+
+def run_broken(act: Callable[[], object], *options: str) -> Outcome:
+    """Do `act` in a child under strace with `options`."""
+    pid, go, report = start(act)
+    tracer = attach(pid, *options)
+    with contextlib.suppress(BrokenPipeError):  # killed at its first step
+        os.write(go, b"!")
+    os.close(go)
+    outcome = collect(pid, report)
+    tracer.wait()
+    return outcome
+
+
+def system_calls(act: Callable[[], object]) -> dict[str, int]:
+    """The system calls that `act` makes, with how often it makes each.
+
+    strace counts each kind by itself, so that is how they are gone through.
+    """
+    with tempfile.NamedTemporaryFile() as log:
+        outcome = run_broken(act, "-o", log.name, "-e", "trace=all")
+        assert outcome.status == "returned", outcome.message
+        lines = Path(log.name).read_text(errors="replace").splitlines()
+    names = (re.match(r"\d+ +(?:<\.\.\. )?([a-z_0-9]+)", line) for line in lines)
+    return dict(Counter(found[1] for found in names if found))
+
+
+__all__ = [
+    "FALLIBLE",
+    "OPERATIONS",
+    "Operation",
+    "Outcome",
+    "Prepared",
+    "attach",
+    "collect",
+    "drop",
+    "place_in",
+    "prepared",
+    "run_broken",
+    "scratch",
+    "start",
+    "system_calls",
+    "this_process",
+]

@@ -1,0 +1,85 @@
+"""Row 1: kill -9 at every system call of every operation; P1, P2, P3 hold after it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from faultlab import OPERATIONS, Operation, Prepared, prepared, run_broken, system_calls
+from storeworld import ROOMS, finish_everything, path_of, quarantined, request, rooms_of
+
+from bridge.errors import InvalidRequest
+from bridge.protocol.ids import RequestId
+
+if TYPE_CHECKING:
+    from bridge.store.files import FileStore
+
+pytestmark = pytest.mark.faults
+
+# It is made by the kernel, or changes nothing but this process.
+IMMORTAL = ("exit_group", "brk", "mmap", "munmap", "rt_sigaction", "restart_syscall")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
+def test_a_kill_at_any_system_call_loses_nothing(
+    operation: Operation, record_property: pytest.RecordProperty
+):
+    cases = 0
+    with prepared(operation) as state:
+        store = state.fresh()
+        calls = system_calls(lambda: operation.act(store))
+        for call in calls:
+            if call in IMMORTAL:
+                continue
+            for number in range(1, 1000):
+                store = state.fresh()
+                kill = f"inject={call}:signal=KILL:when={number}"
+                outcome = run_broken(lambda: operation.act(store), "-e", kill)
+                check_promises(state, store)
+                cases += 1
+                if outcome.status != "died":
+                    break
+            # The `read` in which it waits for us is seen in some runs only.
+            assert number >= calls[call] - (call == "read"), call
+    record_property("cases", cases)
+    print(f"\n  row 1: {operation.name}: {cases} kill points in {len(calls)} calls")
+
+
+def check_promises(state: Prepared, store: FileStore) -> None:
+    """What is on disk is whole; a fresh process finishes it; what was said stays said."""
+    for room in (*ROOMS, "responses"):
+        folder = path_of(store, room)
+        for path in folder.glob("[!.]*.json") if folder.exists() else ():
+            if path.stem != "broken":
+                assert json.loads(path.read_bytes())["requestId"] == path.stem
+    said = responses(store)
+    for request_id in state.operation.promised:
+        assert len(rooms_of(store, request_id)) == 1, request_id
+
+    ended = finish_everything(store)
+
+    assert said.items() <= responses(store).items()
+    assert state.operation.promised <= ended.keys()
+    assert set(quarantined(store)) <= {"broken.json"}
+    if state.operation.name.endswith("submit"):
+        submit_again(store, known="new" in ended)
+
+
+def responses(store: FileStore) -> dict[str, bytes]:
+    folder = path_of(store, "responses")
+    found = folder.glob("[!.]*.json") if folder.exists() else ()
+    return {path.stem: path.read_bytes() for path in found}
+
+
+def submit_again(store: FileStore, *, known: bool) -> None:
+    """Who was killed while submitting can ask again, and hears whether it was done."""
+    if known:
+        assert not store.submit(request("other", dedup_key="k")).is_new
+        with pytest.raises(InvalidRequest):
+            store.submit(request("new"))
+        return
+    assert store.submit(request("new", dedup_key="k")).is_new
+    finish_everything(store)
+    assert store.find(RequestId("new")) is not None

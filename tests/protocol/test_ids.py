@@ -1,0 +1,67 @@
+"""Ids: what may be one, and how ours sort."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.errors import InvalidRequest
+from bridge.protocol.ids import PRIORITIES, check_id, find_rank, is_id, new_request_id
+
+HOSTILE = {
+    "empty": "",
+    "parent": "..",
+    "climbing": "../x",
+    "absolute": "/etc/passwd",
+    "nested": "a/b",
+    "nul": "a\0b",
+    "newline": "a\n",
+    "dot file": ".a",
+    "suffix": "a.json",
+    "space": "a b",
+    "not ascii": "ä",
+    "full width": "\uff41",
+    "129 bytes": "a" * 129,
+    "255 bytes": "a" * 255,
+    "256 bytes": "a" * 256,
+    "surrogate": "\udc80",
+}
+
+
+@pytest.mark.parametrize("text", list(HOSTILE.values()), ids=list(HOSTILE))
+def test_error_what_could_be_a_path_is_no_id(text: str):
+    assert not is_id(text)
+    with pytest.raises(InvalidRequest) as caught:
+        check_id(text)
+
+    shown = text if len(text) <= 60 else text[:60] + "…"
+    expected = f"request id {shown!r}: expected 1 to 128 of A-Z a-z 0-9 _ -"
+    assert str(caught.value) == expected
+
+
+@pytest.mark.parametrize("text", ["a", "A-b_9", "-", "a" * 128])
+def test_a_safe_name_is_an_id(text: str):
+    assert check_id(text) == text
+
+
+@given(st.integers(0, 2**53), st.sampled_from(PRIORITIES))
+def test_our_ids_carry_time_and_priority(now_us: int, priority: str):
+    made = new_request_id(now_us, priority)  # type: ignore[arg-type]
+
+    assert is_id(made)
+    assert find_rank(made) == (priority, now_us)
+
+
+@given(st.integers(0, 2**53), st.integers(0, 2**53))
+def test_our_ids_sort_by_time(one: int, other: int):
+    first, second = sorted((one, other))
+
+    assert new_request_id(first)[:11] <= new_request_id(second)[:11]
+
+
+@given(st.text(max_size=40))
+def test_find_rank_takes_any_text(text: str):
+    rank = find_rank(text)
+
+    assert rank is None or is_id(text)

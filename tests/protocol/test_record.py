@@ -1,0 +1,144 @@
+"""Records: what survives a round trip, what is refused and why."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.errors import NewerSchema
+from bridge.protocol.record import Unparsable, parse
+from bridge.protocol.request import Request
+from bridge.protocol.response import Response, answered, failed
+
+SMALLEST = {"requestId": "a", "agentType": "Explore", "prompt": "Why?"}
+
+
+def test_three_fields_make_a_request():
+    asked = parse(Request, json.dumps(SMALLEST).encode())
+
+    assert (asked.request_id, asked.agent_type, asked.prompt) == ("a", "Explore", "Why?")
+    assert (asked.timeout, asked.priority, asked.max_attempts) == (120_000, "normal", 2)
+
+
+def test_unknown_keys_survive_a_round_trip():
+    data = SMALLEST | {"colour": "red", "nested": {"deep": [1, None]}}
+
+    again = json.loads(parse(Request, json.dumps(data).encode()).to_json())
+
+    assert (again["colour"], again["nested"]) == ("red", {"deep": [1, None]})
+
+
+def test_error_a_newer_version_is_refused():
+    with pytest.raises(NewerSchema) as caught:
+        parse(Request, json.dumps(SMALLEST | {"schemaVersion": 2}).encode())
+
+    assert str(caught.value) == (
+        "schemaVersion 2 is newer than 1, the newest this hostbridge reads; update "
+        "hostbridge"
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "not JSON: Input is a zero-length, empty document: line 1 column 1"),
+        (b"[]", "expected a JSON object, got list"),
+        (b"\xff\xfe", "not JSON: str is not valid UTF-8: surrogates not allowed: "),
+        (b"{}", "requestId: field required"),
+        (
+            json.dumps(SMALLEST | {"requestId": "../x"}).encode(),
+            "requestId: value error, request id '../x': expected 1 to 128 of A-Z a-z "
+            "0-9 _ -",
+        ),
+        (
+            json.dumps(SMALLEST | {"prompt": ""}).encode(),
+            "prompt: string should have at least 1 character",
+        ),
+        (
+            json.dumps(SMALLEST | {"schemaVersion": "2"}).encode(),
+            "schemaVersion: input should be a valid integer",
+        ),
+        (
+            json.dumps(SMALLEST | {"timeout": 0}).encode(),
+            "timeout: input should be greater than 0",
+        ),
+        (
+            json.dumps(SMALLEST | {"agentType": "a\nb"}).encode(),
+            "agentType: string should match pattern '^[A-Za-z0-9][A-Za-z0-9 _.:-]"
+            "{0,127}$'",
+        ),
+    ],
+    ids=[
+        "empty", "list", "utf-16", "no fields", "climbing id", "no prompt",
+        "version text", "no time", "newline in agent",
+    ],
+)  # fmt: skip
+def test_error_what_is_no_request_says_where(data: bytes, why: str):
+    with pytest.raises(Unparsable) as caught:
+        parse(Request, data)
+
+    assert str(caught.value).startswith(why)
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_a_record_or_a_reason(data: bytes):
+    try:
+        parse(Request, data)
+    except (Unparsable, NewerSchema) as exc:
+        assert "\n" not in str(exc)[:40]
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
+        lambda inner: st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["requestId", "prompt", "claim", "schema", "schemaVersion"])
+            | st.text(max_size=5),
+            inner,
+            max_size=5,
+        ),
+    )
+)
+def test_any_json_is_a_record_or_a_reason(value: object):
+    try:
+        parse(Request, json.dumps(SMALLEST | {"x": value}).encode())
+        parse(Request, json.dumps(value).encode())
+    except (Unparsable, NewerSchema):
+        pass
+
+
+def test_deep_nesting_is_a_reason():
+    deep = b'{"requestId": ' + b"[" * 10_000 + b"]" * 10_000 + b"}"
+
+    with pytest.raises(Unparsable) as caught:
+        parse(Request, deep)
+
+    assert str(caught.value).startswith("not JSON: ")
+
+
+def test_words_that_have_no_utf8_are_shown():
+    """An agent may say anything; its answer must be writable all the same."""
+    asked = Request(request_id="a", prompt="Why?")
+
+    end = answered(asked, raw="so \ud800", parsed={}, now_ms=1, route="host")
+    lost = failed(asked, "agent_error", "because \udfff", now_ms=1, raw="\ud800")
+
+    assert end.raw_output == "so ?"
+    assert (lost.raw_output, lost.error and lost.error.message) == ("?", "because ?")
+    assert parse(Response, end.to_json()) == end
+
+
+def test_error_an_answer_names_a_safe_id():
+    data = {"requestId": "../x", "success": True, "status": "completed"}
+    data |= {"completedAt": 1, "duration": 1, "route": "host"}
+
+    with pytest.raises(Unparsable) as caught:
+        parse(Response, json.dumps(data).encode())
+
+    assert str(caught.value) == (
+        "requestId: value error, request id '../x': expected 1 to 128 of A-Z a-z 0-9 _ -"
+    )

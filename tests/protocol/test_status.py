@@ -1,0 +1,60 @@
+"""The life of a request: the table, walked."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from bridge.protocol.request import Claim, HostProcess
+from bridge.protocol.status import FINAL, TRANSITIONS, Stage, Status, move
+
+LEGAL = {
+    ("pending", "processing"),
+    ("pending", "completed"),
+    ("pending", "failed"),
+    ("pending", "timeout"),
+    ("pending", "cancelled"),
+    ("processing", "pending"),
+    ("processing", "completed"),
+    ("processing", "failed"),
+    ("processing", "timeout"),
+    ("processing", "cancelled"),
+}
+
+
+@pytest.mark.parametrize(
+    ("start", "end"), list(itertools.product(Status, Status))
+)
+def test_a_request_moves_only_as_the_table_says(start: Status, end: Status):
+    if (start.value, end.value) in LEGAL:
+        assert move(start, end) is end
+        return
+
+    with pytest.raises(ValueError, match="cannot go") as caught:
+        move(start, end)
+
+    assert str(caught.value) == f"a request cannot go from {start} to {end}"
+
+
+def test_every_status_has_a_row():
+    assert set(TRANSITIONS) == set(Status)
+
+
+def test_what_has_ended_stays_ended():
+    assert all(TRANSITIONS[status] == frozenset() for status in FINAL)
+
+
+@pytest.mark.parametrize(
+    ("fields", "stage"),
+    [
+        ({}, Stage.OFFERED),
+        ({"launched_at": 5}, Stage.RUNNING),
+        ({"launched_at": 5, "corrections": 1}, Stage.INVALID_ANSWER),
+    ],
+    ids=["offered", "running", "invalid"],
+)
+def test_a_claim_tells_its_stage(fields: dict[str, int], stage: Stage):
+    host = HostProcess(pid=1, start_time="1", boot="b")
+
+    assert Claim(session="s", host=host, at=1, **fields).stage is stage

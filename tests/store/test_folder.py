@@ -1,0 +1,177 @@
+"""One directory: whole files, no links followed, nothing that is not a plain file."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.errors import StateRefused
+from bridge.store.folder import Folder, NotAPlainFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Folder]:
+    (tmp_path / "f").mkdir()
+    with Folder.open(str(tmp_path / "f")) as opened:
+        yield opened
+
+
+def make_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as end:
+        here = os.getcwd()
+        os.chdir(path.parent)
+        try:
+            end.bind(path.name)
+        finally:
+            os.chdir(here)
+
+
+OTHERS: dict[str, Callable[[Path], object]] = {
+    "link": lambda path: path.symlink_to("/etc/hostname"),
+    "dangling": lambda path: path.symlink_to("nowhere"),
+    "loop": lambda path: path.symlink_to(path.name),
+    "fifo": os.mkfifo,
+    "folder": lambda path: path.mkdir(),
+    "socket": make_socket,
+}
+
+
+@pytest.mark.parametrize("make", list(OTHERS.values()), ids=list(OTHERS))
+def test_error_what_is_no_plain_file_is_not_read(
+    folder: Folder, tmp_path: Path, make: Callable[[Path], object]
+):
+    make(tmp_path / "f" / "x")
+
+    with pytest.raises(NotAPlainFile) as caught:
+        folder.read("x")
+
+    assert str(caught.value) == f"{tmp_path}/f/x: not a plain file"
+
+
+@pytest.mark.parametrize("make", list(OTHERS.values()), ids=list(OTHERS))
+def test_nothing_is_written_through_what_has_the_name(
+    folder: Folder, tmp_path: Path, make: Callable[[Path], object]
+):
+    make(tmp_path / "f" / "x")
+    before = os.lstat(tmp_path / "f" / "x")
+
+    with pytest.raises(FileExistsError):
+        folder.create("x", b"data")
+    assert folder.touch("x") is False
+
+    assert os.lstat(tmp_path / "f" / "x").st_ino == before.st_ino
+    assert os.listdir(tmp_path / "f") == ["x"]
+
+
+@pytest.mark.parametrize("make", list(OTHERS.values()), ids=list(OTHERS))
+def test_a_log_with_something_else_in_its_place_goes_on(
+    folder: Folder, tmp_path: Path, make: Callable[[Path], object]
+):
+    make(tmp_path / "f" / "log")
+
+    folder.append("log", b"line\n", max_bytes=100, older="old")
+
+    assert (tmp_path / "f" / "log").read_bytes() == b"line\n"
+    assert not (tmp_path / "f" / "log").is_symlink()
+
+
+def test_a_log_is_not_written_into_somebody_elses_file(folder: Folder, tmp_path: Path):
+    (tmp_path / "precious").write_text("mine")
+    os.link(tmp_path / "precious", tmp_path / "f" / "log")
+
+    folder.append("log", b"line\n", max_bytes=100, older="old")
+
+    assert (tmp_path / "precious").read_text() == "mine"
+    assert (tmp_path / "f" / "log").read_bytes() == b"line\n"
+
+
+def test_a_full_log_becomes_the_older_one(folder: Folder, tmp_path: Path):
+    for number in range(5):
+        folder.append("log", b"%d" % number * 10, max_bytes=20, older="old")
+
+    assert (tmp_path / "f" / "old").read_bytes() == b"0" * 10 + b"1" * 10 + b"2" * 10
+    assert (tmp_path / "f" / "log").read_bytes() == b"3" * 10 + b"4" * 10
+
+
+def test_the_first_writer_wins(folder: Folder):
+    folder.create("x", b"first")
+
+    with pytest.raises(FileExistsError):
+        folder.create("x", b"second")
+
+    assert folder.read("x") == b"first"
+    assert os.listdir(folder.fd) == ["x"]
+
+
+def test_a_file_changes_whole(folder: Folder, tmp_path: Path):
+    folder.replace("x", b"first")
+    with (tmp_path / "f" / "x").open("rb") as reader:
+        folder.replace("x", b"second")
+        assert reader.read() == b"first"
+
+    assert folder.read("x") == b"second"
+
+
+def test_a_swapped_path_redirects_nothing(folder: Folder, tmp_path: Path):
+    """The folder is held by descriptor: what its path leads to later does not matter."""
+    (tmp_path / "f").rename(tmp_path / "moved")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "f").symlink_to("elsewhere")
+
+    folder.create("x", b"data")
+
+    assert os.listdir(tmp_path / "elsewhere") == []
+    assert (tmp_path / "moved" / "x").read_bytes() == b"data"
+
+
+@pytest.mark.parametrize("make", ["link", "dangling", "fifo", "file"])
+def test_error_a_folder_that_is_something_else(
+    folder: Folder, tmp_path: Path, make: str
+):
+    path = tmp_path / "f" / "sub"
+    if make == "file":
+        path.write_text("")
+    elif make == "link":
+        path.symlink_to("/tmp")
+    else:
+        OTHERS[make](path)
+
+    with pytest.raises(StateRefused) as caught:
+        folder.folder("sub")
+
+    assert str(caught.value) == (
+        f"{path}: not a folder of its own; remove it; hostbridge follows no link"
+    )
+
+
+def test_error_a_file_larger_than_any_of_ours(folder: Folder, tmp_path: Path):
+    with (tmp_path / "f" / "x").open("wb") as file:
+        file.truncate(1 << 30)
+
+    with pytest.raises(NotAPlainFile) as caught:
+        folder.read("x")
+
+    assert str(caught.value) == (
+        f"{tmp_path}/f/x: 1073741824 bytes, over 268435456"
+    )
+
+
+def test_names_leave_out_temporaries(folder: Folder):
+    folder.prepare("x.json", b"")
+    folder.create("y.json", b"")
+    folder.create(".z.json", b"")
+
+    assert folder.names() == ["y"]
+
+
+def test_a_descriptor_is_not_inherited(folder: Folder):
+    with folder.folder("sub") as sub:
+        assert not os.get_inheritable(folder.fd)
+        assert not os.get_inheritable(sub.fd)

@@ -1,0 +1,191 @@
+"""The one lock: real processes, never broken by age, never inherited."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from storeworld import place_in
+
+from bridge.errors import StateRefused, StateUnavailable
+from bridge.store.folder import Folder, NotAPlainFile
+from bridge.store.lock import LockBusy, locked
+from bridge.store.place import open_state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HOLD = """
+import sys, time
+from bridge.store.folder import Folder
+from bridge.store.lock import locked
+with Folder.open(sys.argv[1]) as state, locked(state, wait_s=5):
+    print("held", flush=True)
+    {then}
+"""
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[Folder]:
+    with open_state(place_in(tmp_path)) as opened:
+        yield opened
+
+
+def holder(state: Folder, then: str = "time.sleep(60)") -> subprocess.Popen[str]:
+    """Another process that has the lock on return."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", HOLD.format(then=then), state.path],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "held\n"
+    return child
+
+
+def end(child: subprocess.Popen[str]) -> None:
+    child.kill()
+    child.wait()
+    assert child.stdout is not None
+    child.stdout.close()
+
+
+def test_error_the_lock_is_held(state: Folder):
+    child = holder(state)
+    began = time.monotonic()
+
+    with pytest.raises(LockBusy) as caught, locked(state, wait_s=0.1):
+        pass
+
+    assert 0.1 <= time.monotonic() - began < 1
+    assert str(caught.value) == (
+        f"{state.path}/locks/store.lock is held; waited 0.1 s. See `hostbridge doctor`"
+    )
+    end(child)
+
+
+def test_the_lock_of_a_killed_process_is_free(state: Folder):
+    child = holder(state)
+    child.send_signal(signal.SIGKILL)
+    end(child)
+
+    with locked(state, wait_s=0.5):
+        pass
+
+
+def test_an_old_lock_file_means_nothing(state: Folder):
+    with state.folder("locks") as locks:
+        locks.touch("store.lock")
+        os.utime("store.lock", (0, 0), dir_fd=locks.fd)
+
+    with locked(state, wait_s=0):
+        pass
+
+
+def test_age_does_not_break_a_lock(state: Folder):
+    child = holder(state)
+    os.utime(f"{state.path}/locks/store.lock", (0, 0))
+
+    with pytest.raises(LockBusy), locked(state, wait_s=0.05):
+        pass
+    end(child)
+
+
+def test_threads_of_one_process_exclude_each_other(state: Folder):
+    with (
+        locked(state, wait_s=1),
+        pytest.raises(LockBusy),
+        locked(state, wait_s=0.02),
+    ):
+        pass
+
+
+def test_a_started_program_does_not_inherit_the_lock(state: Folder):
+    """It could outlive the hook that started it, and hold the lock for as long."""
+    then = "import subprocess; subprocess.Popen(['sleep', '5'], close_fds=False)"
+    child = holder(state, then)
+    child.wait()
+    assert child.stdout is not None
+    child.stdout.close()
+
+    with locked(state, wait_s=0.2):
+        pass
+
+
+def test_a_forked_child_does_not_keep_the_lock(state: Folder):
+    then = "import os; pid = os.fork()\n    if pid == 0: time.sleep(5); os._exit(0)"
+    child = holder(state, f"{then}\n    print(pid, flush=True); os.kill(os.getpid(), 9)")
+    assert child.stdout is not None
+    grandchild = int(child.stdout.readline())
+    child.wait()
+
+    with locked(state, wait_s=0.2):
+        pass
+
+    os.kill(grandchild, signal.SIGKILL)
+    child.stdout.close()
+
+
+def test_a_forked_child_does_not_let_the_lock_go(state: Folder):
+    with locked(state, wait_s=1):
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        os.waitpid(pid, 0)
+        with pytest.raises(LockBusy), locked(state, wait_s=0):
+            pass
+
+
+@pytest.mark.parametrize("what", ["link", "fifo", "folder"])
+def test_error_something_else_is_the_lock_file(state: Folder, what: str):
+    path = f"{state.path}/locks/store.lock"
+    os.mkdir(f"{state.path}/locks")
+    if what == "link":
+        os.symlink("/tmp/elsewhere", path)
+    elif what == "fifo":
+        os.mkfifo(path)
+    else:
+        os.mkdir(path)
+
+    with pytest.raises(NotAPlainFile) as caught, locked(state, wait_s=0):
+        pass
+
+    assert str(caught.value) == f"{path}: not a plain file"
+
+
+def test_error_the_folder_of_locks_is_a_link(state: Folder):
+    os.symlink("/tmp", f"{state.path}/locks")
+
+    with pytest.raises(StateRefused), locked(state, wait_s=0):
+        pass
+
+
+def test_an_error_inside_lets_go(state: Folder):
+    with pytest.raises(KeyError), locked(state, wait_s=0):
+        raise KeyError
+
+    with locked(state, wait_s=0):
+        pass
+
+
+def test_error_no_flock_here(state: Folder, monkeypatch: pytest.MonkeyPatch):
+    """The kernel itself refusing is in tests/faults; this is what is said then."""
+
+    def refuse(_fd: int, *, blocking: bool) -> bool:
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr("bridge.store.lock.lock_descriptor", refuse)
+
+    with pytest.raises(StateUnavailable) as caught, locked(state, wait_s=0):
+        pass
+
+    assert str(caught.value) == (
+        f"{state.path}/locks/store.lock: cannot be locked (Operation not supported); the "
+        "state directory must lie on a local file system with a working flock"
+    )

@@ -1,0 +1,224 @@
+"""Where the state lies: one rule, in Python and in the shell, and what is refused."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bridge.config import Settings
+from bridge.errors import StateRefused
+from bridge.store.place import Place, find_project, locate, mirror, open_state, prepare
+
+HOOKS = Path(__file__).parents[2] / "hooks"
+
+# What the project is called, and what its state is called below `state/`.
+ODD_NAMES = {
+    "plain": ("app", "app/@"),
+    "nested": ("a/b/c", "a/b/c/@"),
+    "space": ("my app", "my app/@"),
+    "mark": ("@", "@@/@"),
+    "mark first": ("@app/x", "@@app/x/@"),
+    "two marks": ("@@app", "@@@app/@"),
+    "mark inside": ("a@b", "a@b/@"),
+    "quotes": ("it's \"it\"", "it's \"it\"/@"),
+    "dollar": ("$HOME `x`", "$HOME `x`/@"),
+    "star": ("a*[b]?", "a*[b]?/@"),
+    "dash": ("-rf", "-rf/@"),
+    "backslash": ("a\\nb", "a\\nb/@"),
+    "not ascii": ("été-日本", "été-日本/@"),
+    "dots": ("..app.", "..app./@"),
+    "newline inside": ("a\nb", "a\nb/@"),
+    "state itself": ("state/@", "state/@@/@"),
+}
+
+
+def settings(home: Path, **more: str) -> Settings:
+    return Settings.from_environment({"HOME": str(home), **more})
+
+
+def shell_state(folder: Path, env: dict[str, str]) -> str:
+    """The state directory as the hooks compute it."""
+    lines = (HOOKS / "lib.sh").read_text().splitlines()
+    stop = next(i for i, line in enumerate(lines) if line.startswith("    state=$home"))
+    script = "\n".join([*lines[: stop + 1], "fi", 'printf "%s" "$state"', "trap - 0"])
+    done = subprocess.run(
+        ["/bin/sh", "-c", script, "sh", "EVENT", "kind"],
+        env={"PATH": os.defpath, **env},
+        cwd=folder,
+        capture_output=True,
+        check=True,
+    )
+    return os.fsdecode(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("name", "mirrored"), list(ODD_NAMES.values()), ids=list(ODD_NAMES)
+)
+@pytest.mark.parametrize("inside", ["", "sub", "sub/@deep"], ids=["top", "sub", "deep"])
+def test_shell_and_python_find_the_same_state(
+    tmp_path: Path, name: str, mirrored: str, inside: str
+):
+    project = tmp_path / name
+    here = project / inside
+    here.mkdir(parents=True)
+    (project / ".git").mkdir()
+    home = tmp_path / "our home"
+    base = os.path.realpath(tmp_path)[1:]
+    expected = home / ".hostbridge" / "state" / base / mirrored
+
+    python = locate(settings(home, CLAUDE_PROJECT_DIR=str(here)), here)
+    shell = shell_state(tmp_path, {"HOME": str(home), "CLAUDE_PROJECT_DIR": str(here)})
+
+    assert python.state == expected
+    assert shell == str(expected)
+
+
+@pytest.mark.parametrize("git", ["folder", "file", "dangling link", "none"])
+def test_shell_and_python_find_the_same_project(tmp_path: Path, git: str):
+    here = tmp_path / "p" / "sub"
+    here.mkdir(parents=True)
+    mark = tmp_path / "p" / ".git"
+    if git == "folder":
+        mark.mkdir()
+    elif git == "file":
+        mark.write_text("gitdir: elsewhere")
+    elif git == "dangling link":
+        mark.symlink_to("nowhere")
+    home = tmp_path / "h"
+
+    python = locate(settings(home), here)
+    shell = shell_state(here, {"HOME": str(home)})
+
+    assert shell == str(python.state)
+    assert python.project == Path(os.path.realpath(here if git == "none" else mark.parent))
+
+
+def test_links_on_the_way_are_resolved(tmp_path: Path):
+    (tmp_path / "real" / ".git").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("real")
+
+    assert find_project(tmp_path / "link") == Path(os.path.realpath(tmp_path / "real"))
+    home = tmp_path / "h"
+    shell = shell_state(tmp_path, {"HOME": str(home), "CLAUDE_PROJECT_DIR": str(tmp_path / "link")})
+    assert shell == str(locate(settings(home), tmp_path / "link").state)
+
+
+def test_the_root_is_a_project_too(tmp_path: Path):
+    home = tmp_path / "h"
+
+    assert mirror(home, Path("/")) == home / "state" / "@"
+    if not os.path.lexists("/.git"):
+        shell = shell_state(Path("/"), {"HOME": str(home)})
+        assert shell == str(locate(settings(home), Path("/")).state)
+
+
+def test_a_state_directory_can_be_named(tmp_path: Path):
+    named = settings(tmp_path, BRIDGE_STATE_DIR=str(tmp_path / "named"))
+
+    place = locate(named, tmp_path / "app")
+
+    assert (place.state, place.guard) == (tmp_path / "named", tmp_path / "named")
+    assert place.reason == "BRIDGE_STATE_DIR names it"
+    env = {"HOME": str(tmp_path), "BRIDGE_STATE_DIR": str(tmp_path / "named")}
+    assert shell_state(tmp_path, env) == str(tmp_path / "named")
+
+
+@pytest.mark.parametrize("variable", ["BRIDGE_STATE_DIR", "BRIDGE_HOME"])
+def test_error_state_inside_the_project(tmp_path: Path, variable: str):
+    """A clone could then bring requests of its own."""
+    project = tmp_path / "app"
+    (project / ".git").mkdir(parents=True)
+    inside = project / "state"
+
+    with pytest.raises(StateRefused) as caught:
+        locate(settings(tmp_path, **{variable: str(inside)}), project)
+
+    real = os.path.realpath(project)
+    assert str(caught.value) == (
+        f"{inside}: {variable} lies inside the project {real}, whose files anyone may "
+        f"write; set {variable} to a folder outside of it"
+    )
+
+
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path / "app", tmp_path / "home/state/app/@", tmp_path / "home", "")
+
+
+def test_what_is_made_is_for_this_user_alone(tmp_path: Path):
+    old = os.umask(0)
+    try:
+        prepare(place(tmp_path))
+    finally:
+        os.umask(old)
+
+    made = [tmp_path / "home", *(tmp_path / "home").rglob("*")]
+    assert {path.name: oct(path.stat().st_mode & 0o777) for path in made} == dict.fromkeys(
+        ("home", "state", "app", "@"), "0o700"
+    )
+
+
+@pytest.mark.parametrize("where", ["home", "home/state/app/@"], ids=["guard", "state"])
+@pytest.mark.parametrize("mode", [0o720, 0o702, 0o777], ids=oct)
+def test_error_others_can_write(tmp_path: Path, where: str, mode: int):
+    prepare(place(tmp_path))
+    folder = tmp_path / where
+    folder.chmod(mode)
+
+    with pytest.raises(StateRefused) as caught:
+        prepare(place(tmp_path))
+
+    assert str(caught.value) == (
+        f"{folder}: others can write to it (mode {mode:04o}); run: chmod 700 {folder}"
+    )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+@pytest.mark.parametrize("where", ["home", "home/state/app/@"], ids=["guard", "state"])
+def test_error_another_users_folder(tmp_path: Path, where: str):
+    prepare(place(tmp_path))
+    os.chown(tmp_path / where, 65534, 65534)
+
+    with pytest.raises(StateRefused) as caught:
+        prepare(place(tmp_path))
+
+    assert str(caught.value) == (
+        f"{tmp_path / where}: belongs to user 65534, not to you (0); set BRIDGE_HOME to "
+        "a folder of your own"
+    )
+
+
+@pytest.mark.parametrize(
+    "where", ["home", "home/state", "home/state/app", "home/state/app/@"]
+)
+@pytest.mark.parametrize("what", ["link", "dangling", "file", "fifo"])
+def test_error_something_else_on_the_way(tmp_path: Path, where: str, what: str):
+    """A link could lead out of the state, into files that others may write."""
+    prepare(place(tmp_path))
+    path = tmp_path / where
+    path.rename(tmp_path / "moved")
+    if what == "link":
+        path.symlink_to(tmp_path / "moved")
+    elif what == "dangling":
+        path.symlink_to("nowhere")
+    elif what == "file":
+        path.write_text("")
+    else:
+        os.mkfifo(path)
+
+    with pytest.raises(StateRefused) as caught:
+        open_state(place(tmp_path))
+
+    assert str(caught.value) == (
+        f"{path}: not a folder of its own; remove it; hostbridge follows no link"
+    )
+
+
+def test_error_a_file_above_the_home(tmp_path: Path):
+    (tmp_path / "home").write_text("")
+    inside = Place(tmp_path, tmp_path / "home/x/y", tmp_path / "home/x", "")
+
+    with pytest.raises(StateRefused):
+        prepare(inside)

@@ -1,0 +1,363 @@
+"""Journal, seal, order, backlog, lease, processes and fates: each by itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from storeworld import (
+    START_US,
+    FakeClock,
+    answer,
+    claim_all,
+    claimant,
+    dead_process,
+    drop,
+    path_of,
+    place_in,
+    request,
+    take,
+    this_process,
+    unseen_process,
+)
+
+from bridge.protocol.ids import new_request_id
+from bridge.protocol.request import Claim
+from bridge.store.backlog import NAME as BACKLOG
+from bridge.store.decide import KEEP, Fate, fate_of_claimed
+from bridge.store.folder import NotAPlainFile
+from bridge.store.journal import MAX_BYTES, lines_about, note
+from bridge.store.lease import host_is_gone
+from bridge.store.order import in_order
+from bridge.store.place import open_state
+from bridge.store.process import Liveness, identify, liveness
+from bridge.store.seal import is_genuine, load_key, sealed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bridge.store.files import FileStore
+    from bridge.store.folder import Folder
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[Folder]:
+    with open_state(place_in(tmp_path)) as opened:
+        yield opened
+
+
+# The journal
+
+
+def test_the_journal_tells_the_story_of_a_request(state: Folder):
+    note(state, 1, "submitted", "a", agent="Explore", by=None)
+    note(state, 2, "submitted", "b")
+    note(state, 3, "completed", "a", source="SubagentStop")
+
+    assert lines_about(state, "a") == [
+        {"at": 1, "event": "submitted", "requestId": "a", "agent": "Explore"},
+        {"at": 3, "event": "completed", "requestId": "a", "source": "SubagentStop"},
+    ]
+
+
+def test_a_full_journal_is_rotated_and_still_read(state: Folder):
+    note(state, 1, "submitted", "a", filler="x" * (MAX_BYTES + 1))
+    note(state, 2, "claimed", "a")
+
+    assert [line["at"] for line in lines_about(state, "a")] == [1, 2]
+    assert os.stat(f"{state.path}/events.jsonl").st_size < 100
+
+
+def test_a_broken_line_is_skipped(state: Folder):
+    note(state, 1, "submitted", "a")
+    with open(f"{state.path}/events.jsonl", "ab") as journal:
+        journal.write(b'{"requestId": "a", "ev\n\xff\n')
+    note(state, 2, "claimed", "a")
+
+    assert [line["at"] for line in lines_about(state, "a")] == [1, 2]
+
+
+def test_the_journal_never_fails_a_transition(state: Folder):
+    note(state, 1, "submitted", "a", words="\ud800")
+    state.close()
+
+    note(state, 1, "submitted", "a")
+
+
+# The seal
+
+
+def test_a_seal_covers_every_field(state: Folder):
+    key = load_key(state)
+    value = orjson.loads(sealed(answer(request("a")), key).to_json())
+
+    assert is_genuine(value, key)
+    for field in value:
+        assert not is_genuine(value | {field: "changed"}, key), field
+    assert not is_genuine(value | {"more": 1}, key)
+    assert not is_genuine(value, b"x" * 32)
+
+
+def test_a_field_of_a_later_version_is_sealed_as_well(state: Folder):
+    """An answer of a newer hostbridge of the same schema version must stay readable."""
+    key = load_key(state)
+    more = answer(request("a")).with_(tokens=5)
+
+    assert is_genuine(orjson.loads(sealed(more, key).to_json()), key)
+
+
+def test_the_key_is_made_once(state: Folder):
+    assert load_key(state) == load_key(state)
+    assert os.stat(f"{state.path}/key").st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("content", [b"", b"short", b"x" * 33])
+def test_error_a_key_that_is_not_ours(state: Folder, content: bytes):
+    state.create("key", content)
+
+    with pytest.raises(NotAPlainFile) as caught:
+        load_key(state)
+
+    assert str(caught.value) == f"{state.path}/key: not a key of ours"
+
+
+# Order
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 10**6), st.sampled_from(["high", "normal", "low"])),
+        max_size=30,
+    )
+)
+def test_priority_first_then_the_oldest(asked: list[tuple[int, str]]):
+    ids = [new_request_id(at, priority) for at, priority in asked]  # type: ignore[arg-type]
+
+    ordered = list(in_order(ids, lambda _: None))
+
+    level = {"h": 0, "n": 1, "l": 2}
+    keys = [(level[i[12]], i[:11]) for i in ordered]
+    assert keys == sorted(keys)
+    assert sorted(ordered) == sorted(ids)
+
+
+def test_foreign_ids_are_asked_for_their_rank():
+    ours = new_request_id(5_000_000)
+    ranks = {"hand-made": ("high", 9_000_000), "old": ("normal", 4_000_000)}
+
+    ordered = in_order([ours, "old", "hand-made", "void"], lambda n: ranks.get(n))  # type: ignore[arg-type, return-value]
+
+    assert list(ordered) == ["hand-made", "old", ours]
+
+
+# The backlog
+
+
+def fill(store: FileStore, count: int) -> list[str]:
+    asked = [request(new_request_id(START_US + n)) for n in range(count)]
+    for one in asked:
+        store.submit(one)
+    return [one.request_id for one in asked]
+
+
+def test_a_long_queue_is_taken_in_order_across_claims(store: FileStore):
+    ids = fill(store, 60)
+
+    taken = [r.request_id for _ in range(3) for r in store.claim(claimant(), 100, first(20))]
+
+    assert taken == ids
+
+
+def first(count: int):
+    """Judge: take the first `count`, leave the rest."""
+    taken: list[str] = []
+
+    def judge(one):
+        if len(taken) >= count:
+            return "leave"
+        taken.append(one.request_id)
+        return "take"
+
+    return judge
+
+
+def test_a_newcomer_is_seen_though_the_order_was_remembered(store: FileStore):
+    fill(store, 60)
+    store.claim(claimant(), 2, take)
+    assert path_of(store, BACKLOG).exists()
+
+    urgent = new_request_id(START_US + 99, "high")
+    store.submit(request(urgent))
+
+    assert store.claim(claimant(), 3, take)[0].request_id == urgent
+
+
+def test_a_dropped_newcomer_is_seen_though_the_order_was_remembered(store: FileStore):
+    fill(store, 60)
+    store.claim(claimant(), 2, take)
+    time.sleep(0.02)
+
+    body = {"requestId": "hand", "agentType": "a", "prompt": "?"}
+    body |= {"priority": "high", "timeout": 10**10}
+    drop(store, "requests", "hand.json", orjson.dumps(body))
+
+    assert store.claim(claimant(), 3, take)[0].request_id == "hand"
+
+
+def test_what_is_given_back_is_next_again(store: FileStore):
+    ids = fill(store, 60)
+    store.claim(claimant(), 2, take)
+
+    store.give_back(ids[0], this_process(), lambda r: r)  # type: ignore[arg-type]
+
+    assert store.claim(claimant(), 2, take)[0].request_id == ids[0]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"changed": 1, "ids": [5, "../x"]}'])
+def test_a_spoilt_order_costs_time_only(store: FileStore, content: bytes):
+    ids = fill(store, 40)
+    store.claim(claimant(), 1, take)
+    path = path_of(store, BACKLOG)
+    known = orjson.loads(path.read_bytes())
+    path.write_bytes(content.replace(b"1,", b"%d," % known["changed"]))
+
+    assert {r.request_id for r in claim_all(store)} == set(ids[1:])
+
+
+# Processes
+
+
+def test_a_running_process_is_alive_and_a_dead_one_gone():
+    assert liveness(this_process()) is Liveness.ALIVE
+    assert liveness(dead_process()) is Liveness.GONE
+    assert identify(2**22 + 1) is None
+
+
+def test_a_zombie_is_gone():
+    child = subprocess.Popen(["true"])
+    host = identify(child.pid) or dead_process()
+    time.sleep(0.1)
+
+    assert liveness(host) is Liveness.GONE
+    child.wait()
+
+
+def test_a_stopped_process_is_alive():
+    child = subprocess.Popen(["sleep", "60"])
+    host = identify(child.pid)
+    child.send_signal(19)
+    time.sleep(0.05)
+
+    assert host is not None
+    assert liveness(host) is Liveness.ALIVE
+    child.kill()
+    child.wait()
+
+
+def test_a_name_with_parentheses_is_no_trouble(tmp_path: Path):
+    program = tmp_path / "a ) S (b"
+    program.symlink_to(sys.executable)
+    child = subprocess.Popen([program, "-S", "-c", "import time; time.sleep(60)"])
+    time.sleep(0.1)
+
+    host = identify(child.pid)
+
+    assert host is not None
+    assert liveness(host) is Liveness.ALIVE
+    child.kill()
+    child.wait()
+
+
+# Leases: for hosts that cannot be seen from here
+
+
+def beat(store: FileStore, session: str, at_s: float) -> None:
+    path = drop(store, "sessions", f"{session}.beat", b"")
+    os.utime(path, (at_s, at_s))
+
+
+def gone(store: FileStore, now_s: float, sign_ms: int = 0) -> bool:
+    with store.open_state() as state:
+        return host_is_gone(
+            state, "s", unseen_process(), lease_s=900, now_s=now_s, sign_ms=sign_ms
+        )
+
+
+def test_an_unseen_host_lives_as_long_as_it_beats(store: FileStore):
+    beat(store, "s", 10_000)
+
+    assert not gone(store, now_s=10_900)
+    assert gone(store, now_s=10_901)
+
+
+def test_an_unseen_host_that_never_beat_lives_by_its_last_sign(store: FileStore):
+    """The first event of a session claims before any beat is written."""
+    assert not gone(store, now_s=10_900, sign_ms=10_000_000)
+    assert gone(store, now_s=10_901, sign_ms=10_000_000)
+    assert gone(store, now_s=10_000)
+
+
+def test_a_beat_in_the_future_does_no_harm(store: FileStore):
+    beat(store, "s", 99_000)
+
+    assert not gone(store, now_s=10_000)
+
+
+def test_after_clear_the_beat_of_the_new_session_counts(store: FileStore):
+    """`/clear` gives the process another session id; its agents run on."""
+    host = unseen_process()
+    record = {"sessionId": "new", "host": host.model_dump(mode="json", by_alias=True)}
+    drop(store, "sessions", "new.json", orjson.dumps(record))
+    beat(store, "new", 10_000)
+    drop(store, "sessions", "other.json", b"{}")
+    beat(store, "other", 20_000)
+
+    assert not gone(store, now_s=10_900)
+    assert gone(store, now_s=10_901)
+
+
+def test_the_claim_of_an_unseen_host_is_kept_for_the_lease(
+    store: FileStore, clock: FakeClock
+):
+    store.submit(request("a"))
+    store.claim(claimant(unseen_process()), 1, take)
+
+    clock.go_on(900)
+    assert store.sweep() == 0
+    clock.go_on(1)
+    assert store.sweep() == 1
+    assert store.waiting() == ["a"]
+
+
+# Fates
+
+
+def claimed(**fields: object):
+    claim = Claim(session="s", host=this_process(), at=START_US // 1000)
+    return request("a", claim=claim, **fields)
+
+
+def test_every_fate_of_a_claimed_request():
+    now_ms = START_US // 1000
+    unnamed, late = request("a"), claimed(timeout=5)
+
+    assert fate_of_claimed(claimed(), host_is_gone=False, now_ms=now_ms) is KEEP
+    assert fate_of_claimed(unnamed, host_is_gone=False, now_ms=now_ms) == Fate(
+        "again", request=unnamed
+    )
+    again = fate_of_claimed(claimed(), host_is_gone=True, now_ms=now_ms)
+    assert again.request == claimed(prompt=again.request.prompt, attempt=1)  # type: ignore[union-attr]
+    used_up = fate_of_claimed(claimed(attempt=1), host_is_gone=True, now_ms=now_ms)
+    assert used_up.response.error.message == (  # type: ignore[union-attr]
+        "the session that held the request is gone, and 2 attempts were used up"
+    )
+    ended = fate_of_claimed(late, host_is_gone=False, now_ms=now_ms + 5)
+    assert ended.response.error.message == "no answer within 0.005 s; stage: offered"  # type: ignore[union-attr]

@@ -1,0 +1,234 @@
+"""Waiting: P4. Real processes answer; the deadline is kept whatever happens."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import shutil
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from storeworld import FakeClock, answer, claim_all, drop, path_of, request
+
+from bridge.errors import StateUnavailable, StateVanished
+from bridge.protocol.ids import RequestId
+from bridge.store import waiting
+from bridge.store.files import FileStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+A = RequestId("a")
+
+
+def after(seconds: float, action: Callable[[], object]) -> threading.Timer:
+    timer = threading.Timer(seconds, action)
+    timer.start()
+    return timer
+
+
+def answer_all(store: FileStore) -> None:
+    for mine in claim_all(store):
+        store.publish(answer(mine), source="test")
+
+
+@pytest.fixture
+def real(store: FileStore) -> FileStore:
+    """The same store on the real clock."""
+    return FileStore(store.place)
+
+
+def long(request_id: str):
+    return request(request_id, created_at=time.time_ns() // 1_000_000)
+
+
+def test_an_answer_that_is_there_is_returned_at_once(real: FileStore):
+    real.submit(long("a"))
+    answer_all(real)
+
+    (response,) = real.wait([A], timeout_s=0)
+
+    assert response.request_id == "a"
+
+
+def test_an_answer_of_another_process_wakes_the_waiter(real: FileStore):
+    real.submit(long("a"))
+    child = multiprocessing.get_context("fork").Process(
+        target=lambda: (time.sleep(0.2), answer_all(real))
+    )
+    child.start()
+    began = time.monotonic()
+
+    (response,) = real.wait([A], timeout_s=10)
+
+    assert response.success
+    assert time.monotonic() - began < 0.9
+    child.join()
+
+
+def test_many_are_yielded_as_they_come(real: FileStore):
+    for name in "abc":
+        real.submit(long(name))
+    mine = {one.request_id: one for one in claim_all(real)}
+    timers = [
+        after(0.1, lambda: real.publish(answer(mine["c"]), source="t")),
+        after(0.3, lambda: real.publish(answer(mine["a"]), source="t")),
+    ]
+
+    ids = [RequestId(name) for name in "abc"]
+    came = [r.request_id for r in real.wait(ids, timeout_s=0.6)]
+
+    assert came == ["c", "a"]
+    for timer in timers:
+        timer.join()
+
+
+def test_the_waiter_returns_by_its_deadline(real: FileStore):
+    began = time.monotonic()
+
+    assert list(real.wait([A], timeout_s=0.2)) == []
+
+    assert 0.2 <= time.monotonic() - began < 0.6
+
+
+@pytest.mark.parametrize("step_s", [86_400, -86_400], ids=["a day on", "a day back"])
+def test_a_changed_wall_clock_does_not_move_the_deadline(
+    store: FileStore, clock: FakeClock, step_s: int
+):
+    class Real(FakeClock):
+        def monotonic_s(self) -> float:
+            return time.monotonic()
+
+    moving = Real()
+    waiter = FileStore(store.place, clock=moving)
+    timer = after(0.1, lambda: moving.set_wall(step_s))
+    began = time.monotonic()
+
+    assert list(waiter.wait([A], timeout_s=0.3)) == []
+
+    assert 0.3 <= time.monotonic() - began < 0.8
+    timer.join()
+
+
+def test_requests_are_tended_while_one_waits(
+    real: FileStore, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(waiting, "LOOK_S", 0.02)
+    tended = []
+
+    list(real.wait([A], timeout_s=0.2, tend=lambda: tended.append(1)))
+
+    assert len(tended) > 3
+
+
+def test_trouble_of_the_tender_does_not_end_the_wait(
+    real: FileStore, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(waiting, "LOOK_S", 0.02)
+    real.submit(long("a"))
+    timer = after(0.1, lambda: answer_all(real))
+
+    def tend() -> None:
+        raise StateUnavailable("locked")
+
+    assert len(list(real.wait([A], timeout_s=5, tend=tend))) == 1
+    timer.join()
+
+
+@pytest.mark.parametrize("what", ["removed", "replaced", "answers removed"])
+def test_error_the_state_vanishes_under_a_waiter(real: FileStore, what: str):
+    real.submit(long("a"))
+    list(real.wait([A], timeout_s=0))
+    state = real.place.state
+
+    def vanish() -> None:
+        if what == "answers removed":
+            shutil.rmtree(state / "responses")
+            return
+        state.rename(state.with_name("old"))
+        if what == "replaced":
+            FileStore(real.place).submit(long("b"))
+
+    timer = after(0.1, vanish)
+    began = time.monotonic()
+
+    with pytest.raises(StateVanished) as caught:
+        list(real.wait([A], timeout_s=10))
+
+    assert time.monotonic() - began < 3
+    assert str(caught.value) == (
+        f"{state} was removed or replaced while waiting; what was asked there is lost"
+    )
+    timer.join()
+
+
+def test_a_planted_answer_does_not_end_the_wait(real: FileStore):
+    real.submit(long("a"))
+    timers = [
+        after(0.05, lambda: drop(real, "responses", "a.json", b'{"success": true}')),
+        after(0.2, lambda: answer_all(real)),
+    ]
+
+    (response,) = real.wait([A], timeout_s=5)
+
+    assert response.parsed_output == {"status": "success", "summary": "it is so"}
+    for timer in timers:
+        timer.join()
+
+
+def test_without_inotify_the_looks_come_quickly(
+    real: FileStore, monkeypatch: pytest.MonkeyPatch
+):
+    """Where the kernel gives no watch: a network file system, all instances used."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr("watchdog.observers.api.BaseObserver.schedule", refuse)
+    real.submit(long("a"))
+    timer = after(0.1, lambda: answer_all(real))
+    began = time.monotonic()
+
+    assert len(list(real.wait([A], timeout_s=5))) == 1
+
+    assert time.monotonic() - began < 0.5
+    timer.join()
+
+
+def test_a_wait_that_is_given_up_leaves_nothing_behind(real: FileStore):
+    real.submit(long("a"))
+    answer_all(real)
+    list(real.wait([A, RequestId("b")], timeout_s=0.05))
+    fds, threads = len(os.listdir("/proc/self/fd")), threading.active_count()
+
+    for _ in range(5):
+        next(iter(real.wait([RequestId("b"), A], timeout_s=5)))
+        list(real.wait([RequestId("b")], timeout_s=0.02))
+
+    assert threading.active_count() <= threads
+    assert len(os.listdir("/proc/self/fd")) <= fds
+
+
+def test_stopping_a_watch_says_nothing(
+    real: FileStore, caplog: pytest.LogCaptureFixture
+):
+    with caplog.at_level(logging.DEBUG):
+        for _ in range(30):
+            list(real.wait([A], timeout_s=0.002))
+
+    assert "inactive" not in caplog.text
+
+
+def test_the_state_directory_is_not_made_again_by_a_waiter(real: FileStore):
+    real.submit(long("a"))
+    state = real.place.state
+    timer = after(0.1, lambda: shutil.rmtree(state))
+
+    with pytest.raises(StateVanished):
+        list(real.wait([A], timeout_s=10))
+
+    assert not path_of(real, "").exists()
+    timer.join()
