@@ -1,18 +1,31 @@
-"""Exit codes of the command line, and which error means which."""
+"""Exit codes of the command line, and which error means which: one table.
+
+0    answered with success
+1    the agent answered failure, or the request failed
+2    usage: the command must be called differently
+3    a bug of ours; a log was written
+4    no route: no session could take the request
+5    deadline
+6    submitted, cannot wait here
+130  interrupted
+"""
 
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 from bridge.errors import (
+    BadSetting,
     BridgeError,
     CannotWaitHere,
+    InvalidRequest,
     NoHost,
-    RequestFailed,
-    StateVanished,
-    UnknownRequest,
-    WaitTimeout,
+    UnknownAgent,
 )
+
+if TYPE_CHECKING:
+    from bridge.spawner.result import Result
 
 
 class Exit(IntEnum):
@@ -28,14 +41,29 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
+# Any other error of the user's means that what was asked for has failed.
+_BY_CLASS: dict[type[BridgeError], Exit] = {
+    InvalidRequest: Exit.USAGE,
+    UnknownAgent: Exit.USAGE,
+    BadSetting: Exit.USAGE,
+    NoHost: Exit.NO_ROUTE,
+    CannotWaitHere: Exit.SUBMITTED,
+}
+_BY_CODE = {"timeout": Exit.DEADLINE, "no_host": Exit.NO_ROUTE}
+
+
 def exit_code(error: BridgeError) -> Exit:
     """The exit code for an error of the user's."""
-    if isinstance(error, NoHost):
-        return Exit.NO_ROUTE
-    if isinstance(error, CannotWaitHere):
-        return Exit.SUBMITTED
-    if isinstance(error, WaitTimeout) or error.code == "timeout":
-        return Exit.DEADLINE
-    if isinstance(error, (RequestFailed, UnknownRequest, StateVanished)):
-        return Exit.FAILED
-    return Exit.USAGE
+    return _BY_CLASS.get(type(error)) or of_failure(error.code)
+
+
+def of_result(result: Result) -> Exit:
+    """The exit code for an answer, or for a failure that took its place."""
+    if result.success:
+        return Exit.OK
+    return of_failure(result.error.code if result.error else None)
+
+
+def of_failure(code: str | None) -> Exit:
+    """The exit code for a failure code of DESIGN's table."""
+    return _BY_CODE.get(code or "", Exit.FAILED)

@@ -1,50 +1,74 @@
 """The `hostbridge` command: finds the command's module, and the exit code of its error.
 
-A command's module is imported when it is called: starting fast is a promise.
+A command is `bridge/cli/<name>.py` with a function `command`, its docstring the help.
+It is imported when it is called: starting fast is a promise. With `--json` an error is
+one object on stdout, too.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from bridge.cli.commands import COMMANDS
 from bridge.cli.exit_codes import Exit, exit_code
 from bridge.errors import BridgeError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-# One line each for `hostbridge --help`, in the order of use.
-COMMANDS = {
-    "ask": "Ask an agent and print its answer.",
-    "submit": "Ask without waiting; prints the request id.",
-    "wait": "Wait for requests, as they are completed.",
-    "cancel": "Cancel a request; a running agent is stopped.",
-    "respond": "Answer a request by hand.",
-    "status": "What waits, what runs, which sessions are open.",
-    "show": "One request's whole story.",
-    "where": "Where the state of this project lies, and why.",
-    "install": "Register the hooks with Claude Code.",
-    "uninstall": "Remove the hooks; other settings stay as they are.",
-    "doctor": "Look for what is wrong, with cause and cure.",
-    "off": "Stop everything at once, here or in one session.",
-    "on": "Go on after `off`.",
-    "schema": "Print the JSON Schema of a record.",
-    "prune": "Remove finished requests by age and size.",
-    "hook": "What the hook executables call.",
-}
+_HELP = """\
+hostbridge: ask the agent session that is already open
+
+{commands}
+
+  hostbridge COMMAND --help tells more. For a start:
+
+    hostbridge install && hostbridge doctor
+    hostbridge ask general-purpose "Which modules lack tests?\"\
+"""
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    _print_anything()
     try:
-        sys.exit(run(sys.argv[1:]))
-    except BrokenPipeError:
-        # The reader has gone; there is nobody to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        sys.exit(Exit.FAILED)
+        code = run(sys.argv[1:])
+        sys.stdout.flush()
+    except OSError as exc:
+        code = _machine(exc)
+    except KeyboardInterrupt:
+        sys.stderr.write("hostbridge: interrupted\n")
+        # Not by the way of the others: an interpreter that was interrupted within an
+        # `exec`, as dataclasses use, ends by killing itself with SIGINT.
+        os._exit(Exit.INTERRUPTED)
+    sys.exit(code)
+
+
+def _machine(error: OSError) -> int:
+    """The disk is full, a file is not ours, the reader of a pipe has gone.
+
+    What could not be printed would be tried again at the end, and complained of.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if not isinstance(error, BrokenPipeError):
+        from bridge.cli.printing import complain
+
+        complain(str(error))
+    return Exit.FAILED
+
+
+def _print_anything() -> None:
+    """A stream that is closed, or that knows few letters, is no reason to fail."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - for life
+        else:
+            stream.reconfigure(errors="backslashreplace")
 
 
 def run(arguments: list[str]) -> int:
@@ -52,40 +76,68 @@ def run(arguments: list[str]) -> int:
     name = arguments[0] if arguments else "--help"
     if name in ("--version", "-V"):
         return _version()
-    if name in ("--help", "-h"):
+    if name in ("--help", "-h", "help"):
         return _help()
     if name not in COMMANDS:
         return _unknown(name)
-    import typer
+    if name == "hook":
+        from bridge.cli.hook import run as run_hook
 
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    module = import_module(f"bridge.cli.{name}")
-    app.command(name, help=module.__doc__)(module.command)
+        return run_hook(arguments[1:])
     try:
-        result = app(
-            arguments[1:], prog_name=f"hostbridge {name}", standalone_mode=False
-        )
+        return _call(name, arguments[1:])
     except BridgeError as exc:
-        print(f"hostbridge: {exc}", file=sys.stderr)
-        return exit_code(exc)
-    except KeyboardInterrupt:
-        return Exit.INTERRUPTED
-    except BrokenPipeError:
+        return _report(exc, arguments)
+    except OSError:
         raise
     except Exception as exc:  # noqa: BLE001 - the top: usage errors and our own bugs
-        return _usage_or_bug(exc)
-    return int(result or 0)
+        return _usage_or_bug(name, exc)
 
 
-def _usage_or_bug(exc: Exception) -> int:
-    show = getattr(exc, "show", None)
-    if show is not None:
-        show()
+def _call(name: str, arguments: list[str]) -> int:
+    # What imports allocate stays: to search it for garbage costs a tenth of the start.
+    gc.disable()
+    import typer
+
+    module = import_module(f"bridge.cli.{name}")
+    gc.freeze()
+    gc.enable()
+    app = typer.Typer(
+        add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+    )
+    app.command(
+        name,
+        help=module.__doc__,
+        epilog="\b\nFor example:\n" + _examples(name),
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )(module.command)
+    code = app(arguments, prog_name=f"hostbridge {name}", standalone_mode=False)
+    if code == Exit.INTERRUPTED:
+        raise KeyboardInterrupt
+    return int(code or 0)
+
+
+def _report(error: BridgeError, arguments: list[str]) -> int:
+    from bridge.cli.printing import complain, error_value, say_json
+
+    before_words = arguments[: (*arguments, "--").index("--")]
+    if "--json" in before_words:
+        say_json(error_value(error))
+    complain(str(error))
+    return exit_code(error)
+
+
+def _usage_or_bug(name: str, exc: Exception) -> int:
+    from bridge.cli.printing import complain
+
+    if hasattr(exc, "format_message"):
+        problem = exc.format_message().replace("Value error, ", "").rstrip(".")
+        problem = problem[:1].lower() + problem[1:]
+        complain(f"{name}: {problem}; see `hostbridge {name} --help`")
         return Exit.USAGE
-    if type(exc).__name__ in ("Abort", "Exit"):
-        return int(getattr(exc, "exit_code", Exit.INTERRUPTED))
-    path = _log_bug()
-    print(f"hostbridge: a bug: {exc!r}; the log is {path}", file=sys.stderr)
+    if type(exc).__name__ == "Abort":
+        return Exit.INTERRUPTED
+    complain(f"a bug: {exc!r}; the log is {_log_bug()}")
     return Exit.BUG
 
 
@@ -102,27 +154,33 @@ def _log_bug() -> Path:
 
 
 def _help() -> int:
-    print("hostbridge: ask the agent session that is already open\n")
+    from bridge.cli.printing import say
+
     width = max(map(len, COMMANDS))
-    for name, line in COMMANDS.items():
-        print(f"  {name:<{width}}  {line}")
-    print("\n  hostbridge COMMAND --help tells more. For a start:\n")
-    print("    hostbridge install && hostbridge doctor")
-    print('    hostbridge ask general-purpose "Which modules lack tests?"')
+    lines = [f"  {name:<{width}}  {c.line}" for name, c in COMMANDS.items()]
+    say(_HELP.format(commands="\n".join(lines)))
     return Exit.OK
+
+
+def _examples(name: str) -> str:
+    return "\n".join(f"  {example}" for example in COMMANDS[name].examples)
 
 
 def _unknown(name: str) -> int:
     from difflib import get_close_matches
 
+    from bridge.cli.printing import complain
+
     near = get_close_matches(name, COMMANDS, n=2)
     hint = f"did you mean {' or '.join(near)}?" if near else "see `hostbridge --help`"
-    print(f"hostbridge: no command {name!r}; {hint}", file=sys.stderr)
+    complain(f"no command {name!r}; {hint}")
     return Exit.USAGE
 
 
 def _version() -> int:
     from importlib.metadata import version
 
-    print(f"hostbridge {version('hostbridge')}")
+    from bridge.cli.printing import say
+
+    say(f"hostbridge {version('hostbridge')}")
     return Exit.OK

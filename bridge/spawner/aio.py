@@ -1,7 +1,7 @@
-"""The same for asyncio: each call runs in a thread; cancelling one lets it go.
+"""The same for asyncio: each call runs in a thread; cancelling one lets go.
 
-A cancelled `ask` cancels its request within a second or so, as an interrupt does for the
-blocking one. A cancelled `wait` leaves its requests as they are.
+A cancelled `ask` cancels its request within a second or so, as an interrupt does for
+the blocking one. A cancelled `wait` leaves its requests as they are.
 """
 
 from __future__ import annotations

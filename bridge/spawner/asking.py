@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from bridge.errors import DepthExceeded, InvalidRequest
-from bridge.host import agent_names, runs
-from bridge.protocol.answer import problem_of_schema
+from bridge.host import agent_names
 from bridge.protocol.ids import check_id, new_request_id
 from bridge.protocol.record import first_problem
 from bridge.protocol.request import Request
 from bridge.spawner.requester import default_requester
-from bridge.spawner.result import schema_of
 
 if TYPE_CHECKING:
     from bridge.config import Settings
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from bridge.store.files import FileStore
 
 
-def new_request(  # noqa: PLR0913 - each is one fact of the question
+def new_request(
     store: FileStore,
     settings: Settings,
     prompt: str,
@@ -40,16 +38,13 @@ def new_request(  # noqa: PLR0913 - each is one fact of the question
         DepthExceeded: too many agents stand above it.
     """
     agent_names.check_agent(agent, store.place.project, settings.claude_dir)
-    answer_schema = schema_of(schema)
-    problem = problem_of_schema(answer_schema) if answer_schema is not None else None
-    if problem:
-        raise InvalidRequest(f"the schema is not a JSON Schema: {problem}")
+    answer_schema = None if schema is None else _checked(schema)
     parent = find_parent(store, settings)
     depth = parent[1] + 1 if parent else 0
     if depth > settings.max_depth:
         raise DepthExceeded(
-            f"{depth} agents stand above this request; {settings.max_depth} is the limit "
-            "(BRIDGE_MAX_DEPTH)"
+            f"{depth} agents stand above this request; {settings.max_depth} is the "
+            "limit (BRIDGE_MAX_DEPTH)"
         )
     if depth:
         # Its parent holds a slot while it waits.
@@ -74,9 +69,24 @@ def new_request(  # noqa: PLR0913 - each is one fact of the question
 
 
 def find_parent(store: FileStore, settings: Settings) -> tuple[str, int] | None:
-    """The request of the subagent whose Bash call started this process, and its depth."""
-    pid = settings.host_pid
-    return runs.running_bash_depth(store, pid) if pid else None
+    """The request of the subagent whose Bash call started us, and its depth."""
+    if settings.host_pid is None:
+        return None
+    from bridge.host import runs
+
+    return runs.running_bash_depth(store, settings.host_pid)
+
+
+def _checked(shape: Shape) -> dict[str, Any] | None:
+    """The JSON Schema of a shape, itself checked."""
+    from bridge.protocol.answer import problem_of_schema
+    from bridge.spawner.result import schema_of
+
+    schema = schema_of(shape)
+    problem = problem_of_schema(schema) if schema is not None else None
+    if problem:
+        raise InvalidRequest(f"the schema is not a JSON Schema: {problem}")
+    return schema
 
 
 def _milliseconds(timeout_s: float) -> int:

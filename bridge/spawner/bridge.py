@@ -16,33 +16,28 @@ from typing import TYPE_CHECKING, Any, overload
 from bridge.config import Settings
 from bridge.errors import (
     CannotWaitHere,
-    InvalidRequest,
-    RequestFailed,
+    StateUnavailable,
     UnknownRequest,
     WaitTimeout,
 )
 from bridge.host import bells
-from bridge.protocol.answer import judge
 from bridge.protocol.ids import check_id
-from bridge.protocol.response import Failure, answered, failed
-from bridge.protocol.status import Stage, Status
 from bridge.spawner.asking import new_request
-from bridge.spawner.result import Result, result_of
 from bridge.spawner.routes import check_route, eligible_hosts, no_host
-from bridge.spawner.tending import Abandoned, Tender
 from bridge.store.files import FileStore
 from bridge.store.place import locate
-from bridge.store.process import Liveness, liveness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from bridge.host.sessions import Session
-    from bridge.protocol.failure import FailureCode
     from bridge.protocol.ids import Priority, RequestId
     from bridge.protocol.request import Request
-    from bridge.protocol.response import Response
-    from bridge.spawner.result import Shape
+    from bridge.protocol.status import Stage
+    from bridge.spawner.awaiting import Waiter
+    from bridge.spawner.overview import Overview
+    from bridge.spawner.result import Result, Shape
+    from bridge.spawner.story import Story
     from bridge.store import Found
     from bridge.store.clock import Clock
 
@@ -81,7 +76,7 @@ class Bridge:
 
     # Asking
 
-    def ask(  # noqa: PLR0913 - the public call: every knob is optional
+    def ask(
         self,
         prompt: str,
         agent: str = "general-purpose",
@@ -109,6 +104,9 @@ class Bridge:
             CannotWaitHere: asked, but the only host would have to wait for itself.
             RequestFailed: it ended without a valid answer; `code` and `stage` say how.
         """
+        from bridge.spawner.result import result_or_raise
+        from bridge.spawner.tending import Abandoned
+
         check_route(route)
         request = new_request(
             self.store,
@@ -126,24 +124,34 @@ class Bridge:
         )
         if not self._hosts(request):
             raise no_host(self.store, request, lease_s=self.settings.lease_s)
-        deadline_s = self.store.clock.monotonic_s() + timeout_s
-        request_id, is_new = self._submit(request)
-        if self._would_wait_for_itself(request):
-            raise CannotWaitHere(
-                f"submitted {request_id}; this runs inside the only open session, which "
-                "answers when its turn comes. Read the answer with: "
-                f"hostbridge show {request_id}",
-                request_id=request_id,
-            )
+        clock = self.store.clock
+        deadline_s = clock.monotonic_s() + timeout_s
         try:
-            response = self._wait_one(request_id, deadline_s, on_stage)
+            request_id, is_new = self._submit(request)
+            if self._would_wait_for_itself(request):
+                raise CannotWaitHere(
+                    f"submitted {request_id}; this runs inside the only open session, "
+                    "which answers when its turn comes. Read the answer with: "
+                    f"hostbridge show {request_id}",
+                    request_id=request_id,
+                )
+            waiter = self._waiter(on_stage)
+            left_s = max(0.0, deadline_s - clock.monotonic_s())
+            try:
+                response = waiter.one(request_id, left_s)
+            except WaitTimeout as exc:
+                if not is_new:
+                    # Another asker's request, found by its key: not ours to end.
+                    raise
+                response = waiter.expire(request_id, timeout_s, str(exc.stage))
         except (KeyboardInterrupt, Abandoned):
-            if is_new:
-                self.cancel(request_id)
+            # Under its own id: what a key found is another asker's.
+            with suppress(UnknownRequest):
+                self.cancel(request.request_id)
             raise
-        return _result_or_raise(response or self._expire(request_id, timeout_s), schema)
+        return result_or_raise(response, schema)
 
-    def submit(  # noqa: PLR0913 - as `ask`
+    def submit(
         self,
         prompt: str,
         agent: str = "general-purpose",
@@ -190,7 +198,7 @@ class Bridge:
 
     def _ring(self, request: Request) -> None:
         # Durable already: a bell that cannot be rung costs time, not the request.
-        with suppress(OSError):
+        with suppress(StateUnavailable):
             bells.ring(self.store, self._hosts(request))
 
     def _hosts(self, request: Request) -> list[Session]:
@@ -253,73 +261,19 @@ class Bridge:
             WaitTimeout: `timeout_s` seconds passed.
             StateVanished: the state directory was removed meanwhile.
         """
+        from bridge.spawner.result import result_or_raise
+
+        waiter = self._waiter(on_stage)
         if not isinstance(request, str):
-            return self._wait_many(list(request), schema, timeout_s, on_stage)
-        deadline_s = self.store.clock.monotonic_s() + timeout_s
-        request_id = self._known(request)
-        response = self._wait_one(request_id, deadline_s, on_stage)
-        if response is None:
-            raise self._waited([request_id], timeout_s)
-        return _result_or_raise(response, schema)
+            ids = {self._known(each) for each in request}
+            return waiter.many(ids, schema, timeout_s)
+        response = waiter.one(self._known(request), timeout_s)
+        return result_or_raise(response, schema)
 
-    def _wait_many(
-        self,
-        requests: list[str],
-        schema: Shape,
-        timeout_s: float,
-        on_stage: Callable[[Stage], None],
-    ) -> Iterator[Result]:
-        ids = {self._known(request) for request in requests}
-        for response in self.store.wait(
-            ids, timeout_s=timeout_s, tend=self._tender(ids, on_stage)
-        ):
-            ids.discard(check_id(response.request_id))
-            yield result_of(response, schema)
-        if ids:
-            raise self._waited(sorted(ids), timeout_s)
+    def _waiter(self, on_stage: Callable[[Stage], None]) -> Waiter:
+        from bridge.spawner.awaiting import Waiter
 
-    def _wait_one(
-        self,
-        request_id: RequestId,
-        deadline_s: float,
-        on_stage: Callable[[Stage], None],
-    ) -> Response | None:
-        tend = self._tender({request_id}, on_stage)
-        left = max(0.0, deadline_s - self.store.clock.monotonic_s())
-        return next(
-            iter(self.store.wait([request_id], timeout_s=left, tend=tend)), None
-        )
-
-    def _tender(
-        self, ids: set[RequestId], on_stage: Callable[[Stage], None] = _ignore_stage
-    ) -> Tender:
-        return Tender(
-            self._quick, ids, lease_s=self.settings.lease_s, on_stage=on_stage
-        )
-
-    def _waited(self, ids: list[RequestId], timeout_s: float) -> WaitTimeout:
-        found = self._quick.find(ids[0])
-        stage = self._tender(set(ids)).stage_of(found) if found else Stage.WAITING
-        more = f" (and {len(ids) - 1} more)" if len(ids) > 1 else ""
-        return WaitTimeout(
-            f"request {ids[0]}{more}: no answer within {timeout_s:g} s; stage: {stage}",
-            stage=str(stage),
-            request_id=ids[0],
-        )
-
-    def _expire(self, request_id: RequestId, timeout_s: float) -> Response:
-        """The asker's own clock ran out: end the request, unless it has just ended."""
-        found = self._quick.find(request_id)
-        if found is not None and found.request is not None and found.response is None:
-            stage = self._tender({request_id}).stage_of(found)
-            message = f"no answer within {timeout_s:g} s; stage: {stage}"
-            self._end(found.request, "timeout", message, stage=stage)
-            found = self._quick.find(request_id)
-        if found is None or found.response is None:
-            raise UnknownRequest(
-                f"request {request_id} has vanished", request_id=request_id
-            )
-        return found.response
+        return Waiter(self._quick, lease_s=self.settings.lease_s, on_stage=on_stage)
 
     def _known(self, request: str) -> RequestId:
         request_id = check_id(request)
@@ -333,8 +287,9 @@ class Bridge:
     # Ending
 
     def cancel(self, request: str) -> bool:
-        """Cancel a request; False when it had ended. A running agent is stopped at its
-        next tool call.
+        """Cancel a request; False when it had ended.
+
+        A running agent is stopped at its next tool call.
 
         Raises:
             UnknownRequest: there is no such request.
@@ -342,65 +297,26 @@ class Bridge:
         found = self.store.find(self._known(request))
         if found is None or found.request is None or found.response is not None:
             return False
-        return self._end(found.request, "cancelled", "cancelled by its user")
+        from bridge.protocol.response import failed
 
-    def _end(
-        self,
-        request: Request,
-        code: FailureCode,
-        message: str,
-        *,
-        stage: Stage | None = None,
-    ) -> bool:
         response = failed(
-            request, code, message, now_ms=self.store.now_ms(), stage=stage
+            found.request,
+            "cancelled",
+            "cancelled by its user",
+            now_ms=self.store.now_ms(),
         )
-        return self._quick.publish(response, source=code)
+        return self._quick.publish(response, source="cancel")
 
     def respond(self, request: str, words: str) -> Result:
         """Answer a request by hand; the answer is marked `route: manual`.
 
         Raises:
             UnknownRequest: there is no such request.
-            InvalidRequest: a host works on it, it has ended, or the words are no answer.
+            InvalidRequest: a host works on it, it has ended, or this is no answer.
         """
-        request_id = self._known(request)
-        found = self.store.find(request_id)
-        if found is None or found.request is None or found.response is not None:
-            raise InvalidRequest(
-                f"request {request_id} has ended; see `hostbridge show {request_id}`",
-                request_id=request_id,
-            )
-        claim = found.request.claim
-        if claim is not None and liveness(claim.host) is not Liveness.GONE:
-            raise InvalidRequest(
-                f"a host is working on request {request_id} (session {claim.session}, "
-                f"pid {claim.host.pid}); cancel it first, or wait",
-                request_id=request_id,
-            )
-        now_ms = self.store.now_ms()
-        verdict = judge(found.request, words, now_ms=now_ms)
-        if not verdict.is_valid:
-            raise InvalidRequest(
-                f"not an answer to request {request_id}: {verdict.complaint}",
-                request_id=request_id,
-            )
-        failure = verdict.code and Failure(
-            code=verdict.code, message=verdict.complaint, stage=found.request.stage
-        )
-        response = answered(
-            found.request,
-            raw=words,
-            parsed=verdict.parsed,
-            now_ms=now_ms,
-            route="manual",
-            failure=failure or None,
-        )
-        if not self.store.publish(response, source="respond"):
-            raise InvalidRequest(
-                f"request {request_id} has just ended", request_id=request_id
-            )
-        return result_of(response)
+        from bridge.spawner.manual import respond
+
+        return respond(self.store, self.status(request), words)
 
     def status(self, request: str) -> Found:
         """One request as it stands now.
@@ -416,11 +332,21 @@ class Bridge:
             )
         return found
 
+    def overview(self) -> Overview:
+        """What is open, waits, runs and has ended in this project, at one moment."""
+        from bridge.spawner.overview import overview
 
-def _result_or_raise(response: Response, shape: Shape) -> Result:
-    if response.error is not None and response.status is not Status.COMPLETED:
-        raise RequestFailed(response)
-    return result_of(response, shape)
+        return overview(self.store, self.settings)
+
+    def story(self, request: str) -> Story:
+        """Everything that is known of one request.
+
+        Raises:
+            UnknownRequest: nothing knows of it.
+        """
+        from bridge.spawner.story import tell
+
+        return tell(self.store, request)
 
 
 def ask(prompt: str, agent: str = "general-purpose", **options: Any) -> Result:

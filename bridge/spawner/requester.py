@@ -4,15 +4,35 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 from bridge.host.reaction import one_line
 
 _MAX = 60
+# Started as these, the program that asks is the one that started us.
+_OURSELVES = frozenset({"hostbridge", "__main__.py"})
 
 
 def default_requester() -> str:
-    """The program's name and pid, such as `pytest (pid 4711)`."""
-    program = os.path.basename(sys.argv[0] or "") or "python"  # noqa: PTH119 - a name
-    if program in ("__main__.py", "-c", "-m"):
+    """The program's name and pid, such as `pytest (pid 4711)`.
+
+    For the command line that is the program that ran it: a shell, make, a script.
+    """
+    program, pid = os.path.basename(sys.argv[0] or ""), os.getpid()
+    if program in _OURSELVES:
+        pid = os.getppid()
+        program = _name_of(pid)
+    if program in ("", "-c", "-m"):
         program = "python"
-    return one_line(f"{program} (pid {os.getpid()})", _MAX)
+    return one_line(f"{program} (pid {pid})", _MAX)
+
+
+def _name_of(pid: int) -> str:
+    """The command name of a process; `a program` where it cannot be told.
+
+    Source: proc(5), "/proc/pid/comm".
+    """
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
+    except OSError:
+        return "a program"

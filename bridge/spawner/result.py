@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import BaseModel, ValidationError
@@ -11,6 +11,7 @@ from bridge.errors import RequestFailed
 from bridge.protocol.output import AgentOutput, Evidence
 from bridge.protocol.record import first_problem
 from bridge.protocol.response import Failure
+from bridge.protocol.status import Status
 
 if TYPE_CHECKING:
     from bridge.protocol.response import Response
@@ -36,6 +37,7 @@ class Result:
         duration_s: seconds from the request to the answer.
         evidence: what an `AgentOutput` rests on, with what was verified.
         error: the failure, None where there is none.
+        response: the whole record.
     """
 
     request_id: str
@@ -48,6 +50,7 @@ class Result:
     duration_s: float
     evidence: tuple[Evidence, ...]
     error: Failure | None
+    response: Response = field(repr=False)
 
 
 def schema_of(shape: Shape) -> dict[str, Any] | None:
@@ -85,11 +88,12 @@ def result_of(response: Response, shape: Shape = None) -> Result:
         duration_s=response.duration / 1000,
         evidence=evidence,
         error=response.error,
+        response=response,
     )
 
 
 def _is_output(value: object) -> bool:
-    """Whether a value was made by the default shape; a waiter may not know the shape."""
+    """Whether a value has the default shape; a waiter may not know the shape."""
     return isinstance(value, dict) and {"status", "summary", "evidence"} <= value.keys()
 
 
@@ -100,3 +104,14 @@ def _mismatch(response: Response, exc: ValidationError) -> Response:
         code="schema_mismatch", message=first_problem(exc), stage=Stage.INVALID_ANSWER
     )
     return response.with_(success=False, error=failure)
+
+
+def result_or_raise(response: Response, shape: Shape = None) -> Result:
+    """The result of a response with a valid answer.
+
+    Raises:
+        RequestFailed: there is none.
+    """
+    if response.error is not None and response.status is not Status.COMPLETED:
+        raise RequestFailed(response)
+    return result_of(response, shape)

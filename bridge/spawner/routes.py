@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bridge.errors import InvalidRequest, NoHost
 from bridge.host import sessions
+from bridge.protocol.status import Stage
 
 if TYPE_CHECKING:
     from bridge.host.sessions import Session
@@ -35,10 +36,14 @@ def eligible_hosts(
     return [
         session
         for session in sessions.live_sessions(store, lease_s=lease_s)
-        if (request.session is None or request.session in session.ids)
-        and not session.ids & set(request.declined_by)
-        and not sessions.is_off(store, session.session_id)
+        if may_take(session, request) and not sessions.is_off(store, session.session_id)
     ]
+
+
+def may_take(session: Session, request: Request) -> bool:
+    """Whether a request is for this session, and not declined by it."""
+    is_meant = request.session is None or request.session in session.ids
+    return is_meant and not session.ids & set(request.declined_by)
 
 
 def no_host(store: FileStore, request: Request, *, lease_s: float) -> NoHost:
@@ -57,5 +62,6 @@ def no_host(store: FileStore, request: Request, *, lease_s: float) -> NoHost:
     return NoHost(
         f"{why}. Ways out: start `claude` in {project} (after `hostbridge install`); "
         "leave the request for a later session with `hostbridge submit`; see what is "
-        "wrong with `hostbridge doctor`"
+        "wrong with `hostbridge doctor`",
+        stage=str(Stage.NO_HOST),
     )

@@ -91,5 +91,5 @@ class Tender:
             self._store.publish(expired(found.request, now_ms), source="waiter")
         elif ring and found.request.stage in (Stage.WAITING, Stage.OFFERED):
             hosts = eligible_hosts(self._store, found.request, lease_s=self._lease_s)
-            with suppress(OSError):
+            with suppress(StateUnavailable):
                 bells.ring(self._store, hosts)

@@ -1,0 +1,47 @@
+"""An answer as a person reads it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.cli.printing import indented, json_text
+from bridge.protocol.output import AgentOutput
+
+if TYPE_CHECKING:
+    from bridge.protocol.output import Evidence
+    from bridge.spawner.result import Result
+
+
+def answer_text(parsed: Any) -> str:
+    """Status, summary and evidence of an AgentOutput; pretty JSON of anything else."""
+    if not isinstance(parsed, AgentOutput):
+        return json_text(parsed, pretty=True)
+    lines = [f"{parsed.status}: {parsed.summary}"]
+    if parsed.evidence:
+        lines += ["", "evidence:", *map(_evidence, parsed.evidence)]
+    return "\n".join(lines)
+
+
+def _evidence(item: Evidence) -> str:
+    marks = ["verified" if item.verified else "not verified"]
+    if item.passed is not None:
+        marks.append("passed" if item.passed else "did not pass")
+    command = f"\n$ {item.command}" if item.command else ""
+    words = indented(f"{item.type}: {item.content}{command}")
+    return f"  [{', '.join(marks)}]\n{words}"
+
+
+def result_line(result: Result) -> str:
+    """One line for one of many: id, how it ended, after how long, its first words."""
+    how: str
+    if result.error is not None:
+        how, words = result.error.code, result.error.message
+    elif isinstance(result.parsed, AgentOutput):
+        how, words = result.parsed.status, result.parsed.summary
+    else:
+        how, words = "success", json_text(result.parsed)
+    from bridge.host.reaction import one_line
+
+    return (
+        f"{result.request_id}  {how}  {result.duration_s:.1f} s  {one_line(words, 200)}"
+    )

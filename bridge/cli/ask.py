@@ -1,0 +1,87 @@
+"""Ask an agent of the open Claude Code session, wait, and print its answer.
+
+Without --schema the answer is a status, a summary and its evidence; with it, a JSON
+value that satisfies the schema.
+
+Ctrl-C and SIGTERM cancel the request. Exit codes: 0 answered with success; 1 the
+agent answered failure, or the request failed; 2 usage; 4 no session could take it; 5
+deadline; 6 submitted, cannot wait here; 130 interrupted.
+"""
+
+import signal
+from typing import Annotated
+
+import typer
+
+from bridge.cli.answer_text import answer_text
+from bridge.cli.exit_codes import of_result
+from bridge.cli.options import (
+    Agent,
+    AnswerToHost,
+    AsJson,
+    DedupKey,
+    Model,
+    PriorityChoice,
+    Prompt,
+    SchemaFile,
+    SessionId,
+    TaskId,
+    Timeout,
+)
+from bridge.cli.printing import record, say, say_json
+from bridge.cli.progress import Progress
+from bridge.cli.reading import agent_and_prompt, read_schema
+from bridge.errors import CannotWaitHere
+from bridge.spawner.bridge import DEFAULT_TIMEOUT_S, Bridge
+
+
+def command(
+    agent: Agent = None,
+    prompt: Prompt = None,
+    *,
+    schema: SchemaFile = None,
+    timeout_s: Timeout = DEFAULT_TIMEOUT_S,
+    route: Annotated[str, typer.Option(metavar="R", help="auto or host.")] = "auto",
+    model: Model = None,
+    priority: PriorityChoice = "normal",
+    task_id: TaskId = None,
+    dedup_key: DedupKey = None,
+    session: SessionId = None,
+    answer_to_host: AnswerToHost = False,
+    as_json: AsJson = False,
+) -> int:
+    """Ask and print; returns the exit code."""
+    name, words = agent_and_prompt(agent, prompt)
+    _interrupt_on(signal.SIGTERM, signal.SIGHUP)
+    try:
+        with Progress(name) as progress:
+            result = Bridge.open().ask(
+                words,
+                name,
+                schema=read_schema(schema),
+                timeout_s=timeout_s,
+                route=route,
+                model=model,
+                priority=priority,
+                task_id=task_id,
+                dedup_key=dedup_key,
+                session=session,
+                answer_to_host=answer_to_host,
+                on_stage=progress,
+            )
+    except CannotWaitHere as exc:
+        if not as_json:
+            say(str(exc.request_id))
+        raise
+    if as_json:
+        say_json(record(result.response))
+    else:
+        say(answer_text(result.parsed))
+    return of_result(result)
+
+
+def _interrupt_on(*signals: signal.Signals) -> None:
+    """End as Ctrl-C does; what nohup ignores stays ignored."""
+    for number in signals:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)

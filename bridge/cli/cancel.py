@@ -1,0 +1,37 @@
+"""Cancel requests. A running agent is stopped at its next tool call.
+
+Exit codes: 0 all were cancelled; 1 one had ended before, or does not exist.
+"""
+
+from bridge.cli.exit_codes import Exit
+from bridge.cli.options import AsJson, Ids
+from bridge.cli.printing import complain, say, say_json
+from bridge.errors import BridgeError
+from bridge.spawner.bridge import Bridge
+
+
+def command(
+    ids: Ids,
+    *,
+    as_json: AsJson = False,
+) -> int:
+    """Cancel each; returns the exit code."""
+    bridge = Bridge.open()
+    outcomes = [_cancel(bridge, request_id, as_json=as_json) for request_id in ids]
+    return Exit.OK if all(outcomes) else Exit.FAILED
+
+
+def _cancel(bridge: Bridge, request_id: str, *, as_json: bool) -> bool:
+    try:
+        cancelled = bridge.cancel(request_id)
+    except BridgeError as exc:
+        complain(str(exc))
+        return False
+    if not cancelled:
+        status = bridge.status(request_id).status
+        complain(f"request {request_id} had ended: {status}")
+    if as_json:
+        say_json({"requestId": request_id, "cancelled": cancelled})
+    elif cancelled:
+        say(f"cancelled {request_id}")
+    return cancelled

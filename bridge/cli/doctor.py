@@ -1,0 +1,81 @@
+"""Look for what is wrong, with cause and cure.
+
+Looks at the machine, the state of this project, the hooks and who registered them, the
+open sessions, and at requests that wait or have failed. With --live it also asks an
+open session for a tiny answer, which costs that session one small agent. Exits 1 when
+there is a problem.
+"""
+
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bridge.cli.options import AsJson
+from bridge.cli.printing import say, say_json
+from bridge.doctor.examine import examine, guarded, worst
+from bridge.doctor.finding import Finding, Verdict
+from bridge.doctor.subject import subject
+
+_COLOURS = {Verdict.OK: "32", Verdict.WARNING: "33", Verdict.PROBLEM: "31"}
+_WIDTH = max(map(len, Verdict))
+_NAME_WIDTH = 12
+
+
+def command(
+    *,
+    as_json: AsJson = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="Ask an open session for a tiny answer.")
+    ] = False,
+    timeout_s: Annotated[
+        float, typer.Option("--timeout", metavar="S", help="How long --live waits.")
+    ] = 60.0,
+) -> int:
+    """Run every check and say what it found."""
+    looked_at = subject(os.environ, Path())
+    findings = []
+    for finding in examine(looked_at):
+        findings.append(finding)
+        if not as_json:
+            _print(finding)
+    if live:
+        from bridge.doctor.live import ask
+
+        for finding in guarded("live", lambda: ask(looked_at, timeout_s=timeout_s)):
+            findings.append(finding)
+            if not as_json:
+                _print(finding)
+    verdict = worst(findings)
+    if as_json:
+        say_json({"verdict": verdict, "checks": [asdict(f) for f in findings]})
+    else:
+        _sum_up(findings)
+    return 1 if verdict is Verdict.PROBLEM else 0
+
+
+def _print(finding: Finding) -> None:
+    verdict = f"{finding.verdict:<{_WIDTH}}"
+    indent = " " * (_WIDTH + _NAME_WIDTH + 2)
+    lines = [f"{finding.name:<{_NAME_WIDTH}} {finding.found}"]
+    if finding.verdict is not Verdict.OK:
+        lines += [f"{indent}cause: {finding.cause}", f"{indent}cure:  {finding.cure}"]
+    if sys.stdout.isatty():
+        # `say` strips escape sequences: whatever was found cannot bring its own.
+        sys.stdout.write(f"\x1b[{_COLOURS[finding.verdict]}m{verdict}\x1b[0m ")
+    else:
+        sys.stdout.write(f"{verdict} ")
+    say("\n".join(lines))
+    sys.stdout.flush()
+
+
+def _sum_up(findings: list[Finding]) -> None:
+    counts = {
+        verdict: sum(f.verdict is verdict for f in findings)
+        for verdict in (Verdict.PROBLEM, Verdict.WARNING)
+    }
+    told = [f"{n} {v}{'s' if n > 1 else ''}" for v, n in counts.items() if n]
+    say(", ".join(told) or "nothing is wrong")

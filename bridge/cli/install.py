@@ -1,0 +1,87 @@
+"""Register the hooks with Claude Code: for you in this project, unless told otherwise.
+
+Other hooks and settings stay as they are, to the byte. Installing twice is installing
+once; after an upgrade or a move, install again.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bridge.cli.printing import complain, say
+from bridge.cli.settings_change import difference
+from bridge.config import Settings
+from bridge.errors import InvalidRequest
+from bridge.host.install import Change, Installer, Scope, target_of
+from bridge.host.registration import HOOKS
+from bridge.shipped import hooks_folder
+from bridge.store.place import locate
+
+WHOM: dict[Scope, str] = {
+    "local": "for you, in this project",
+    "user": "for you, in every project",
+    "project": "for everyone who works on this project and has hostbridge",
+}
+
+
+def command(
+    *,
+    local: Annotated[
+        bool, typer.Option("--local", help="For you, in this project (the default).")
+    ] = False,
+    user: Annotated[
+        bool, typer.Option("--user", help="For you, in every project.")
+    ] = False,
+    project: Annotated[
+        bool,
+        typer.Option(
+            "--project", help="For everyone with hostbridge: a file to commit."
+        ),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would change.")
+    ] = False,
+) -> None:
+    """Install in one scope and say what comes next."""
+    kind = _one_of(local=local, user=user, project=project)
+    settings = Settings.from_environment()
+    here = locate(settings, Path()).project
+    installer = Installer(settings, here)
+    hooks = hooks_folder()
+    change = installer.plan_install(
+        target_of(kind, settings, here), hooks, sys.executable
+    )
+    if dry_run:
+        say(difference(change) or f"{change.target.file}: nothing would change")
+        return
+    installer.install(change, hooks, sys.executable)
+    _report(change, hooks)
+
+
+def _one_of(**chosen: bool) -> Scope:
+    kinds: list[Scope] = [kind for kind in WHOM if chosen[kind]]
+    if len(kinds) > 1:
+        names = " and ".join(f"--{kind}" for kind in kinds)
+        raise InvalidRequest(f"{names} exclude each other; run install once for each")
+    return kinds[0] if kinds else "local"
+
+
+def _report(change: Change, hooks: Path) -> None:
+    kind, file = change.target.kind, change.target.file
+    if change.is_needed:
+        say(f"installed {WHOM[kind]}: {len(HOOKS)} hooks in {file}")
+        if file.is_symlink():
+            say(f"  (a link; what was changed is {file.resolve()})")
+    else:
+        say(f"installed already, {WHOM[kind]}: {file} is as it was")
+    say(f"  they run {hooks} with {sys.executable}")
+    if kind == "project":
+        say("  commit that file; it does nothing on a machine without hostbridge")
+        say("  it counts for sessions that are started in the project's top folder")
+    complain(
+        "sessions that are open pick the hooks up by themselves, but wake from idle "
+        "only after a restart. Next: `hostbridge doctor`, and with a session open: "
+        'hostbridge ask "Which modules lack tests?"'
+    )

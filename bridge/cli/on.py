@@ -1,0 +1,26 @@
+"""Go on after `hostbridge off`: in this project, or in one session."""
+
+from typing import Annotated
+
+import typer
+
+from bridge.cli.printing import complain, say
+from bridge.host.sessions import is_off, switch_on
+from bridge.spawner.bridge import Bridge
+
+
+def command(
+    *,
+    session: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only in this session.")
+    ] = None,
+) -> None:
+    """Switch on and say so."""
+    bridge = Bridge.open()
+    place = f"session {session}" if session else str(bridge.store.place.project)
+    was = "" if switch_on(bridge.store, session) else " (it was not off)"
+    say(f"on in {place}{was}")
+    if session and is_off(bridge.store):
+        complain("the whole project is off; `hostbridge on` goes on")
+    if bridge.settings.off:
+        complain("BRIDGE_OFF is set in this shell: programs started here do nothing")

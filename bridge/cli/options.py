@@ -1,0 +1,66 @@
+"""The options of `ask` and `submit`, and those that many commands share."""
+
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+import typer
+
+Agent: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="AGENT",
+        show_default=False,
+        help="Which agent; general-purpose when only the prompt is given.",
+    ),
+]
+Prompt: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="PROMPT|-",
+        show_default=False,
+        help="What to ask; - reads it from stdin, as UTF-8.",
+    ),
+]
+SchemaFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--schema", metavar="FILE", help="A JSON Schema that the answer must satisfy."
+    ),
+]
+Timeout: TypeAlias = Annotated[
+    float, typer.Option("--timeout", metavar="S", help="Seconds until the deadline.")
+]
+Model: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="M", help="haiku, sonnet, opus or fable.")
+]
+PriorityChoice: TypeAlias = Annotated[
+    Literal["high", "normal", "low"], typer.Option(help="What is taken first.")
+]
+TaskId: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="ID", help="Comes back in the answer.")
+]
+DedupKey: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="KEY", help="The same key finds the same request again."),
+]
+SessionId: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--session", metavar="ID", help="Only this Claude Code session may take it."
+    ),
+]
+AnswerToHost: TypeAlias = Annotated[
+    bool,
+    typer.Option("--answer-to-host", help="Let the open session read the answer, too."),
+]
+Ids: TypeAlias = Annotated[
+    list[str],
+    typer.Argument(metavar="ID", show_default=False, help="What `submit` printed."),
+]
+Id: TypeAlias = Annotated[
+    str,
+    typer.Argument(metavar="ID", show_default=False, help="What `submit` printed."),
+]
+AsJson: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Print JSON, one object a line.")
+]

@@ -1,0 +1,97 @@
+"""The overview of a project as a person reads it: plain tables, no colour."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.cli.printing import span
+from bridge.host.reaction import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from bridge.spawner.overview import (
+        EndedRequest,
+        LiveRequest,
+        OpenSession,
+        Overview,
+    )
+
+_SESSION_CHARS = 8
+_REQUESTER_CHARS = 30
+
+
+def overview_text(seen: Overview) -> str:
+    """Sessions, requests, and what ended last."""
+    return "\n".join(_lines(seen))
+
+
+def _lines(seen: Overview) -> Iterator[str]:
+    yield f"{seen.project}{'  OFF (`hostbridge on` goes on)' if seen.is_off else ''}"
+    yield ""
+    if seen.sessions:
+        head = ("SESSION", "PID", "SEEN", "WAKES", "AGENTS", "")
+        yield from table(head, map(_session, seen.sessions))
+    else:
+        yield "no session is open (`claude` opens one, `hostbridge install` before it)"
+    yield ""
+    if seen.requests:
+        head = ("STAGE", "AGE", "LEFT", "AGENT", "ASKED BY", "REQUEST")
+        yield from table(head, map(_request, seen.requests))
+    else:
+        yield "nothing waits or runs"
+    more = seen.claimed + seen.waiting - len(seen.requests)
+    if more > 0:
+        yield f"and {more:,} more wait; {seen.waiting:,} in all"
+    yield ""
+    if seen.last:
+        yield from table(("ENDED", "AGO", "TOOK", "AGENT", "", "REQUEST"), _ended(seen))
+    yield f"{seen.ended:,} ended in all"
+
+
+def _session(session: OpenSession) -> Sequence[str]:
+    return (
+        session.session_id[:_SESSION_CHARS],
+        str(session.pid),
+        session.seen,
+        "yes" if session.wakes else "no",
+        f"{session.running}/{session.slots}",
+        "off" if session.is_off else "",
+    )
+
+
+def _request(request: LiveRequest) -> Sequence[str]:
+    left = span(request.left_s) if request.left_s > 0 else "overdue"
+    priority = "" if request.priority == "normal" else f" ({request.priority})"
+    return (
+        f"{request.stage}{priority}",
+        span(request.age_s),
+        left,
+        request.agent,
+        one_line(request.requester, _REQUESTER_CHARS),
+        request.request_id,
+    )
+
+
+def _ended(seen: Overview) -> Iterator[Sequence[str]]:
+    return (_ended_row(request) for request in seen.last)
+
+
+def _ended_row(request: EndedRequest) -> Sequence[str]:
+    return (
+        request.status,
+        span(request.ago_s),
+        f"{request.duration_s:.1f} s",
+        request.agent,
+        request.code or "",
+        request.request_id,
+    )
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Lines with the columns aligned."""
+    cells = [head, *rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        yield "  ".join(padded).rstrip()

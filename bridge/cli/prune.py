@@ -1,0 +1,44 @@
+"""Remove finished requests with all that belonged to them; what is unfinished stays.
+
+Without options: what ended more than 30 days ago. Left-over temporary files go in any
+case.
+"""
+
+from typing import Annotated
+
+import typer
+
+from bridge.cli.options import AsJson
+from bridge.cli.printing import say, say_json
+from bridge.spawner.bridge import Bridge
+
+KEPT_DAYS = 30.0
+MIB = 1024 * 1024
+
+
+def command(
+    *,
+    days: Annotated[
+        float | None,
+        typer.Option(metavar="N", min=0, help="Remove what ended more days ago."),
+    ] = None,
+    max_mib: Annotated[
+        float | None,
+        typer.Option(metavar="N", min=0, help="Remove the oldest until the rest fits."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Prune and say how much went."""
+    if days is None and max_mib is None:
+        days = KEPT_DAYS
+    gone = Bridge.open().store.prune(
+        older_than_days=days,
+        max_bytes=None if max_mib is None else int(max_mib * MIB),
+    )
+    if as_json:
+        say_json(gone)
+        return
+    say(
+        f"removed: requests {gone.requests:,}, quarantined files {gone.quarantined:,}, "
+        f"temporary files {gone.temporaries:,}; {gone.freed_bytes / MIB:.1f} MiB freed"
+    )

@@ -1,0 +1,38 @@
+"""Answer a request by hand, from a file or from stdin.
+
+The words are judged as an agent's would be; the answer is marked `route: manual`. A
+request that a host is working on cannot be answered so: cancel it first, or wait.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bridge.cli.options import AsJson, Id
+from bridge.cli.printing import record, say, say_json
+from bridge.cli.reading import read_words
+from bridge.spawner.bridge import Bridge
+
+
+def command(
+    request_id: Id,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE|-",
+            show_default=False,
+            help="Where the answer is; stdin without it.",
+        ),
+    ] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Respond and say so."""
+    bridge = Bridge.open()
+    bridge.status(request_id)
+    result = bridge.respond(request_id, read_words(file, "the answer"))
+    if as_json:
+        say_json(record(result.response))
+    else:
+        say(f"answered {result.request_id}")

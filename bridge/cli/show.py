@@ -1,0 +1,27 @@
+"""One request's whole story: what was asked, what happened, how it was answered."""
+
+from typing import Annotated
+
+import typer
+
+from bridge.cli.options import AsJson, Id
+from bridge.cli.printing import say, say_json
+from bridge.cli.story_text import story_text
+from bridge.spawner.bridge import Bridge
+
+
+def command(
+    request_id: Id,
+    *,
+    full: Annotated[
+        bool, typer.Option("--full", help="Prompt, answer and evidence uncut.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print the story."""
+    bridge = Bridge.open()
+    story = bridge.story(request_id)
+    if as_json:
+        say_json(story)
+    else:
+        say(story_text(story, now_ms=bridge.store.now_ms(), full=full))

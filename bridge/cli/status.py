@@ -1,0 +1,38 @@
+"""What waits, what runs, which sessions are open.
+
+Of many waiting requests the first twenty are shown, in the order in which they will be
+taken. --watch keeps the table on the screen, until Ctrl-C; with --json it prints a
+line a second.
+"""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from bridge.cli.options import AsJson
+from bridge.cli.overview_text import overview_text
+from bridge.cli.printing import say, say_json
+from bridge.errors import InvalidRequest
+from bridge.spawner.bridge import Bridge
+
+
+def command(
+    *,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on, until Ctrl-C.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print the overview once, or until interrupted."""
+    bridge = Bridge.open()
+    if watch:
+        from bridge.cli.watching import watch_json, watch_table
+
+        if not as_json and not sys.stdout.isatty():
+            raise InvalidRequest("--watch draws on a terminal; here, add --json")
+        (watch_json if as_json else watch_table)(bridge)
+    elif as_json:
+        say_json(bridge.overview())
+    else:
+        say(overview_text(bridge.overview()))

@@ -1,0 +1,151 @@
+"""One request's story as a person reads it.
+
+Words from outside are indented: no line of a prompt or an answer can pose as ours.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from bridge.cli.answer_text import answer_text
+from bridge.cli.printing import indented, json_text, span
+from bridge.host.reaction import one_line
+from bridge.spawner.result import result_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.protocol.answer import ToolCall
+    from bridge.protocol.request import Claim, Request
+    from bridge.protocol.response import Response
+    from bridge.spawner.story import Story
+
+_LINES = 8
+_CHARS = 1_000
+_FACT_CHARS = 200
+_OUTCOME = {None: "not seen to end", True: "ok", False: "failed"}
+
+
+def story_text(story: Story, *, now_ms: int, full: bool = False) -> str:
+    """The story in sections; long words are cut unless `full`."""
+    return "\n".join(_sections(story, now_ms, full=full))
+
+
+def _sections(story: Story, now_ms: int, *, full: bool) -> Iterator[str]:
+    request, response = story.request, story.response
+    yield _fact("request", story.request_id)
+    yield _fact("status", _status(story))
+    if request is not None:
+        yield from _asked(request, now_ms, full=full)
+        if request.claim is not None:
+            yield from _held(request.claim)
+    yield from _titled("history", [_event(event) for event in story.history])
+    yield from _titled("tool calls", [_call(call) for call in story.calls])
+    kept = [_kept(evidence, full=full) for evidence in story.evidence]
+    yield from _titled("kept as evidence", kept)
+    if response is not None:
+        yield from _answer(response, full=full)
+    yield from _titled("files", [f"    {path}" for path in story.files])
+
+
+def _status(story: Story) -> str:
+    response = story.response
+    if response is not None:
+        return f"{story.status} after {response.duration / 1000:.1f} s"
+    if story.status is None:
+        return "gone; only traces are left"
+    stage = story.request.stage if story.request else story.status
+    return f"{story.status}, {stage}" if stage != story.status else f"{stage}"
+
+
+def _asked(request: Request, now_ms: int, *, full: bool) -> Iterator[str]:
+    model = f" ({request.model})" if request.model else ""
+    yield _fact("agent", request.agent_type + model)
+    age = span((now_ms - request.created_at) / 1000)
+    yield _fact("asked by", f"{request.requester or 'a program'}, {age} ago")
+    if request.parent_request_id:
+        yield _fact("parent", f"{request.parent_request_id} (depth {request.depth})")
+    yield _fact("deadline", f"{request.timeout / 1000:g} s after it was asked")
+    if request.task_id:
+        yield _fact("task", request.task_id)
+    yield from _titled(
+        f"prompt ({len(request.prompt):,} characters)",
+        [_words(request.prompt, full=full)],
+    )
+    if request.answer_schema is not None:
+        schema = json_text(request.answer_schema, pretty=True)
+        yield from _titled("schema", [_words(schema, full=full)])
+
+
+def _held(claim: Claim) -> Iterator[str]:
+    yield _fact("session", f"{claim.session} (pid {claim.host.pid})")
+    offers = ", ".join(_clock(at) for at in claim.offers)
+    yield _fact("offered", f"{len(claim.offers)} times: {offers}")
+    if claim.agent_id:
+        yield _fact("agent id", claim.agent_id)
+    if claim.corrections:
+        why = f" (last: {claim.last_failure})" if claim.last_failure else ""
+        yield _fact("corrected", f"{claim.corrections} times{why}")
+
+
+def _answer(response: Response, *, full: bool) -> Iterator[str]:
+    error = response.error
+    verdict = f"{error.code}: {error.message}" if error else "valid"
+    yield _fact("route", response.route)
+    if response.agent_id:
+        yield _fact("agent id", response.agent_id)
+    yield _fact("verdict", verdict)
+    if response.raw_output:
+        title = f"words ({len(response.raw_output):,} characters)"
+        yield from _titled(title, [_words(response.raw_output, full=full)])
+    if response.parsed_output is not None:
+        value = answer_text(result_of(response).parsed)
+        yield from _titled("answer", [_words(value, full=full)])
+
+
+def _fact(name: str, value: str) -> str:
+    return f"{name:<10}{one_line(value, _FACT_CHARS)}"
+
+
+def _titled(title: str, lines: list[str]) -> Iterator[str]:
+    if lines:
+        yield title
+        yield from lines
+
+
+def _event(event: dict[str, Any]) -> str:
+    facts = {k: v for k, v in event.items() if k not in ("at", "event", "requestId")}
+    told = " ".join(f"{name}={value}" for name, value in facts.items())
+    at = event.get("at")
+    when = _clock(at) if isinstance(at, int) else "?"
+    return indented(one_line(f"{when} {event.get('event')} {told}", _FACT_CHARS))
+
+
+def _call(call: ToolCall) -> str:
+    line = f"{_OUTCOME[call.ok]}: {call.tool} {call.command or ''}"
+    return indented(one_line(line, _FACT_CHARS))
+
+
+def _kept(evidence: dict[str, Any], *, full: bool) -> str:
+    why = one_line(f"{evidence.get('source')}: {evidence.get('reason')}", _FACT_CHARS)
+    words = _words(str(evidence.get("rawOutput") or ""), full=full)
+    return "\n".join([indented(why), *([indented(words)] if words else [])])
+
+
+def _words(text: str, *, full: bool) -> str:
+    """Words from outside, moved in; the first few lines unless `full`."""
+    if full:
+        return indented(text)
+    short = "\n".join(text[:_CHARS].splitlines()[:_LINES])
+    cut = len(text.rstrip()) - len(short.rstrip())
+    more = f"\n    … {cut:,} more characters (--full)" if cut > 0 else ""
+    return indented(short) + more
+
+
+def _clock(at_ms: int) -> str:
+    try:
+        moment = datetime.fromtimestamp(at_ms / 1000, UTC).astimezone()
+    except (OverflowError, ValueError, OSError):
+        return "?"
+    return moment.strftime("%H:%M:%S.%f")[:-3]

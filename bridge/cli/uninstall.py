@@ -1,0 +1,78 @@
+"""Remove the hooks from Claude Code's settings: everywhere, unless told where.
+
+A file that nobody has changed since the install gets back the bytes it had; from any
+other, only what is ours is taken out. Requests and answers stay.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bridge.cli.printing import complain, say
+from bridge.cli.settings_change import difference
+from bridge.config import Settings
+from bridge.errors import BridgeError
+from bridge.host.install import Change, Installer, Scope
+from bridge.store.place import locate
+
+
+def command(
+    *,
+    local: Annotated[
+        bool, typer.Option("--local", help="What `install --local` did.")
+    ] = False,
+    user: Annotated[
+        bool, typer.Option("--user", help="What `install --user` did.")
+    ] = False,
+    project: Annotated[
+        bool, typer.Option("--project", help="What `install --project` did.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would change.")
+    ] = False,
+) -> int:
+    """Uninstall and say what was changed."""
+    chosen = {"local": local, "user": user, "project": project}
+    scopes = {kind for kind, wanted in chosen.items() if wanted} or set(chosen)
+    settings = Settings.from_environment()
+    here = locate(settings, Path()).project
+    installer = Installer(settings, here)
+    done, failed = 0, 0
+    for target in installer.targets():
+        if target.kind not in scopes:
+            continue
+        try:
+            change = installer.plan_uninstall(target)
+            if dry_run:
+                say(difference(change) or f"{target.file}: nothing would change")
+                continue
+            installer.uninstall(change)
+        except BridgeError as exc:
+            # One file that cannot be changed is no reason to leave the others.
+            complain(str(exc))
+            failed += 1
+            continue
+        done += _report(change)
+    if not (done or failed or dry_run):
+        say(f"hostbridge is not installed: no hooks of it {_where(scopes, here)}")
+    return 1 if failed else 0
+
+
+def _report(change: Change) -> bool:
+    file = change.target.file
+    if not change.is_needed:
+        return False
+    if change.after is None:
+        say(f"removed {file}: it held nothing else")
+    else:
+        say(f"took the hooks out of {file}; the rest is as it was")
+    if change.target.kind == "project":
+        say("  others who work on the project have them until that is committed")
+    return True
+
+
+def _where(scopes: set[str], here: Path) -> str:
+    kinds: list[Scope] = ["local", "user", "project"]
+    told = ", ".join(f"--{kind}" for kind in kinds if kind in scopes)
+    return f"({told}) in the settings for {here}"

@@ -1,0 +1,30 @@
+"""Wait for one or many requests; print a line for each as it is completed.
+
+Exit codes: 0 all answered with success; 5 the time was up; 1 any other failure.
+"""
+
+from bridge.cli.answer_text import result_line
+from bridge.cli.exit_codes import Exit, of_result
+from bridge.cli.options import AsJson, Ids, Timeout
+from bridge.cli.printing import record, say, say_json
+from bridge.cli.progress import Progress
+from bridge.spawner.bridge import DEFAULT_TIMEOUT_S, Bridge
+
+
+def command(
+    ids: Ids,
+    *,
+    timeout_s: Timeout = DEFAULT_TIMEOUT_S,
+    as_json: AsJson = False,
+) -> int:
+    """Wait and print; returns the exit code."""
+    codes = set()
+    with Progress(", ".join(ids[:2]) + (", ..." if len(ids) > 2 else "")) as progress:  # noqa: PLR2004
+        for result in Bridge.open().wait(ids, timeout_s=timeout_s, on_stage=progress):
+            if as_json:
+                say_json(record(result.response))
+            else:
+                say(result_line(result))
+            if not result.success:
+                codes.add(of_result(result))
+    return (codes or {Exit.OK}).pop() if len(codes) <= 1 else Exit.FAILED

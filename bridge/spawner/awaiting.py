@@ -1,0 +1,100 @@
+"""Wait for requests: until they end, or until the waiter's own deadline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.errors import UnknownRequest, WaitTimeout
+from bridge.protocol.ids import check_id
+from bridge.protocol.response import failed
+from bridge.protocol.status import Stage
+from bridge.spawner.result import result_of
+from bridge.spawner.tending import Tender
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bridge.protocol.ids import RequestId
+    from bridge.protocol.response import Response
+    from bridge.spawner.result import Result, Shape
+    from bridge.store.files import FileStore
+
+
+class Waiter:
+    """Waits, and looks after what it waits for.
+
+    Args:
+        store: one that does not wait long for its lock: a deadline counts for more.
+        lease_s: as in `FileStore`.
+        on_stage: told how far a request has come.
+    """
+
+    def __init__(
+        self, store: FileStore, *, lease_s: float, on_stage: Callable[[Stage], None]
+    ) -> None:
+        self._store = store
+        self._lease_s = lease_s
+        self._on_stage = on_stage
+
+    def one(self, request_id: RequestId, timeout_s: float) -> Response:
+        """The response of one request.
+
+        Raises:
+            WaitTimeout: `timeout_s` seconds passed; the request is left as it was.
+        """
+        tend = self._tender({request_id})
+        found = self._store.wait([request_id], timeout_s=timeout_s, tend=tend)
+        for response in found:
+            return response
+        raise self._late([request_id], timeout_s)
+
+    def many(
+        self, ids: set[RequestId], shape: Shape, timeout_s: float
+    ) -> Iterator[Result]:
+        """Yield a result for each request as it ends; `ids` empties as they do.
+
+        Raises:
+            WaitTimeout: `timeout_s` seconds passed before the last one.
+        """
+        tend = self._tender(ids)
+        for response in self._store.wait(ids, timeout_s=timeout_s, tend=tend):
+            ids.discard(check_id(response.request_id))
+            yield result_of(response, shape)
+        if ids:
+            raise self._late(sorted(ids), timeout_s)
+
+    def expire(self, request_id: RequestId, timeout_s: float, stage: str) -> Response:
+        """End a request whose asker's time is up, unless it has just ended.
+
+        Raises:
+            UnknownRequest: it was removed meanwhile.
+        """
+        found = self._store.find(request_id)
+        if found is not None and found.request is not None and found.response is None:
+            response = failed(
+                found.request,
+                "timeout",
+                f"no answer within {timeout_s:g} s; stage: {stage}",
+                now_ms=self._store.now_ms(),
+                stage=Stage(stage),
+            )
+            self._store.publish(response, source="asker")
+            found = self._store.find(request_id)
+        if found is None or found.response is None:
+            raise UnknownRequest(
+                f"request {request_id} has vanished", request_id=request_id
+            )
+        return found.response
+
+    def _tender(self, ids: set[RequestId]) -> Tender:
+        return Tender(self._store, ids, lease_s=self._lease_s, on_stage=self._on_stage)
+
+    def _late(self, ids: list[RequestId], timeout_s: float) -> WaitTimeout:
+        found = self._store.find(ids[0])
+        stage = self._tender(set(ids)).stage_of(found) if found else Stage.WAITING
+        more = f" (and {len(ids) - 1} more)" if len(ids) > 1 else ""
+        return WaitTimeout(
+            f"request {ids[0]}{more}: no answer within {timeout_s:g} s; stage: {stage}",
+            stage=str(stage),
+            request_id=ids[0],
+        )

@@ -1,0 +1,72 @@
+"""Answer a request by hand: a person stands in for the agent, under the same checks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.errors import InvalidRequest
+from bridge.protocol.answer import judge
+from bridge.protocol.response import Failure, answered
+from bridge.spawner.result import result_of
+from bridge.store.process import Liveness, liveness
+
+if TYPE_CHECKING:
+    from bridge.protocol.request import Request
+    from bridge.spawner.result import Result
+    from bridge.store import Found
+    from bridge.store.files import FileStore
+
+
+def respond(store: FileStore, found: Found, words: str) -> Result:
+    """Publish `words` as the answer, marked `route: manual`.
+
+    Raises:
+        InvalidRequest: a host works on it, it has ended, or the words are no answer.
+    """
+    request = _open_request(found)
+    now_ms = store.now_ms()
+    verdict = judge(request, words, now_ms=now_ms)
+    if not verdict.is_valid:
+        raise InvalidRequest(
+            f"not an answer to request {request.request_id}: {verdict.complaint}",
+            request_id=request.request_id,
+        )
+    failure = None
+    if verdict.code is not None:
+        failure = Failure(
+            code=verdict.code, message=verdict.complaint, stage=request.stage
+        )
+    response = answered(
+        request,
+        raw=words,
+        parsed=verdict.parsed,
+        now_ms=now_ms,
+        route="manual",
+        failure=failure,
+    )
+    if not store.publish(response, source="respond"):
+        raise _ended(request.request_id)
+    return result_of(response)
+
+
+def _open_request(found: Found) -> Request:
+    """The request, if it is free to be answered by hand."""
+    request = found.request
+    if request is None or found.response is not None:
+        ended = found.response or request
+        raise _ended(ended.request_id if ended else "")
+    claim = request.claim
+    if claim is not None and liveness(claim.host) is not Liveness.GONE:
+        raise InvalidRequest(
+            f"a host is working on request {request.request_id} (session "
+            f"{claim.session}, pid {claim.host.pid}); cancel it first, or wait",
+            request_id=request.request_id,
+        )
+    return request
+
+
+def _ended(request_id: str) -> InvalidRequest:
+    return InvalidRequest(
+        f"request {request_id} has ended; see `hostbridge show {request_id}`",
+        request_id=request_id,
+    )

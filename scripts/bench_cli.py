@@ -1,0 +1,124 @@
+"""What `hostbridge submit` and `status` cost as processes, beside a floor.
+
+The floor is a Python that defines one pydantic model and imports orjson and filelock. A
+session is open, so a submit also rings its bell.
+
+    scripts/bench_cli.py             under a minute
+    scripts/bench_cli.py --quick     a smoke test: few rounds, few files
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.table import Row, missed, show
+from bench.timing import run, take_turns
+from bench.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bench.timing import Series
+
+GOAL = 1.5
+FLOOR = """
+import filelock, orjson
+from pydantic import BaseModel
+
+class Model(BaseModel):
+    name: str
+
+orjson.dumps(Model(name="x").name)
+"""
+
+
+def main() -> int:
+    """Run the benchmark; exit 1 when a goal is missed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="a smoke test")
+    parser.add_argument("--rounds", type=int, default=40, help="processes each (40)")
+    parser.add_argument("--files", type=int, default=10_000, help="in a room (10,000)")
+    chosen = parser.parse_args()
+    rounds, files = (2, 50) if chosen.quick else (chosen.rounds, chosen.files)
+    with tempfile.TemporaryDirectory(prefix="hostbridge-bench-") as folder:
+        found = take_turns(cases(Path(folder).resolve(), files), rounds)
+    rows = compare(found, files)
+    show(f"commands as processes, {rounds} runs each", rows)
+    return 0 if chosen.quick else min(1, missed(rows))
+
+
+def cases(root: Path, files: int) -> list[Callable[[], dict[str, float]]]:
+    """Everything that is measured, in worlds of its own."""
+    idle, finished, waiting = (World(root, n) for n in ("idle", "finished", "waiting"))
+    finished.finish_requests(files)
+    for number in range(files):
+        waiting.drop_request(f"0000000{number:04}-n-aaaaaa")
+
+    def floor() -> dict[str, float]:
+        return {"floor": run([sys.executable, "-c", FLOOR], environment(idle)).ms}
+
+    def submit(world: World, name: str) -> Callable[[], dict[str, float]]:
+        words = ["submit", "Explore", "Which modules lack tests?"]
+        return lambda: {name: timed(world, words, "-n-")}
+
+    def status(
+        world: World, name: str, expected: str
+    ) -> Callable[[], dict[str, float]]:
+        return lambda: {name: timed(world, ["status"], expected)}
+
+    return [
+        floor,
+        submit(idle, "submit"),
+        submit(finished, "submit, finished"),
+        status(idle, "status", "alive"),
+        status(finished, "status, finished", f"{files:,} ended in all"),
+        status(waiting, "status, waiting", f"{files:,} in all"),
+        lambda: {"help": timed(idle, ["--help"], "submit")},
+        lambda: {"typer": run([sys.executable, "-c", f"{FLOOR}\nimport typer"], {}).ms},
+    ]
+
+
+def timed(world: World, words: list[str], expected: str) -> float:
+    """The time of one command, in milliseconds; what it printed is checked."""
+    command = [sys.executable, "-c", start(world), *words]
+    ran = run(command, environment(world))
+    assert ran.exit_code == 0, ran
+    assert expected in ran.stdout.decode(), ran
+    return ran.ms
+
+
+def start(world: World) -> str:
+    """What the console script does, in the world's project."""
+    folder = json.dumps(str(world.project))
+    return f"import os; os.chdir({folder}); from bridge.cli.main import main; main()"
+
+
+def environment(world: World) -> dict[str, str]:
+    """A shell outside of any session."""
+    return {k: v for k, v in world.environment.items() if not k.startswith("CLAUDE")}
+
+
+def compare(found: dict[str, Series], files: int) -> list[Row]:
+    """The table's rows."""
+    floor = found["floor"]
+    many = f"{files:,}"
+    return [
+        Row("hostbridge submit", found["submit"], floor, GOAL),
+        Row(f"  {many} finished requests", found["submit, finished"], floor, GOAL),
+        Row("hostbridge status", found["status"], floor, GOAL),
+        Row(f"  {many} finished requests", found["status, finished"], floor, GOAL),
+        Row(f"  {many} waiting", found["status, waiting"], floor, GOAL),
+        Row("hostbridge --help", found["help"], floor),
+        Row("the floor with typer", found["typer"], floor),
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

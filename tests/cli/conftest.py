@@ -1,0 +1,200 @@
+"""A project with a home of its own, the command as a process, and a small host.
+
+The host is this test process: it stands on record as an open session, claims what waits
+and publishes what `words` says, through the library alone. No client, no hooks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from bridge.config import Settings
+from bridge.host.sessions import Session
+from bridge.protocol.answer import judge
+from bridge.protocol.ids import RequestId
+from bridge.protocol.response import Failure, answered, failed
+from bridge.spawner.bridge import Bridge
+from bridge.store import Claimant
+from bridge.store.process import identify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from bridge.protocol.request import Request
+    from bridge.protocol.response import Response
+
+SUCCESS = '{"status": "success", "summary": "three modules lack tests"}'
+
+
+class Project:
+    """One project, and its command line."""
+
+    def __init__(self, root: Path) -> None:
+        self.folder = root / "project"
+        (self.folder / ".git").mkdir(parents=True)
+        self.env = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(root / "home"),
+            "LANG": "C.UTF-8",
+            "BRIDGE_REQUESTER": "a test",
+            "TMPDIR": str(root),
+            "COLUMNS": "200",
+        }
+        self.bridge = Bridge(Settings.from_environment(self.env), self.folder)
+        self.state = self.bridge.store.place.state
+
+    def start(self, *words: str, **options: Any) -> subprocess.Popen[bytes]:
+        """Start the command."""
+        env = self.env | options.pop("env", {})
+        streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        return subprocess.Popen(
+            [sys.executable, "-m", "bridge", *words],
+            cwd=self.folder,
+            env=env,
+            **(streams | options),
+        )
+
+    def run(self, *words: str, stdin: bytes = b"", **options: Any) -> Ran:
+        """Run the command to its end."""
+        with self.start(*words, **options) as process:
+            out, err = process.communicate(stdin, timeout=60)
+        return Ran(process.returncode, (out or b"").decode(), (err or b"").decode())
+
+    def submit(self, prompt: str = "Which modules lack tests?", **fields: Any) -> str:
+        """Ask through the library."""
+        return self.bridge.submit(prompt, **fields)
+
+    def response(self, request_id: str) -> Response | None:
+        """The response that is on disk."""
+        return self.bridge.status(request_id).response
+
+
+class Ran(NamedTuple):
+    """Exit code, stdout and stderr: compared whole, read by name."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The one JSON value on stdout."""
+        assert self.out.count("\n") == 1, self
+        return json.loads(self.out)
+
+
+class Host:
+    """An open session that is this process."""
+
+    def __init__(self, project: Project, session_id: str = "session-1") -> None:
+        process = identify(os.getpid())
+        assert process is not None
+        self.store = project.bridge.store
+        self.claimant = Claimant(session_id, process)
+        self.session_id = session_id
+        session = Session(
+            session_id=session_id,
+            host=process,
+            cwd=str(project.folder),
+            registered_at=self.store.now_ms(),
+            wakes=True,
+        )
+        with self.store.open_state() as state, state.folder("sessions"):
+            pass
+        file = project.state / "sessions" / f"{session_id}.json"
+        file.write_bytes(session.to_json())
+
+    def claim(self) -> list[Request]:
+        """Take what waits, and launch it."""
+        taken = self.store.claim(self.claimant, 4, lambda _: "take")
+        for request in taken:
+            self.store.change_claim(
+                RequestId(request.request_id),
+                self.claimant.host,
+                lambda c: c.model_copy(update={"launched_at": self.store.now_ms()}),
+                event="launched",
+            )
+        return taken
+
+    def answer(self, request: Request, words: str) -> None:
+        """Publish the words as a hook would."""
+        now_ms = self.store.now_ms()
+        verdict = judge(request, words, calls=(), now_ms=now_ms)
+        if not verdict.is_valid:
+            assert verdict.code is not None
+            response = failed(
+                request, verdict.code, verdict.complaint, now_ms=now_ms, raw=words
+            )
+        else:
+            failure = verdict.code and Failure(
+                code=verdict.code, message=verdict.complaint, stage=request.stage
+            )
+            response = answered(
+                request,
+                raw=words,
+                parsed=verdict.parsed,
+                now_ms=now_ms,
+                route="host",
+                failure=failure or None,
+            )
+        self.store.publish(response, source="the test")
+
+    @contextmanager
+    def serving(
+        self, words: str | Callable[[Request], str] = SUCCESS, *, after_s: float = 0
+    ) -> Iterator[list[Request]]:
+        """Answer whatever is asked; yields what was."""
+        seen: list[Request] = []
+        over = threading.Event()
+
+        def serve() -> None:
+            while not over.wait(0.01):
+                for request in self.claim():
+                    seen.append(request)
+                    over.wait(after_s)
+                    said = words if isinstance(words, str) else words(request)
+                    self.answer(request, said)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield seen
+        finally:
+            over.set()
+            thread.join()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A project nobody has open."""
+    return Project(tmp_path)
+
+
+@pytest.fixture
+def host(project: Project) -> Host:
+    """The project, open in a session."""
+    return Host(project)
+
+
+@pytest.fixture
+def until() -> Callable[[Callable[[], Any]], Any]:
+    """Look until there is something to see."""
+
+    def look(see: Callable[[], Any], timeout_s: float = 20) -> Any:
+        deadline = time.monotonic() + timeout_s
+        while not (seen := see()):
+            assert time.monotonic() < deadline, "it did not happen"
+            time.sleep(0.02)
+        return seen
+
+    return look

@@ -1,0 +1,327 @@
+"""`hostbridge ask`: what it prints, and the exit code of every end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+MODULES = {
+    "type": "object",
+    "required": ["modules"],
+    "properties": {"modules": {"type": "array", "items": {"type": "string"}}},
+}
+
+
+def test_prints_status_summary_and_evidence(project, host):
+    """A person reads the answer without knowing JSON."""
+    words = json.dumps(
+        {
+            "status": "success",
+            "summary": "three modules lack tests",
+            "evidence": [
+                {"type": "test", "content": "12 passed", "passed": True},
+                {"type": "note", "content": "two\nlines"},
+            ],
+        }
+    )
+
+    with host.serving(words) as seen:
+        ran = project.run("ask", "Which modules lack tests?")
+
+    assert ran == (
+        0,
+        (
+            "success: three modules lack tests\n"
+            "\n"
+            "evidence:\n"
+            "  [not verified, passed]\n"
+            "    test: 12 passed\n"
+            "  [not verified]\n"
+            "    note: two\n"
+            "    lines\n"
+        ),
+        "",
+    )
+    assert [(r.agent_type, r.prompt) for r in seen] == [
+        ("general-purpose", "Which modules lack tests?")
+    ]
+
+
+def test_json_is_the_whole_record_on_one_line(project, host):
+    """Programs get what is on disk, what they look for first."""
+    with host.serving():
+        ran = project.run("ask", "Explore", "Which?", "--json", "--task-id", "T-1")
+
+    told = ran.json
+    response = project.response(told["requestId"])
+    assert response is not None
+    assert (ran.code, ran.err) == (0, "")
+    assert list(told)[:4] == ["requestId", "success", "route", "parsedOutput"]
+    assert told == response.model_dump(mode="json", by_alias=True)
+    assert told["parsedOutput"]["taskId"] == "T-1"
+
+
+def test_schema_answers_are_pretty_json(project, host):
+    """The value that satisfies the schema, nothing around it."""
+    (project.folder / "modules.json").write_text(json.dumps(MODULES))
+
+    with host.serving('Here: {"modules": ["billing"]}') as seen:
+        ran = project.run("ask", "Explore", "Which?", "--schema", "modules.json")
+
+    assert ran == (0, '{\n  "modules": [\n    "billing"\n  ]\n}\n', "")
+    assert seen[0].answer_schema == MODULES
+
+
+def test_every_option_reaches_the_request(project, host):
+    """Nothing is possible only from the library, either."""
+    options = (
+        "--timeout=30 --model=haiku --priority=high --task-id=T --dedup-key=K "
+        "--session=session-1 --answer-to-host --route=host"
+    )
+
+    with host.serving() as seen:
+        ran = project.run(
+            "ask", *options.split(), "Plan", "-", stdin=b"gr\xc3\xbc\xc3\x9f"
+        )
+
+    assert ran.code == 0
+    asked = seen[0]
+    assert (
+        asked.agent_type,
+        asked.prompt,
+        asked.timeout,
+        asked.model,
+        asked.priority,
+        asked.task_id,
+        asked.dedup_key,
+        asked.session,
+        asked.answer_to_host,
+        asked.requester,
+    ) == (
+        "Plan",
+        "grüß",
+        30_000,
+        "haiku",
+        "high",
+        "T",
+        "K",
+        "session-1",
+        True,
+        "a test",
+    )
+
+
+def test_exit_1_when_the_agent_reports_failure(project, host):
+    """A valid answer that says no is an answer: it is printed, and it is a failure."""
+    with host.serving('{"status": "blocked", "summary": "no network"}'):
+        ran = project.run("ask", "Fetch it")
+
+    assert ran == (1, "blocked: no network\n", "")
+
+
+def test_exit_1_when_the_request_failed(project, host):
+    """Prose where JSON was due is no answer; --json still prints the record."""
+    with host.serving("I would rather not."):
+        ran = project.run("ask", "Fetch it", "--json")
+
+    told = ran.json
+    assert ran.code == 1
+    assert ran.err == (
+        f"hostbridge: request {told['requestId']} failed: "
+        "your last message holds no JSON value\n"
+    )
+    assert (told["success"], told["rawOutput"], told["parsedOutput"]) == (
+        False,
+        "I would rather not.",
+        None,
+    )
+    assert told["error"]["code"] == "no_json"
+
+
+NO_HOST = (
+    "no Claude Code session with hostbridge is open in {0}. Ways out: start `claude` "
+    "in {0} (after `hostbridge install`); leave the request for a later session with "
+    "`hostbridge submit`; see what is wrong with `hostbridge doctor`"
+)
+
+
+def test_exit_4_when_no_session_is_open(project):
+    """It fails at once, names every way out, and asks nothing."""
+    ran = project.run("ask", "Anybody?", "--json")
+
+    message = NO_HOST.format(project.folder)
+    assert (ran.code, ran.err) == (4, f"hostbridge: {message}\n")
+    assert ran.json == {
+        "requestId": None,
+        "success": False,
+        "error": {"code": "no_host", "message": message, "stage": "no host"},
+    }
+    assert project.bridge.overview().waiting == 0
+
+
+@pytest.mark.usefixtures("host")
+def test_exit_5_at_the_deadline(project):
+    """The caller gets its answer in time, also when that is: none."""
+    ran = project.run("ask", "Anybody?", "--timeout", "0.2", "--json")
+
+    told = ran.json
+    assert (ran.code, told["status"], told["error"]) == (
+        5,
+        "timeout",
+        {
+            "code": "timeout",
+            "message": "no answer within 0.2 s; stage: waiting",
+            "stage": "waiting",
+        },
+    )
+    assert ran.err == (
+        f"hostbridge: request {told['requestId']} failed: {told['error']['message']}\n"
+    )
+
+
+@pytest.mark.usefixtures("host")
+def test_exit_6_inside_the_only_session(project):
+    """A foreground wait would wait for the hook that runs after it."""
+    inside = {"CLAUDE_PID": str(os.getpid())}
+
+    ran = project.run("ask", "Anybody?", env=inside)
+
+    request_id = ran.out.strip()
+    assert ran.code == 6
+    assert ran.err == (
+        f"hostbridge: submitted {request_id}; this runs inside the only open session, "
+        f"which answers when its turn comes. Read the answer with: hostbridge show "
+        f"{request_id}\n"
+    )
+    assert project.bridge.status(request_id).status == "pending"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.usefixtures("host")
+def test_exit_130_cancels_the_request(project, until, number):
+    """Who goes away does not leave an agent working for nobody."""
+    with project.start("ask", "Anybody?") as process:
+        (file,) = until(lambda: list(project.state.glob("requests/*.json")))
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+
+    assert (process.returncode, out, err) == (130, b"", b"hostbridge: interrupted\n")
+    response = project.response(file.stem)
+    assert response is not None
+    assert response.status == "cancelled"
+
+
+def test_ignored_signals_stay_ignored(project, host, until):
+    """Under nohup a closed terminal ends nothing."""
+    with project.start(
+        "ask",
+        "Anybody?",
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    ) as process:
+        until(lambda: list(project.state.glob("requests/*.json")))
+        process.send_signal(signal.SIGHUP)
+        with host.serving():
+            process.communicate(timeout=20)
+
+    assert process.returncode == 0
+
+
+HELP = "see `hostbridge ask --help`"
+USAGE = {
+    "": 'no prompt; try: hostbridge ask "Which modules lack tests?"',
+    "x --route moon": "route 'moon': expected one of auto, host",
+    "x --timeout inf": "timeout_s inf: expected seconds",
+    "x --timeout soon": "ask: invalid value for '--timeout': Input should be a valid "
+    f"number, unable to parse string as a number; {HELP}",
+    "Explorer x": "no agent is named 'Explorer'; did you mean Explore?",
+    "x --schema no.json": "no.json: no such file or directory",
+    "x --schema bad.json": "bad.json:2:10: not JSON: unexpected character, expected "
+    "':' after key",
+    "x --schema list.json": "list.json: expected a JSON Schema (an object), got list",
+    "x --schema odd.json": "odd.json: not a JSON Schema: $.type: 'strin' is not valid "
+    "under any of the given schemas",
+    "x --schema latin.json": "latin.json: expected UTF-8, got byte 0xfc at offset 13",
+    "a b c": f"ask: got unexpected extra argument(s) (c); {HELP}",
+    "x --prio high": "ask: no such option: --prio (Possible options: --priority, "
+    f"--route); {HELP}",
+    "x --priority top": "ask: invalid value for '--priority': 'top' is not one of "
+    f"'high', 'normal', 'low'; {HELP}",
+}
+
+
+@pytest.mark.parametrize("words", USAGE)
+@pytest.mark.usefixtures("host")
+def test_error_usage_is_exit_2(project, words):
+    """Each says what is wrong and where; nothing was asked."""
+    (project.folder / "bad.json").write_text('{\n  "type" "object"}')
+    (project.folder / "list.json").write_text("[]")
+    (project.folder / "odd.json").write_text('{"type": "strin"}')
+    (project.folder / "latin.json").write_bytes(b'{"title": "gr\xfc\xdf"}')
+
+    ran = project.run("ask", *words.split())
+
+    assert ran == (2, "", f"hostbridge: {USAGE[words]}\n")
+    assert not list(project.state.glob("requests/*"))
+
+
+@pytest.mark.usefixtures("host")
+def test_error_prompt_from_a_pipe_is_not_utf8(project):
+    """A prompt that arrives garbled is worse than none."""
+    ran = project.run("ask", "-", stdin="grüß".encode("latin-1"))
+
+    assert ran == (
+        2,
+        "",
+        (
+            "hostbridge: the prompt (from stdin): expected UTF-8, got byte 0xfc at "
+            "offset 2\n"
+        ),
+    )
+
+
+@pytest.mark.usefixtures("host")
+def test_error_prompt_argument_is_not_utf8(project):
+    """The same for one that comes by argument."""
+    ran = project.run("ask", os.fsdecode(b"gr\xfc\xdf"))
+
+    assert ran == (
+        2,
+        "",
+        "hostbridge: the prompt: expected UTF-8, got byte 0xfc at offset 2\n",
+    )
+
+
+def test_progress_shows_the_stage_on_a_terminal(project, host):
+    """Who waits at a terminal sees how far it has come; stdout stays clean."""
+    ours, theirs = os.openpty()
+    with (
+        host.serving(after_s=1.2),
+        project.start(
+            "ask", "Explore", "x", stderr=theirs, env={"TERM": "xterm"}
+        ) as ask,
+    ):
+        out, _ = ask.communicate(timeout=20)
+    os.close(theirs)
+
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert out == b"success: three modules lack tests\n"
+    assert "Explore: waiting (1 s)" in shown
+
+
+def test_the_console_script_is_the_same_command(project, host):
+    """`hostbridge` on PATH and `python -m bridge` do the same."""
+    with host.serving():
+        done = subprocess.run(
+            ["hostbridge", "ask", "x"],
+            cwd=project.folder,
+            env=project.env | {"PATH": f"{os.path.dirname(os.sys.executable)}:/bin"},
+            capture_output=True,
+            check=False,
+        )
+
+    assert (done.returncode, done.stdout) == (0, b"success: three modules lack tests\n")

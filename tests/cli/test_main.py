@@ -1,0 +1,172 @@
+"""The command line as a whole: help, exit codes, streams that are not there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from bridge.cli.commands import COMMANDS
+from bridge.cli.exit_codes import Exit, exit_code
+from bridge.cli.main import run
+from bridge.errors import (
+    BadSetting,
+    BridgeError,
+    CannotWaitHere,
+    DepthExceeded,
+    InvalidRequest,
+    NoHost,
+    StateUnavailable,
+    UnknownAgent,
+    UnknownRequest,
+    WaitTimeout,
+)
+
+
+def test_help_lists_every_command(project):
+    """One line each; two commands to start with."""
+    ran = project.run("--help")
+
+    assert (ran.code, ran.err) == (0, "")
+    for name, command in COMMANDS.items():
+        assert f"  {name:<9}  {command.line}\n" in ran.out
+    assert ran.out.endswith(
+        "    hostbridge install && hostbridge doctor\n"
+        '    hostbridge ask general-purpose "Which modules lack tests?"\n'
+    )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_help_ends_with_two_commands(capsys, name):
+    """What one can paste teaches faster than a table of options."""
+    code = run([name, "--help"])
+
+    out, err = capsys.readouterr()
+    last = [line.strip() for line in out.splitlines()[-2:]]
+    assert (code, err, last) == (0, "", list(COMMANDS[name].examples))
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (InvalidRequest("x"), Exit.USAGE),
+        (UnknownAgent("x"), Exit.USAGE),
+        (BadSetting("x"), Exit.USAGE),
+        (DepthExceeded("x"), Exit.FAILED),
+        (UnknownRequest("x"), Exit.FAILED),
+        (StateUnavailable("x"), Exit.FAILED),
+        (BridgeError("x"), Exit.FAILED),
+        (NoHost("x"), Exit.NO_ROUTE),
+        (WaitTimeout("x"), Exit.DEADLINE),
+        (CannotWaitHere("x"), Exit.SUBMITTED),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_exit_codes(error, code):
+    """The table, walked."""
+    assert exit_code(error) is code
+
+
+def test_error_unknown_command(project):
+    """With near matches."""
+    assert project.run("stat") == (
+        2,
+        "",
+        "hostbridge: no command 'stat'; did you mean status?\n",
+    )
+
+
+def test_error_bad_setting(project):
+    """A variable that means nothing is named."""
+    assert project.run("where", env={"BRIDGE_SLOTS": "many"}) == (
+        2,
+        "",
+        "hostbridge: BRIDGE_SLOTS='many': expected a whole number from 1 up\n",
+    )
+
+
+def test_exit_3_for_a_bug_of_ours(project):
+    """No traceback on the screen; a log that can be sent."""
+    code = (
+        "import bridge.spawner.bridge as b; b.Bridge.overview = lambda self: 1 / 0\n"
+        "from bridge.cli.main import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "status"],
+        cwd=project.folder,
+        env=project.env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    line, log = done.stderr.rstrip("\n").rsplit(" ", 1)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert line == (
+        "hostbridge: a bug: ZeroDivisionError('division by zero'); the log is"
+    )
+    with open(log) as file:
+        assert file.read().endswith("ZeroDivisionError: division by zero\n")
+
+
+def test_a_reader_that_has_gone_is_no_error_message(project):
+    """`hostbridge schema request | true` says nothing."""
+    read, write = os.pipe()
+    os.close(read)
+
+    ran = project.run("schema", "request", stdout=write)
+
+    os.close(write)
+    assert ran == (1, "", "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+@pytest.mark.parametrize("words", [["where", "--json"], ["--version"]])
+def test_error_full_disk(project, words):
+    """What could not be printed is not a success."""
+    with open("/dev/full", "wb") as full:
+        ran = project.run(*words, stdout=full)
+
+    assert ran == (1, "", "hostbridge: [Errno 28] No space left on device\n")
+
+
+def test_closed_streams_do_no_harm(project):
+    """Started by a daemon that closed them."""
+    script = 'exec "$0" -m bridge submit x <&- >&- 2>&-'
+    done = subprocess.run(
+        ["sh", "-c", script, sys.executable],
+        cwd=project.folder,
+        env=project.env,
+        check=False,
+    )
+
+    assert done.returncode == 0
+    assert project.bridge.overview().waiting == 1
+
+
+def test_a_locale_without_letters_does_no_harm(project):
+    """Results are UTF-8 in JSON, and readable elsewhere."""
+    project.submit("grüß", task_id="ü", request_id="x")
+    latin = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+
+    ran = project.run("show", "x", env=latin)
+
+    assert (ran.code, ran.err) == (0, "")
+    assert "    gr\\xfc\\xdf\n" in ran.out
+
+
+def test_start_loads_little():
+    """Starting fast is a promise: rich, watchdog, jsonschema come when needed."""
+    code = (
+        "import sys\nimport bridge.cli.submit, bridge.cli.status, bridge.cli.ask\n"
+        "import bridge.spawner.overview\nprint(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    heavy = {"rich", "watchdog", "jsonschema", "asyncio", "jinja2"}
+    assert not heavy & set(done.stdout.split())
+    assert "bridge.protocol.answer" not in done.stdout.split()

@@ -1,0 +1,177 @@
+"""The small commands: where, off and on, schema, prune, hook."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+
+from bridge.spawner.schemas import schema_for, schema_names
+
+
+def test_where_prints_the_path_alone(project):
+    """`ls "$(hostbridge where)"` works; why it is that one is on stderr."""
+    assert project.run("where") == (
+        0,
+        f"{project.state}\n",
+        (
+            f"hostbridge: the project is {project.folder}; it mirrors the project's "
+            "real path under ~/.hostbridge\n"
+        ),
+    )
+    assert not project.state.exists()
+
+
+def test_where_json(project):
+    """All of it on stdout."""
+    ran = project.run("where", "--json", env={"BRIDGE_STATE_DIR": "/tmp/elsewhere"})
+
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.json == {
+        "state": "/tmp/elsewhere",
+        "project": str(project.folder),
+        "reason": "BRIDGE_STATE_DIR names it",
+        "exists": False,
+    }
+
+
+@pytest.mark.usefixtures("host")
+def test_off_and_on_for_the_project(project):
+    """One word stops everything; it says what that means."""
+    off = project.run("off")
+    asked = project.run("ask", "x")
+    on = project.run("on")
+    again = project.run("on")
+
+    assert off == (
+        0,
+        (
+            f"off in {project.folder}: running agents are stopped at their next tool "
+            "call, requests wait. `hostbridge on` goes on\n"
+        ),
+        "",
+    )
+    assert asked.code == 4
+    assert "the bridge is switched off here" in asked.err
+    assert on == (0, f"on in {project.folder}\n", "")
+    assert again == (0, f"on in {project.folder} (it was not off)\n", "")
+
+
+@pytest.mark.usefixtures("host")
+def test_off_and_on_for_a_session(project):
+    """Another session goes on as before."""
+    off = project.run("off", "--session", "session-1")
+    seen = project.bridge.overview()
+    on = project.run("on", "--session", "session-1")
+
+    assert off.out.startswith("off in session session-1: ")
+    assert (seen.is_off, seen.sessions[0].is_off) == (False, True)
+    assert on == (0, "on in session session-1\n", "")
+    assert not project.bridge.overview().sessions[0].is_off
+
+
+@pytest.mark.parametrize(
+    ("session", "message"),
+    [
+        ("other", "session 'other' is not open here (open: session-1)"),
+        ("../x", "session '../x': expected 1 to 128 of A-Z a-z 0-9 _ -"),
+    ],
+)
+@pytest.mark.usefixtures("host")
+def test_error_off_in_a_session_that_is_not_open(project, session, message):
+    """A word mistyped must not pass for a switch turned."""
+    ran = project.run("off", "--session", session)
+
+    assert ran == (2, "", f"hostbridge: {message}\n")
+
+
+@pytest.mark.usefixtures("host")
+def test_schema_lists_names_and_prints_each(project):
+    """Other programs can check what they read and write."""
+    names = project.run("schema").out.split()
+
+    printed = json.loads(project.run("schema", "request").out)
+
+    assert names == schema_names()
+    assert printed == schema_for("request")
+    for name in names:
+        jsonschema.Draft202012Validator.check_schema(schema_for(name))
+
+
+def test_the_records_on_disk_satisfy_their_schemas(project, host):
+    """The keys are those of the files, not those of the code."""
+    with host.serving('{"status": "success", "summary": "yes"}'):
+        project.run("ask", "x")
+
+    for name, pattern in {
+        "request": "done/*.json",
+        "response": "responses/*.json",
+        "session": "sessions/*.json",
+    }.items():
+        (file,) = project.state.glob(pattern)
+        jsonschema.validate(json.loads(file.read_text()), schema_for(name))
+
+
+def test_schema_of_a_request_by_hand():
+    """Only `requestId` and `prompt` have to be there."""
+    jsonschema.validate({"requestId": "a", "prompt": "x"}, schema_for("request"))
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"requestId": "a"}, schema_for("request"))
+
+
+def test_error_unknown_schema(project):
+    """With the names there are."""
+    assert project.run("schema", "reply") == (
+        2,
+        "",
+        (
+            "hostbridge: no record is named 'reply'; expected one of request, "
+            "response, agent-answer, agent-output, session, agent-run\n"
+        ),
+    )
+
+
+def test_prune_removes_what_has_ended(project):
+    """What waits stays; by default only what is old goes."""
+    ended, waiting = project.submit(), project.submit()
+    project.bridge.cancel(ended)
+
+    by_default = project.run("prune")
+    by_size = project.run("prune", "--max-mib", "0", "--json")
+
+    assert by_default == (
+        0,
+        "removed: requests 0, quarantined files 0, temporary files 0; 0.0 MiB freed\n",
+        "",
+    )
+    assert by_size.json["requests"] == 1
+    assert project.run("show", waiting).code == 0
+    assert not list(project.state.glob("responses/*"))
+
+
+def test_hook_reads_an_event_and_fails_open(project):
+    """Exit 2 would block the session: no mistake of the caller may exit with it."""
+    assert project.run("hook", "PostToolUse", stdin=b"not json") == (0, "", "")
+    assert project.run("hook", "--nope", "x", "y", stdin=b"{}") == (0, "", "")
+    assert project.run("hook", "Stop", stdin=b"{}", env={"BRIDGE_SLOTS": "x"}).code == 0
+
+
+def test_hook_offers_what_waits(project, host):
+    """The same answer as the hook executables give."""
+    request_id = project.submit()
+    event = {
+        "hook_event_name": "PostToolUse",
+        "session_id": "session-1",
+        "cwd": str(project.folder),
+        "tool_name": "Bash",
+    }
+    inside = {"CLAUDE_PID": str(host.claimant.host.pid)}
+
+    ran = project.run(
+        "hook", "PostToolUse", stdin=json.dumps(event).encode(), env=inside
+    )
+
+    assert ran.code == 0
+    said = json.loads(ran.out)["hookSpecificOutput"]
+    assert f"bridge:{request_id}" in said["additionalContext"]

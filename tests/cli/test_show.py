@@ -1,0 +1,160 @@
+"""`hostbridge show`: one request's whole story, and nothing a terminal would obey."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from bridge.host import runs
+
+HOSTILE = (
+    "red \x1b[31m title \x1b]0;owned\x07 C1 \x9b31m bidi \u202e del \x7f\rback\x08"
+)
+
+
+def test_tells_the_story_from_every_file(project, host):
+    """Who asked what, what happened, what it came to, and where to read it."""
+    request_id = project.submit("Which modules\nlack tests?", model="haiku")
+    (request,) = host.claim()
+    host.store.keep_evidence(
+        request_id,
+        reason="prose where JSON was due",
+        source="SubagentStop",
+        words="Hm.",
+    )
+    host.answer(request, '{"status": "success", "summary": "billing"}')
+
+    ran = project.run("show", request_id)
+
+    text = re.sub(r"\d\d:\d\d:\d\d\.\d{3}", "TIME", ran.out)
+    text = re.sub(r"\d+ s ago|\d+\.\d s\b", "SPAN", text)
+    evidence = next((project.state / "evidence").iterdir())
+    assert (ran.code, ran.err) == (0, "")
+    assert text == (
+        f"request   {request_id}\n"
+        "status    completed after SPAN\n"
+        "agent     general-purpose (haiku)\n"
+        "asked by  a test, SPAN\n"
+        "deadline  120 s after it was asked\n"
+        "prompt (25 characters)\n"
+        "    Which modules\n"
+        "    lack tests?\n"
+        "session   session-1 (pid {pid})\n"
+        "offered   1 times: TIME\n"
+        "history\n"
+        "    TIME submitted agent=general-purpose by=a test\n"
+        "    TIME claimed session=session-1 pid={pid}\n"
+        "    TIME launched\n"
+        "    TIME evidence source=SubagentStop reason=prose where JSON was due\n"
+        "    TIME completed source=the test\n"
+        "kept as evidence\n"
+        "    SubagentStop: prose where JSON was due\n"
+        "        Hm.\n"
+        "route     host\n"
+        "verdict   valid\n"
+        "words (43 characters)\n"
+        '    {{"status": "success", "summary": "billing"}}\n'
+        "answer\n"
+        "    success: billing\n"
+        "files\n"
+        f"    {project.state}/done/{request_id}.json\n"
+        f"    {project.state}/responses/{request_id}.json\n"
+        f"    {evidence}\n"
+        f"    {project.state}/events.jsonl\n"
+    ).format(pid=host.claimant.host.pid)
+
+
+def test_shows_the_tool_calls_of_a_running_agent(project, host):
+    """What it has done so far, while it runs."""
+    request_id = project.submit()
+    host.claim()
+    run = runs.AgentRun(
+        request_id=request_id,
+        tool_use_id="toolu_1",
+        session="session-1",
+        host=host.claimant.host,
+        agent_id="agent-1",
+        state="running",
+        launched_at=1,
+        answer_by=2,
+    )
+    runs.save(host.store, run)
+    (project.state / "agents" / "agent-1.calls").write_text(
+        '{"id": "t1", "tool": "Bash", "command": "pytest -q"}\n{"id": "t1", '
+        '"tool": "Bash", "ok": true}\n'
+    )
+
+    ran = project.run("show", request_id)
+
+    assert "status    processing, running\n" in ran.out
+    assert "tool calls\n    ok: Bash pytest -q\n" in ran.out
+    assert f"    {project.state}/agents/agent-1.calls\n" in ran.out
+
+
+@pytest.mark.parametrize("full", [[], ["--full"]], ids=["short", "full"])
+def test_hostile_words_reach_no_terminal(project, host, full):
+    """Prompts and answers come from outside; a terminal obeys what it is sent."""
+    request_id = project.submit(HOSTILE, task_id=HOSTILE)
+    (request,) = host.claim()
+    host.store.keep_evidence(request_id, reason=HOSTILE, source="x", words=HOSTILE)
+    host.answer(request, HOSTILE)
+
+    for words in (["show", request_id, *full], ["wait", request_id], ["status"]):
+        ran = project.run(*words)
+        assert not set("\x1b\x07\x9b\u202e\x7f\r\x08") & set(ran.out + ran.err), words
+
+
+@pytest.mark.usefixtures("host")
+def test_json_says_the_same_and_keeps_every_character(project):
+    """Escaped, not stripped: what machines get is what was said."""
+    request_id = project.submit(HOSTILE)
+
+    ran = project.run("show", request_id, "--json")
+
+    assert not set("\x1b\x07\x9b\u202e\x7f\r\x08") & set(ran.out)
+    assert ran.json["request"]["prompt"] == HOSTILE
+    assert (ran.json["status"], ran.json["response"]) == ("pending", None)
+    assert [line["event"] for line in ran.json["history"]] == ["submitted"]
+
+
+def test_a_long_prompt_is_cut_unless_full(project):
+    """A prompt of 600 kB does not bury the story."""
+    request_id = project.submit("\n".join(f"line {n}" for n in range(1, 101)))
+
+    short = project.run("show", request_id).out
+    full = project.run("show", request_id, "--full").out
+
+    assert "    line 8\n    … 736 more characters (--full)\n" in short
+    assert "line 9" not in short
+    assert "    line 100\n" in full
+
+
+def test_words_cannot_pose_as_the_story(project):
+    """A prompt with lines that look like ours stands indented."""
+    request_id = project.submit("x\nverdict   valid\u2028route     host")
+
+    lines = project.run("show", request_id).out.splitlines()
+
+    assert "    verdict   valid" in lines
+    assert not any(line.startswith(("verdict", "route")) for line in lines)
+
+
+def test_traces_of_a_pruned_request(project):
+    """What is gone is told from what never was."""
+    request_id = project.submit()
+    project.bridge.cancel(request_id)
+    project.run("prune", "--max-mib", "0")
+
+    ran = project.run("show", request_id)
+
+    assert ran.out.startswith(
+        f"request   {request_id}\nstatus    gone; only traces are left\nhistory\n"
+    )
+
+
+def test_error_unknown_request(project):
+    """With the place that was looked at."""
+    ran = project.run("show", "nobody")
+
+    assert ran == (1, "", f"hostbridge: no request nobody in {project.state}\n")

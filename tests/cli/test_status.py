@@ -1,0 +1,174 @@
+"""`hostbridge status`: sessions, requests, what ended last; once or followed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import time
+
+import pytest
+
+from bridge.protocol.ids import new_request_id
+
+
+def spans(text: str) -> str:
+    """Lengths of time made equal, and the blanks that follow from them."""
+    return re.sub(r" {2,}", "  ", re.sub(r"\d+(\.\d)? (s|min)\b", "SPAN", text))
+
+
+def test_an_empty_project(project):
+    """Says what opens a session."""
+    assert project.run("status") == (
+        0,
+        (
+            f"{project.folder}\n"
+            "\n"
+            "no session is open (`claude` opens one, `hostbridge install` before it)\n"
+            "\n"
+            "nothing waits or runs\n"
+            "\n"
+            "0 ended in all\n"
+        ),
+        "",
+    )
+
+
+def test_sessions_requests_and_results(project, host):
+    """One look tells who works on what, what waits, what has become of the rest."""
+    ended = project.submit("a")
+    (request,) = host.claim()
+    host.answer(request, "prose")
+    running = project.submit("b", agent="Explore")
+    host.claim()
+    waiting = project.submit("c", priority="low")
+    nobody = project.submit("d", session="another")
+
+    ran = project.run("status")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert spans(ran.out) == (
+        f"{project.folder}\n"
+        "\n"
+        "SESSION  PID  SEEN  WAKES  AGENTS\n"
+        f"session-  {os.getpid()}  alive  yes  1/4\n"
+        "\n"
+        "STAGE  AGE  LEFT  AGENT  ASKED BY  REQUEST\n"
+        f"running  SPAN  SPAN  Explore  a test  {running}\n"
+        f"no host  SPAN  SPAN  general-purpose  a test  {nobody}\n"
+        f"waiting (low)  SPAN  SPAN  general-purpose  a test  {waiting}\n"
+        "\n"
+        "ENDED  AGO  TOOK  AGENT  REQUEST\n"
+        f"failed  SPAN  SPAN  general-purpose  no_json  {ended}\n"
+        "1 ended in all\n"
+    )
+
+
+@pytest.mark.usefixtures("host")
+def test_json_has_the_same_facts(project):
+    """For machines; lengths of time in seconds."""
+    request_id = project.submit("a")
+
+    ran = project.run("status", "--json")
+
+    told = ran.json
+    (request,) = told.pop("requests")
+    assert (ran.code, ran.err) == (0, "")
+    assert told == {
+        "project": str(project.folder),
+        "state": str(project.state),
+        "isOff": False,
+        "sessions": [
+            {
+                "sessionId": "session-1",
+                "pid": os.getpid(),
+                "seen": "alive",
+                "wakes": True,
+                "isOff": False,
+                "running": 0,
+                "slots": 4,
+                "cwd": str(project.folder),
+            }
+        ],
+        "claimed": 0,
+        "waiting": 1,
+        "ended": 0,
+        "last": [],
+    }
+    assert (request["requestId"], request["stage"]) == (request_id, "waiting")
+    assert 119 <= request["ageS"] + request["leftS"] <= 120
+
+
+def test_of_many_waiting_the_first_twenty_are_shown(project):
+    """In the order in which they will be taken; the rest is counted, not read."""
+    project.submit("first")
+    first = next((project.state / "requests").iterdir())
+    record = json.loads(first.read_text())
+    for number in range(1, 1_000):
+        name = new_request_id(time.time_ns() // 1000 + number)
+        text = json.dumps(record | {"requestId": name}) if number < 30 else "not read"
+        first.with_name(f"{name}.json").write_text(text)
+
+    ran = project.run("status")
+
+    shown = [line for line in ran.out.splitlines() if line.startswith("no host")]
+    assert (len(shown), shown[0].split()[-1]) == (20, first.stem)
+    assert "\nand 980 more wait; 1,000 in all\n" in ran.out
+
+
+def test_overdue_is_said(project):
+    """Nobody was there to end it; whoever looks next does."""
+    project.submit("a", timeout_s=0.001)
+
+    assert "  overdue  " in project.run("status").out
+
+
+@pytest.mark.usefixtures("host")
+def test_watch_keeps_the_table_on_the_terminal(project):
+    """It shows what changes at once, and Ctrl-C is the way to end it: exit 0."""
+    ours, theirs = os.openpty()
+    process = project.start(
+        "status", "--watch", stdout=theirs, stderr=theirs, env={"TERM": "xterm"}
+    )
+    os.close(theirs)
+    shown = read_until(ours, "nothing waits or runs")
+
+    request_id = project.submit("a")
+    shown = read_until(ours, request_id)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+
+    os.close(ours)
+    assert process.returncode == 0
+    assert "waiting" in shown
+
+
+def read_until(terminal: int, wanted: str) -> str:
+    """What the terminal showed until it showed `wanted`."""
+    shown = b""
+    deadline = time.monotonic() + 20
+    while wanted.encode() not in shown:
+        assert time.monotonic() < deadline, shown.decode()
+        shown += os.read(terminal, 65_536)
+    return shown.decode()
+
+
+def test_watch_json_prints_lines(project):
+    """A program can follow, too."""
+    with project.start("status", "--watch", "--json") as process:
+        first = json.loads(process.stdout.readline())
+        project.submit("a")
+        second = json.loads(process.stdout.readline())
+        process.send_signal(signal.SIGINT)
+
+    assert (first["waiting"], second["waiting"], process.returncode) == (0, 1, 0)
+
+
+def test_error_watch_without_a_terminal(project):
+    """A table drawn into a file helps nobody."""
+    assert project.run("status", "--watch") == (
+        2,
+        "",
+        "hostbridge: --watch draws on a terminal; here, add --json\n",
+    )

@@ -1,0 +1,170 @@
+"""Asking without waiting, waiting without asking, and ending what is asked."""
+
+from __future__ import annotations
+
+import json
+
+SUCCESS = '{"status": "success", "summary": "yes"}'
+
+
+def test_submit_prints_just_the_id(project):
+    """`id=$(hostbridge submit ...)` needs no session and no parsing."""
+    ran = project.run("submit", "Explore", "Which?", "--timeout", "30")
+
+    found = project.bridge.status(ran.out.strip())
+    assert (ran.code, ran.err, ran.out.count("\n")) == (0, "", 1)
+    assert (found.status, found.request.agent_type, found.request.timeout) == (
+        "pending",
+        "Explore",
+        30_000,
+    )
+
+
+def test_submit_under_an_id_of_ones_own(project):
+    """A program that names its requests can find them after its own death."""
+    first = project.run("submit", "Which?", "--id", "mine-1", "--json")
+    again = project.run("submit", "Which?", "--id", "mine-1", "--json")
+
+    message = "request id 'mine-1' was used before"
+    assert (first.code, first.json) == (0, {"requestId": "mine-1"})
+    assert (again.code, again.err) == (2, f"hostbridge: {message}\n")
+    assert again.json == {
+        "requestId": "mine-1",
+        "success": False,
+        "error": {"code": None, "message": message, "stage": None},
+    }
+
+
+def test_wait_prints_a_line_for_each_as_completed(project, host):
+    """The failure of one does not hide the others; it shows in the exit code."""
+    good, bad = project.submit("good"), project.submit("bad")
+
+    with host.serving(lambda r: SUCCESS if r.prompt == "good" else "no\x1b[31m"):
+        ran = project.run("wait", good, bad)
+
+    lines = sorted(line.split("  ") for line in ran.out.splitlines())
+    took = {line[0]: line[2] for line in lines}
+    assert (ran.code, ran.err) == (1, "")
+    assert lines == sorted(
+        [
+            [good, "success", took[good], "yes"],
+            [bad, "no_json", took[bad], "your last message holds no JSON value"],
+        ]
+    )
+
+
+def test_wait_json_is_a_record_a_line(project, host):
+    """Machines read JSON lines."""
+    ids = {project.submit("one"), project.submit("two")}
+
+    with host.serving(SUCCESS):
+        ran = project.run("wait", *ids, "--json")
+
+    told = [json.loads(line) for line in ran.out.splitlines()]
+    assert (ran.code, ran.err) == (0, "")
+    assert {record["requestId"] for record in told} == ids
+    assert all(record["parsedOutput"]["summary"] == "yes" for record in told)
+
+
+def test_wait_gives_up_at_its_deadline(project):
+    """Exit 5; the request is left as it was."""
+    request_id = project.submit()
+
+    ran = project.run("wait", request_id, "--timeout", "0.2")
+
+    assert ran == (
+        5,
+        "",
+        f"hostbridge: request {request_id}: no answer within 0.2 s; stage: no host\n",
+    )
+    assert project.bridge.status(request_id).status == "pending"
+
+
+def test_wait_for_a_request_that_ran_out_of_time(project):
+    """What ends by its deadline exits 5, whoever noticed."""
+    request_id = project.submit(timeout_s=0.01)
+    project.bridge.store.sweep(everything=True)
+
+    ran = project.run("wait", request_id)
+
+    assert (ran.code, ran.out.split("  ")[1], ran.err) == (5, "timeout", "")
+
+
+def test_error_wait_for_an_unknown_request(project):
+    """A wrong id is told from a long wait."""
+    ran = project.run("wait", "nobody")
+
+    assert ran == (1, "", f"hostbridge: no request nobody in {project.state}\n")
+
+
+def test_cancel_goes_on_after_a_failure(project):
+    """Each id is told of; the exit code says whether all were cancelled."""
+    first, last = project.submit(), project.submit()
+    project.bridge.cancel(first)
+
+    ran = project.run("cancel", first, "nobody", last)
+
+    assert ran == (
+        1,
+        f"cancelled {last}\n",
+        (
+            f"hostbridge: request {first} had ended: cancelled\n"
+            f"hostbridge: no request nobody in {project.state}\n"
+        ),
+    )
+    assert project.bridge.status(last).status == "cancelled"
+
+
+def test_cancel_json(project):
+    """One object a line."""
+    request_id = project.submit()
+
+    ran = project.run("cancel", request_id, "--json")
+
+    assert (ran.code, ran.json) == (0, {"requestId": request_id, "cancelled": True})
+
+
+def test_respond_from_stdin_and_from_a_file(project):
+    """A person answers as an agent would; the record says that it was a person."""
+    first, second = project.submit(), project.submit()
+    (project.folder / "answer.json").write_text(SUCCESS)
+
+    by_pipe = project.run("respond", first, stdin=SUCCESS.encode())
+    by_file = project.run("respond", second, "answer.json", "--json")
+
+    assert by_pipe == (0, f"answered {first}\n", "")
+    assert (by_file.code, by_file.json["route"]) == (0, "manual")
+    assert project.response(first).route == "manual"
+
+
+def test_error_respond_with_words_that_are_no_answer(project):
+    """Nothing is reported as done without an answer that counts."""
+    request_id = project.submit()
+
+    ran = project.run("respond", request_id, stdin=b"Friday")
+
+    assert ran == (
+        2,
+        "",
+        (
+            f"hostbridge: not an answer to request {request_id}: "
+            "your last message holds no JSON value\n"
+        ),
+    )
+
+
+def test_error_respond_to_what_a_host_works_on(project, host):
+    """Two answers to one request would race."""
+    request_id = project.submit()
+    host.claim()
+
+    ran = project.run("respond", request_id, stdin=SUCCESS.encode())
+
+    assert ran == (
+        2,
+        "",
+        (
+            f"hostbridge: a host is working on request {request_id} (session "
+            f"session-1, pid {host.claimant.host.pid}); cancel it first, or wait\n"
+        ),
+    )
