@@ -48,16 +48,31 @@ case $session in *[!A-Za-z0-9_-]*) session= ;; esac
 # Start the library, which reads the event from stdin.
 full() {
     find_python
-    [ -n "$python" ] || exit 0
-    exec "$python" -I -c 'from bridge.host.hook import main; main()' "$event" "$kind"
+    [ -n "$python" ] && exec "$python" -EP "$hooks/full" "$event" "$kind"
+    [ "$event:$kind" = SessionStart:plugin ] && tell_how
+    exit 0
 }
 
-# Start the quick half of the library: what a tool call in our subagents costs.
+# Say once, when a session starts, how a plugin gets its environment.
+tell_how() {
+    setup="hostbridge: this plugin has no Python environment yet. Make one: sh"
+    script=${CLAUDE_PLUGIN_ROOT-}/scripts/plugin-setup venv=${CLAUDE_PLUGIN_DATA-}/venv
+    # The words stand in JSON, the paths in the words of a shell command.
+    case $script$venv in
+    *[\\\"\'[:cntrl:]]*) setup="$setup scripts/plugin-setup, in its folder" ;;
+    *) setup="$setup '$script' '$venv'" ;;
+    esac
+    printf '{"systemMessage":"%s"}\n' "$setup"
+}
+
+# Start the quick half of the library: what a tool call in our subagents costs. With an
+# argument, the main thread has work for the other half.
 gate() {
     find_python
     for bridge in "$hooks/../bridge" "$hooks/../.."; do
         if [ -f "$bridge/host/gate.py" ] && [ -n "$python" ]; then
-            exec "$python" -I -S "$hooks/gate" "$bridge" "$python" "$event" "$state"
+            exec "$python" -I -S "$hooks/gate" \
+                "$bridge" "$python" "$event" "$state" "$kind" "$@"
         fi
     done
     exit 0
@@ -66,15 +81,24 @@ gate() {
 # The interpreter that has hostbridge: named, the plugin's own, or the command's.
 find_python() {
     [ -x "$python" ] && return
-    for python in "${CLAUDE_PLUGIN_DATA-}/venv/bin/python" \
-        "${CLAUDE_PLUGIN_ROOT-}/.venv/bin/python"; do
+    for python in \
+        ${CLAUDE_PLUGIN_DATA:+"$CLAUDE_PLUGIN_DATA/venv/bin/python"} \
+        ${CLAUDE_PLUGIN_ROOT:+"$CLAUDE_PLUGIN_ROOT/.venv/bin/python"}; do
         [ -x "$python" ] && return
     done
     python=
     program=$(command -v hostbridge) || return
-    IFS= read -r python <"$program"
+    { IFS= read -r python && IFS= read -r second; } 2>/dev/null <"$program"
     python=${python#??}
-    [ -x "$python" ] || python=
+    # A path with spaces, or a long one: installers put it in the second line.
+    if [ "$python" = /bin/sh ]; then
+        python=${second#*"exec' "}
+        case $python in
+        \"*) python=${python#?} python=${python%%\"*} ;;
+        *) python=${python%% *} ;;
+        esac
+    fi
+    case $python in *python*) [ -x "$python" ] || python= ;; *) python= ;; esac
 }
 
 # Whether a folder of the state holds a file with this ending.
@@ -83,8 +107,9 @@ any() {
     [ -e "$1" ]
 }
 
-if [ -z "$session" ] || ! IFS= read -r owner 2>/dev/null <"$state/sessions/$session.owner"; then
-    full # a session not seen before, whatever the event
+if [ -z "$session" ] || [ "$event" = SessionStart ] ||
+    ! IFS= read -r owner 2>/dev/null <"$state/sessions/$session.owner"; then
+    full # a session not seen before, whatever the event, or begun again
 fi
 [ "$owner" = "$kind" ] || exit 0
 # The last sign of life, for those who cannot see this process.

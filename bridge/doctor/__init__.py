@@ -1,0 +1,1 @@
+"""What is wrong, with cause and cure: small checks, one table (`examine`)."""

@@ -1,0 +1,131 @@
+"""Requests that ended lately without a good answer: which failure, why, what helps.
+
+The table of common issues, as far as it concerns what has ended: an empty answer, an
+agent that failed, a deadline.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from bridge.doctor.finding import Finding, Verdict, ok
+from bridge.errors import BridgeError
+from bridge.protocol.failure import MEANINGS, FailureCode
+from bridge.protocol.ids import RequestId, is_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bridge.doctor.subject import Subject
+    from bridge.protocol.response import Response
+
+_LOOKED_AT = 20
+_DAY_MS = 24 * 3_600_000
+# As often in a row as this, it is no accident.
+_REPEATED = 3
+
+# Cause and cure. What somebody wanted (cancelled, a valid failure) is no issue.
+ISSUES: dict[FailureCode, tuple[str, str]] = {
+    "no_host": ("no session was open", "start `claude` in the project first"),
+    "host_gone": (
+        "the session was closed or killed while it worked",
+        "keep it open; ask again",
+    ),
+    "declined": (
+        "the model did not make the call it was told to make",
+        "hostbridge doctor --live; restart the session, perhaps with another model",
+    ),
+    "agent_missing": (
+        "the session does not know the agent",
+        "see /agents in the session; it notices a new one only for its next turn",
+    ),
+    "agent_error": (
+        "the agent tool or its model failed",
+        "read the error: hostbridge show ID; /status in the session",
+    ),
+    "agent_stopped": ("a person or the client stopped the agent", "ask again"),
+    "quota": ("the account's usage limit", "wait, or ask with another --model"),
+    "empty_answer": (
+        "the agent ended without a word",
+        "see rawOutput and evidence: hostbridge show ID",
+    ),
+    "prompt_echo": (
+        "the agent repeated its prompt",
+        "ask more plainly, or with a stronger --model",
+    ),
+    "no_json": (
+        "the agent answered in prose, also after two corrections",
+        "see its words: hostbridge show ID; ask with a stronger --model",
+    ),
+    "schema_mismatch": (
+        "the agent's JSON did not satisfy the schema, also after two corrections",
+        "see where: hostbridge show ID; a simpler schema, or a stronger --model",
+    ),
+    "unverified": (
+        "the agent named a command that was not seen to run",
+        "see its evidence: hostbridge show ID",
+    ),
+    "prompt_replaced": (
+        "another hook rewrites Agent calls, too, and ended last",
+        "look for it in /hooks, and let it pass prompts that begin with bridge:",
+    ),
+    "timeout": (
+        "the deadline passed: the hooks did not process it, or the work was long",
+        "the message says at which stage it stopped; ask with a longer --timeout",
+    ),
+    "depth": (
+        "agents asked for agents too deeply",
+        "raise BRIDGE_MAX_DEPTH, or ask less",
+    ),
+    "budget": (
+        "the session had used up its agents of the hour",
+        "raise BRIDGE_AGENTS_PER_HOUR for the session, or wait",
+    ),
+}
+
+
+def recent(subject: Subject) -> Iterator[Finding]:
+    """How the last requests ended."""
+    store = subject.store()
+    if store is None or not store.place.state.is_dir():
+        return
+    with store.open_state() as state, state.folder("responses") as folder:
+        files = [
+            (e.stat(follow_symlinks=False).st_mtime, e.name) for e in folder.entries()
+        ]
+    ended = []
+    for _, name in sorted(files, reverse=True)[: 2 * _LOOKED_AT]:
+        request_id = name.removesuffix(".json")
+        if not name.endswith(".json") or not is_id(request_id):
+            continue
+        try:
+            found = store.find(RequestId(request_id))
+        except BridgeError:
+            continue
+        if found and found.response:
+            ended.append(found.response)
+    yield from judge(ended[:_LOOKED_AT], store.now_ms())
+
+
+def judge(ended: Sequence[Response], now_ms: int) -> Iterator[Finding]:
+    """One finding for each kind of failure of the last day; `ended` is newest first."""
+    fresh = [r for r in ended if now_ms - r.completed_at < _DAY_MS]
+    codes = [r.error.code if r.error else None for r in fresh]
+    counted = Counter(code for code in codes if code in ISSUES)
+    for code, count in counted.most_common():
+        newest = next(r for r in fresh if r.error and r.error.code == code)
+        repeated = codes[:_REPEATED] == [code] * _REPEATED
+        cause, cure = ISSUES[code]
+        found = (
+            f"{count} of the last {len(fresh)} ended with {code} "
+            f"({MEANINGS[code]}){', the newest all in a row' if repeated else ''}: "
+            f"{newest.request_id}: {newest.error.message if newest.error else ''}"
+        )
+        verdict = Verdict.PROBLEM if repeated else Verdict.WARNING
+        yield Finding(
+            "answers", verdict, found, cause, cure.replace("ID", newest.request_id)
+        )
+    if not counted:
+        told = f"no failure among the last {len(fresh)}" if fresh else "none in a day"
+        yield ok("answers", told)

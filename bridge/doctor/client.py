@@ -1,0 +1,138 @@
+"""The Claude Code client, and its sessions against those that we know of."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bridge.doctor.finding import Finding, ok, warning
+from bridge.host import sessions
+from bridge.store.place import find_project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.doctor.subject import Subject
+    from bridge.host.sessions import Session
+
+# What DESIGN's host contract was measured on.
+KNOWN_VERSION = "2.1.330"
+_TIMEOUT_S = 15
+
+
+def version(subject: Subject) -> Iterator[Finding]:
+    """Which client is on PATH."""
+    program = _program(subject)
+    if program is None:
+        yield warning(
+            "client",
+            "no `claude` on PATH",
+            cause="it may still be there, inside an editor or under another name",
+            cure="install Claude Code, or look at its sessions there",
+        )
+        return
+    words = _ask(subject, program, "--version").split()
+    number = words[0] if words else "no version"
+    note = (
+        "" if number == KNOWN_VERSION else f" (hostbridge knows {KNOWN_VERSION} best)"
+    )
+    yield ok("client", f"{program} {number}{note}")
+
+
+def open_sessions(subject: Subject) -> Iterator[Finding]:
+    """Who could answer a request."""
+    store = subject.store()
+    if store is None:
+        return
+    lease_s = float(subject.settings.lease_s)
+    ours = sessions.live_sessions(store, lease_s=lease_s)
+    off = {s.session_id for s in ours if sessions.is_off(store, s.session_id)}
+    program = _program(subject)
+    theirs = _listed(subject, program) if program else None
+    yield from judge_sessions(ours, theirs, off=off, project=str(subject.project))
+
+
+def judge_sessions(
+    ours: list[Session],
+    theirs: list[dict[str, Any]] | None,
+    *,
+    off: set[str],
+    project: str,
+) -> Iterator[Finding]:
+    """Compare our records with the client's list, None where it gave none."""
+    for session in ours:
+        found = f"{session.session_id} (pid {session.host.pid})"
+        if session.session_id in off:
+            yield warning(
+                "session",
+                f"{found} is switched off",
+                cause="`hostbridge off --session`",
+                cure=f"hostbridge on --session {session.session_id}",
+            )
+        elif not session.wakes:
+            yield warning(
+                "session",
+                f"{found} takes requests, but does not wake from idle",
+                cause="it was open before the hooks were registered",
+                cure="restart it (claude --continue), or type anything into it",
+            )
+        else:
+            yield ok("session", f"{found} takes requests and wakes from idle")
+    known = {session.host.pid for session in ours}
+    unknown = [each for each in theirs or () if each.get("pid") not in known]
+    for each in unknown:
+        yield warning(
+            "session",
+            f"{each.get('sessionId')} (pid {each.get('pid')}) is open in this project, "
+            "but no hook of ours has run in it",
+            cause="it was opened before the install and is idle since, or does not "
+            "read these settings",
+            cure="type anything into it, or restart it; /hooks shows what it runs",
+        )
+    if not ours and not unknown:
+        yield warning(
+            "session",
+            f"none is open in {project}",
+            cause="a request waits until one is; `ask` fails at once",
+            cure=f"cd {project} && claude",
+        )
+
+
+def _listed(subject: Subject, program: str) -> list[dict[str, Any]] | None:
+    """The client's own list of sessions in this project; None when it gives none."""
+    try:
+        listed = json.loads(_ask(subject, program, "agents", "--json"))
+    except ValueError:
+        return None
+    if not isinstance(listed, list):
+        return None
+    return [
+        each
+        for each in listed
+        if isinstance(each, dict)
+        and isinstance(each.get("cwd"), str)
+        and find_project(Path(each["cwd"])) == subject.project
+    ]
+
+
+def _program(subject: Subject) -> str | None:
+    return shutil.which("claude", path=subject.env.get("PATH"))
+
+
+def _ask(subject: Subject, program: str, *arguments: str) -> str:
+    try:
+        done = subprocess.run(
+            [program, *arguments],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            env=dict(subject.env),
+            cwd=subject.project,
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode(errors="replace")

@@ -1,0 +1,153 @@
+"""Are our hooks registered: somewhere, once, and in one piece?"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bridge.doctor.finding import Finding, ok, problem, warning
+from bridge.doctor.policy import read_or_empty
+from bridge.errors import BridgeError
+from bridge.host import settings_file, settings_text
+from bridge.host.install import SCOPES, Target, form_of, target_of
+from bridge.host.registration import BESIDE, POINTER
+from bridge.shipped import hooks_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.doctor.subject import Subject
+
+INSTALL = "hostbridge install"
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """Our hooks in one settings file."""
+
+    target: Target
+    hooks: list[dict[str, Any]]
+
+    def commands(self) -> Iterator[tuple[str, list[str]]]:
+        """Event and argv of each."""
+        for hook in self.hooks:
+            command = hook["command"]
+            yield hook["event"], [command.get("command", ""), *command["args"]]
+
+
+def all_registered(subject: Subject) -> list[Registered]:
+    """Where hooks of ours are; a file that cannot be read is left out."""
+    found = []
+    for kind in SCOPES:
+        target = target_of(kind, subject.settings, subject.project)
+        try:
+            text = settings_file.load(target.file) or ""
+            hooks = settings_text.ours(text, str(target.file))
+        except BridgeError:
+            continue
+        if hooks:
+            found.append(Registered(target, hooks))
+    return found
+
+
+def enabled_plugins(subject: Subject) -> list[str]:
+    """Plugins of ours that settings switch on, with the file that does."""
+    found = []
+    for kind in SCOPES:
+        file = target_of(kind, subject.settings, subject.project).file
+        plugins = read_or_empty(file).get("enabledPlugins")
+        for name, is_on in plugins.items() if isinstance(plugins, dict) else ():
+            if name.partition("@")[0] == "hostbridge" and is_on:
+                found.append(f"plugin {name} ({file})")
+    return found
+
+
+def registered(subject: Subject) -> Iterator[Finding]:
+    """Whether the hooks are registered exactly once over all scopes."""
+    places = all_registered(subject)
+    told = [f"--{p.target.kind} ({p.target.file})" for p in places]
+    told += enabled_plugins(subject)
+    if not told and _acts_for_a_session(subject, "plugin"):
+        told = ["plugin, by --plugin-dir"]
+    if not told:
+        yield problem(
+            "hooks",
+            f"not registered for {subject.project}",
+            cause="without hooks no session sees a request",
+            cure=f"{INSTALL} (or start claude with --plugin-dir)",
+        )
+        return
+    yield from _each(subject, places)
+    if len(told) > 1:
+        yield warning(
+            "hooks",
+            f"registered {len(told)} times: {'; '.join(told)}",
+            cause="one acts for each session; each tool call starts the others, too",
+            cure="keep one: hostbridge uninstall --local | --user | --project",
+        )
+    else:
+        yield ok("hooks", f"registered once: {told[0]}")
+
+
+def _each(subject: Subject, places: list[Registered]) -> Iterator[Finding]:
+    """What is wrong with one registration."""
+    for place in places:
+        kind = place.target.kind
+        again = f"{INSTALL} --{kind}"
+        missing = sorted(set(_missing(subject, place)))
+        if missing:
+            yield problem(
+                "hooks",
+                f"{place.target.file} names what is not there: {', '.join(missing)}",
+                cause="hostbridge was moved or removed; the hooks end in silence",
+                cure=f"{again}, or hostbridge uninstall --{kind}",
+            )
+        elif not _is_current(place):
+            yield warning(
+                "hooks",
+                f"{place.target.file} holds {len(place.hooks)} hooks, not as this "
+                "hostbridge would register them",
+                cause="another version or installation registered them, or an edit did",
+                cure=again,
+            )
+
+
+def _missing(subject: Subject, place: Registered) -> Iterator[str]:
+    """Paths that a registration needs and that are not there."""
+    if place.target.kind == "project":
+        pointer = subject.settings.home / POINTER
+        if not pointer.is_file():
+            yield str(pointer)
+        return
+    for _, argv in place.commands():
+        if argv[1:3] != ["-c", BESIDE]:
+            continue
+        script, _, _, *python = argv[3:]
+        yield from (path for path in (script, *python) if not os.path.exists(path))
+
+
+def _python(place: Registered) -> str:
+    """Our interpreter, by the name it is registered under: python, python3, ..."""
+    for _, argv in place.commands():
+        if os.path.dirname(argv[-1]) == os.path.dirname(sys.executable):
+            return argv[-1]
+    return sys.executable
+
+
+def _is_current(place: Registered) -> bool:
+    form = form_of(place.target.kind, hooks_folder(), _python(place))
+    expected = settings_text.wanted(form)
+    return sorted(map(repr, place.hooks)) == sorted(map(repr, expected))
+
+
+def _acts_for_a_session(subject: Subject, kind: str) -> bool:
+    store = subject.store()
+    if store is None:
+        return False
+    owners = (store.place.state / "sessions").glob("*.owner")
+    try:
+        return any(owner.read_text().strip() == kind for owner in owners)
+    except (OSError, ValueError):
+        return False

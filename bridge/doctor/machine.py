@@ -1,0 +1,99 @@
+"""Python, the libraries, the settings of the environment, the off switch."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from difflib import get_close_matches
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from bridge.doctor.finding import Finding, ok, problem, warning
+from bridge.host import sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.doctor.subject import Subject
+
+LIBRARIES = ("pydantic", "orjson", "filelock", "watchdog", "jsonschema", "typer")
+VARIABLES = (
+    "BRIDGE_AGENTS_PER_HOUR",
+    "BRIDGE_DEBUG",
+    "BRIDGE_HOME",
+    "BRIDGE_LEASE_S",
+    "BRIDGE_MAX_DEPTH",
+    "BRIDGE_MAX_OFFERS",
+    "BRIDGE_OFF",
+    "BRIDGE_REQUESTER",
+    "BRIDGE_SLOTS",
+    "BRIDGE_STATE_DIR",
+)
+
+
+def python(_subject: Subject) -> Iterator[Finding]:
+    """Which interpreter runs this, with which libraries."""
+    known, missing = [], []
+    for name in ("hostbridge", *LIBRARIES):
+        try:
+            known.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            missing.append(name)
+    found = f"{sys.executable} ({platform.python_version()}); {', '.join(known)}"
+    if missing:
+        yield problem(
+            "python",
+            f"{found}; missing: {', '.join(missing)}",
+            cause="the installation is incomplete",
+            cure="install hostbridge again",
+        )
+    else:
+        yield ok("python", found)
+
+
+def variables(subject: Subject) -> Iterator[Finding]:
+    """Whether every `BRIDGE_*` variable means something."""
+    given = sorted(name for name in subject.env if name in VARIABLES)
+    if subject.complaint:
+        yield problem(
+            "settings",
+            subject.complaint,
+            cause="no command and no hook works with a setting that means nothing",
+            cure="correct the variable, or unset it",
+        )
+    else:
+        told = ", ".join(f"{name}={subject.env[name]}" for name in given)
+        yield ok("settings", told or "the defaults; no BRIDGE_* variable is set")
+    for name in sorted(subject.env):
+        near = get_close_matches(name, VARIABLES, n=1, cutoff=0.85)
+        if name.startswith("BRIDGE_") and name not in VARIABLES and near:
+            yield warning(
+                "settings",
+                f"{name} is set; hostbridge has no such setting",
+                cause="a slip of the pen, perhaps",
+                cure=f"was {near[0]} meant?",
+            )
+
+
+def switch(subject: Subject) -> Iterator[Finding]:
+    """Whether somebody has switched the bridge off."""
+    if subject.settings.off:
+        yield problem(
+            "switch",
+            "off: BRIDGE_OFF is set",
+            cause="hooks with this variable in their environment do nothing",
+            cure="unset BRIDGE_OFF, and start sessions without it",
+        )
+        return
+    store = subject.store()
+    if store is None or not store.place.state.is_dir():
+        return
+    if sessions.is_off(store):
+        yield problem(
+            "switch",
+            f"off in {subject.project}",
+            cause="`hostbridge off`",
+            cure="hostbridge on",
+        )
+        return
+    yield ok("switch", "on")

@@ -1,0 +1,243 @@
+"""Requests that wait, or are offered and not taken up: why, and what helps.
+
+The table of common issues, as far as it concerns what is not answered yet:
+
+    nothing processes requests      no session, switched off, or its hooks do not run
+    a request stays pending         it is for another session, declined, over a budget
+    offered, but no agent started   the model has not made the call
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bridge.doctor.finding import Finding, Verdict, ok
+from bridge.errors import BridgeError
+from bridge.host import sessions
+from bridge.host.instruct import instruction
+from bridge.host.reaction import context
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.doctor.subject import Subject
+    from bridge.host.sessions import Session
+    from bridge.protocol.request import Request
+
+# A bell is answered within a second or two, an offer within a turn of the model.
+_SOON_MS = 10_000
+_TURN_MS = 60_000
+_LOOKED_AT = 500
+_NAMED = 3
+_CLIENT_CAP = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What waits, what is held, and who could take it. Times are milliseconds."""
+
+    waiting: tuple[Request, ...]
+    held: tuple[Request, ...]
+    live: tuple[Session, ...]
+    off: frozenset[str]
+    is_off: bool
+    slots: int
+    agents_per_hour: int
+    now_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """One reason for requests to stand still."""
+
+    verdict: Verdict
+    what: str
+    cause: str
+    cure: str
+
+
+OFF = Why(
+    Verdict.PROBLEM,
+    "waiting, and the bridge is switched off",
+    "`hostbridge off`",
+    "hostbridge on",
+)
+NO_SESSION = Why(
+    Verdict.PROBLEM,
+    "waiting, and no session is open that could answer",
+    "no Claude Code session of this project has run a hook of ours and is still open",
+    "start `claude` in the project; if one is open, see `hooks` and `session`",
+)
+OTHER_SESSION = Why(
+    Verdict.WARNING,
+    "waiting for a session that is not open",
+    "asked with --session, for that one alone",
+    "open it again (claude --resume), or cancel and ask without --session",
+)
+DECLINED = Why(
+    Verdict.PROBLEM,
+    "waiting, and every open session has declined",
+    "the model ignored each offer",
+    "hostbridge doctor --live shows whether it takes any; restart the session",
+)
+SWITCHED_OFF = Why(
+    Verdict.WARNING,
+    "waiting, and the sessions that could take it are switched off",
+    "`hostbridge off --session`",
+    "hostbridge on --session ID",
+)
+BUDGET = Why(
+    Verdict.WARNING,
+    "waiting, and the sessions have used up their agents of this hour",
+    "BRIDGE_AGENTS_PER_HOUR",
+    "wait, or raise it for the session that answers",
+)
+SLOTS = Why(
+    Verdict.OK,
+    "waiting for a free slot",
+    "as many agents run as may at once (BRIDGE_SLOTS)",
+    "",
+)
+ASLEEP = Why(
+    Verdict.WARNING,
+    "waiting, and the open session does not wake from idle",
+    "it was open before the hooks were registered",
+    "type anything into it, or restart it",
+)
+UNHEARD = Why(
+    Verdict.PROBLEM,
+    "waiting, though a session is open that should have taken it",
+    "its hooks do not run any more, or it hangs: a tool that does not end, a dialog",
+    "look at the session; see `hooks run` and `hook policy`; hostbridge doctor --live",
+)
+YOUNG = Why(Verdict.OK, "asked just now", "", "")
+NOT_LAUNCHED = Why(
+    Verdict.WARNING,
+    "offered, but no agent was started",
+    "the model has not made the call it was told to make, or a dialog holds its turn",
+    "look at the session; the offer is repeated, and given back after the last time",
+)
+ORPHANED = Why(
+    Verdict.WARNING,
+    "held by a session that is gone",
+    "its process ended without a word",
+    "nothing: the next hook or waiter takes it back",
+)
+
+
+def stuck(subject: Subject) -> Iterator[Finding]:
+    """Requests that stand still, by reason."""
+    store = subject.store()
+    if store is None or not store.place.state.is_dir():
+        return
+    ids = store.waiting()
+    waiting = []
+    for request_id in ids[:_LOOKED_AT]:
+        try:
+            found = store.find(request_id)
+        except BridgeError:
+            continue
+        if found and found.request and found.response is None:
+            waiting.append(found.request)
+    settings = subject.settings
+    live = tuple(sessions.live_sessions(store, lease_s=float(settings.lease_s)))
+    queue = Queue(
+        waiting=tuple(waiting),
+        held=tuple(store.claimed()),
+        live=live,
+        off=frozenset(
+            s.session_id for s in live if sessions.is_off(store, s.session_id)
+        ),
+        is_off=settings.off or sessions.is_off(store),
+        slots=settings.slots,
+        agents_per_hour=settings.agents_per_hour,
+        now_ms=store.now_ms(),
+    )
+    yield from judge(queue)
+
+
+def judge(queue: Queue) -> Iterator[Finding]:
+    """One finding for each reason, with the requests it holds for."""
+    grouped: dict[Why, list[str]] = defaultdict(list)
+    running = 0
+    for request in queue.waiting:
+        grouped[why_waiting(request, queue)].append(request.request_id)
+    for request in queue.held:
+        why = why_held(request, queue)
+        if why is None:
+            running += 1
+        else:
+            grouped[why].append(request.request_id)
+    for why, ids in grouped.items():
+        named = ", ".join(ids[:_NAMED]) + (", …" if ids[_NAMED:] else "")
+        found = f"{len(ids)} {why.what}: {named}"
+        yield Finding("requests", why.verdict, found, why.cause, why.cure)
+    if not grouped:
+        yield ok("requests", f"none waits; {running} running")
+
+
+def why_waiting(request: Request, queue: Queue) -> Why:
+    """The first reason that keeps a request from being taken."""
+    if queue.is_off:
+        return OFF
+    if not queue.live:
+        return NO_SESSION
+    meant = [s for s in queue.live if request.session in (None, *s.ids)]
+    if not meant:
+        return OTHER_SESSION
+    willing = [s for s in meant if not s.ids & set(request.declined_by)]
+    if not willing:
+        return DECLINED
+    awake = [s for s in willing if s.session_id not in queue.off]
+    if not awake:
+        return SWITCHED_OFF
+    if all(_has_spent(s, queue) for s in awake):
+        return BUDGET
+    if all(_is_full(s, queue) for s in awake):
+        return SLOTS
+    if queue.now_ms - request.created_at < _SOON_MS:
+        return YOUNG
+    return UNHEARD if any(s.wakes for s in awake) else ASLEEP
+
+
+def why_held(request: Request, queue: Queue) -> Why | None:
+    """What is wrong with a claim; None when an agent works, or soon will."""
+    claim = request.claim
+    if claim is None:
+        return ORPHANED
+    if not any(session.host == claim.host for session in queue.live):
+        return ORPHANED
+    first = claim.offers[0] if claim.offers else claim.at
+    if claim.launched_at is None and queue.now_ms - first > _TURN_MS:
+        return NOT_LAUNCHED
+    return None
+
+
+def _has_spent(session: Session, queue: Queue) -> bool:
+    hour_ago = queue.now_ms - sessions.HOUR_MS
+    return session.launched_since(hour_ago) >= queue.agents_per_hour
+
+
+def _is_full(session: Session, queue: Queue) -> bool:
+    held = sum(r.claim is not None and r.claim.host == session.host for r in queue.held)
+    return held >= queue.slots
+
+
+def output_cap(_subject: Subject) -> Iterator[Finding]:
+    """Whether an offer of 500 requests stays below what the client cuts."""
+    longest = instruction(["x" * 128] * 500)
+    said = json.loads(context("PostToolUse", longest).stdout)
+    size = len(said["hookSpecificOutput"]["additionalContext"])
+    if size < _CLIENT_CAP:
+        yield ok("output", f"500 offers at once are {size:,} characters in the session")
+        return
+    yield Finding(
+        "output",
+        Verdict.PROBLEM,
+        f"500 offers at once are {size:,} characters; the client cuts {_CLIENT_CAP:,}",
+        "a bug of hostbridge",
+        "report it",
+    )

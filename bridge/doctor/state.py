@@ -1,0 +1,211 @@
+"""The state directory: where, whose, writable; whether locks lock; what went wrong."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import orjson
+
+from bridge.doctor.finding import Finding, ok, problem, warning
+from bridge.errors import BridgeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bridge.doctor.subject import Subject
+    from bridge.store.files import FileStore
+    from bridge.store.folder import Folder
+
+_MIB = 1024 * 1024
+_LITTLE_MIB, _HARDLY_MIB = 200, 5
+_PROBE = "doctor.lock"
+_TRY_LOCK = """
+import fcntl, os, sys
+try:
+    fcntl.flock(os.open(sys.argv[1], os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB)
+except BlockingIOError:
+    sys.exit(9)
+"""
+_REFUSED = 9
+_ENTRY = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d ", re.MULTILINE)
+_LOG_TAIL = 64 * 1024
+
+
+def directory(subject: Subject) -> Iterator[Finding]:
+    """Whether the state directory is there, ours, writable, with room."""
+    store = subject.store()
+    if store is None:
+        yield problem(
+            "state",
+            subject.refusal,
+            cause="requests and answers would not be safe there",
+            cure="as it says",
+        )
+        return
+    place = store.place
+    existed = place.state.is_dir()
+    try:
+        with store.open_state() as state:
+            state.remove(state.prepare("doctor", b"x"))
+            facts = os.fstat(state.fd)
+            room = os.statvfs(state.fd)
+    except BridgeError as exc:
+        yield problem(
+            "state",
+            str(exc),
+            cause="requests and answers would not be safe there",
+            cure="as it says",
+        )
+        return
+    except OSError as exc:
+        yield problem(
+            "state",
+            f"{place.state}: {os.strerror(exc.errno or 0).lower()}",
+            cause="hooks and commands must be able to read and write there",
+            cure=f"see `ls -ld {place.state}`, `df {place.guard}`; or set BRIDGE_HOME",
+        )
+        return
+    free_mib = room.f_bavail * room.f_frsize // _MIB
+    found = (
+        f"{place.state} ({place.reason}); mode {stat.S_IMODE(facts.st_mode):04o}, "
+        f"yours, writable, {free_mib:,} MiB free"
+        f"{'' if existed else '; made just now'}"
+    )
+    if free_mib >= _LITTLE_MIB:
+        yield ok("state", found)
+        return
+    report = problem if free_mib < _HARDLY_MIB else warning
+    yield report(
+        "state",
+        found,
+        cause="the disk is nearly full; then requests are refused",
+        cure="make room; `hostbridge prune` removes finished requests",
+    )
+
+
+def locks(subject: Subject) -> Iterator[Finding]:
+    """Whether a second process is refused a lock that the first one holds."""
+    import fcntl
+
+    store = subject.store()
+    if store is None:
+        return
+    with store.open_state() as state, state.folder("locks") as folder:
+        fd = os.open(
+            _PROBE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=folder.fd
+        )
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            second = subprocess.run(
+                [sys.executable, "-IS", "-c", _TRY_LOCK, f"{folder.path}/{_PROBE}"],
+                capture_output=True,
+                check=False,
+                timeout=20,
+            )
+        except OSError as exc:
+            yield _no_flock(folder, os.strerror(exc.errno or 0).lower())
+            return
+        finally:
+            os.close(fd)
+            folder.remove(_PROBE)
+    if second.returncode != _REFUSED:
+        yield _no_flock(folder, "two processes held one lock")
+        return
+    yield from _store_lock(store)
+
+
+def _no_flock(folder: Folder, why: str) -> Finding:
+    return problem(
+        "locks",
+        f"flock does not work in {folder.path}: {why}",
+        cause="the file system (a network share, perhaps) has no kernel locks",
+        cure="set BRIDGE_HOME to a folder on a local file system",
+    )
+
+
+def _store_lock(store: FileStore) -> Iterator[Finding]:
+    begun = time.monotonic()
+    try:
+        with store.exclusive():
+            took_ms = (time.monotonic() - begun) * 1000
+    except BridgeError as exc:
+        yield problem(
+            "locks",
+            f"{exc}{_holder(store.place.state / 'locks' / 'store.lock')}",
+            cause="whoever holds it is stopped, or stuck in a slow file system",
+            cure="end that process; the kernel then frees the lock",
+        )
+    else:
+        yield ok("locks", f"flock works; the store's lock was free ({took_ms:.0f} ms)")
+
+
+def _holder(lock: Path) -> str:
+    """Who holds a lock, where the kernel tells."""
+    with suppress(OSError, ValueError):
+        inode = f":{lock.stat().st_ino}"
+        with open("/proc/locks", encoding="ascii") as table:
+            for fields in map(str.split, table):
+                if fields[1] == "FLOCK" and fields[5].endswith(inode):
+                    return f" (held by pid {fields[4]})"
+    return ""
+
+
+def quarantine(subject: Subject) -> Iterator[Finding]:
+    """Files that nobody could read."""
+    store = subject.store()
+    if store is None or not store.place.state.is_dir():
+        return
+    with store.open_state() as state, state.folder("quarantine") as folder:
+        reasons = [_reason(folder, name) for name in folder.names(".reason")]
+        count = sum(not name.endswith(".reason") for name in os.listdir(folder.fd))
+        path = folder.path
+    if not count:
+        yield ok("quarantine", "empty")
+        return
+    newest = max(reasons, default=(0, "no reason is known"))[1]
+    yield warning(
+        "quarantine",
+        f"{count} file{'s' if count > 1 else ''} in {path}; the newest: {newest}",
+        cause="a program wrote what is not a request, or a disk lost part of a file",
+        cure="each has its reason beside it (*.reason); remove what you do not need",
+    )
+
+
+def _reason(folder: Folder, name: str) -> tuple[int, str]:
+    with suppress(OSError, orjson.JSONDecodeError, KeyError, TypeError):
+        told = orjson.loads(folder.read(f"{name}.reason") or b"")
+        return int(told["at"]), f"{told['from']}: {told['reason']}"
+    return 0, name
+
+
+def hook_errors(subject: Subject) -> Iterator[Finding]:
+    """What went wrong inside our hooks, and was kept from the session."""
+    path = subject.settings.home / "hook-errors.log"
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        yield ok("hook errors", "none were logged")
+        return
+    with open(fd, "rb") as file:
+        file.seek(max(0, os.fstat(fd).st_size - _LOG_TAIL))
+        text = file.read().decode("utf-8", "replace")
+    starts = [match.start() for match in _ENTRY.finditer(text)]
+    if not starts:
+        yield ok("hook errors", f"none in {path}")
+        return
+    newest = text[starts[-1] :].strip().splitlines()
+    yield warning(
+        "hook errors",
+        f"{len(starts)} in {path}; the newest, {newest[0]}: {newest[-1]}",
+        cause="a hook failed; the session went on without it",
+        cure="unless something else said here explains it, report it with that log; "
+        "then remove the log",
+    )

@@ -1,0 +1,33 @@
+"""Where the files that are not Python lie: in the installed package, or beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bridge.errors import BridgeError
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+class NotShipped(BridgeError):
+    """A folder that belongs to hostbridge is missing from this installation."""
+
+
+def hooks_folder() -> Path:
+    """The folder of the hook executables.
+
+    Raises:
+        NotShipped: this installation has none.
+    """
+    return _shipped("hooks", "lib.sh")
+
+
+def _shipped(name: str, witness: str) -> Path:
+    """A wheel holds a copy; an editable install has the repository's."""
+    places = (_PACKAGE / "_shipped" / name, _PACKAGE.parent / name)
+    for folder in places:
+        if (folder / witness).is_file():
+            return folder
+    raise NotShipped(
+        f"{places[0]}: not there, and neither is {places[1]}; install hostbridge again"
+    )

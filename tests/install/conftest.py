@@ -1,0 +1,76 @@
+"""What the tests of install share: a home, a project, the command line."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.cli.main import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class World:
+    """One user with one project. `run` runs the command line there."""
+
+    root: Path
+    patch: pytest.MonkeyPatch
+    output: pytest.CaptureFixture[str]
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    @property
+    def project(self) -> Path:
+        return self.root / "pro ject"
+
+    @property
+    def local(self) -> Path:
+        return self.project / ".claude" / "settings.local.json"
+
+    @property
+    def shared(self) -> Path:
+        return self.project / ".claude" / "settings.json"
+
+    @property
+    def user(self) -> Path:
+        return self.home / ".claude" / "settings.json"
+
+    def run(self, *arguments: str, cwd: Path | None = None) -> tuple[int, str, str]:
+        """Exit code, stdout, stderr of `hostbridge ARGUMENTS`."""
+        self.output.readouterr()
+        with self.patch.context() as patch:
+            patch.chdir(cwd or self.project)
+            for name in os.environ:
+                if name.startswith(("BRIDGE_", "CLAUDE")):
+                    patch.delenv(name)
+            patch.setenv("HOME", str(self.home))
+            code = run(list(arguments))
+        out, err = self.output.readouterr()
+        return int(code), out, err
+
+    def tree(self) -> dict[str, bytes]:
+        """Every file but our own folder's, with its bytes."""
+        return {
+            str(path.relative_to(self.root)): path.read_bytes()
+            for path in sorted(self.root.rglob("*"))
+            if path.is_file() and ".hostbridge" not in path.parts
+        }
+
+
+@pytest.fixture
+def world(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> World:
+    made = World(tmp_path, monkeypatch, capsys)
+    made.home.mkdir()
+    (made.project / ".git").mkdir(parents=True)
+    return made

@@ -1,0 +1,398 @@
+"""install and uninstall: what is on disk before and after, and what they say."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bridge.host.registration import PROJECT, entries, of_this_machine
+from bridge.shipped import hooks_folder
+
+if TYPE_CHECKING:
+    from conftest import World
+
+NEXT = (
+    "hostbridge: sessions that are open pick the hooks up by themselves, but wake from "
+    "idle only after a restart. Next: `hostbridge doctor`, and with a session open: "
+    'hostbridge ask "Which modules lack tests?"\n'
+)
+RUN = f"  they run {hooks_folder()} with {sys.executable}\n"
+MINE = (
+    '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x"}]}]} ,"model":"opus"}'
+)
+
+
+def expected(kind: str) -> dict[str, Any]:
+    if kind == "project":
+        return {"hooks": entries(PROJECT)}
+    form = of_this_machine(kind, hooks_folder(), sys.executable)
+    return {"hooks": entries(form)}
+
+
+def test_install_is_for_the_user_in_this_project(world: World) -> None:
+    """The default writes the one file that holds paths of this machine."""
+    code, out, err = world.run("install")
+
+    said = f"installed for you, in this project: 14 hooks in {world.local}\n{RUN}"
+    assert (code, out, err) == (0, said, NEXT)
+    assert json.loads(world.local.read_text()) == expected("local")
+    assert list(world.tree()) == ["pro ject/.claude/settings.local.json"]
+
+
+def test_install_for_every_project(world: World) -> None:
+    code, out, err = world.run("install", "--user")
+
+    said = f"installed for you, in every project: 14 hooks in {world.user}\n{RUN}"
+    assert (code, out, err) == (0, said, NEXT)
+    assert json.loads(world.user.read_text()) == expected("user")
+
+
+def test_install_for_the_project_names_no_path(world: World) -> None:
+    """The file is committed: it must mean the same on any machine."""
+    code, out, err = world.run("install", "--project")
+
+    said = (
+        "installed for everyone who works on this project and has hostbridge: "
+        f"14 hooks in {world.shared}\n{RUN}"
+        "  commit that file; it does nothing on a machine without hostbridge\n"
+        "  it counts for sessions that are started in the project's top folder\n"
+    )
+    assert (code, out, err) == (0, said, NEXT)
+    text = world.shared.read_text()
+    assert json.loads(text) == expected("project")
+    for path in (world.root, hooks_folder(), sys.prefix):
+        assert str(path) not in text
+    pointer = world.home / ".hostbridge" / "hooks.sh"
+    assert stat.S_IMODE(pointer.stat().st_mode) == 0o600
+
+
+def test_installing_twice_is_installing_once(world: World) -> None:
+    world.local.parent.mkdir()
+    world.local.write_text(MINE)
+    world.run("install")
+    before = world.tree()
+
+    code, out, err = world.run("install")
+
+    said = f"installed already, for you, in this project: {world.local} is as it was\n"
+    said += RUN
+    assert (code, out, err) == (0, said, NEXT)
+    assert world.tree() == before
+
+
+@pytest.mark.parametrize(
+    "before",
+    [None, "", "{}", "{ }", " \n", MINE, '{"hooks":{"Stop":[]}}', "\ufeff{}\r\n"],
+)
+@pytest.mark.parametrize("scope", ["local", "user", "project"])
+def test_uninstall_restores_the_bytes(
+    world: World, scope: str, before: str | None
+) -> None:
+    """Also where a file did not exist, or was laid out as nobody would."""
+    file = {"local": world.local, "user": world.user, "project": world.shared}[scope]
+    if before is not None:
+        file.parent.mkdir()
+        file.write_bytes(before.encode())
+    tree, folders = world.tree(), file.parent.is_dir()
+
+    world.run("install", f"--{scope}")
+    world.run("install", f"--{scope}")
+    code, out, err = world.run("uninstall")
+
+    told = f"took the hooks out of {file}; the rest is as it was\n"
+    if before is None:
+        told = f"removed {file}: it held nothing else\n"
+    if scope == "project":
+        told += "  others who work on the project have them until that is committed\n"
+    assert (code, out, err) == (0, told, "")
+    assert world.tree() == tree
+    assert file.parent.is_dir() == folders
+    assert sorted(os.listdir(world.home / ".hostbridge" / "installs")) == []
+    assert not (world.home / ".hostbridge" / "hooks.sh").exists()
+
+
+def test_uninstall_takes_out_only_ours_when_the_file_has_changed(world: World) -> None:
+    """What the user, or the client, added since stays."""
+    world.run("install")
+    told = json.loads(world.local.read_text())
+    told["permissions"] = {"allow": ["Bash(ls)"]}
+    world.local.write_text(json.dumps(told, indent=4))
+
+    code, _, _ = world.run("uninstall")
+
+    assert code == 0
+    assert world.local.read_text() == (
+        '{\n    "permissions": {\n        "allow": [\n            "Bash(ls)"\n'
+        "        ]\n    }\n}"
+    )
+
+
+def test_uninstall_without_memory_takes_out_ours(world: World) -> None:
+    """A colleague's commit, or a home that was lost."""
+    world.run("install", "--project")
+    for path in (world.home / ".hostbridge").rglob("*.*"):
+        path.unlink()
+
+    code, _, _ = world.run("uninstall")
+
+    assert (code, world.shared.read_text()) == (0, "{}\n")
+
+
+def test_uninstall_all_scopes_at_once(world: World) -> None:
+    for scope in ("--local", "--user", "--project"):
+        world.run("install", scope)
+
+    code, out, err = world.run("uninstall")
+
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        f"removed {world.local}: it held nothing else",
+        f"removed {world.user}: it held nothing else",
+        f"removed {world.shared}: it held nothing else",
+        "  others who work on the project have them until that is committed",
+    ]
+    assert world.tree() == {}
+    assert not world.local.parent.exists()
+
+
+def test_uninstall_of_one_scope_leaves_the_others(world: World) -> None:
+    world.run("install", "--local")
+    world.run("install", "--user")
+
+    code, out, _ = world.run("uninstall", "--local")
+
+    assert (code, out) == (0, f"removed {world.local}: it held nothing else\n")
+    assert json.loads(world.user.read_text()) == expected("user")
+
+
+def test_uninstall_where_nothing_is_installed(world: World) -> None:
+    code, out, err = world.run("uninstall", "--user")
+
+    said = (
+        "hostbridge is not installed: no hooks of it (--user) in the settings for "
+        f"{world.project}\n"
+    )
+    assert (code, out, err) == (0, said, "")
+    assert world.tree() == {}
+
+
+def test_the_pointer_stays_while_another_project_needs_it(world: World) -> None:
+    other = world.root / "other"
+    (other / ".git").mkdir(parents=True)
+    pointer = world.home / ".hostbridge" / "hooks.sh"
+    world.run("install", "--project")
+    world.run("install", "--project", cwd=other)
+
+    world.run("uninstall")
+    stayed = pointer.exists()
+    world.run("uninstall", cwd=other)
+
+    assert stayed
+    assert not pointer.exists()
+
+
+def test_install_from_a_folder_below_is_for_the_project(world: World) -> None:
+    """The client reads the local settings of the repository's top from there, too."""
+    below = world.project / "src" / "deep"
+    below.mkdir(parents=True)
+
+    world.run("install", cwd=below)
+
+    assert json.loads(world.local.read_text()) == expected("local")
+
+
+def test_install_after_a_move_replaces_what_leads_nowhere(world: World) -> None:
+    """And uninstall then still gives back the bytes of before the first install."""
+    world.local.parent.mkdir()
+    world.local.write_text(MINE)
+    before = world.tree()
+    world.run("install")
+    moved = world.local.read_text().replace(str(hooks_folder()), "/gone/hooks")
+    world.local.write_text(moved.replace(sys.executable, "/gone/python"))
+
+    world.run("install")
+    after = world.local.read_text()
+    world.run("uninstall")
+
+    assert "/gone" not in after
+    assert json.loads(after)["hooks"]["Stop"] == [
+        json.loads(MINE)["hooks"]["Stop"][0],
+        *expected("local")["hooks"]["Stop"],
+    ]
+    assert world.tree() == before
+
+
+def test_a_link_stays_a_link(world: World) -> None:
+    """Dotfile managers keep settings elsewhere; mode and place stay theirs."""
+    kept = world.root / "dotfiles" / "claude.json"
+    kept.parent.mkdir()
+    kept.write_text(MINE)
+    kept.chmod(0o640)
+    world.user.parent.mkdir()
+    world.user.symlink_to("../../dotfiles/claude.json")
+
+    code, out, _ = world.run("install", "--user")
+    between = json.loads(kept.read_text())["hooks"]["SessionStart"]
+    world.run("uninstall")
+
+    assert code == 0
+    assert f"  (a link; what was changed is {kept})\n" in out
+    assert between == expected("user")["hooks"]["SessionStart"]
+    assert os.readlink(world.user) == "../../dotfiles/claude.json"
+    assert (kept.read_text(), stat.S_IMODE(kept.stat().st_mode)) == (MINE, 0o640)
+    assert os.listdir(kept.parent) == ["claude.json"]
+
+
+def test_a_link_that_leads_nowhere_yet_is_followed(world: World) -> None:
+    world.user.parent.mkdir()
+    world.user.symlink_to(world.root / "later.json")
+
+    world.run("install", "--user")
+    made = (world.root / "later.json").exists()
+    world.run("uninstall")
+
+    assert made
+    assert world.user.is_symlink()
+    assert not (world.root / "later.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{\n  // mine\n}", ":2:3: a comment, for which JSON has no room"),
+        ('{"a": 1,}', ":1:9: expected a key in double quotes"),
+        ('{"hooks": []}', ": hooks: expected an object, got a list"),
+        (b'{"a": "\xff"}', ":1: not UTF-8"),
+    ],
+)
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+def test_error_settings_that_cannot_be_read(
+    world: World, command: str, text: str | bytes, problem: str
+) -> None:
+    """Nothing is guessed, nothing is touched."""
+    world.local.parent.mkdir()
+    world.local.write_bytes(text if isinstance(text, bytes) else text.encode())
+    before = world.tree()
+
+    done = world.run(command)
+
+    complaint = f"hostbridge: {world.local}{problem}; nothing was changed\n"
+    assert done == (1, "", complaint)
+    assert world.tree() == before
+
+
+def test_error_read_only_settings(world: World) -> None:
+    world.local.parent.mkdir()
+    world.local.write_text(MINE)
+    world.local.chmod(0o444)
+    before = world.tree()
+
+    done = world.run("install")
+
+    complaint = (
+        f"hostbridge: {world.local}: read-only (mode 0444); nothing was changed. If it "
+        f"is yours to change: chmod u+w {world.local}\n"
+    )
+    assert done == (1, "", complaint)
+    assert world.tree() == before
+
+
+def test_error_settings_are_a_folder(world: World) -> None:
+    world.local.mkdir(parents=True)
+
+    done = world.run("install")
+
+    complaint = f"hostbridge: {world.local}: not a plain file; nothing was changed\n"
+    assert done == (1, "", complaint)
+
+
+def test_error_two_scopes_at_once(world: World) -> None:
+    done = world.run("install", "--user", "--project")
+
+    complaint = (
+        "hostbridge: --user and --project exclude each other; run install once for "
+        "each\n"
+    )
+    assert done == (2, "", complaint)
+
+
+def test_error_home_that_others_can_write_to(world: World) -> None:
+    """What is remembered there is executed, or written back, later."""
+    home = world.home / ".hostbridge"
+    home.mkdir()
+    home.chmod(0o777)
+
+    done = world.run("install")
+
+    complaint = (
+        f"hostbridge: {home}: others can write to it (mode 0777); run: chmod 700 "
+        f"{home}\n"
+    )
+    assert done == (1, "", complaint)
+    assert world.tree() == {}
+
+
+def test_dry_run_shows_the_change_and_makes_none(world: World) -> None:
+    world.local.parent.mkdir()
+    world.local.write_text('{\n  "model": "opus"\n}\n')
+    before = world.tree()
+
+    code, out, err = world.run("install", "--dry-run")
+
+    assert (code, err) == (0, "")
+    assert out.splitlines()[:9] == [
+        f"--- {world.local}",
+        f"+++ {world.local}",
+        "@@ -1,3 +1,274 @@",
+        " {",
+        '-  "model": "opus"',
+        '+  "model": "opus",',
+        '+  "hooks": {',
+        '+    "SessionStart": [',
+        "+      {",
+    ]
+    assert world.tree() == before
+
+
+def test_dry_run_of_uninstall(world: World) -> None:
+    world.run("install")
+    before = world.tree()
+
+    code, out, _ = world.run("uninstall", "--local", "--dry-run")
+
+    assert code == 0
+    assert out.splitlines()[:2] == [f"--- {world.local}", "+++ /dev/null"]
+    assert world.tree() == before
+
+
+def test_uninstall_lets_another_install_act(world: World) -> None:
+    """A session that these hooks served is served by the plugin's from then on."""
+    world.run("install")
+    mirror = f"{world.home}/.hostbridge/state{world.project.resolve()}/@/sessions"
+    os.makedirs(mirror)
+    for session, kind in {"one": "local", "two": "plugin"}.items():
+        with open(f"{mirror}/{session}.owner", "w", encoding="ascii") as owner:
+            owner.write(f"{kind}\n")
+
+    world.run("uninstall")
+
+    assert os.listdir(mirror) == ["two.owner"]
+
+
+def test_uninstall_of_the_user_scope_reaches_every_project(world: World) -> None:
+    world.run("install", "--user")
+    mirror = f"{world.home}/.hostbridge/state/elsewhere/@/sessions"
+    os.makedirs(mirror)
+    with open(f"{mirror}/one.owner", "w", encoding="ascii") as owner:
+        owner.write("user\n")
+    for folder in (mirror, os.path.dirname(mirror)):
+        os.chmod(folder, 0o700)
+
+    world.run("uninstall")
+
+    assert os.listdir(mirror) == []
