@@ -11,7 +11,6 @@ Source: Claude Code subagents reference, "File locations"; measured on 2.1.330.
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from bridge.errors import UnknownAgent
@@ -22,6 +21,9 @@ if TYPE_CHECKING:
 BUILT_IN = frozenset(
     {"general-purpose", "Explore", "Plan", "statusline-setup", "claude-code-guide"}
 )
+
+# The models that the client's Agent tool takes by name.
+HOST_MODELS = frozenset({"sonnet", "opus", "haiku", "fable"})
 
 _NAME = re.compile(r"^name:[ \t]*[\"']?([^\"'\n]+?)[\"']?[ \t]*$", re.M)
 _MAX_HEAD = 16_384
@@ -49,6 +51,10 @@ def check_agent(name: str, project: Path, claude_dir: Path) -> None:
     known = known_agents(project, claude_dir)
     if name in known:
         return
+
+    # Hooks use this module, too, and have no time for that one.
+    from difflib import get_close_matches
+
     near = get_close_matches(name, sorted(known), n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else "known agents are: "
     listed = "" if near else ", ".join(sorted(known))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from bridge.host import runs
-from bridge.host.launch import HOST_MODELS
+from bridge.host.agent_names import HOST_MODELS
 from bridge.host.offers import look_again
 from bridge.host.reaction import (
     SILENT,
@@ -52,15 +52,36 @@ def subagent_stop(scene: Scene) -> Reaction:
     run = runs.find_run(scene.store, scene.event)
     if run is None or run.nested:
         return SILENT
+    run = _note_background_work(scene, run)
     words = scene.event.text("last_assistant_message")
-    # An agent in the background is listed there itself.
-    more_to_come = bool((scene.event.background_ids or set()) - {run.agent_id})
     captured = take_words(
-        scene, run, words, source="SubagentStop", may_correct=True, wait=more_to_come
+        scene,
+        run,
+        words,
+        source="SubagentStop",
+        may_correct=True,
+        wait=bool(run.waits_for),
     )
     if captured is None:
         return SILENT
     return block(captured.words) if captured.kind == "again" else SILENT
+
+
+def _note_background_work(scene: Scene, run: AgentRun) -> AgentRun:
+    """Write down the commands of its own that will wake a stopping agent again.
+
+    The client lists what runs in the whole session. An agent in the foreground is not
+    waited for: its call ends now.
+    """
+    waits_for: tuple[str, ...] = ()
+    listed = scene.event.background_ids or frozenset()
+    if run.agent_id in listed:
+        own = runs.background_commands(scene.store, run)
+        waits_for = tuple(sorted(own & listed))
+    if waits_for != run.waits_for:
+        run = run.with_(waits_for=waits_for)
+        runs.save(scene.store, run)
+    return run
 
 
 def before_handback(scene: Scene) -> Reaction:
@@ -101,7 +122,10 @@ def take_words(
         runs.end(scene.store, run)
         return None
     if found.response is not None:
-        _keep_late(scene, run, found.response, words, source)
+        if words != found.response.raw_output:
+            why = f"the request had ended: {found.status}"
+            _keep_late(scene, run, words, source, why)
+        runs.end(scene.store, run)
         return None
     if run.prompt_replaced:
         return fail(scene, run, "prompt_replaced", words=words, source=source)
@@ -117,7 +141,7 @@ def take_words(
         return _publish(scene, run, request, words, verdict, source)
     if wait:
         return None
-    claim = request.claim
+    claim = request.claim if _serves(run, request) else None
     tried = claim.corrections if claim else MAX_CORRECTIONS
     if may_correct and tried < MAX_CORRECTIONS and now_ms < request.deadline_ms:
         return _correct(scene, run, request, words, verdict, source)
@@ -205,6 +229,11 @@ def fail(  # noqa: PLR0913 - each is one fact of the moment
     if found is None or found.request is None or found.response is not None:
         runs.end(scene.store, run)
         return None
+    if not _serves(run, found.request):
+        reason = f"{code}, but somebody else has the request now"
+        _keep_late(scene, run, words, source, reason)
+        runs.end(scene.store, run)
+        return None
     message = MEANINGS[code] + (f": {detail}" if detail else "")
     response = failed(found.request, code, message, now_ms=scene.now_ms(), raw=words)
     return _close(scene, run, response, source)
@@ -225,6 +254,12 @@ def ending_line(response: Response) -> str:
     return one_line(f"hostbridge: {response.request_id} {how} after {seconds:.1f} s")
 
 
+def line_about(scene: Scene, request_id: str) -> str:
+    """The line for the user about a request that has ended; empty for any other."""
+    found = scene.store.find(RequestId(request_id))
+    return ending_line(found.response) if found and found.response else ""
+
+
 def free_slot(scene: Scene) -> None:
     """A slot is free: have the session look at the queue, idle or not."""
     from bridge.host import bells
@@ -234,15 +269,21 @@ def free_slot(scene: Scene) -> None:
         bells.ring(scene.store, [scene.session])
 
 
+def _serves(run: AgentRun, request: Request) -> bool:
+    """Whether this run is still the one that the request waits for."""
+    claim = request.claim
+    return (
+        claim is not None
+        and claim.host == run.host
+        and claim.tool_use_id == run.tool_use_id
+    )
+
+
 def _keep_late(
-    scene: Scene, run: AgentRun, response: Response, words: str, source: str
+    scene: Scene, run: AgentRun, words: str, source: str, reason: str
 ) -> None:
-    """Words for a request that has ended: evidence, unless they are the answer itself."""
-    if words.strip() and words != response.raw_output:
+    """Words that came too late: evidence, unless nothing was said."""
+    if words.strip():
         scene.store.keep_evidence(
-            run.request_id,
-            reason=f"the request had ended: {response.status}",
-            source=source,
-            words=words,
+            run.request_id, reason=reason, source=source, words=words
         )
-    runs.end(scene.store, run)

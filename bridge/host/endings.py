@@ -10,14 +10,19 @@ Source: measured on Claude Code 2.1.330.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bridge.host import runs
-from bridge.host.capture import RECEIPT, fail, free_slot, take_words
+from bridge.errors import StateUnavailable
+from bridge.host import runs, sessions
+from bridge.host.capture import RECEIPT, fail, line_about, take_words
 from bridge.host.launch import digest
+from bridge.host.offers import decline, open_offers
 from bridge.host.reaction import SILENT, Reaction, specific, tell_user
 from bridge.host.runs import AgentRun
+from bridge.protocol.failure import MEANINGS
 from bridge.protocol.ids import RequestId
+from bridge.store.process import Liveness, liveness
 
 if TYPE_CHECKING:
     from typing import Any
@@ -65,15 +70,16 @@ def after_agent(scene: Scene) -> Reaction:
     if run.nested:
         runs.drop(scene.store, run)
         return SILENT
-    captured = take_words(
-        scene, run, _body(told), source="PostToolUse(Agent)", may_correct=False
-    )
+    if run.state != "ended":
+        # Otherwise these are the client's copy of words that were heard before.
+        words = _body(told)
+        take_words(scene, run, words, source="PostToolUse(Agent)", may_correct=False)
     runs.drop(scene.store, run)
+    line = line_about(scene, run.request_id)
     if run.answer_to_host:
-        return tell_user(captured.words if captured else "")
+        return tell_user(line)
     receipt = {**told, "content": [{"type": "text", "text": RECEIPT}]}
     receipt |= {"harnessNoteCount": 0, "harnessTailCount": 0}
-    line = captured.words if captured else ""
     return specific("PostToolUse", line, updatedToolOutput=receipt)
 
 
@@ -94,10 +100,15 @@ def _launched(told: dict[str, Any]) -> Reaction:
         "agentId": told.get("agentId"),
         "content": [{"type": "text", "text": LAUNCHED}],
         "prompt": "",
+        "canContinueAgent": False,
         "totalToolUseCount": 0,
         "totalDurationMs": 0,
         "totalTokens": 0,
-        "usage": {**dict.fromkeys(_UNKNOWN_USAGE), "input_tokens": 0, "output_tokens": 0},
+        "usage": {
+            **dict.fromkeys(_UNKNOWN_USAGE),
+            "input_tokens": 0,
+            "output_tokens": 0,
+        },
     }
     return specific("PostToolUse", updatedToolOutput=receipt)
 
@@ -109,11 +120,12 @@ def note_bound(scene: Scene, run: AgentRun, *, background: bool | None = None) -
     update: dict[str, object] = {"agent_id": run.agent_id or None}
     if background is not None:
         update["background"] = background
-    scene.store.change_claim(
-        RequestId(run.request_id),
-        run.host,
-        lambda claim: claim.model_copy(update=update),
-    )
+    with suppress(StateUnavailable):
+        scene.store.change_claim(
+            RequestId(run.request_id),
+            run.host,
+            lambda claim: claim.model_copy(update=update),
+        )
 
 
 def _body(told: dict[str, Any]) -> str:
@@ -145,17 +157,20 @@ def agent_call_failed(scene: Scene) -> Reaction:
 
 
 def stop_failure(scene: Scene) -> Reaction:
-    """StopFailure in a subagent: the model behind it could not be reached."""
+    """StopFailure: the model behind a subagent, or behind the host, gave no answer."""
     run = runs.find_run(scene.store, scene.event)
-    if run is None:
-        return SILENT
     error = " ".join(
         text
         for key in ("error", "error_details", "last_assistant_message")
         if (text := scene.event.text(key))
     )
     code: FailureCode = "quota" if _QUOTA.search(error) else "agent_error"
-    return _failed(scene, run, code, error, "StopFailure")
+    if run is not None:
+        return _failed(scene, run, code, error, "StopFailure")
+    if not scene.event.agent_id:
+        for request, _ in open_offers(scene):
+            decline(scene, request, code, f"{MEANINGS[code]}: {error[:1000]}")
+    return SILENT
 
 
 def _failed(
@@ -164,10 +179,10 @@ def _failed(
     if run.nested:
         runs.drop(scene.store, run)
         return SILENT
-    captured = fail(scene, run, code, detail=error[:1000], source=source)
+    fail(scene, run, code, detail=error[:1000], source=source)
     if not run.agent_id:
         runs.drop(scene.store, run)
-    return tell_user(captured.words if captured else "")
+    return tell_user(line_about(scene, run.request_id))
 
 
 def code_of(error: str) -> FailureCode:
@@ -182,23 +197,43 @@ def code_of(error: str) -> FailureCode:
 
 
 def reconcile(scene: Scene) -> None:
-    """Stop: an agent of ours that the client no longer lists has ended unseen."""
+    """Stop: an agent of ours that the client no longer lists has ended unseen.
+
+    One that waits for a background command of its own is not listed, but its command is.
+    """
     running = scene.event.background_ids
-    now_ms = scene.now_ms()
+    if running is None:
+        return
     for run in runs.all_runs(scene.store):
-        if run.host != scene.session.host:
+        if run.host != scene.session.host or run.agent_id in running:
+            continue
+        if run.waits_for:
+            if running.isdisjoint(run.waits_for):
+                # It is about to be woken, or was: the next Stop will tell.
+                runs.save(scene.store, run.with_(waits_for=()))
             continue
         if run.state == "ended":
-            if now_ms - (run.ended_at or 0) > runs.ENDED_KEPT_MS:
+            if scene.now_ms() - (run.ended_at or 0) > runs.ENDED_KEPT_MS:
                 runs.drop(scene.store, run)
-            continue
-        if running is None or not run.agent_id or run.agent_id in running:
-            continue
-        if run.nested:
+        elif run.nested:
+            if run.agent_id:
+                runs.drop(scene.store, run)
+        elif run.agent_id:
+            detail = "the client no longer lists it among its running tasks"
+            fail(scene, run, "agent_stopped", detail=detail, source="Stop")
+        else:
+            # The turn is over, and with it every call that it made.
+            detail = "the Agent call did not run; does a rule or another hook deny it?"
+            fail(scene, run, "agent_error", detail=detail, source="Stop")
             runs.drop(scene.store, run)
-            continue
-        detail = "the client no longer lists it among its running tasks"
-        fail(scene, run, "agent_stopped", detail=detail, source="Stop")
+
+
+def forget_gone(scene: Scene) -> None:
+    """Forget the sessions and the agents of clients that are gone."""
+    sessions.forget_gone(scene.store, lease_s=scene.settings.lease_s)
+    for run in runs.all_runs(scene.store):
+        if liveness(run.host) is Liveness.GONE:
+            runs.drop(scene.store, run)
 
 
 def release_all(scene: Scene) -> None:
@@ -221,13 +256,3 @@ def release_all(scene: Scene) -> None:
     for run in runs.all_runs(scene.store):
         if run.host == scene.session.host:
             runs.drop(scene.store, run)
-
-
-__all__ = [
-    "after_agent",
-    "agent_call_failed",
-    "free_slot",
-    "reconcile",
-    "release_all",
-    "stop_failure",
-]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 
 TYPE_CHECKING = False
@@ -22,20 +23,28 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 MAX_EVENT = 64 * 1024 * 1024
+MAX_COMMAND = 20_000
 # A hook of their own looks at these.
 _NOT_HERE = frozenset({"Agent", "Task", "SubagentHandback"})
 
 
-def main(python: str, event: str, state: str) -> None:
-    """Answer one event, or become the full hook."""
+def main(python: str, event: str, state: str, kind: str = "", waits: str = "") -> None:
+    """Answer one event, or become the full hook.
+
+    `waits` is not empty where the main thread has something to look at.
+    """
     data = read_all()
     # The main thread's events name no agent: the common case, before any parsing.
     if b'"agent_id"' not in data:
+        if waits:
+            become_full(python, event, data, kind)
         return
     try:
         told = json.loads(data)
         agent_id = told["agent_id"]
     except (ValueError, KeyError, TypeError, RecursionError):
+        if waits:
+            become_full(python, event, data, kind)
         return
     tool = told.get("tool_name")
     if not _is_name(agent_id) or not isinstance(tool, str) or tool in _NOT_HERE:
@@ -47,16 +56,17 @@ def main(python: str, event: str, state: str) -> None:
     run = _load(agents + agent_id + ".json")
     if run is None:
         if _started_by_us(agents, told, agent_id):
-            become_full(python, event, data)
+            become_full(python, event, data, kind)
         return
-    if run.get("nested"):
-        return
-    if (
-        time.time() * 1000 >= run.get("answerBy", 0)
-        or os.path.lexists(f"{state}/responses/{run.get('requestId')}.json")
-        or os.path.lexists(state + "/off")
+    if time.time() * 1000 >= run.get("answerBy", 0) or any(
+        os.path.lexists(f"{state}/{sign}")
+        for sign in (
+            f"responses/{run.get('requestId')}.json",
+            "off",
+            f"sessions/{told.get('session_id')}.off",
+        )
     ):
-        become_full(python, event, data)
+        become_full(python, event, data, kind)
     before_tool(agents, told, run, agent_id, tool)
 
 
@@ -70,7 +80,7 @@ def before_tool(agents: str, told: Json, run: Json, agent_id: str, tool: str) ->
         tool_input = told.get("tool_input")
         command = tool_input.get("command") if isinstance(tool_input, dict) else None
         if isinstance(command, str):
-            line["command"] = command[:4000]
+            line["command"] = command[:MAX_COMMAND]
         open_call = {
             "agentId": agent_id,
             "requestId": run.get("requestId"),
@@ -91,6 +101,11 @@ def after_bash(agents: str, told: Json, agent_id: str, *, ok: bool) -> bool:
     except OSError:
         return False
     line = {"id": call_id, "tool": "Bash", "ok": ok}
+    response = told.get("tool_response")
+    task = response.get("backgroundTaskId") if isinstance(response, dict) else None
+    if task is not None:
+        # Only its launch was seen; the agent will be told of its end.
+        line |= {"ok": None, "task": task}
     _write(f"{agents}{agent_id}.calls", json.dumps(line) + "\n", os.O_APPEND)
     return True
 
@@ -125,7 +140,7 @@ def read_all() -> bytes:
     return b"".join(parts)
 
 
-def become_full(python: str, event: str, data: bytes) -> None:
+def become_full(python: str, event: str, data: bytes, kind: str) -> None:
     """Start the full hook in our place, with the same event on its stdin."""
     import tempfile
 
@@ -133,8 +148,9 @@ def become_full(python: str, event: str, data: bytes) -> None:
         copy.write(data)
         copy.seek(0)
         os.dup2(copy.fileno(), 0)
-    command = "from bridge.host.hook import main; main()"
-    os.execv(python, [python, "-I", "-c", command, event])
+    # We are hooks/gate; hooks/full lies beside it.
+    full = os.path.join(os.path.dirname(sys.argv[0]), "full")
+    os.execv(python, [python, "-EP", full, event, kind])
 
 
 def _load(path: str) -> Json | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bridge.host import bells, endings, runs, sessions
-from bridge.host.capture import before_handback, fail, subagent_stop
+from bridge.errors import StateUnavailable
+from bridge.host import bells, endings, limits, runs, sessions
+from bridge.host.capture import before_handback, subagent_stop
 from bridge.host.instruct import INTRODUCTION
 from bridge.host.launch import before_agent
 from bridge.host.notices import (
@@ -19,26 +21,23 @@ from bridge.host.reaction import (
     SILENT,
     Reaction,
     context,
-    deny,
     refuse_permission,
     specific,
     wake,
 )
-from bridge.protocol.ids import RequestId
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.host.runs import AgentRun
     from bridge.host.scene import Scene
-
-MAX_WARNINGS = 2
 
 
 def session_start(scene: Scene) -> Reaction:
     """Introduce ourselves and hang the bell; the same for every source."""
     bell = bells.hang(scene.store, scene.session.host)
-    scene.store.sweep(everything=True)
+    with suppress(StateUnavailable):
+        endings.forget_gone(scene)
+        scene.store.sweep(everything=True)
     return specific("SessionStart", additionalContext=INTRODUCTION, watchPaths=[bell])
 
 
@@ -47,8 +46,13 @@ def file_changed(scene: Scene) -> Reaction:
     if not bells.silence(scene.store, scene.session.host) or scene.session.one_shot:
         # In one-shot mode what this hook says reaches nobody: an offer would be lost.
         return SILENT
-    scene.store.sweep()
-    made = offer(scene)
+    try:
+        scene.store.sweep()
+        made = offer(scene)
+    except StateUnavailable:
+        # Whoever rang has gone; the next second is as good as this one.
+        bells.ring(scene.store, [scene.session])
+        raise
     return wake(made) if made else SILENT
 
 
@@ -73,6 +77,7 @@ def user_prompt(scene: Scene) -> Reaction:
         return stopped
     if not is_notice(prompt):
         sessions.note_stop_offers(scene.store, scene.session, 0)
+    scene.store.sweep()
     made = offer(scene)
     return context("UserPromptSubmit", made) if made else SILENT
 
@@ -80,6 +85,7 @@ def user_prompt(scene: Scene) -> Reaction:
 def stop(scene: Scene) -> Reaction:
     """The turn ends: settle what ended unseen, then offer, within our own limit."""
     endings.reconcile(scene)
+    scene.store.sweep()
     if agents_run(scene) or scene.session.stop_offers >= MAX_STOP_OFFERS:
         return SILENT
     made = offer(scene, repeat_at_once=True)
@@ -98,37 +104,18 @@ def subagent_tool(scene: Scene) -> Reaction:
         return SILENT
     if event.tool == "SubagentHandback":
         return before_handback(scene)
-    if run.nested or event.tool in ("Agent", "Task"):
+    if event.tool in ("Agent", "Task"):
         return SILENT
     endings.note_bound(scene, run)
-    found = scene.store.find(RequestId(run.request_id))
-    if found is None or found.response is not None:
-        runs.end(scene.store, run)
-        return deny("hostbridge: this request has ended; stop working.", stop=True)
-    if sessions.is_off(scene.store, scene.session.session_id):
-        scene.store.give_back(RequestId(run.request_id), run.host, lambda r: r)
-        runs.end(scene.store, run)
-        return deny("hostbridge was switched off; stop working.", stop=True)
-    if scene.now_ms() >= run.answer_by:
-        return _hurry(scene, run)
+    refused = limits.refuse(scene, run)
+    if refused is not None:
+        return refused
     from bridge.host.gate import before_tool
 
     agents = f"{scene.store.place.state}/agents/"
     told = run.model_dump(mode="json", by_alias=True)
     before_tool(agents, event.raw, told, run.agent_id, event.tool)
     return SILENT
-
-
-def _hurry(scene: Scene, run: AgentRun) -> Reaction:
-    """Time is nearly up: twice a warning, then the end."""
-    if run.warnings < MAX_WARNINGS:
-        runs.save(scene.store, run.with_(warnings=run.warnings + 1))
-        return deny(
-            "hostbridge: the time for this request is nearly up. Call no more tools; "
-            "answer now, in the form your instructions ask for, with what you have."
-        )
-    fail(scene, run, "timeout", detail="the agent went on working", source="limit")
-    return deny("hostbridge: the time for this request is up.", stop=True)
 
 
 def permission_request(scene: Scene) -> Reaction:
@@ -144,10 +131,10 @@ def permission_request(scene: Scene) -> Reaction:
 
 
 def session_end(scene: Scene) -> Reaction:
-    """The session is over; not on clear: the process and its agents live on."""
-    if scene.event.text("reason") != "clear":
+    """The session is over, unless another follows: its process and agents live on."""
+    if scene.event.text("reason") not in ("clear", "resume"):
         endings.release_all(scene)
-        sessions.forget(scene.store, scene.session.session_id)
+        sessions.forget(scene.store, scene.session)
     return SILENT
 
 

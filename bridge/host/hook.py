@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import traceback
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.config import Settings
@@ -21,26 +22,58 @@ if TYPE_CHECKING:
 
 TIME_LIMIT_S = 20
 LOCK_WAIT_S = 0.2
+# An agent is launched once and ends once: what is not decided then can be decided by
+# nobody. Everything else can wait for the next event.
+PATIENT_LOCK_WAIT_S = 2.0
+_PATIENT = frozenset({"PreToolUse", "SubagentStop"})
 MAX_LOG_BYTES = 1024 * 1024
+
+
+class _TooLong(BaseException):
+    """The time is up; nothing that looks after errors on its way may keep it."""
 
 
 def main() -> None:
     """Run the hook for the event named in argv; never returns."""
     reaction = SILENT
+    data = b""
     event_name, kind = (*sys.argv[1:3], "", "")[:2]
     signal.signal(signal.SIGALRM, _too_long)
     signal.alarm(TIME_LIMIT_S)
     try:
-        reaction = react(read_all(), event_name, kind)
-    except Exception:
+        data = read_all()
+        reaction = react(data, event_name, kind)
+    except (Exception, _TooLong):
+        # What follows may no longer be interrupted half way.
+        signal.alarm(0)
         _log_failure(event_name)
-    # Delivered or not: what follows may no longer be interrupted half way.
+        reaction = _refuse_token(data)
     signal.alarm(0)
     _emit(reaction)
 
 
 def _too_long(_signal: int, _frame: object) -> None:
-    raise TimeoutError(f"the hook took more than {TIME_LIMIT_S} s")
+    raise _TooLong(f"the hook took more than {TIME_LIMIT_S} s")
+
+
+def _refuse_token(data: bytes) -> Reaction:
+    """Stop a call that needed us and did not get us: an agent cannot read a token."""
+    try:
+        from bridge.host.events import HookEvent
+        from bridge.host.instruct import find_token
+        from bridge.host.reaction import deny
+
+        event = HookEvent.parse(data)
+        if event is None or event.name != "PreToolUse":
+            return SILENT
+        if event.tool not in ("Agent", "Task"):
+            return SILENT
+        prompt = event.table("tool_input").get("prompt")
+        if isinstance(prompt, str) and find_token(prompt):
+            return deny("hostbridge could not prepare this call. Leave it; go on.")
+    except Exception:  # noqa: BLE001, S110 - fails open
+        pass
+    return SILENT
 
 
 def _emit(reaction: Reaction) -> None:
@@ -75,7 +108,9 @@ def react(data: bytes, event_name: str, kind: str = "") -> Reaction:
     handler = HANDLERS.get(event_name)
     reaction = handler(scene) if handler else SILENT
     if settings.debug:
-        _log_debug(scene, reaction)
+        # What has been decided is said, whatever becomes of the log.
+        with suppress(OSError):
+            _log_debug(scene, reaction)
     return reaction
 
 
@@ -86,22 +121,27 @@ def _scene(settings: Settings, event: object, kind: str) -> Scene | None:
     from bridge.host import sessions
     from bridge.host.events import HookEvent
     from bridge.host.scene import Scene
+    from bridge.protocol.ids import is_id
     from bridge.store.files import FileStore
     from bridge.store.place import locate
+    from bridge.store.process import identify
 
     assert isinstance(event, HookEvent)  # noqa: S101 - keeps the import late
-    start = settings.project_dir or Path(event.text("cwd") or ".")
-    store = FileStore(
-        locate(settings, start), lock_wait_s=LOCK_WAIT_S, lease_s=settings.lease_s
-    )
-    if kind and not sessions.own(store, event.text("session_id"), kind):
+    session_id = event.text("session_id")
+    host = identify(settings.host_pid or os.getppid())
+    if host is None or not is_id(session_id):
         return None
-    pid = settings.host_pid or os.getppid()
-    session = sessions.find_session(store, event.text("session_id"))
-    starts = event.name == "SessionStart"
-    if session is None or starts or session.host.pid != pid:
-        session = sessions.register(store, event, pid)
-    return Scene(settings, store, event, session) if session else None
+    store = FileStore(
+        locate(settings, settings.project_dir or Path(event.text("cwd") or ".")),
+        lock_wait_s=PATIENT_LOCK_WAIT_S if event.name in _PATIENT else LOCK_WAIT_S,
+        lease_s=settings.lease_s,
+    )
+    if kind and not sessions.own(store, session_id, kind, host):
+        return None
+    session = sessions.find_session(store, session_id, host)
+    if session is None or event.name == "SessionStart":
+        session = sessions.register(store, event, host)
+    return Scene(settings, store, event, session)
 
 
 def _log_failure(event_name: str) -> None:

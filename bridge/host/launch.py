@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bridge.host import runs, sessions
+from bridge.errors import StateUnavailable
+from bridge.host import limits, runs, sessions
+from bridge.host.agent_names import HOST_MODELS
 from bridge.host.instruct import find_token
+from bridge.host.offers import judge_for, note_taken_up
 from bridge.host.reaction import SILENT, Reaction, allow, deny, one_line
 from bridge.host.runs import AgentRun
 from bridge.protocol.contract import full_prompt
@@ -21,9 +25,6 @@ from bridge.protocol.status import FINAL, Status
 if TYPE_CHECKING:
     from bridge.host.scene import Scene
     from bridge.protocol.request import Claim, Request
-
-# The models that the client's Agent tool takes by name.
-HOST_MODELS = frozenset({"sonnet", "opus", "haiku", "fable"})
 
 _SOFT_SHARE = 0.15
 _SOFT_MAX_MS = 60_000
@@ -57,6 +58,20 @@ def _launch(scene: Scene, request: Request, status: Status) -> Reaction:
     if status is Status.PENDING and not _take(scene, request_id):
         return deny(f"hostbridge: request {request_id} is not for this session.")
     now_ms = scene.now_ms()
+    text = full_prompt(request.prompt, request.answer_schema)
+    run = AgentRun(
+        request_id=request_id,
+        tool_use_id=scene.event.tool_use_id,
+        session=scene.session.session_id,
+        host=scene.session.host,
+        depth=request.depth,
+        launched_at=now_ms,
+        answer_by=_answer_by(request, now_ms),
+        prompt_sha256=digest(text),
+        answer_to_host=request.answer_to_host,
+    )
+    # First: a launch that nobody has noted could not be settled.
+    runs.note_call(scene.store, run)
 
     def launched(claim: Claim) -> Claim:
         if claim.launched_at is not None:
@@ -71,32 +86,20 @@ def _launch(scene: Scene, request: Request, status: Status) -> Reaction:
     )
     claim = mine.claim if mine else None
     if mine is None or claim is None:
+        runs.drop(scene.store, run)
         return deny(f"hostbridge: request {request_id} is with another session.")
     if claim.tool_use_id != scene.event.tool_use_id:
+        runs.drop(scene.store, run)
         return deny(f"hostbridge: an agent already works on request {request_id}.")
-    text = full_prompt(mine.prompt, mine.answer_schema)
-    runs.note_call(
-        scene.store,
-        AgentRun(
-            request_id=request_id,
-            tool_use_id=scene.event.tool_use_id,
-            session=scene.session.session_id,
-            host=scene.session.host,
-            depth=mine.depth,
-            launched_at=now_ms,
-            answer_by=_answer_by(mine, now_ms),
-            prompt_sha256=digest(text),
-            answer_to_host=mine.answer_to_host,
-        ),
-    )
-    sessions.note_launch(scene.store, scene.session)
+    # Housekeeping: the launch stands without it.
+    with suppress(StateUnavailable):
+        sessions.note_launch(scene.store, scene.session)
+        note_taken_up(scene)
     return _rewrite(scene, mine)
 
 
 def _take(scene: Scene, request_id: RequestId) -> bool:
     """Claim a request that waits although the model already calls for it."""
-    from bridge.host.offers import judge_for
-
     taken = scene.store.claim(
         scene.claimant,
         scene.settings.slots,
@@ -127,8 +130,12 @@ def _rewrite(scene: Scene, request: Request) -> Reaction:
 
 
 def describe(request: Request, who: str) -> str:
-    """The call's description: when a person stops an agent, its id is only here."""
-    return f"hostbridge: {who} [{request.request_id}]"
+    """The call's description: when a person stops an agent, its id is only here.
+
+    The client quotes it in notices that its model may read: no room for marks in it.
+    """
+    plain = re.sub(r"[^\w ().:/@-]", "", who)
+    return f"hostbridge: {plain} [{request.request_id}]"
 
 
 def described_ids(text: str) -> list[str]:
@@ -139,21 +146,24 @@ def described_ids(text: str) -> list[str]:
 def _nested(scene: Scene) -> Reaction:
     """An agent inside a subagent: ours may start one, but not with our tokens."""
     event = scene.event
-    parent = runs.find_run(scene.store, event)
     prompt = event.table("tool_input").get("prompt")
     if isinstance(prompt, str) and find_token(prompt):
         return deny("hostbridge tokens are for the main conversation only.")
-    if parent is not None:
-        runs.note_call(
-            scene.store,
-            parent.with_(
-                tool_use_id=event.tool_use_id,
-                agent_id="",
-                state="launched",
-                nested=True,
-                launched_at=scene.now_ms(),
-            ),
-        )
+    parent = runs.find_run(scene.store, event)
+    if parent is None:
+        return SILENT
+    refused = limits.refuse_nested(scene, parent)
+    if refused is not None:
+        return refused
+    nested = parent.with_(
+        tool_use_id=event.tool_use_id,
+        agent_id="",
+        state="launched",
+        nested=True,
+        depth=parent.depth + 1,
+        launched_at=scene.now_ms(),
+    )
+    runs.note_call(scene.store, nested.with_(warnings=0, waits_for=(), ended_at=None))
     return SILENT
 
 

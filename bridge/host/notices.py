@@ -14,49 +14,65 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.host import runs
-from bridge.host.capture import ending_line, fail, take_words
+from bridge.host.capture import fail, line_about, take_words
+from bridge.host.endings import code_of
 from bridge.host.launch import described_ids
 from bridge.host.reaction import SILENT, Reaction, swallow
-from bridge.protocol.ids import RequestId
 
 if TYPE_CHECKING:
     from bridge.host.runs import AgentRun
     from bridge.host.scene import Scene
 
 _TASK = "<task-notification>"
-_MESSAGE = re.compile(r"<agent-message\s+from=[\"']?([A-Za-z0-9_-]{1,128})")
+_MESSAGE = re.compile(r"<agent-message\s+from=[\"']?([A-Za-z0-9_-]{1,128})[^>]*>")
 _STOPPED = re.compile(
     r"(?:Background agent|\d+ background agents) .*stopped by the user", re.S
 )
-_FIELD = "<{0}>(.*?)</{0}>"
+_QUOTED = re.compile(r'"[^"]*"')
+# An agent with background commands of its own will speak again.
+_INTERIM = "is waiting on its own background work"
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A client's notice about a subagent."""
+    """A client's notice about a subagent; `words` are the agent's, if it said any."""
 
     agent_id: str
     tool_use_id: str = ""
     status: str = ""
-    result: str | None = None
+    summary: str = ""
+    words: str = ""
+
+    @property
+    def is_interim(self) -> bool:
+        """Whether the agent goes on after this."""
+        return _INTERIM in self.summary
 
 
 def parse_notice(prompt: str) -> Notice | None:
-    """Read a notice about an agent; None for a wake or for what a person typed."""
+    """Read a notice about an agent; None for a wake or for what a person typed.
+
+    <task-notification> task-id tool-use-id? … status summary … result? …
+    <agent-message from="ID"> words </agent-message>
+    """
     text = prompt.lstrip()
     message = _MESSAGE.match(text)
     if message:
-        return Notice(agent_id=message[1], status="message")
+        words = text[message.end() :].rpartition("</agent-message>")[0]
+        return Notice(message[1], status="message", words=words.strip())
     if not text.startswith(_TASK):
         return None
-    agent_id = _field(text, "task-id")
+    # The agent's words may hold anything, the end of this very field as well.
+    head, _, rest = text.partition("<result>")
+    agent_id = _field(head, "task-id")
     if not agent_id:
         return None
     return Notice(
         agent_id=agent_id,
-        tool_use_id=_field(text, "tool-use-id") or "",
-        status=_field(text, "status") or "",
-        result=_field(text, "result"),
+        tool_use_id=_field(head, "tool-use-id"),
+        status=_field(head, "status"),
+        summary=_field(head, "summary"),
+        words=rest.rpartition("</result>")[0].strip(),
     )
 
 
@@ -65,9 +81,9 @@ def is_notice(prompt: str) -> bool:
     return prompt.lstrip().startswith((_TASK, "<agent-message", "[SYSTEM NOTIFICATION"))
 
 
-def _field(text: str, name: str) -> str | None:
-    found = re.search(_FIELD.format(name), text, re.S)
-    return found[1].strip() if found else None
+def _field(text: str, name: str) -> str:
+    found = re.search(f"<{name}>(.*?)</{name}>", text, re.S)
+    return found[1].strip() if found else ""
 
 
 def take_notice(scene: Scene, notice: Notice) -> Reaction | None:
@@ -75,18 +91,40 @@ def take_notice(scene: Scene, notice: Notice) -> Reaction | None:
     run = runs.find_agent(scene.store, notice.agent_id)
     if run is None and notice.tool_use_id:
         run = runs.find_call(scene.store, notice.tool_use_id)
-    if run is None or run.nested:
+    if run is None:
         return None
-    if notice.status != "message":
+    if run.nested:
+        # Whoever started it has ended; while that one lives, the client tells it alone.
+        runs.drop(scene.store, run)
+        return swallow("hostbridge: an agent of an agent has ended")
+    if run.state != "ended":
         _settle(scene, run, notice)
-    runs.drop(scene.store, run)
+    # A handed-back message is followed by a notice that the agent is over.
+    if not notice.is_interim and notice.status != "message":
+        runs.drop(scene.store, run)
     if run.answer_to_host or scene.session.one_shot:
         return SILENT
-    return swallow(_line(scene, run.request_id))
+    return swallow(line_about(scene, run.request_id))
+
+
+def _settle(scene: Scene, run: AgentRun, notice: Notice) -> None:
+    """The agent is over: whatever the notice tells is the last word."""
+    source = "task-notification"
+    if notice.is_interim:
+        return
+    if notice.status in ("completed", "message"):
+        take_words(scene, run, notice.words, source=source, may_correct=False)
+        return
+    detail = _QUOTED.sub("", notice.summary, count=1)[:1000].strip()
+    code = "agent_stopped" if notice.status == "killed" else code_of(detail)
+    fail(scene, run, code, detail=detail, words=notice.words, source=source)
 
 
 def take_stop_by_user(scene: Scene, prompt: str) -> Reaction | None:
-    """A person stopped agents: the client tells by their descriptions which."""
+    """A person stopped agents: the client tells by their descriptions which.
+
+    None where others than ours were stopped as well: the host should hear of those.
+    """
     if not _STOPPED.match(prompt.lstrip()):
         return None
     ids = set(described_ids(prompt))
@@ -95,31 +133,6 @@ def take_stop_by_user(scene: Scene, prompt: str) -> Reaction | None:
         if run.request_id in ids and not run.nested:
             fail(scene, run, "agent_stopped", detail="by the user", source="user")
             runs.drop(scene.store, run)
-            lines.append(_line(scene, run.request_id))
-    return swallow("; ".join(lines)) if lines else None
-
-
-def _line(scene: Scene, request_id: str) -> str:
-    found = scene.store.find(RequestId(request_id))
-    return ending_line(found.response) if found and found.response else ""
-
-
-def _settle(scene: Scene, run: AgentRun, notice: Notice) -> None:
-    """The agent is over: whatever the notice tells is the last word."""
-    if run.state == "ended":
-        return
-    if notice.status == "completed":
-        take_words(
-            scene,
-            run,
-            notice.result or "",
-            source="task-notification",
-            may_correct=False,
-        )
-    elif notice.status == "killed":
-        fail(scene, run, "agent_stopped", source="task-notification")
-    else:
-        detail = notice.result or notice.status
-        fail(
-            scene, run, "agent_error", detail=detail[:1000], source="task-notification"
-        )
+            lines.append(line_about(scene, run.request_id))
+    ours_alone = len(lines) == len(_QUOTED.findall(prompt))
+    return swallow("; ".join(lines)) if lines and ours_alone else None

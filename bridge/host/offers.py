@@ -18,13 +18,16 @@ from bridge.protocol.response import failed
 
 if TYPE_CHECKING:
     from bridge.host.scene import Scene
-    from bridge.protocol.request import Request
+    from bridge.protocol.failure import FailureCode
+    from bridge.protocol.request import Claim, Request
     from bridge.store import Verdict
 
 # An offer just made needs the model's next move, not a second offer.
 REPEAT_AFTER_MS = 10_000
 # Below the client's own cap of 8 on what may go on in place of a stop.
 MAX_STOP_OFFERS = 5
+# More at once would not fit into one instruction, whatever the slots.
+MAX_NAMED = 32
 # Times on disk are compared to the second by some shells.
 _SETTLED_NS = 2_000_000_000
 
@@ -36,21 +39,30 @@ def offer(scene: Scene, *, repeat_at_once: bool = False) -> str | None:
     """
     store = scene.store
     if sessions.is_off(store, scene.session.session_id):
+        withdraw(scene)
         return None
     _mark_looked(scene)
     ignored = _repeat(scene, at_once=repeat_at_once)
-    fresh = store.claim(
-        scene.claimant, scene.settings.slots, lambda r: judge_for(scene, r)
-    )
-    offered = [*ignored, *fresh]
-    _mark_offer(scene, pending=bool(offered))
-    if not offered:
-        return None
-    return instruction([r.request_id for r in offered])
+    before = open_offers(scene)
+    taken = len(before)
+
+    def judged(request: Request) -> Verdict:
+        nonlocal taken
+        verdict = judge_for(scene, request, promised=taken)
+        taken += verdict == "take"
+        return verdict
+
+    fresh = store.claim(scene.claimant, min(scene.settings.slots, MAX_NAMED), judged)
+    _mark_offer(scene, pending=bool(before or fresh))
+    offered = [r.request_id for r in (*ignored, *fresh)]
+    return instruction(offered[:MAX_NAMED]) if offered else None
 
 
-def judge_for(scene: Scene, request: Request) -> Verdict:
-    """Whether this session may take a waiting request."""
+def judge_for(scene: Scene, request: Request, *, promised: int = 0) -> Verdict:
+    """Whether this session may take a waiting request.
+
+    `promised` is how many it has taken and not begun: they count against its budget.
+    """
     session = scene.session
     if request.session is not None and request.session not in session.ids:
         return "leave"
@@ -65,8 +77,11 @@ def judge_for(scene: Scene, request: Request) -> Verdict:
         return failed(request, "depth", message, now_ms=now_ms)
     budget = scene.settings.agents_per_hour
     recent = sorted(at for at in session.launches if at > now_ms - sessions.HOUR_MS)
-    if len(recent) < budget:
+    if len(recent) + promised < budget:
         return "take"
+    if len(recent) < budget:
+        # What was promised may not be begun: the next look decides.
+        return "leave"
     frees_at = recent[-budget] + sessions.HOUR_MS if budget else None
     if frees_at is not None and frees_at < request.deadline_ms:
         return "leave"
@@ -83,10 +98,7 @@ def _repeat(scene: Scene, *, at_once: bool) -> list[Request]:
     """Offers of this session that the model has not taken up: again, or given back."""
     now_ms = scene.now_ms()
     again = []
-    for request in scene.store.claimed():
-        claim = request.claim
-        if claim is None or claim.host != scene.session.host or claim.launched_at:
-            continue
+    for request, claim in open_offers(scene)[:MAX_NAMED]:
         last = claim.offers[-1] if claim.offers else claim.at
         if not at_once and now_ms - last < REPEAT_AFTER_MS:
             continue
@@ -105,23 +117,51 @@ def _repeat(scene: Scene, *, at_once: bool) -> list[Request]:
     return again
 
 
-def decline(scene: Scene, request: Request) -> None:
-    """Give back what the model has ignored; fail it when nobody else may take it."""
-    given = request.with_(
-        declined_by=(*request.declined_by, *sorted(scene.session.ids))
-    )
-    if _others(scene, given):
+def open_offers(scene: Scene) -> list[tuple[Request, Claim]]:
+    """What this session was asked to do and has not begun."""
+    return [
+        (request, claim)
+        for request in scene.store.claimed()
+        if (claim := request.claim) is not None
+        and claim.host == scene.session.host
+        and claim.launched_at is None
+    ]
+
+
+def note_taken_up(scene: Scene) -> None:
+    """The model has made a call that it was asked for: is there any other?"""
+    _mark_offer(scene, pending=bool(open_offers(scene)))
+
+
+def decline(
+    scene: Scene, request: Request, code: FailureCode = "declined", detail: str = ""
+) -> None:
+    """Give back what the model did not begin; fail it when nobody else may take it."""
+    ids = sorted(scene.session.ids)
+
+    def declined(held: Request) -> Request:
+        return held.with_(declined_by=(*held.declined_by, *ids))
+
+    if _others(scene, declined(request)):
         scene.store.give_back(
-            RequestId(request.request_id), scene.session.host, lambda _: given
+            RequestId(request.request_id), scene.session.host, declined
         )
         return
     times = len(request.claim.offers) if request.claim else 0
-    message = (
+    message = detail or (
         f"the model of session {scene.session.session_id} ignored {times} offers; see "
         "`hostbridge doctor --live`"
     )
-    response = failed(request, "declined", message, now_ms=scene.now_ms())
-    scene.store.publish(response, source="declined")
+    response = failed(request, code, message, now_ms=scene.now_ms())
+    scene.store.publish(response, source=code)
+
+
+def withdraw(scene: Scene) -> None:
+    """Switched off: what the model has not begun waits for another session."""
+    for request, _ in open_offers(scene):
+        scene.store.give_back(
+            RequestId(request.request_id), scene.session.host, lambda held: held
+        )
 
 
 def _others(scene: Scene, request: Request) -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
@@ -37,8 +37,10 @@ ENDED_KEPT_MS = 60_000
 class AgentRun(Record):
     """One subagent of ours, from the call on. Times are milliseconds since 1970.
 
-    `nested` is a subagent that one of ours started by itself: it has no request, but it
-    may not raise a dialog either. `warnings` counts how often it was told to answer now.
+    `nested` is a subagent that one of ours started by itself: its answer is not ours, but
+    it ends with the request and may not raise a dialog either. `warnings` counts how often
+    it was told to answer now. `waits_for` are the background commands it had running when
+    it last stopped: the client wakes it when they end.
     """
 
     request_id: str
@@ -56,6 +58,7 @@ class AgentRun(Record):
     prompt_replaced: bool = False
     answer_to_host: bool = False
     ended_at: Milliseconds | None = None
+    waits_for: tuple[str, ...] = ()
 
 
 def note_call(store: FileStore, run: AgentRun) -> None:
@@ -159,14 +162,9 @@ def running_bash_depth(store: FileStore, pid: int) -> tuple[str, int] | None:
 
 def seen_calls(store: FileStore, run: AgentRun) -> list[ToolCall]:
     """The tool calls that hooks saw in a subagent, oldest first."""
-    if not run.agent_id:
-        return []
-    with store.open_state() as state, state.folder("agents") as folder:
-        data = folder.read(f"{run.agent_id}.calls") or b""
     calls: dict[str, ToolCall] = {}
-    for line in data.splitlines():
-        with suppress(orjson.JSONDecodeError, KeyError, TypeError):
-            told = orjson.loads(line)
+    for told in _notes(store, run):
+        with suppress(KeyError, TypeError):
             known = calls.get(told["id"])
             calls[told["id"]] = ToolCall(
                 tool=told["tool"],
@@ -175,6 +173,25 @@ def seen_calls(store: FileStore, run: AgentRun) -> list[ToolCall]:
                 ok=told.get("ok"),
             )
     return list(calls.values())
+
+
+def background_commands(store: FileStore, run: AgentRun) -> frozenset[str]:
+    """The client's ids of the commands that a subagent left running in the background."""
+    tasks = (told.get("task") for told in _notes(store, run))
+    return frozenset(task for task in tasks if isinstance(task, str))
+
+
+def _notes(store: FileStore, run: AgentRun) -> list[dict[str, Any]]:
+    """What the gate wrote down about a subagent, line by line."""
+    if not run.agent_id:
+        return []
+    with store.open_state() as state, state.folder("agents") as folder:
+        data = folder.read(f"{run.agent_id}.calls") or b""
+    notes = []
+    for line in data.splitlines():
+        with suppress(orjson.JSONDecodeError):
+            notes.append(orjson.loads(line))
+    return [told for told in notes if isinstance(told, dict)]
 
 
 def _started_by(event: HookEvent, agent_id: str) -> str | None:

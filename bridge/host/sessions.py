@@ -1,12 +1,14 @@
 """Which Claude Code sessions are open in this project.
 
     sessions/<id>.json    the session: its process, its folder, the agents it started
-    sessions/<id>.owner   which of several installs acts for it (written by the hooks)
+    sessions/<id>.<pid>.json  the same, of a second process with the same session id
+    sessions/<id>.owner   which of several installs acts for it, and for which process
     sessions/<id>.beat    its last sign of life (touched by the hooks)
     sessions/<id>.looked  the newest queue it has nothing to do with (see hooks/lib.sh)
 
 A session lives as long as its process. `/clear` gives the same process a new session id;
-what was meant for the old id is then meant for the new one.
+what was meant for the old id is then meant for the new one. A session that is resumed
+while it is still open elsewhere is two sessions with one id.
 """
 
 from __future__ import annotations
@@ -15,12 +17,14 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bridge.errors import NewerSchema
+from bridge.errors import InvalidRequest, NewerSchema
+from bridge.protocol.ids import is_id
 from bridge.protocol.record import Milliseconds, Record, Unparsable, parse
 from bridge.protocol.request import HostProcess, SessionId
-from bridge.store.files import host_is_gone
 from bridge.store.folder import NotAPlainFile
-from bridge.store.process import arguments_of, identify
+from bridge.store.lease import host_is_gone
+from bridge.store.lock import LockBusy
+from bridge.store.process import Liveness, arguments_of, liveness
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,33 +65,55 @@ class Session(Record):
         return sum(at > moment_ms for at in self.launches)
 
 
-def register(store: FileStore, event: HookEvent, pid: int) -> Session | None:
-    """Write down the session an event came from; None when its process is gone."""
-    host = identify(pid)
+def register(store: FileStore, event: HookEvent, host: HostProcess) -> Session:
+    """Write down the session an event came from."""
+    try:
+        with store.exclusive() as state, state.folder("sessions") as folder:
+            return _register(store, folder, event, host)
+    except LockBusy:
+        # What the lock keeps away is rare; a session that is not known is deaf.
+        with store.open_state() as state, state.folder("sessions") as folder:
+            return _register(store, folder, event, host)
+
+
+def _register(
+    store: FileStore, folder: Folder, event: HookEvent, host: HostProcess
+) -> Session:
     session_id = event.text("session_id")
-    if host is None or not session_id:
-        return None
-    with store.open_state() as state, state.folder("sessions") as folder:
-        known = [s for s in _load_all(folder) if s.host == host]
-        before = max(known, key=lambda s: s.registered_at, default=None)
-        # Ids of one process follow each other; the newest knows the earlier ones.
-        former = (before.ids - {session_id}) if before else frozenset()
-        is_start = event.name == "SessionStart"
-        session = Session(
-            session_id=session_id,
-            host=host,
-            cwd=event.text("cwd"),
-            transcript_path=event.text("transcript_path"),
-            registered_at=store.now_ms(),
-            former_ids=tuple(sorted(former)),
-            launches=before.launches if before else (),
-            one_shot=is_one_shot(arguments_of(pid)),
-            wakes=is_start or (before is not None and before.wakes),
-        )
-        folder.replace(f"{session_id}.json", session.to_json(), durable=False)
-        for old in former:
-            forget_in(folder, old)
+    known = [s for s in _load_all(folder) if s.host == host]
+    before = max(known, key=lambda s: s.registered_at, default=None)
+    resumed = _load(folder, session_id)
+    # Ids of one process follow each other; the newest knows the earlier ones.
+    former = (before.ids - {session_id}) if before else frozenset()
+    last = before or resumed
+    session = Session(
+        session_id=session_id,
+        host=host,
+        cwd=event.text("cwd"),
+        transcript_path=event.text("transcript_path"),
+        registered_at=store.now_ms(),
+        former_ids=tuple(sorted(former)),
+        launches=last.launches if last else (),
+        one_shot=is_one_shot(arguments_of(host.pid)),
+        wakes=event.name == "SessionStart" or (before is not None and before.wakes),
+    )
+    name = session_id
+    if resumed and resumed.host != host and liveness(resumed.host) != Liveness.GONE:
+        name = _second(session)
+    folder.replace(f"{name}.json", session.to_json(), durable=False)
+    for old in known:
+        if old.session_id == session_id:
+            continue
+        # Switched off by the user: `/clear` does not switch it on.
+        if folder.has(f"{old.session_id}.off"):
+            folder.touch(f"{session_id}.off")
+        _forget(folder, old)
     return session
+
+
+def _second(session: Session) -> str:
+    """The name of a record where another process has the session's own."""
+    return f"{session.session_id}.{session.host.pid}"
 
 
 def is_one_shot(arguments: list[str]) -> bool:
@@ -97,41 +123,65 @@ def is_one_shot(arguments: list[str]) -> bool:
     """
     if not {"-p", "--print"} & set(arguments):
         return False
-    told = " ".join(arguments)
-    return not re.search(r"--input-format[= ]stream-json", told)
+    told = "\0".join(arguments)
+    return not re.search(r"(^|\0)--input-format[=\0]stream-json", told)
 
 
-def forget_in(folder: Folder, session_id: str) -> None:
+def forget(store: FileStore, session: Session) -> None:
     """Remove what is written down about one session."""
+    with store.open_state() as state, state.folder("sessions") as folder:
+        _forget(folder, session)
+
+
+def forget_gone(store: FileStore, *, lease_s: float) -> None:
+    """Forget the sessions whose process is gone."""
+    with store.exclusive() as state, state.folder("sessions") as folder:
+        for session in _load_all(folder):
+            if _is_gone(store, state, session, lease_s):
+                _forget(folder, session)
+
+
+def _forget(folder: Folder, session: Session) -> None:
+    holder = _load(folder, session.session_id)
+    if holder is not None and holder.host != session.host:
+        folder.remove(f"{_second(session)}.json")
+        return
     for suffix in SUFFIXES:
-        folder.remove(f"{session_id}{suffix}")
+        folder.remove(f"{session.session_id}{suffix}")
 
 
-def forget(store: FileStore, session_id: str) -> None:
-    """Remove what is written down about one session."""
+def find_session(
+    store: FileStore, session_id: str, host: HostProcess
+) -> Session | None:
+    """The session of this process as written down."""
     with store.open_state() as state, state.folder("sessions") as folder:
-        forget_in(folder, session_id)
-
-
-def find_session(store: FileStore, session_id: str) -> Session | None:
-    """The session as written down, alive or not."""
-    with store.open_state() as state, state.folder("sessions") as folder:
-        return _load(folder, session_id)
+        for name in (session_id, f"{session_id}.{host.pid}"):
+            session = _load(folder, name)
+            if session is not None and session.host == host:
+                return session
+    return None
 
 
 def live_sessions(store: FileStore, *, lease_s: float) -> list[Session]:
-    """Sessions whose process runs, newest first; those gone are forgotten on the way."""
-    now_s = store.clock.now_us() / 1_000_000
-    alive = []
+    """Sessions whose process runs, newest first."""
     with store.open_state() as state, state.folder("sessions") as folder:
-        for session in _load_all(folder):
-            if host_is_gone(
-                state, session.session_id, session.host, lease_s=lease_s, now_s=now_s
-            ):
-                forget_in(folder, session.session_id)
-            else:
-                alive.append(session)
+        alive = [
+            session
+            for session in _load_all(folder)
+            if not _is_gone(store, state, session, lease_s)
+        ]
     return sorted(alive, key=lambda s: -s.registered_at)
+
+
+def _is_gone(store: FileStore, state: Folder, session: Session, lease_s: float) -> bool:
+    return host_is_gone(
+        state,
+        session.session_id,
+        session.host,
+        lease_s=lease_s,
+        now_s=store.clock.now_us() / 1_000_000,
+        sign_ms=session.registered_at,
+    )
 
 
 def is_off(store: FileStore, session_id: str | None = None) -> bool:
@@ -143,6 +193,47 @@ def is_off(store: FileStore, session_id: str | None = None) -> bool:
             return session_id is not None and folder.has(f"{session_id}.off")
 
 
+def switch_off(store: FileStore, session_id: str | None = None) -> None:
+    """Stop the bridge, here or in one open session, until `switch_on`.
+
+    Raises:
+        InvalidRequest: no such session is open here.
+    """
+    with store.open_state() as state:
+        if session_id is None:
+            state.touch("off")
+            return
+        with state.folder("sessions") as folder:
+            if _load(folder, check_session(session_id)) is None:
+                known = ", ".join(sorted(folder.names())) or "none"
+                raise InvalidRequest(
+                    f"session {session_id!r} is not open here (open: {known})"
+                )
+            folder.touch(f"{session_id}.off")
+
+
+def switch_on(store: FileStore, session_id: str | None = None) -> bool:
+    """Let the bridge go on; False when it was not switched off."""
+    with store.open_state() as state:
+        if session_id is None:
+            return state.remove("off")
+        with state.folder("sessions") as folder:
+            return folder.remove(f"{check_session(session_id)}.off")
+
+
+def check_session(session_id: str) -> str:
+    """Let a session id pass, which is a safe file name.
+
+    Raises:
+        InvalidRequest: it holds other characters.
+    """
+    if not is_id(session_id):
+        raise InvalidRequest(
+            f"session {session_id!r}: expected 1 to 128 of A-Z a-z 0-9 _ -"
+        )
+    return session_id
+
+
 def note_launch(store: FileStore, session: Session) -> None:
     """Count one agent against the session's budget of the hour."""
     now_ms = store.now_ms()
@@ -151,40 +242,61 @@ def note_launch(store: FileStore, session: Session) -> None:
         recent = (at for at in current.launches if at > now_ms - HOUR_MS)
         return current.with_(launches=(*recent, now_ms), stop_offers=0)
 
-    _change(store, session.session_id, counted)
+    _change(store, session, counted)
 
 
 def note_stop_offers(store: FileStore, session: Session, count: int) -> None:
     """Write down how many offers at the end of a turn went by."""
     if session.stop_offers != count:
-        _change(store, session.session_id, lambda s: s.with_(stop_offers=count))
+        _change(store, session, lambda s: s.with_(stop_offers=count))
 
 
 def _change(
-    store: FileStore, session_id: str, change: Callable[[Session], Session]
+    store: FileStore, session: Session, change: Callable[[Session], Session]
 ) -> None:
     with store.exclusive() as state, state.folder("sessions") as folder:
-        current = _load(folder, session_id)
-        if current is not None:
-            data = change(current).to_json()
-            folder.replace(f"{session_id}.json", data, durable=False)
+        for name in (session.session_id, _second(session)):
+            current = _load(folder, name)
+            if current is not None and current.host == session.host:
+                data = change(current).to_json()
+                folder.replace(f"{name}.json", data, durable=False)
+                return
 
 
-def own(store: FileStore, session_id: str, kind: str) -> bool:
-    """Whether the install `kind` acts for a session: the first to ask does."""
+def own(store: FileStore, session_id: str, kind: str, host: HostProcess) -> bool:
+    """Whether the install `kind` acts for a session: the first to ask does.
+
+    A session that is resumed is asked about again: it may have other installs.
+    """
     name = f"{session_id}.owner"
+    mine = f"{kind}\n{host.pid} {host.start_time} {host.boot}\n".encode()
     with store.open_state() as state, state.folder("sessions") as folder:
         with suppress(FileExistsError):
-            folder.create(name, kind.encode() + b"\n")
-        return (folder.read(name) or b"").decode("ascii", "replace").strip() == kind
+            folder.create(name, mine)
+        owner, process = _owner(folder, name)
+    if process == mine.splitlines()[1]:
+        return owner == kind.encode()
+    with suppress(LockBusy), store.exclusive() as state:
+        with state.folder("sessions") as folder:
+            owner, process = _owner(folder, name)
+            if process != mine.splitlines()[1]:
+                folder.replace(name, mine, durable=False)
+                return True
+    return owner == kind.encode()
 
 
 def disown(store: FileStore, kind: str) -> None:
     """An install is gone: let another act for the sessions it acted for."""
     with store.open_state() as state, state.folder("sessions") as folder:
         for name in folder.names(".owner"):
-            if (folder.read(f"{name}.owner") or b"").strip() == kind.encode():
+            if _owner(folder, f"{name}.owner")[0] == kind.encode():
                 folder.remove(f"{name}.owner")
+
+
+def _owner(folder: Folder, name: str) -> tuple[bytes, bytes]:
+    """The install that acts for a session, and the process for which it does."""
+    lines = (*(folder.read(name) or b"").splitlines(), b"", b"")
+    return lines[0], lines[1]
 
 
 def _load_all(folder: Folder) -> list[Session]:

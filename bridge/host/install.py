@@ -1,0 +1,196 @@
+"""Register our hooks with Claude Code, and take them out again.
+
+    kind     settings file                          how a hook finds its script
+    local    <project>/.claude/settings.local.json  by a path of this machine
+    user     ~/.claude/settings.json                the same
+    project  <project>/.claude/settings.json        by the pointer of `install_memory`
+
+The client reads the local file also when it is started in a folder below the project,
+the project's only when started in the project itself. It adds the local file's name to
+git's own ignore file by itself. (Measured on 2.1.330.)
+
+What a file held before is remembered: one that nobody else has changed since gets its
+bytes back.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from bridge.host import sessions, settings_file, settings_text
+from bridge.host.install_memory import Memory, Past, sha256
+from bridge.host.registration import PROJECT, Form, Kind, of_this_machine
+from bridge.host.settings_text import SettingsUnreadable
+from bridge.store.files import FileStore
+from bridge.store.place import MARK, Place, locate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.config import Settings
+
+Scope = Literal["local", "user", "project"]
+SCOPES: tuple[Scope, ...] = ("local", "user", "project")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One settings file that hooks can be registered in."""
+
+    kind: Scope
+    file: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to become of one settings file. None is a file that does not exist.
+
+    Attributes:
+        target: which file.
+        before: its text now.
+        after: its text to be.
+        original: its text without hostbridge, as far as is known.
+    """
+
+    target: Target
+    before: str | None
+    after: str | None
+    original: str | None
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether there is anything to do."""
+        return self.before != self.after
+
+
+def target_of(kind: Scope, settings: Settings, project: Path) -> Target:
+    """The settings file of one scope."""
+    if kind == "user":
+        return Target(kind, settings.claude_dir.absolute() / "settings.json")
+    name = "settings.local.json" if kind == "local" else "settings.json"
+    return Target(kind, project / ".claude" / name)
+
+
+def form_of(kind: Kind, hooks: Path, python: str) -> Form:
+    """How an install of this kind calls the scripts in `hooks`."""
+    return PROJECT if kind == "project" else of_this_machine(kind, hooks, python)
+
+
+class Installer:
+    """Installs and uninstalls for one user and one project.
+
+    Raises:
+        StateRefused: our own folder is not safe to use (any method).
+        SettingsUnreadable: a settings file cannot be understood or written; nothing was
+            changed (any method).
+    """
+
+    def __init__(self, settings: Settings, project: Path) -> None:
+        self._settings = settings
+        self._project = project
+        self._memory = Memory(settings.home)
+
+    def targets(self) -> list[Target]:
+        """Every settings file that hooks can be registered in."""
+        return [target_of(kind, self._settings, self._project) for kind in SCOPES]
+
+    def plan_install(self, target: Target, hooks: Path, python: str) -> Change:
+        """What an install would change."""
+        form = form_of(target.kind, hooks, python)
+        name = str(target.file)
+        past = self._memory.recall(target.file)
+        with _nothing_changed():
+            before = settings_file.load(target.file)
+            found = settings_text.ours(before or "", name)
+            if past is not None and past.was_last(before):
+                original = past.original
+            else:
+                original = before and settings_text.take_out(before, name)
+            if _same(found, settings_text.wanted(form)):
+                return Change(target, before, before, original)
+            after = settings_text.add(original or "", form, name)
+        return Change(target, before, after, original)
+
+    def plan_uninstall(self, target: Target) -> Change:
+        """What an uninstall would change."""
+        past = self._memory.recall(target.file)
+        with _nothing_changed():
+            before = settings_file.load(target.file)
+            if before is None:
+                return Change(target, None, None, None)
+            if past is not None and past.was_last(before):
+                return Change(target, before, past.original, past.original)
+            after: str | None = settings_text.take_out(before, str(target.file))
+        is_bare = after != before and (after or "").strip() == "{}"
+        if is_bare and past is not None and past.original is None:
+            after = None
+        return Change(target, before, after, after)
+
+    def install(self, change: Change, hooks: Path, python: str) -> None:
+        """Carry out what `plan_install` gave."""
+        assert change.after is not None  # noqa: S101 - an install leaves a file
+        target = change.target
+        if target.kind == "project":
+            self._memory.point(hooks, python)
+        made = self._memory.has_made(target.file.parent)
+        if change.is_needed:
+            made |= settings_file.store(target.file, change.after, before=change.before)
+        self._memory.remember(
+            Past(
+                file=str(target.file),
+                kind=target.kind,
+                original=change.original,
+                after_sha256=sha256(change.after),
+                made_folder=made,
+            )
+        )
+
+    def uninstall(self, change: Change) -> None:
+        """Carry out what `plan_uninstall` gave."""
+        target = change.target
+        past = self._memory.recall(target.file)
+        if change.is_needed:
+            settings_file.store(target.file, change.after, before=change.before)
+            if past is not None and past.made_folder:
+                settings_file.remove_folder(target.file)
+        self._memory.forget(target.file)
+        for store in self._stores(target.kind):
+            sessions.disown(store, target.kind)
+
+    def _stores(self, kind: Scope) -> Iterator[FileStore]:
+        """The state of every project whose sessions an install may act for."""
+        here = locate(self._settings, self._project)
+        places = {here.state: here}
+        if kind == "user" and self._settings.state_dir is None:
+            for state in states_below(self._settings.home):
+                guard = self._settings.home
+                places[state] = Place(self._project, state, guard, "a state of ours")
+        for place in places.values():
+            if place.state.is_dir():
+                yield FileStore(place)
+
+
+def states_below(home: Path) -> Iterator[Path]:
+    """Every state directory that mirrors a project."""
+    for folder, names, _ in os.walk(home / "state"):
+        if MARK in names:
+            yield Path(folder, MARK)
+        # Below a mark lies state; no project can.
+        names[:] = [name for name in names if name != MARK]
+
+
+@contextmanager
+def _nothing_changed() -> Iterator[None]:
+    """Say so in an error of the block."""
+    try:
+        yield
+    except SettingsUnreadable as exc:
+        raise SettingsUnreadable(f"{exc}; nothing was changed") from None
+
+
+def _same(found: list[dict[str, object]], wanted: list[dict[str, object]]) -> bool:
+    return sorted(map(repr, found)) == sorted(map(repr, wanted))

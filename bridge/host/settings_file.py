@@ -1,0 +1,130 @@
+"""One settings file: read whole, replaced whole, through a link if it is one.
+
+Dotfile managers keep `~/.claude/settings.json` as a link: what it points to is
+replaced, the link stays. Mode and owner stay as well. A file that changed since it was
+read is left alone: the client writes its settings, too.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bridge.host.settings_text import SettingsUnreadable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def load(file: Path) -> str | None:
+    """The text of a settings file; None when there is none.
+
+    Raises:
+        SettingsUnreadable: not a file, not to be read, or not UTF-8.
+    """
+    try:
+        data = _read(file)
+    except OSError as exc:
+        raise SettingsUnreadable(f"{file}: {_why(exc)}") from None
+    if data is None:
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError as exc:
+        line = data[: exc.start].count(b"\n") + 1
+        raise SettingsUnreadable(f"{file}:{line}: not UTF-8") from None
+
+
+def store(file: Path, text: str | None, *, before: str | None) -> bool:
+    """Make the file hold `text`, or be gone; `before` is what it holds now.
+
+    Returns whether its folder was made for it.
+
+    Raises:
+        SettingsUnreadable: it is read-only, has changed, or cannot be written.
+    """
+    if load(file) != before:
+        raise SettingsUnreadable(f"{file}: changed just now; try again")
+    target = os.path.realpath(file)
+    _refuse_read_only(file, target)
+    try:
+        made = _make_folder(file, target)
+        if text is None:
+            os.unlink(target)
+        else:
+            _replace(target, text.encode())
+    except OSError as exc:
+        raise SettingsUnreadable(f"{file}: {_why(exc)}; nothing was changed") from None
+    return made
+
+
+def remove_folder(file: Path) -> None:
+    """Remove the folder of a settings file, if nothing else is in it."""
+    with suppress(OSError):
+        os.rmdir(file.parent)
+
+
+def _read(file: Path) -> bytes | None:
+    try:
+        fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise SettingsUnreadable(f"{file}: not a plain file")
+    with open(fd, "rb") as opened:
+        return opened.read()
+
+
+def _refuse_read_only(file: Path, target: str) -> None:
+    """A rename would get past the mode: whoever set it did not want that."""
+    with suppress(FileNotFoundError):
+        facts = os.stat(target)
+        if not facts.st_mode & 0o222 or not os.access(target, os.W_OK):
+            mode = stat.S_IMODE(facts.st_mode)
+            raise SettingsUnreadable(
+                f"{file}: read-only (mode {mode:04o}); nothing was changed. If it is "
+                f"yours to change: chmod u+w {target}"
+            )
+
+
+def _make_folder(file: Path, target: str) -> bool:
+    """Make `.claude`; a link that leads nowhere is not followed by making folders."""
+    folder = os.path.dirname(target)
+    if os.path.isdir(folder) or os.path.realpath(file.parent) != folder:
+        return False
+    os.mkdir(folder)
+    return True
+
+
+def _replace(target: str, data: bytes) -> None:
+    folder, name = os.path.split(target)
+    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
+    try:
+        facts: os.stat_result | None = os.stat(target)
+    except FileNotFoundError:
+        facts = None
+    # Settings may hold keys: until it has its own mode, the copy is ours alone.
+    mode = 0o600 if facts else 0o666
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        with open(fd, "wb") as file:
+            if facts is not None:
+                with suppress(PermissionError):
+                    os.fchown(fd, facts.st_uid, facts.st_gid)
+                os.fchmod(fd, stat.S_IMODE(facts.st_mode))
+            file.write(data)
+            file.flush()
+            os.fsync(fd)
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _why(exc: OSError) -> str:
+    return os.strerror(exc.errno or 0).lower()

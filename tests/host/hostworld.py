@@ -1,0 +1,283 @@
+"""A stage with hostbridge on it: the real client, our hooks, a scripted model.
+
+    with host_world(tmp_path, obedient_model()) as world:
+        request = world.submit("Say hello.")
+        with world.stream():
+            response = world.ended(request)
+
+What the hooks are told is recorded beside them where `record` names events.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import needs
+from stage.api import ScriptedApi
+from stage.client import Stage
+from stage.models import obedient_model
+from stage.oneshot import run_print
+from stage.stream import StreamSession
+from stage.terminal import TerminalSession
+
+import bridge
+from bridge.config import Settings
+from bridge.host import runs, sessions
+from bridge.host.registration import Kind, entries, of_this_machine
+from bridge.protocol.ids import check_id
+from bridge.spawner.bridge import Bridge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import TypeVar
+
+    from stage.api import Script
+    from stage.oneshot import PrintResult
+    from stage.turns import ApiRequest
+
+    from bridge.host.sessions import Session
+    from bridge.protocol.ids import RequestId
+    from bridge.protocol.response import Response
+
+    T = TypeVar("T")
+
+HOOKS = Path(bridge.__file__).parents[1] / "hooks"
+# The client tries for three minutes otherwise.
+QUICK = {"CLAUDE_CODE_MAX_RETRIES": "1"}
+RECORDER = 'told=$(cat); printf "%s\\n" "$told" >>"$CLAUDE_PROJECT_DIR/../told.jsonl"'
+
+
+def wait_until(
+    look: Callable[[], T | None], *, timeout_s: float = 20, what: str = "it"
+) -> T:
+    """Look until there is something to see."""
+    deadline = time.monotonic() + timeout_s
+    while not (seen := look()):
+        assert time.monotonic() < deadline, f"{what} did not happen in {timeout_s} s"
+        time.sleep(0.02)
+    return seen
+
+
+class HostWorld:
+    """One project with hostbridge installed, and whoever asks there."""
+
+    def __init__(
+        self, stage: Stage, *, kinds: Sequence[Kind] = ("local",), record: Sequence[str]
+    ) -> None:
+        self.stage = stage
+        self.api = stage.api
+        self._hooks: dict[str, list[dict[str, Any]]] = {}
+        self._allowed: tuple[str, ...] = ()
+        for kind in kinds:
+            self.add_hooks(entries(of_this_machine(kind, HOOKS, sys.executable)))
+        for event in record:
+            self.add_command(event, RECORDER)
+        settings = Settings(
+            home=stage.home / ".hostbridge",
+            claude_dir=stage.home / ".claude",
+            requester="a test",
+        )
+        self.bridge = Bridge(settings, stage.project)
+        self.store = self.bridge.store
+
+    # What is installed
+
+    def add_hooks(self, hooks: Mapping[str, list[dict[str, Any]]]) -> None:
+        """Register more hooks, beside those that are there."""
+        for event, registered in hooks.items():
+            self._hooks.setdefault(event, []).extend(registered)
+        self._write_settings()
+
+    def allow(self, *rules: str) -> None:
+        """Grant tools without asking."""
+        self._allowed = rules
+        self._write_settings()
+
+    def _write_settings(self) -> None:
+        permissions = {"allow": list(self._allowed)}
+        self.stage.settings({"hooks": self._hooks, "permissions": permissions})
+
+    def add_command(self, event: str, command: str, matcher: str = "*") -> None:
+        """Register somebody else's hook."""
+        hook = {"type": "command", "command": command}
+        self.add_hooks({event: [{"matcher": matcher, "hooks": [hook]}]})
+
+    def add_agent(self, name: str, frontmatter: str = "") -> None:
+        """Define an agent of the project."""
+        folder = self.stage.project / ".claude" / "agents"
+        folder.mkdir(parents=True, exist_ok=True)
+        head = f"---\nname: {name}\ndescription: one of the stage\n{frontmatter}---\n"
+        (folder / f"{name}.md").write_text(f"{head}Do what you are told.\n")
+
+    @property
+    def told(self) -> list[dict[str, Any]]:
+        """The recorded events, oldest first."""
+        file = self.stage.root / "told.jsonl"
+        lines = file.read_text().splitlines() if file.exists() else []
+        return [json.loads(line) for line in lines]
+
+    # Who asks
+
+    def submit(self, prompt: str = "Say hello.", **fields: Any) -> RequestId:
+        """Ask without waiting."""
+        return self.bridge.submit(prompt, **fields)
+
+    def drop(self, **fields: Any) -> RequestId:
+        """Ask by writing a file, as a program in any language may."""
+        with self.store.open_state() as state, state.folder("requests") as folder:
+            name = f"by-hand-{len(folder.names())}"
+            told = {"requestId": name, "agentType": "general-purpose", **fields}
+            folder.replace(f"{name}.json", json.dumps(told).encode())
+        return check_id(name)
+
+    def responses(self) -> list[Response]:
+        """Every response there is."""
+        with self.store.open_state() as state, state.folder("responses") as folder:
+            names = sorted(folder.names())
+        found = (self.store.find(check_id(name)) for name in names)
+        return [each.response for each in found if each and each.response]
+
+    def ended(self, request: RequestId, *, timeout_s: float = 30) -> Response:
+        """The response, when it is there."""
+        response = next(iter(self.store.wait([request], timeout_s=timeout_s)), None)
+        assert response is not None, f"no end within {timeout_s} s:\n{self.story()}"
+        return response
+
+    def stage_of(self, request: RequestId) -> str:
+        """How far a request has come: its stage, or its status once it has ended."""
+        found = self.bridge.status(request)
+        if found.response is not None or found.request is None:
+            return str(found.status)
+        return str(found.request.stage)
+
+    def wait_for_stage(self, request: RequestId, stage: str) -> None:
+        """Wait until a request has come so far."""
+        wait_until(lambda: self.stage_of(request) == stage, what=f"stage {stage}")
+
+    def story(self) -> str:
+        """What happened, for the message of a failed test."""
+        files = (
+            self.store.place.state / "events.jsonl",
+            self.stage.home / ".hostbridge" / "hook-errors.log",
+        )
+        return "\n".join(f.read_text()[-6000:] for f in files if f.exists())
+
+    def complaints(self) -> str:
+        """What hooks logged as going wrong."""
+        file = self.stage.home / ".hostbridge" / "hook-errors.log"
+        return file.read_text() if file.exists() else ""
+
+    # Who answers
+
+    def print(
+        self, prompt: str = "hello", *, mode: str = "default", **options: Any
+    ) -> PrintResult:
+        """One shot: `claude -p`."""
+        return run_print(
+            self.stage, prompt, args=["--permission-mode", mode], **options
+        )
+
+    @contextmanager
+    def stream(
+        self, *, mode: str = "default", args: Sequence[str] = (), greet: bool = True
+    ) -> Iterator[StreamSession]:
+        """A session that stays open; by default it has had its first prompt."""
+        flags = ["--permission-mode", mode, *args]
+        with StreamSession(self.stage, args=flags) as session:
+            if greet:
+                session.ask("hello")
+            yield session
+
+    @contextmanager
+    def terminal(self, *, mode: str = "default") -> Iterator[TerminalSession]:
+        """A session at a terminal that has had its first prompt."""
+        needs.tool("tmux")
+        with TerminalSession(self.stage, mode=mode) as terminal:
+            terminal.submit("hello")
+            self.wait_for_turns(1)
+            yield terminal
+
+    def serve(self, how: str, prompt: str = "Say hello.", **fields: Any) -> Response:
+        """Ask, have a session answer, and return how it ended.
+
+        `how` is one-shot, where agents run in the foreground, or stream, where they run
+        in the background. Afterwards nothing of the agent is left, on disk or with the
+        host.
+        """
+        request = self.submit(prompt, **fields)
+        if how == "one-shot":
+            printed = self.print()
+            assert printed.exit_code == 0, printed
+            return self.ended(request, timeout_s=0)
+        with self.stream():
+            response = self.ended(request)
+            self.wait_until_forgotten()
+        assert "<task-notification>" not in self.main_words()
+        return response
+
+    def wait_until_forgotten(self) -> None:
+        """Wait until nothing is written down about agents (any more)."""
+        agents = self.store.place.state / "agents"
+        wait_until(
+            lambda: not agents.exists() or not any(agents.iterdir()),
+            what="forgetting the agents",
+        )
+
+    def live(self) -> list[Session]:
+        """The sessions that are open."""
+        return sessions.live_sessions(self.store, lease_s=900)
+
+    def wait_for_turns(self, count: int) -> list[ApiRequest]:
+        """Wait until the main thread's model was asked so often."""
+        return wait_until(
+            lambda: t if len(t := self.api.turns("main")) >= count else None,
+            what=f"turn {count} of the main thread",
+        )
+
+    def wait_for_run(self, request: RequestId) -> runs.AgentRun:
+        """Wait until a subagent is known to work on a request."""
+        return wait_until(
+            lambda: next(
+                (
+                    run
+                    for run in runs.all_runs(self.store)
+                    if run.request_id == request and run.agent_id
+                ),
+                None,
+            ),
+            what="a bound subagent",
+        )
+
+    def run(self, agent_id: str) -> runs.AgentRun:
+        """The run of a subagent."""
+        run = runs.find_agent(self.store, agent_id)
+        assert run is not None
+        return run
+
+    def main_words(self) -> str:
+        """Everything that the model of the main thread was ever shown."""
+        return json.dumps([turn.body["messages"] for turn in self.api.turns("main")])
+
+
+@contextmanager
+def host_world(
+    root: Path,
+    script: Script | None = None,
+    *,
+    env: Mapping[str, str] | None = None,
+    kinds: Sequence[Kind] = ("local",),
+    record: Sequence[str] = (),
+) -> Iterator[HostWorld]:
+    """Set the stage; what hooks complained of fails the test."""
+    with ScriptedApi(script or obedient_model()) as api:
+        stage = Stage(
+            root, api, program=needs.client(), extra_env={**QUICK, **(env or {})}
+        )
+        world = HostWorld(stage, kinds=kinds, record=record)
+        yield world
+        assert world.complaints() == ""

@@ -1,0 +1,195 @@
+"""Every way in which a subagent ends: a typed response at once.
+
+One table, in the foreground (one shot) and in the background (a session that stays
+open), with the real client.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hostworld import HostWorld, host_world, wait_until
+from stage.models import agent_output, answering, launching, obedient_model
+from stage.replies import error, reply, tool_use
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from stage.replies import Answer
+    from stage.turns import ApiRequest
+
+pytestmark = pytest.mark.host
+
+HOWS = ("one-shot", "stream")
+CALL = tool_use("Bash", {"command": "touch made", "description": "work"})
+WORK = reply(CALL)
+
+
+def denied(world: HostWorld) -> None:
+    output: dict[str, Any] = {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "deny",
+        "permissionDecisionReason": "policy",
+    }
+    world.add_command("PreToolUse", says(hookSpecificOutput=output), "Agent")
+
+
+def cut_off(world: HostWorld) -> None:
+    world.add_command(
+        "PreToolUse", says(**{"continue": False, "stopReason": "enough"}), "Bash"
+    )
+
+
+def interrupted(world: HostWorld) -> None:
+    decision = {"behavior": "deny", "message": "no", "interrupt": True}
+    output = {"hookEventName": "PermissionRequest", "decision": decision}
+    world.add_command("PermissionRequest", says(hookSpecificOutput=output))
+
+
+def few_turns(world: HostWorld) -> None:
+    world.add_agent("hasty", "maxTurns: 2\ntools: Bash\n")
+
+
+def as_it_is(_world: HostWorld) -> None:
+    pass
+
+
+def says(**output: object) -> str:
+    """A command that prints one JSON object."""
+    return f"cat >/dev/null; echo '{json.dumps(output)}'"
+
+
+ENDS: dict[str, tuple[Answer, Callable[[HostWorld], None], str, str | None]] = {
+    # what the subagent does, what else is installed, its type, how the request ends
+    "answer": (agent_output(), as_it_is, "general-purpose", None),
+    "no word": (reply(), as_it_is, "general-purpose", "empty_answer"),
+    "continue false": (WORK, cut_off, "general-purpose", "empty_answer"),
+    "max turns": (reply("Soon.", CALL), few_turns, "hasty", "no_json"),
+    "bad request": (
+        error(400, "invalid_request_error", "Not like that"),
+        as_it_is,
+        "general-purpose",
+        "agent_error",
+    ),
+    "rate limit": (
+        error(429, "rate_limit_error", "Slow down"),
+        as_it_is,
+        "general-purpose",
+        "quota",
+    ),
+    "server error": (
+        error(500, "api_error", "Sorry"),
+        as_it_is,
+        "general-purpose",
+        "agent_error",
+    ),
+    "unknown agent": (agent_output(), as_it_is, "nobody:knows", "agent_missing"),
+    "call denied": (agent_output(), denied, "general-purpose", "agent_error"),
+    "interrupted": (WORK, interrupted, "general-purpose", "agent_stopped"),
+}
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("end", ENDS)
+def test_an_end_is_a_typed_response(tmp_path: Path, how: str, end: str) -> None:
+    answer, prepare, agent, code = ENDS[end]
+
+    with host_world(tmp_path, obedient_model(answering(answer))) as world:
+        prepare(world)
+        response = world.serve(how, agent=agent)
+
+    assert response.error is None if code is None else response.error, response
+    assert (response.error.code if response.error else None) == code, response
+
+
+def test_an_agent_that_the_model_stops(tmp_path: Path) -> None:
+    """TaskStop: the notice says killed, and nothing else does."""
+
+    def main(request: ApiRequest) -> Answer:
+        words = request.last_user_text.split()
+        if words[:1] == ["stop"] and not request.tool_results:
+            return reply(tool_use("TaskStop", {"task_id": words[1]}))
+        return launching()(request)
+
+    slow = reply("late", delay_s=60)
+    with host_world(tmp_path, obedient_model(answering(slow), main=main)) as world:
+        request = world.submit()
+        with world.stream() as session:
+            run = world.wait_for_run(request)
+            session.send(f"stop {run.agent_id}")
+            response = world.ended(request)
+
+    assert response.error is not None
+    assert response.error.code == "agent_stopped"
+
+
+def test_an_agent_waits_for_a_command_of_its_own(tmp_path: Path) -> None:
+    """It stops, is woken when the command ends, and answers then: once, and unheard."""
+
+    def answers(_prompt: str, request: ApiRequest) -> Answer:
+        if not request.own_calls:
+            command = "while [ ! -e go ]; do sleep 0.05; done"
+            given = {"command": command, "description": "w", "run_in_background": True}
+            return reply(tool_use("Bash", given))
+        if "completed" in request.newest_text:
+            return agent_output()
+        return reply("I am waiting.")
+
+    with host_world(tmp_path, obedient_model(answers)) as world:
+        world.allow("Bash")
+        request = world.submit()
+        with world.stream() as session:
+            run = world.wait_for_run(request)
+            wait_until(lambda: world.run(run.agent_id).waits_for)
+            session.ask("and how are you?")
+            between = world.stage_of(request)
+            (world.stage.project / "go").touch()
+            response = world.ended(request)
+            world.wait_until_forgotten()
+
+    assert between == "running"
+    assert response.success
+    assert "task-notification" not in world.main_words()
+
+
+def test_one_of_two_agents_is_corrected_while_the_other_works(tmp_path: Path) -> None:
+    """The client lists both as running: only an agent's own commands make it wait."""
+
+    def answers(prompt: str, request: ApiRequest) -> Answer:
+        if prompt.startswith("slow"):
+            return reply(*agent_output().blocks, delay_s=3)
+        if "could not use this answer" in request.newest_text:
+            return agent_output()
+        return reply("Well.")
+
+    with host_world(tmp_path, obedient_model(answers)) as world:
+        slow, quick = world.submit("slow"), world.submit("quick")
+        with world.stream():
+            first = world.ended(quick)
+            stage = world.stage_of(slow)
+            second = world.ended(slow)
+
+    assert (first.success, stage, second.success) == (True, "running", True)
+
+
+@pytest.mark.parametrize("background", [False, True], ids=["waited for", "left"])
+def test_agents_of_our_agents_are_not_the_answer(
+    tmp_path: Path, *, background: bool
+) -> None:
+    """A nested agent ends first, or last: its words go to nobody but its caller."""
+    inner = {"prompt": "inner", "description": "n", "subagent_type": "general-purpose"}
+    call = tool_use("Agent", {**inner, "run_in_background": background})
+
+    def answers(prompt: str, request: ApiRequest) -> Answer:
+        if prompt.startswith("inner"):
+            return reply("inner words", delay_s=1)
+        return agent_output() if request.own_calls else reply(call)
+
+    with host_world(tmp_path, obedient_model(answers)) as world:
+        response = world.serve("stream")
+
+    assert response.success
+    assert "inner words" not in world.main_words()

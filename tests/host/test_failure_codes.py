@@ -1,0 +1,236 @@
+"""Every failure code that can occur on the host route, from the real client.
+
+The ends of a subagent (agent_missing, agent_error, agent_stopped, quota) are in
+test_endings.py.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from hostworld import host_world, wait_until
+from stage.models import agent_output, answering, ignoring, launching, obedient_model
+from stage.replies import error, reply, tool_use
+
+from bridge.errors import NoHost, RequestFailed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stage.replies import Answer
+    from stage.turns import ApiRequest
+
+    from bridge.protocol.response import Response
+
+pytestmark = pytest.mark.host
+
+SLOW = reply("late", delay_s=60)
+
+
+def working(_prompt: str, _request: ApiRequest) -> Answer:
+    """Call a tool, and another, and never answer."""
+    return reply(tool_use("Bash", {"command": "sleep 0.2", "description": "w"}))
+
+
+def says(**output: object) -> Answer:
+    return reply(json.dumps({"summary": "s", **output}))
+
+
+def code_of(response: Response) -> str | None:
+    return response.error.code if response.error else None
+
+
+CLAIM = {"type": "test", "content": "ran", "command": "pytest -q", "passed": True}
+ANSWERS = {
+    "empty_answer": reply(" "),
+    "no_json": reply("All is well."),
+    "schema_mismatch": says(status="great"),
+    "unverified": says(status="success", evidence=[CLAIM]),
+    "agent_failed": says(status="failed"),
+    "agent_blocked": says(status="blocked"),
+}
+
+
+@pytest.mark.parametrize("code", ANSWERS)
+def test_error_code_of_an_answer(tmp_path: Path, code: str) -> None:
+    with host_world(tmp_path, obedient_model(answering(ANSWERS[code]))) as world:
+        response = world.serve("stream")
+
+    assert (code_of(response), response.success) == (code, False)
+
+
+def test_error_prompt_echo(tmp_path: Path) -> None:
+    model = obedient_model(lambda prompt, _: reply(prompt))
+    with host_world(tmp_path, model) as world:
+        response = world.serve("stream")
+
+    assert code_of(response) == "prompt_echo"
+
+
+def test_error_prompt_replaced(tmp_path: Path) -> None:
+    """Of two hooks that rewrite a call, the last to finish wins: it was not ours."""
+    given = {"description": "d", "prompt": "Sing.", "subagent_type": "general-purpose"}
+    output = {"hookEventName": "PreToolUse", "updatedInput": given}
+    words = json.dumps({"hookSpecificOutput": output})
+
+    with host_world(tmp_path) as world:
+        world.add_command("PreToolUse", f"sleep 1; echo '{words}'", "Agent")
+        response = world.serve("stream")
+
+    assert code_of(response) == "prompt_replaced"
+
+
+def test_error_declined(tmp_path: Path) -> None:
+    """Three offers, then no more; the session goes on."""
+    with host_world(tmp_path, obedient_model(main=ignoring(99))) as world:
+        request = world.submit()
+        with world.stream() as session:
+            response = world.ended(request)
+            after = session.ask("hello again")
+
+    assert code_of(response) == "declined"
+    assert after["result"] == "ok"
+    assert world.main_words().count("hello again") == 1
+
+
+def test_error_no_host(tmp_path: Path) -> None:
+    """A session that has ended is none."""
+    with host_world(tmp_path) as world:
+        with world.stream():
+            assert len(world.live()) == 1
+        with pytest.raises(NoHost) as caught:
+            world.bridge.ask("hello")
+
+    assert caught.value.code == "no_host"
+
+
+def test_error_host_gone(tmp_path: Path) -> None:
+    """The client is killed, and no other try is left; whoever waits is told."""
+    with host_world(tmp_path, obedient_model(answering(SLOW))) as world:
+        request = world.drop(prompt="hello", maxAttempts=1)
+        with world.stream() as session:
+            world.wait_for_run(request)
+            session.kill()
+            with pytest.raises(RequestFailed) as caught:
+                world.bridge.wait(request, timeout_s=20)
+
+    assert caught.value.code == "host_gone"
+
+
+def test_error_timeout_of_an_agent_that_works_on(tmp_path: Path) -> None:
+    """It is told twice to answer; then its time is up, and it ends."""
+    with host_world(tmp_path, obedient_model(working)) as world:
+        world.allow("Bash")
+        request = world.submit(timeout_s=6)
+        with world.stream():
+            response = world.ended(request)
+            world.wait_until_forgotten()
+
+    told = json.dumps([turn.body["messages"] for turn in world.api.turns("subagent")])
+    assert code_of(response) == "timeout"
+    assert response.error is not None
+    assert response.error.message.endswith("the agent went on working")
+    assert "answer now" in told
+
+
+def test_an_agent_answers_when_its_time_is_nearly_up(tmp_path: Path) -> None:
+    def answers(prompt: str, request: ApiRequest) -> Answer:
+        told = "answer now" in request.newest_text
+        return agent_output() if told else working(prompt, request)
+
+    with host_world(tmp_path, obedient_model(answers)) as world:
+        world.allow("Bash")
+        response = world.serve("stream", timeout_s=6)
+
+    assert response.success
+
+
+def test_error_timeout_of_an_agent_that_thinks_on(tmp_path: Path) -> None:
+    """Nothing of it is heard: whoever asked ends the request."""
+    with host_world(tmp_path, obedient_model(answering(SLOW))) as world:
+        with world.stream(), pytest.raises(RequestFailed) as caught:
+            world.bridge.ask("hello", timeout_s=3)
+
+    assert (caught.value.code, caught.value.stage) == ("timeout", "running")
+
+
+def test_error_cancelled(tmp_path: Path) -> None:
+    """The agent stops at its next tool call, and nobody hears of it."""
+    with host_world(tmp_path, obedient_model(working)) as world:
+        world.allow("Bash")
+        request = world.submit()
+        with world.stream():
+            world.wait_for_run(request)
+            assert world.bridge.cancel(request)
+            response = world.ended(request)
+            world.wait_until_forgotten()
+            asked = len(world.api.turns("subagent"))
+
+    assert code_of(response) == "cancelled"
+    assert "<task-notification>" not in world.main_words()
+    assert len(world.api.turns("subagent")) == asked
+
+
+def test_error_budget(tmp_path: Path) -> None:
+    with host_world(tmp_path, env={"BRIDGE_AGENTS_PER_HOUR": "1"}) as world:
+        first, second = world.submit(), world.submit()
+        with world.stream():
+            one = world.ended(first)
+            two = world.ended(second)
+
+    assert (code_of(one), code_of(two)) == (None, "budget")
+
+
+def test_error_depth_of_agents_that_ask_for_agents(tmp_path: Path) -> None:
+    """A asks for B, B for A: the third from the top may not ask any more."""
+    script = (
+        "from bridge import Bridge\n"
+        "print('asked', Bridge.open().submit('again'))\n"
+    )
+
+    def answers(_prompt: str, request: ApiRequest) -> Answer:
+        if not request.own_calls:
+            command = f"{sys.executable} ../ask.py"
+            return reply(tool_use("Bash", {"command": command, "description": "a"}))
+        return says(status="success", summary=request.newest_text[-200:])
+
+    with host_world(tmp_path, obedient_model(answers)) as world:
+        world.allow("Bash")
+        (world.stage.root / "ask.py").write_text(script)
+        request = world.submit("begin")
+        with world.stream():
+            world.ended(request)
+            ended = wait_until(lambda: r if len(r := world.responses()) == 3 else None)
+            world.wait_until_forgotten()
+
+    summaries = [response.parsed_output["summary"] for response in ended]
+    assert [("DepthExceeded" in summary) for summary in summaries].count(True) == 1
+    assert world.store.waiting() == []
+
+
+def test_error_depth_that_this_session_does_not_go(tmp_path: Path) -> None:
+    with host_world(tmp_path, env={"BRIDGE_MAX_DEPTH": "0"}) as world:
+        request = world.drop(prompt="hello", depth=1)
+        with world.stream():
+            response = world.ended(request)
+
+    assert code_of(response) == "depth"
+
+
+def test_error_the_model_of_the_host_is_out_of_reach(tmp_path: Path) -> None:
+    """An offer was made, and the turn failed: nothing will come of it."""
+    refusal = error(429, "rate_limit_error", "Slow down")
+    obey = launching()
+
+    def main(request: ApiRequest) -> Answer:
+        return refusal if "bridge:" in request.newest_text else obey(request)
+
+    with host_world(tmp_path, obedient_model(main=main)) as world:
+        with world.stream():
+            request = world.submit()
+            response = world.ended(request)
+
+    assert code_of(response) == "quota"
