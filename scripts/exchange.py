@@ -29,8 +29,8 @@ SCHEMA = {
     "properties": {"modules": {"type": "array", "items": {"type": "string"}}},
     "additionalProperties": False,
 }
-SHOWN_LINES = 34
-HOSTBRIDGE = [sys.executable, "-m", "bridge"]
+WIDTH = 110
+HOSTBRIDGE = Path(sys.executable).with_name("hostbridge")
 
 
 def main() -> int:
@@ -50,7 +50,7 @@ def main() -> int:
         def hostbridge(*arguments: str) -> int:
             print(f"\n$ hostbridge {' '.join(map(quoted, arguments))}", flush=True)
             done = subprocess.run(
-                [*HOSTBRIDGE, *arguments],
+                [HOSTBRIDGE, *arguments],
                 cwd=stage.project,
                 env=environment,
                 check=False,
@@ -87,13 +87,14 @@ def quoted(word: str) -> str:
 
 
 class Narrator:
-    """Prints the record of each exchange below a folder as soon as it appears."""
+    """Prints each record of an exchange as soon as its file appears below a folder."""
 
     STAGES = ("requests", "processing", "responses", "done")
 
     def __init__(self, home: Path) -> None:
         self._home = home
         self._seen: set[Path] = set()
+        self._told: dict[str, dict[str, object]] = {}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run)
 
@@ -113,14 +114,19 @@ class Narrator:
                     self._print(file)
 
     def _print(self, file: Path) -> None:
+        """Show what the record says that an earlier file of the same request did not."""
         try:
-            lines = file.read_text().splitlines()
-        except FileNotFoundError:
+            record = json.loads(file.read_text())
+        except (FileNotFoundError, json.JSONDecodeError):
+            self._seen.discard(file)
             return
-        short = f"…/@/{file.parent.name}/{file.name}"
-        body = "\n".join(f"    {line[:100]}" for line in lines[:SHOWN_LINES])
-        rest = f"\n    … {len(lines) - SHOWN_LINES} more lines"
-        print(f"\n{short}\n{body}{rest if len(lines) > SHOWN_LINES else ''}", flush=True)
+        before = self._told.get(file.stem, {})
+        self._told[file.stem] = {**before, **record}
+        print(f"\n…/@/{file.parent.name}/{file.name}")
+        for key, value in record.items():
+            if value not in (None, [], "") and before.get(key) != value:
+                print(f"    {key}: {json.dumps(value)}"[:WIDTH])
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

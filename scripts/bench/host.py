@@ -1,0 +1,75 @@
+"""Real clients with our hooks, with nothing in their place, or with a bare bell."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from typing import TYPE_CHECKING, Any
+
+from bench.world import FORM
+from bridge.host.registration import entries
+from stage.client import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from stage.api import ScriptedApi
+
+    Table = dict[str, list[dict[str, Any]]]
+
+# More agents an hour than any run here starts.
+LIMITS = {"BRIDGE_AGENTS_PER_HOUR": "1000000"}
+
+
+def our_hooks() -> Table:
+    """What `hostbridge install` registers."""
+    return entries(FORM)
+
+
+def empty_hooks() -> Table:
+    """The same hooks, each of which does nothing at all."""
+    table = copy.deepcopy(our_hooks())
+    for entry in (entry for group in table.values() for entry in group):
+        for hook in entry["hooks"]:
+            hook |= {"command": "/bin/true", "args": []}
+    return table
+
+
+def bare_bell(folder: Path) -> Table:
+    """Only a watch on `folder`, and a hook that wakes the session with two words."""
+    folder.mkdir()
+    start = f'{{"hookSpecificOutput":{{"hookEventName":"SessionStart","watchPaths":["{folder}"]}}}}'
+    return {
+        "SessionStart": [{"hooks": [_shell(f"printf '%s' '{start}'")]}],
+        "FileChanged": [
+            {
+                "matcher": "wake",
+                "hooks": [
+                    _shell(f"rm '{folder}/wake' && echo wake up >&2 && exit 2")
+                    | {"asyncRewake": True}
+                ],
+            }
+        ],
+    }
+
+
+def _shell(line: str) -> dict[str, Any]:
+    return {"type": "command", "command": "/bin/sh", "args": ["-c", line]}
+
+
+def world(
+    root: Path, api: ScriptedApi, hooks: Table, env: Mapping[str, str] | None = None
+) -> Stage:
+    """A clean world for a client with these hooks."""
+    root.mkdir()
+    stage = Stage(root, api, extra_env={**LIMITS, **(env or {})})
+    (stage.project / ".git").mkdir()
+    (stage.project / "notes.txt").write_text("a line\n" * 20)
+    stage.settings({"hooks": hooks, "permissions": {"allow": ["Bash", "Read"]}})
+    return stage
+
+
+def environment(stage: Stage) -> dict[str, str]:
+    """What a program in that world sees that asks the client."""
+    return {**stage.environment(), "PYTHONPATH": ":".join(sys.path)}

@@ -1,0 +1,77 @@
+"""The table: what, floor, figure, how they compare, the goal, whether it is met."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bench.timing import Series
+
+# times: figure / floor. more: figure - floor. value: the figure itself.
+By = Literal["times", "more", "value"]
+HEADER = ("what", "floor", "figure", "min..max", "compared", "goal", "met")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line; `goal` None means it is there for information."""
+
+    what: str
+    figure: Series
+    floor: Series | None = None
+    goal: float | None = None
+    by: By = "times"
+    unit: str = "ms"
+
+    @property
+    def compared(self) -> float:
+        """What the goal is about."""
+        if self.floor is None or self.by == "value":
+            return self.figure.median
+        if self.by == "more":
+            return self.figure.median - self.floor.median
+        return self.figure.median / self.floor.median
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the goal is reached; a row without one always is."""
+        return self.goal is None or self.compared <= self.goal
+
+    def cells(self) -> tuple[str, ...]:
+        """The line's texts, as `HEADER` names them."""
+        return (
+            self.what,
+            "-" if self.floor is None else f"{self.floor.median:.4g} {self.unit}",
+            f"{self.figure.median:.4g} {self.unit}",
+            self.figure.spread,
+            self._as_compared(self.compared),
+            "-" if self.goal is None else f"<= {self._as_compared(self.goal)}",
+            "" if self.goal is None else "yes" if self.is_met else "NO",
+        )
+
+    def _as_compared(self, value: float) -> str:
+        if self.floor is None or self.by == "value":
+            return f"{value:.4g} {self.unit}"
+        return f"{value:+.4g} {self.unit}" if self.by == "more" else f"{value:.2f} x"
+
+
+def show(title: str, rows: Sequence[Row]) -> None:
+    """Print a table."""
+    lines = [HEADER, *(row.cells() for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    load = os.getloadavg()[0]
+    print(f"\n{title} (medians; {os.cpu_count()} cores, load {load:.1f})\n")
+    for number, line in enumerate(lines):
+        texts = (text.ljust(width) for text, width in zip(line, widths, strict=True))
+        print("  ".join(texts).rstrip())
+        if number == 0:
+            print("  ".join("-" * width for width in widths))
+
+
+def missed(rows: Sequence[Row]) -> int:
+    """How many goals were missed."""
+    return sum(not row.is_met for row in rows)

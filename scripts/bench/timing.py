@@ -1,0 +1,80 @@
+"""Time whole processes, and let what is compared take turns."""
+
+from __future__ import annotations
+
+import os
+import random
+import statistics
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+# What goes in and comes out has to fit into a pipe: nobody reads while it runs.
+_PIPE_BYTES = 60_000
+
+
+@dataclass(slots=True)
+class Series:
+    """Measurements of one thing; the unit is the caller's."""
+
+    values: list[float] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        """The middle one."""
+        return statistics.median(self.values)
+
+    @property
+    def spread(self) -> str:
+        """Smallest to largest."""
+        return f"{min(self.values):.4g}..{max(self.values):.4g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One process that has ended."""
+
+    ms: float
+    exit_code: int
+    stdout: bytes
+
+
+def run(command: Sequence[str], env: Mapping[str, str], stdin: bytes = b"") -> Ran:
+    """Run a process to its end; timed from before its start until it is reaped."""
+    assert len(stdin) < _PIPE_BYTES
+    to_read, to_write = os.pipe()
+    os.write(to_write, stdin)
+    os.close(to_write)
+    out_read, out_write = os.pipe()
+    moves = [(os.POSIX_SPAWN_DUP2, to_read, 0), (os.POSIX_SPAWN_DUP2, out_write, 1)]
+    start = time.perf_counter()
+    pid = os.posix_spawn(command[0], command, env, file_actions=moves)
+    _, status = os.waitpid(pid, 0)
+    ms = (time.perf_counter() - start) * 1000
+    os.close(to_read)
+    os.close(out_write)
+    with open(out_read, "rb") as output:
+        return Ran(ms, os.waitstatus_to_exitcode(status), output.read())
+
+
+def take_turns(
+    cases: Sequence[Callable[[], Mapping[str, float]]], rounds: int
+) -> dict[str, Series]:
+    """Call every case once a round, in an order that changes, and collect its figures.
+
+    A case returns figures by name. The first round warms up and is not counted.
+    """
+    series: dict[str, Series] = {}
+    order = list(cases)
+    for turn in range(-1, rounds):
+        # What ran just before leaves the caches warm or cold: let that be chance.
+        random.Random(turn).shuffle(order)  # noqa: S311 - no secret
+        for case in order:
+            for name, value in case().items():
+                found = series.setdefault(name, Series())
+                if turn >= 0:
+                    found.values.append(value)
+    return series

@@ -1,0 +1,109 @@
+"""A project with a session that our hooks have registered, as a client leaves it.
+
+Hooks are run by the very command lines that an install registers; requests are dropped
+by hand, as any program may.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from bridge.host.registration import HOOKS, of_this_machine
+
+from bench.timing import Ran, run
+
+FOLDER = Path(__file__).resolve().parents[2] / "hooks"
+FORM = of_this_machine("local", FOLDER, sys.executable)
+
+
+class World:
+    """One project under `root`, its session and its state."""
+
+    def __init__(self, root: Path, name: str) -> None:
+        """Make the project and let the hooks see the session start."""
+        self.home = root / "home"
+        self.project = root / name
+        (self.project / ".git").mkdir(parents=True)
+        self.session = f"session-{name}"
+        self.transcript = self.home / "transcripts" / f"{self.session}.jsonl"
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "LANG": "C.UTF-8",
+            "CLAUDECODE": "1",
+            "CLAUDE_PID": str(os.getpid()),
+            "CLAUDE_CODE_SESSION_ID": self.session,
+            "CLAUDE_PROJECT_DIR": str(self.project),
+            "BRIDGE_AGENTS_PER_HOUR": "1000000",
+        }
+        self.state = Path(f"{self.home}/.hostbridge/state{self.project}/@")
+        self.hook("always", "SessionStart", source="startup")
+        self._session_file = self.state / "sessions" / f"{self.session}.json"
+        self._registered = self._session_file.read_bytes()
+
+    def hook(self, script: str, event: str, **told: Any) -> Ran:
+        """Run one hook as the client does."""
+        data = {
+            "session_id": self.session,
+            "transcript_path": str(self.transcript),
+            "cwd": str(self.project),
+            "permission_mode": "default",
+            "hook_event_name": event,
+            **told,
+        }
+        (hook,) = {h for h in HOOKS if (h.script, h.event) == (script, event)}
+        command = ["/bin/sh", *FORM.arguments(hook)]
+        ran = run(command, self.environment, json.dumps(data).encode())
+        assert ran.exit_code == 0, (script, event, ran)
+        return ran
+
+    def room(self, name: str) -> Path:
+        """One folder of the state."""
+        folder = self.state / name
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder
+
+    def drop_request(self, request_id: str, **fields: Any) -> Path:
+        """Let a request wait."""
+        request = {
+            "requestId": request_id,
+            "agentType": "general-purpose",
+            "prompt": "Which modules lack tests?",
+            "createdAt": int(time.time() * 1000),
+            "timeout": 3_600_000,
+            **fields,
+        }
+        file = self.room("requests") / f"{request_id}.json"
+        file.write_text(json.dumps(request) + "\n")
+        return file
+
+    def finish_requests(self, count: int) -> None:
+        """Leave `count` requests that waited together and have been answered."""
+        waiting = [self.drop_request(f"done-{number}") for number in range(count)]
+        done, responses = self.room("done"), self.room("responses")
+        for file in waiting:
+            (responses / file.name).write_text('{"success": true}\n')
+            file.rename(done / file.name)
+
+    def start_agents(self, count: int) -> None:
+        """Let agents of ours run in this session."""
+        for number in range(count):
+            name = f"agent{number}"
+            (self.room("agents") / f"{name}.json").write_text(
+                json.dumps({"agentId": name, "requestId": f"r{number}"}) + "\n"
+            )
+            (self.room("agents") / f"{name}.calls").write_text("{}\n" * 20)
+
+    def start_over(self) -> None:
+        """Forget every request and agent; the session stays."""
+        for room in ("requests", "processing", "responses", "done", "agents"):
+            for file in self.room(room).iterdir():
+                file.unlink()
+        for ending in ("offer", "looked"):
+            self._session_file.with_suffix(f".{ending}").unlink(missing_ok=True)
+        self._session_file.write_bytes(self._registered)

@@ -1,0 +1,219 @@
+"""What each hook costs as a process, beside the cheapest process of its kind.
+
+No client and no model: hooks run as the client runs them, on sessions they
+registered. In every round one request goes through its whole life, so the dear hooks
+are measured on real work, and what they say is checked.
+
+    scripts/bench_hooks.py             about a minute
+    scripts/bench_hooks.py --quick     a smoke test: few rounds, few files
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.table import Row, missed, show
+from bench.timing import run, take_turns
+from bench.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bench.timing import Ran, Series
+
+    Figures = dict[str, float]
+
+PYTHON = "import json, os"
+LIBRARY = """
+import orjson, filelock
+from jinja2.sandbox import SandboxedEnvironment
+from pydantic import BaseModel
+
+class Model(BaseModel):
+    name: str
+
+template = SandboxedEnvironment().from_string("hello {{ name }}")
+orjson.dumps(template.render(name=Model(name="x").name))
+"""
+FLOORS = {
+    "shell": ["/bin/sh", "-c", ":"],
+    "python": [sys.executable, "-I", "-S", "-c", PYTHON],
+    "library": [sys.executable, "-I", "-c", LIBRARY],
+}
+BASH = {
+    "tool_name": "Bash",
+    "tool_use_id": "toolu_main",
+    "tool_input": {"command": "ls -l", "description": "List"},
+}
+ENDED = {**BASH, "tool_response": {"stdout": "a line of output\n" * 40, "stderr": ""}}
+# `.looked` vouches only for a queue that has been still this long.
+SETTLED_S = 2.2
+# What takes less than a millisecond is run more often.
+SHORT_TURNS = 5
+
+
+def main() -> int:
+    """Run the benchmark; exit 1 when a goal is missed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="a smoke test")
+    parser.add_argument("--rounds", type=int, default=60, help="processes each (60)")
+    parser.add_argument("--files", type=int, default=10_000, help="in a room (10,000)")
+    chosen = parser.parse_args()
+    rounds, files = (2, 50) if chosen.quick else (chosen.rounds, chosen.files)
+    with tempfile.TemporaryDirectory(prefix="hostbridge-bench-") as folder:
+        root = Path(folder).resolve()
+        found = take_turns(cases(root, files), rounds)
+    rows = compare(found, files)
+    show(f"hooks as processes, {rounds} runs each", rows)
+    return 0 if chosen.quick else min(1, missed(rows))
+
+
+def cases(root: Path, files: int) -> list[Callable[[], Figures]]:
+    """Everything that is measured, in worlds of its own."""
+    idle, finished, agents, closed, bash = (
+        World(root, name) for name in ("idle", "finished", "agents", "closed", "bash")
+    )
+    finished.finish_requests(files)
+    agents.start_agents(4)
+    bash.start_agents(4)
+    (bash.room("agents") / "toolu_other.bash").write_text("{}")
+    for number in range(files):
+        closed.drop_request(f"closed-{number}", session="another")
+    time.sleep(SETTLED_S)
+    # The first look opens the library, finds nothing to take, and leaves a stamp.
+    closed.hook("tool-end", "PostToolUse", **ENDED)
+    stamp = closed.state / "sessions" / f"{closed.session}.looked"
+    assert stamp.exists(), "the hook left no stamp"
+
+    def after(world: World, name: str) -> Callable[[], Figures]:
+        return lambda: {name: quiet(world.hook("tool-end", "PostToolUse", **ENDED))}
+
+    def before(world: World, name: str) -> Callable[[], Figures]:
+        return lambda: {name: quiet(world.hook("tool-start", "PreToolUse", **BASH))}
+
+    def floor(name: str) -> Callable[[], Figures]:
+        return lambda: {name: run(FLOORS[name], idle.environment).ms}
+
+    short = [
+        floor("shell"),
+        after(idle, "idle"),
+        after(finished, "finished"),
+        after(agents, "agents run"),
+        after(closed, "closed"),
+        before(idle, "start idle"),
+        lambda: {"turn idle": quiet(idle.hook("turn", "Stop"))},
+    ]
+    return [
+        *short * SHORT_TURNS,
+        floor("python"),
+        floor("library"),
+        after(bash, "bash runs"),
+        before(agents, "start, agents run"),
+        Life(World(root, "life")),
+    ]
+
+
+def quiet(ran: Ran) -> float:
+    """The time of a hook that had nothing to say."""
+    assert ran.stdout == b"", ran
+    return ran.ms
+
+
+class Life:
+    """One request a call, from the offer to the answer, through the hooks alone."""
+
+    def __init__(self, world: World) -> None:
+        """Live in this world."""
+        self.world = world
+        self._count = 0
+
+    def __call__(self) -> Figures:
+        """Let a request live; the time of each step."""
+        self._count += 1
+        name, agent, call = (
+            f"{kind}{self._count}" for kind in ("request-", "agent", "toolu_agent")
+        )
+        ours = {"agent_id": agent, "agent_type": "general-purpose"}
+        self.world.start_over()
+        self.world.drop_request(name)
+        offer = self.world.hook("tool-end", "PostToolUse", **ENDED)
+        assert f"bridge:{name}" in spoken(offer, "additionalContext")
+        launch = self.world.hook(
+            "always",
+            "PreToolUse",
+            tool_name="Agent",
+            tool_use_id=call,
+            tool_input={"description": "b", "prompt": f"bridge:{name}"},
+        )
+        assert "lack tests" in str(spoken(launch, "updatedInput"))
+        self._write_meta(agent, call)
+        first = self.world.hook("tool-start", "PreToolUse", **BASH, **ours)
+        call_2 = {**BASH, "tool_use_id": "toolu_2", "tool_name": "Read"}
+        allowed = self.world.hook("tool-start", "PreToolUse", **call_2, **ours)
+        seen = (self.world.room("agents") / f"{agent}.calls").read_text()
+        assert "toolu_2" in seen
+        ended = self.world.hook("tool-end", "PostToolUse", **ENDED, **ours)
+        answer = {"status": "success", "summary": "two of them", "evidence": []}
+        words = json.dumps(answer)
+        captured = self.world.hook(
+            "agent-event", "SubagentStop", last_assistant_message=words, **ours
+        )
+        response = self.world.room("responses") / f"{name}.json"
+        assert json.loads(response.read_bytes())["success"] is True
+        return {
+            "offer": offer.ms,
+            "launch": launch.ms,
+            "first call": quiet(first),
+            "allowed": quiet(allowed),
+            "bash ended": quiet(ended),
+            "capture": quiet(captured),
+        }
+
+    def _write_meta(self, agent: str, call: str) -> None:
+        """What the client writes down of a subagent that it starts."""
+        folder = self.world.transcript.with_suffix("") / "subagents"
+        folder.mkdir(parents=True, exist_ok=True)
+        meta = json.dumps({"agentType": "general-purpose", "toolUseId": call})
+        (folder / f"agent-{agent}.meta.json").write_text(meta)
+
+
+def spoken(ran: Ran, field: str) -> object:
+    """One field of what a hook said."""
+    return json.loads(ran.stdout)["hookSpecificOutput"][field]
+
+
+def compare(found: dict[str, Series], files: int) -> list[Row]:
+    """The table's rows."""
+    shell, python, library = (found[name] for name in FLOORS)
+    many = f"{files:,}"
+    return [
+        Row("idle PostToolUse", found["idle"], shell, 1.5),
+        Row(f"  {many} finished requests", found["finished"], shell, 1.5),
+        Row("  our agents run", found["agents run"], shell, 1.5),
+        Row(f"  {many} waiting, none for us", found["closed"], shell, 1.5),
+        Row("call in our subagent, allowed", found["allowed"], python, 1.5),
+        Row("claims and instructs", found["offer"], library, 1.2),
+        Row("PreToolUse(Agent), rewritten", found["launch"], library),
+        Row("SubagentStop, captured", found["capture"], library),
+        Row("first call in our subagent", found["first call"], library),
+        Row("Bash ended in our subagent", found["bash ended"], python),
+        Row("main thread's call, our agents run", found["start, agents run"], shell),
+        Row("  its end, a Bash call of ours runs", found["bash runs"], shell),
+        Row("idle PreToolUse", found["start idle"], shell),
+        Row("idle Stop", found["turn idle"], shell),
+        Row("floor: sh -c :", shell),
+        Row("floor: python, json, os", python),
+        Row("floor: python, pydantic, jinja2, ...", library),
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
