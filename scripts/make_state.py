@@ -1,0 +1,130 @@
+"""Write state/schemas and state/example anew, from the models and a real exchange.
+
+    python scripts/make_state.py
+
+The example is what the store itself writes, each file as it was when it appeared; the
+moment, the process and the answer are made up.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import orjson
+
+from bridge.config import Settings
+from bridge.host.runs import AgentRun, note_call
+from bridge.protocol.answer import judge
+from bridge.protocol.ids import RequestId
+from bridge.protocol.request import HostProcess, Request
+from bridge.protocol.response import answered
+from bridge.spawner.schemas import schema_for, schema_names
+from bridge.store import Claimant
+from bridge.store.files import FileStore
+from bridge.store.place import locate
+
+STATE = Path(__file__).resolve().parents[1] / "state"
+ID = RequestId("1k0t3fvvgkr-n-hj92wn")
+ANSWER = '{"status": "success", "summary": "billing has no test", "evidence": []}'
+HOST = HostProcess(
+    pid=4711,
+    start_time="123456",
+    boot="3f0c7b6e-0000-4000-8000-000000000000",
+    pid_namespace="pid:[4026531836]",
+)
+
+
+class OneMoment:
+    """A clock that stands still until it is told to go on."""
+
+    def __init__(self) -> None:
+        self.us = 1_795_300_080_000_000
+
+    def now_us(self) -> int:
+        return self.us
+
+    def monotonic_s(self) -> float:
+        return self.us / 1e6
+
+
+def main() -> None:
+    """Write everything."""
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(__doc__)
+        return
+    write_schemas(STATE / "schemas")
+    write_example(STATE / "example")
+
+
+def write_schemas(folder: Path) -> None:
+    """One JSON Schema a record."""
+    folder.mkdir(exist_ok=True)
+    for name in schema_names():
+        data = orjson.dumps(schema_for(name), option=orjson.OPT_INDENT_2)
+        (folder / f"{name}.json").write_bytes(data + b"\n")
+
+
+def write_example(folder: Path) -> None:
+    """One exchange, each file kept as it was when it appeared."""
+    with tempfile.TemporaryDirectory() as temporary:
+        home = Path(temporary, "home")
+        place = locate(Settings(home=home), Path(temporary))
+        clock = OneMoment()
+        store = FileStore(place, clock=clock)
+        with store.open_state() as state:
+            state.create("key", bytes(32))
+
+        def keep(room: str, name: str = f"{ID}.json") -> None:
+            kept = folder / room / name
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_bytes((place.state / room / name).read_bytes())
+
+        store.submit(
+            Request(
+                request_id=ID,
+                prompt="Which modules under src/ have no test?",
+                created_at=store.now_ms(),
+                requester="make (pid 4242)",
+            )
+        )
+        keep("requests")
+        clock.us += 700_000
+        [request] = store.claim(Claimant("b1946ac9", HOST), 4, lambda _: "take")
+        clock.us += 300_000
+        launched = {"tool_use_id": "toolu_01A", "launched_at": store.now_ms()}
+        store.change_claim(
+            ID, HOST, lambda c: c.model_copy(update=launched), event="launched"
+        )
+        note_call(
+            store,
+            AgentRun(
+                request_id=ID,
+                tool_use_id="toolu_01A",
+                session="b1946ac9",
+                host=HOST,
+                launched_at=store.now_ms(),
+                answer_by=request.deadline_ms - 18_000,
+            ),
+        )
+        keep("processing")
+        keep("agents", "call-toolu_01A.json")
+        clock.us += 5_000_000
+        verdict = judge(request, ANSWER, calls=(), now_ms=store.now_ms())
+        response = answered(
+            request,
+            raw=ANSWER,
+            parsed=verdict.parsed,
+            now_ms=store.now_ms(),
+            route="host",
+            agent_id="a035a17bd706138cf",
+        )
+        store.publish(response, source="SubagentStop")
+        keep("responses")
+        keep("done")
+        keep(".", "events.jsonl")
+
+
+if __name__ == "__main__":
+    main()

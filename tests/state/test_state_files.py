@@ -1,0 +1,60 @@
+"""What state/ says about the files is what the models and the store really write."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import make_state
+import pytest
+
+from bridge.spawner.schemas import schema_names
+
+STATE = Path(__file__).resolve().parents[2] / "state"
+
+EXAMPLES = {
+    "requests": "request",
+    "processing": "request",
+    "done": "request",
+    "responses": "response",
+    "agents": "agent-run",
+}
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_schemas_are_those_of_the_models(tmp_path: Path) -> None:
+    """A schema that lags behind its model misleads whoever writes a request by hand."""
+    make_state.write_schemas(tmp_path)
+
+    assert files_below(STATE / "schemas") == files_below(tmp_path)
+
+
+def test_the_example_is_what_the_store_writes(tmp_path: Path) -> None:
+    """A worked example that nobody could have recorded teaches the wrong thing."""
+    make_state.write_example(tmp_path)
+
+    assert files_below(STATE / "example") == files_below(tmp_path)
+
+
+@pytest.mark.parametrize("room", EXAMPLES)
+def test_each_file_of_the_example_satisfies_its_schema(room: str) -> None:
+    """The two halves of state/ must agree."""
+    schema = json.loads((STATE / "schemas" / f"{EXAMPLES[room]}.json").read_text())
+
+    for file in (STATE / "example" / room).iterdir():
+        jsonschema.validate(json.loads(file.read_text()), schema)
+
+
+def test_every_record_has_a_schema_file() -> None:
+    """And no schema file is left over from a record that is gone."""
+    found = sorted(path.stem for path in (STATE / "schemas").iterdir())
+
+    assert found == sorted(schema_names())
