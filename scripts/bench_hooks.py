@@ -145,7 +145,7 @@ class Life:
         self.world.start_over()
         self.world.drop_request(name)
         offer = self.world.hook("tool-end", "PostToolUse", **ENDED)
-        assert f"bridge:{name}" in spoken(offer, "additionalContext")
+        assert f"bridge:{name}" in str(spoken(offer, "additionalContext"))
         launch = self.world.hook(
             "always",
             "PreToolUse",

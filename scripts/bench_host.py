@@ -14,30 +14,46 @@ import argparse
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bench import calls, tokens, wakes
+from bench import calls, crowd, memory, tokens, wakes
 from bench.table import missed, show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bench.table import Row
+
+
+PARTS: dict[str, Callable[[Path, argparse.Namespace], list[Row]]] = {
+    "calls": lambda root, chosen: calls.measure(root, chosen.rounds),
+    "wakes": lambda root, chosen: wakes.measure(root, chosen.rounds),
+    "tokens": lambda root, _: tokens.measure(root),
+    "memory": lambda root, chosen: memory.measure(root, min(chosen.rounds, 5)),
+    "crowd": lambda root, chosen: crowd.measure(root, chosen.asks),
+}
 
 
 def main() -> int:
     """Run the benchmark; exit 1 when a goal is missed."""
-    parts = {
-        "calls": lambda root: calls.measure(root, 1 if chosen.quick else chosen.rounds),
-        "tokens": tokens.measure,
-        "wakes": lambda root: wakes.measure(root, 1 if chosen.quick else chosen.rounds),
-    }
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(parts))
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help=", ".join(PARTS), default=list(PARTS)
+    )
     parser.add_argument("--quick", action="store_true", help="a smoke test")
     parser.add_argument("--rounds", type=int, default=12, help="of each part (12)")
     parser.add_argument("--asks", type=int, default=1000, help="in `crowd` (1000)")
     chosen = parser.parse_args()
+    if unknown := set(chosen.parts) - set(PARTS):
+        parser.error(f"no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
+    if chosen.quick:
+        chosen.rounds, chosen.asks = 1, 12
     rows = []
-    for part in chosen.parts or parts:
+    for part in chosen.parts:
         with tempfile.TemporaryDirectory(prefix=f"hostbridge-{part}-") as folder:
-            rows += parts[part](Path(folder).resolve())
+            rows += PARTS[part](Path(folder).resolve(), chosen)
     show("hostbridge in the real client", rows)
     return 0 if chosen.quick else min(1, missed(rows))
 

@@ -43,9 +43,11 @@ class OneMoment:
         self.us = 1_795_300_080_000_000
 
     def now_us(self) -> int:
+        """The moment, microseconds since 1970."""
         return self.us
 
     def monotonic_s(self) -> float:
+        """The same moment, in seconds."""
         return self.us / 1e6
 
 

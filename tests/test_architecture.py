@@ -1,4 +1,4 @@
-"""Imports point one way, pure rooms stay pure, and hooks load no more than they need."""
+"""Imports point one way, pure rooms stay pure, hooks load no more than they need."""
 
 from __future__ import annotations
 
@@ -28,12 +28,15 @@ def room_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+def _is_type_guard(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
 def imported(path: Path, *, at_run_time: bool = False) -> set[str]:
     """Dotted names a module imports; with `at_run_time`, without those for types."""
     tree = ast.parse(path.read_text())
     for node in ast.walk(tree):
-        is_guard = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        if at_run_time and is_guard:
+        if at_run_time and _is_type_guard(node):
             node.body = []
     found: set[str] = set()
     for node in ast.walk(tree):
@@ -51,7 +54,8 @@ def test_imports_point_one_way(path: Path) -> None:
     if room not in ROOMS:
         return
 
-    used = {n.split(".")[1] for n in imported(path, at_run_time=True) if n.startswith("bridge.")}
+    names = imported(path, at_run_time=True)
+    used = {name.split(".")[1] for name in names if name.startswith("bridge.")}
 
     above = set(ROOMS[: ROOMS.index(room)])
     assert not used & above
@@ -67,9 +71,9 @@ def test_every_room_has_its_place() -> None:
 @pytest.mark.parametrize("place", PURE)
 def test_pure_rooms_do_no_io(place: str) -> None:
     """Decisions take values and return values; the edges touch the world."""
-    paths = [PACKAGE / place] if place.endswith(".py") else (PACKAGE / place).glob("*.py")
+    where = PACKAGE / place
 
-    for path in paths:
+    for path in [where] if where.is_file() else where.glob("*.py"):
         assert not imported(path, at_run_time=True) & IMPURE_MODULES, path
 
 

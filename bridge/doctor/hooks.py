@@ -148,6 +148,6 @@ def _acts_for_a_session(subject: Subject, kind: str) -> bool:
         return False
     owners = (store.place.state / "sessions").glob("*.owner")
     try:
-        return any(owner.read_text().strip() == kind for owner in owners)
+        return any(owner.read_text().split()[:1] == [kind] for owner in owners)
     except (OSError, ValueError):
         return False

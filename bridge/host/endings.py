@@ -17,7 +17,7 @@ from bridge.errors import StateUnavailable
 from bridge.host import runs, sessions
 from bridge.host.capture import RECEIPT, fail, line_about, take_words
 from bridge.host.launch import digest
-from bridge.host.offers import decline, open_offers
+from bridge.host.offers import decline, open_offers, ring_others
 from bridge.host.reaction import SILENT, Reaction, specific, tell_user
 from bridge.host.runs import AgentRun
 from bridge.protocol.failure import MEANINGS
@@ -256,3 +256,4 @@ def release_all(scene: Scene) -> None:
     for run in runs.all_runs(scene.store):
         if run.host == scene.session.host:
             runs.drop(scene.store, run)
+    ring_others(scene)

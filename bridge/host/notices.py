@@ -53,12 +53,14 @@ def parse_notice(prompt: str) -> Notice | None:
     """Read a notice about an agent; None for a wake or for what a person typed.
 
     <task-notification> task-id tool-use-id? … status summary … result? …
-    <agent-message from="ID"> words </agent-message>
+    <agent-message from="ID"> … The report follows: words </agent-message>
     """
     text = prompt.lstrip()
     message = _MESSAGE.match(text)
     if message:
-        words = text[message.end() :].rpartition("</agent-message>")[0]
+        framed = text[message.end() :].rpartition("</agent-message>")[0]
+        lines = framed.partition("The report follows:\n")[2] or framed
+        words = "\n".join(line.removeprefix("  ") for line in lines.splitlines())
         return Notice(message[1], status="message", words=words.strip())
     if not text.startswith(_TASK):
         return None
@@ -99,8 +101,9 @@ def take_notice(scene: Scene, notice: Notice) -> Reaction | None:
         return swallow("hostbridge: an agent of an agent has ended")
     if run.state != "ended":
         _settle(scene, run, notice)
-    # A handed-back message is followed by a notice that the agent is over.
-    if not notice.is_interim and notice.status != "message":
+    if notice.status == "message":
+        runs.note_sign(scene.store, run, "heard")
+    elif not notice.is_interim:
         runs.drop(scene.store, run)
     if run.answer_to_host or scene.session.one_shot:
         return SILENT

@@ -11,13 +11,14 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bridge.host import runs, sessions
+from bridge.host import bells, runs, sessions
 from bridge.host.instruct import instruction
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
 
 if TYPE_CHECKING:
     from bridge.host.scene import Scene
+    from bridge.host.sessions import Session
     from bridge.protocol.failure import FailureCode
     from bridge.protocol.request import Claim, Request
     from bridge.store import Verdict
@@ -142,10 +143,12 @@ def decline(
     def declined(held: Request) -> Request:
         return held.with_(declined_by=(*held.declined_by, *ids))
 
-    if _others(scene, declined(request)):
+    others = _others(scene, declined(request))
+    if others:
         scene.store.give_back(
             RequestId(request.request_id), scene.session.host, declined
         )
+        bells.ring(scene.store, others)
         return
     times = len(request.claim.offers) if request.claim else 0
     message = detail or (
@@ -162,17 +165,27 @@ def withdraw(scene: Scene) -> None:
         scene.store.give_back(
             RequestId(request.request_id), scene.session.host, lambda held: held
         )
+    ring_others(scene)
 
 
-def _others(scene: Scene, request: Request) -> bool:
-    """Whether another live session may take the request."""
-    live = sessions.live_sessions(scene.store, lease_s=scene.settings.lease_s)
-    return any(
-        other.host != scene.session.host
-        and (request.session is None or request.session in other.ids)
+def ring_others(scene: Scene) -> None:
+    """What this session let go of waits again: wake those that may take it."""
+    bells.ring(scene.store, _other_sessions(scene))
+
+
+def _others(scene: Scene, request: Request) -> list[Session]:
+    """The other live sessions that may take the request."""
+    return [
+        other
+        for other in _other_sessions(scene)
+        if (request.session is None or request.session in other.ids)
         and not other.ids & set(request.declined_by)
-        for other in live
-    )
+    ]
+
+
+def _other_sessions(scene: Scene) -> list[Session]:
+    live = sessions.live_sessions(scene.store, lease_s=scene.settings.lease_s)
+    return [other for other in live if other.host != scene.session.host]
 
 
 def agents_run(scene: Scene) -> bool:

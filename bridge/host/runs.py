@@ -3,6 +3,8 @@
     agents/call-<tool_use_id>.json  an Agent call of ours, launched; no subagent seen yet
     agents/<agent_id>.json          the subagent it became
     agents/<agent_id>.calls         the tool calls seen in it, one JSON line each
+    agents/<agent_id>.heard         its report has come to the host
+    agents/<agent_id>.stopped       it has stopped
     agents/<tool_use_id>.bash       a Bash call of it that is running right now
 
 The client tells a hook only the subagent's own id; the call that started it is in the
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from bridge.store.folder import Folder
 
 ENDED_KEPT_MS = 60_000
+_SIGNS = ("heard", "stopped")
 
 
 class AgentRun(Record):
@@ -125,13 +128,26 @@ def end(store: FileStore, run: AgentRun) -> None:
         save(store, run.with_(state="ended", ended_at=store.now_ms()))
 
 
+def note_sign(store: FileStore, run: AgentRun, sign: Literal["heard", "stopped"]) -> None:
+    """Forget a subagent that hands its report over once both signs of its end came.
+
+    They come in either order, and at once: each is there before it looks for the other.
+    """
+    with store.open_state() as state, state.folder("agents") as folder:
+        folder.touch(f"{run.agent_id}.{sign}")
+        complete = all(folder.has(f"{run.agent_id}.{each}") for each in _SIGNS)
+    if complete:
+        drop(store, run)
+
+
 def drop(store: FileStore, run: AgentRun) -> None:
     """Forget a run, its calls with it."""
     with store.open_state() as state, state.folder("agents") as folder:
         folder.remove(_name(run))
         folder.remove(_call(run.tool_use_id))
         if run.agent_id:
-            folder.remove(f"{run.agent_id}.calls")
+            for suffix in ("calls", *_SIGNS):
+                folder.remove(f"{run.agent_id}.{suffix}")
         for bash in folder.names(".bash"):
             with suppress(NotAPlainFile, json.JSONDecodeError, AttributeError):
                 told = json.loads(folder.read(f"{bash}.bash") or b"{}")

@@ -106,7 +106,7 @@ def overview(store: FileStore, settings: Settings) -> Overview:
         return Overview(
             project=str(store.place.project),
             state=str(store.place.state),
-            is_off=settings.off or rooms.state.has("off"),
+            is_off=rooms.state.has("off"),
             sessions=tuple(
                 _open_session(s, claimed, settings.slots, is_off=s.session_id in off)
                 for s in live

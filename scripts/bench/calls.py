@@ -6,12 +6,13 @@ import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from bench import host
-from bench.table import Row
-from bench.timing import Series
 from stage.api import ScriptedApi
 from stage.replies import Reply, reply, tool_use
 from stage.stream import StreamSession
+
+from bench import host
+from bench.table import Row
+from bench.timing import Series
 
 if TYPE_CHECKING:
     from pathlib import Path

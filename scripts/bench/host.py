@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from stage.client import Stage
+
 from bench.world import FORM
 from bridge.host.registration import entries
-from stage.client import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +41,8 @@ def empty_hooks() -> Table:
 def bare_bell(folder: Path) -> Table:
     """Only a watch on `folder`, and a hook that wakes the session with two words."""
     folder.mkdir()
-    start = f'{{"hookSpecificOutput":{{"hookEventName":"SessionStart","watchPaths":["{folder}"]}}}}'
+    watch = {"hookEventName": "SessionStart", "watchPaths": [str(folder)]}
+    start = json.dumps({"hookSpecificOutput": watch})
     return {
         "SessionStart": [{"hooks": [_shell(f"printf '%s' '{start}'")]}],
         "FileChanged": [
@@ -68,6 +71,11 @@ def world(
     (stage.project / "notes.txt").write_text("a line\n" * 20)
     stage.settings({"hooks": hooks, "permissions": {"allow": ["Bash", "Read"]}})
     return stage
+
+
+def state_of(stage: Stage) -> Path:
+    """The state directory of that world."""
+    return stage.home / f".hostbridge/state{stage.project}/@"
 
 
 def environment(stage: Stage) -> dict[str, str]:

@@ -51,7 +51,7 @@ def run(command: Sequence[str], env: Mapping[str, str], stdin: bytes = b"") -> R
     out_read, out_write = os.pipe()
     moves = [(os.POSIX_SPAWN_DUP2, to_read, 0), (os.POSIX_SPAWN_DUP2, out_write, 1)]
     start = time.perf_counter()
-    pid = os.posix_spawn(command[0], command, env, file_actions=moves)
+    pid = os.posix_spawn(command[0], list(command), env, file_actions=moves)
     _, status = os.waitpid(pid, 0)
     ms = (time.perf_counter() - start) * 1000
     os.close(to_read)

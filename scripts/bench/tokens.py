@@ -1,8 +1,8 @@
 """What one request costs the host's own conversation, in and out.
 
 Growth is what the main thread's next request holds more than the one before, for each
-request answered in between. It has three parts: what our hooks say, what the model itself
-said (its call, its closing words), and what the client wraps around both.
+request answered in between. It has three parts: what our hooks say, what the model
+itself said (its call, its closing words), and what the client wraps around both.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from stage.api import ScriptedApi
+from stage.models import TOKEN, obedient_model
+from stage.replies import reply
+
 from bench import host
 from bench.table import Row
 from bench.timing import Series
 from bench.wakes import PAUSE_S, enter, open_bridge
 from bridge.host.endings import LAUNCHED
 from bridge.host.instruct import INTRODUCTION, instruction
-from stage.api import ScriptedApi
-from stage.models import TOKEN, obedient_model
-from stage.replies import reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -89,7 +90,7 @@ def _growth(before: ApiRequest, after: ApiRequest) -> Growth:
     new = after.messages[len(before.messages) :]
     said = [text for item in new if _is_model(item) for text in _texts(item)]
     told = [text for item in new if not _is_model(item) for text in _texts(item)]
-    # Its answer to the prompt before, and the prompt that came now, are no cost of ours.
+    # Its answer to the prompt before, and the newest prompt, are no cost of ours.
     closing, prompt = said.pop(0), told.pop()
     assert (closing, prompt[:7]) == ("ok", "and now"), new
     calls = [text for text in said if "bridge:" in text]
@@ -138,6 +139,6 @@ def _rows(kind: str, tiny: Growth, big: Growth) -> list[Row]:
         row("  of it, what our hooks say", big.hooks),
         row("  of it, what the model said", big.model),
         row("  of it, what the client wraps around", big.client),
-        row("  600 kB and 100 kB against tiny", abs(big.total - tiny.total), 0),
+        row("  600 kB and 100 kB against tiny", abs(big.total - tiny.total), 300),
         row("  once a session: our introduction", len(INTRODUCTION)),
     ]

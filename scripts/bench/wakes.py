@@ -1,4 +1,4 @@
-"""From a question to its answer, where the session is idle, beside the client's wake."""
+"""From a question to its answer, in an idle session, beside the client's own wake."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from bench import host
-from bench.table import Row
-from bench.timing import Series
-from bridge import Bridge
-from bridge.config import Settings
 from stage.api import ScriptedApi
 from stage.models import obedient_model
 from stage.replies import reply
 from stage.stream import StreamSession
 from stage.terminal import TerminalSession
+
+from bench import host
+from bench.table import Row
+from bench.timing import Series
+from bridge import Bridge
+from bridge.config import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

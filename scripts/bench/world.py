@@ -13,9 +13,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bridge.host.registration import HOOKS, of_this_machine
-
 from bench.timing import Ran, run
+from bridge.host.registration import HOOKS, of_this_machine
 
 FOLDER = Path(__file__).resolve().parents[2] / "hooks"
 FORM = of_this_machine("local", FOLDER, sys.executable)

@@ -67,7 +67,7 @@ class Project:
     def run(self, *words: str, stdin: bytes = b"", **options: Any) -> Ran:
         """Run the command to its end."""
         with self.start(*words, **options) as process:
-            out, err = process.communicate(stdin, timeout=60)
+            out, err = process.communicate(stdin, timeout=120)
         return Ran(process.returncode, (out or b"").decode(), (err or b"").decode())
 
     def submit(self, prompt: str = "Which modules lack tests?", **fields: Any) -> str:
@@ -190,7 +190,7 @@ def host(project: Project) -> Host:
 def until() -> Callable[[Callable[[], Any]], Any]:
     """Look until there is something to see."""
 
-    def look(see: Callable[[], Any], timeout_s: float = 20) -> Any:
+    def look(see: Callable[[], Any], timeout_s: float = 60) -> Any:
         deadline = time.monotonic() + timeout_s
         while not (seen := see()):
             assert time.monotonic() < deadline, "it did not happen"

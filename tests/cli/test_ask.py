@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 
@@ -207,7 +208,7 @@ def test_exit_130_cancels_the_request(project, until, number):
     with project.start("ask", "Anybody?") as process:
         (file,) = until(lambda: list(project.state.glob("requests/*.json")))
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=120)
 
     assert (process.returncode, out, err) == (130, b"", b"hostbridge: interrupted\n")
     response = project.response(file.stem)
@@ -225,7 +226,7 @@ def test_ignored_signals_stay_ignored(project, host, until):
         until(lambda: list(project.state.glob("requests/*.json")))
         process.send_signal(signal.SIGHUP)
         with host.serving():
-            process.communicate(timeout=20)
+            process.communicate(timeout=120)
 
     assert process.returncode == 0
 
@@ -304,13 +305,13 @@ def test_progress_shows_the_stage_on_a_terminal(project, host):
             "ask", "Explore", "x", stderr=theirs, env={"TERM": "xterm"}
         ) as ask,
     ):
-        out, _ = ask.communicate(timeout=20)
+        out, _ = ask.communicate(timeout=120)
     os.close(theirs)
 
     shown = os.read(ours, 100_000).decode()
     os.close(ours)
     assert out == b"success: three modules lack tests\n"
-    assert "Explore: waiting (1 s)" in shown
+    assert re.search(r"Explore: waiting \(\d+ s\)", shown)
 
 
 def test_the_console_script_is_the_same_command(project, host):

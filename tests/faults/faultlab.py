@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
 import pickle
 import re
@@ -77,17 +78,20 @@ class Operation:
     promised: frozenset[str]
 
 
+# Made before anything is broken: who claims in a case is gone after it.
+_dead = functools.cache(dead_process)
+
+
 def _one_claimed(store: FileStore) -> None:
     store.submit(request("a"))
-    store.claim(claimant(dead_process()), 1, take)
+    store.claim(claimant(_dead()), 1, take)
 
 
 def _mess(store: FileStore) -> None:
     """All that a sweep has to do with."""
-    dead = dead_process()
     for name in ("back", "used-up", "answered"):
         store.submit(request(name, max_attempts=1 if name == "used-up" else 3))
-    store.claim(claimant(dead), 9, take)
+    store.claim(claimant(_dead()), 9, take)
     store.submit(request("late", timeout=1))
     store.submit(request("unnamed"))
     path_of(store, "requests", "unnamed").rename(path_of(store, "processing", "unnamed"))
@@ -130,7 +134,7 @@ def _prune(store: FileStore) -> object:
 
 
 def _claim(store: FileStore) -> object:
-    return [one.request_id for one in claim_all(store)]
+    return [one.request_id for one in claim_all(store, _dead())]
 
 
 def _fill(store: FileStore) -> None:
@@ -176,6 +180,7 @@ class Prepared:
     def __init__(self, operation: Operation) -> None:
         self.operation = operation
         self.home = scratch()
+        _dead()
         self._case: Path | None = None
         operation.prepare(self._store(self.home / "prepared"))
 

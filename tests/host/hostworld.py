@@ -53,7 +53,7 @@ RECORDER = 'told=$(cat); printf "%s\\n" "$told" >>"$CLAUDE_PROJECT_DIR/../told.j
 
 
 def wait_until(
-    look: Callable[[], T | None], *, timeout_s: float = 20, what: str = "it"
+    look: Callable[[], T | None], *, timeout_s: float = 60, what: str = "it"
 ) -> T:
     """Look until there is something to see."""
     deadline = time.monotonic() + timeout_s
@@ -74,7 +74,7 @@ class HostWorld:
         self._hooks: dict[str, list[dict[str, Any]]] = {}
         self._allowed: tuple[str, ...] = ()
         for kind in kinds:
-            self.add_hooks(entries(of_this_machine(kind, HOOKS, sys.executable)))
+            self.install(kind)
         for event in record:
             self.add_command(event, RECORDER)
         settings = Settings(
@@ -86,6 +86,10 @@ class HostWorld:
         self.store = self.bridge.store
 
     # What is installed
+
+    def install(self, kind: Kind) -> None:
+        """Register our hooks."""
+        self.add_hooks(entries(of_this_machine(kind, HOOKS, sys.executable)))
 
     def add_hooks(self, hooks: Mapping[str, list[dict[str, Any]]]) -> None:
         """Register more hooks, beside those that are there."""
@@ -142,7 +146,7 @@ class HostWorld:
         found = (self.store.find(check_id(name)) for name in names)
         return [each.response for each in found if each and each.response]
 
-    def ended(self, request: RequestId, *, timeout_s: float = 30) -> Response:
+    def ended(self, request: RequestId, *, timeout_s: float = 60) -> Response:
         """The response, when it is there."""
         response = next(iter(self.store.wait([request], timeout_s=timeout_s)), None)
         assert response is not None, f"no end within {timeout_s} s:\n{self.story()}"
@@ -190,7 +194,7 @@ class HostWorld:
         flags = ["--permission-mode", mode, *args]
         with StreamSession(self.stage, args=flags) as session:
             if greet:
-                session.ask("hello")
+                session.ask("hello", timeout_s=60)
             yield session
 
     @contextmanager

@@ -1,0 +1,147 @@
+"""Many questions through one real session: none lost, none twice, memory flat.
+
+The asker is a process of its own. It submits everything at once and waits for the
+answers as they come; the session takes as many at a time as it has slots.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from stage.api import ScriptedApi
+from stage.models import TOKEN, obedient_model
+from stage.replies import ToolUse, reply
+from stage.stream import StreamSession
+
+from bench import host
+from bench.memory import rss_mib
+from bench.table import Row
+from bench.timing import Series
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stage.replies import Answer
+    from stage.turns import ApiRequest
+
+ASKER = """
+import json, sys
+from bridge import Bridge
+
+bridge = Bridge.open()
+ids = {}
+for number in range(int(sys.argv[1])):
+    ids[bridge.submit(f"question {number}", timeout_s=86_400)] = number
+print(json.dumps({"submitted": len(ids)}), flush=True)
+for result in bridge.wait(list(ids), timeout_s=86_400):
+    parsed = result.parsed
+    told = {"number": ids[result.request_id], "error": str(result.error)}
+    told["answer"] = parsed.summary if parsed else None
+    print(json.dumps(told), flush=True)
+"""
+SAMPLES = 10
+
+
+class Crowd:
+    """An obedient model that counts what it launches and answers."""
+
+    def __init__(self) -> None:
+        """Nothing seen yet."""
+        self.launched: Counter[str] = Counter()
+        self.worked: Counter[str] = Counter()
+        self._lock = threading.Lock()
+        self._obey = obedient_model(self._answer)
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        """Give one turn, and keep nothing of what was asked."""
+        answer = self._obey(request)
+        with self._lock:
+            for block in getattr(answer, "blocks", ()):
+                if request.role == "main" and isinstance(block, ToolUse):
+                    self.launched.update(TOKEN.findall(json.dumps(block.arguments)))
+        # The server keeps every request; a thousand whole conversations are too many.
+        body: Any = request.body
+        for part in ("messages", "system"):
+            body.pop(part, None)
+        return answer
+
+    def _answer(self, prompt: str, _request: ApiRequest) -> Answer:
+        found = re.match(r"question (\d+)", prompt)
+        number = found[1] if found else "?"
+        with self._lock:
+            self.worked[number] += 1
+        summary = f"answer {number}"
+        return reply(json.dumps({"status": "success", "summary": summary}))
+
+
+def measure(root: Path, asks: int) -> list[Row]:
+    """Ask, count, and watch how the asker and the client grow."""
+    crowd = Crowd()
+    with ExitStack() as stack:
+        api = stack.enter_context(ScriptedApi(crowd))
+        stage = host.world(root / "crowd", api, host.our_hooks())
+        session = stack.enter_context(StreamSession(stage))
+        session.ask("hello")
+        start = time.monotonic()
+        asker = stack.enter_context(
+            subprocess.Popen(
+                [sys.executable, "-c", ASKER, str(asks)],
+                cwd=stage.project,
+                env=stage.environment(),
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        )
+        assert asker.stdout is not None
+        told: list[dict[str, Any]] = []
+        asker_mib, client_mib = Series(), Series()
+        for line in asker.stdout:
+            told.append(json.loads(line))
+            if len(told) % max(1, asks // SAMPLES) == 1:
+                asker_mib.values.append(rss_mib(asker.pid))
+                client_mib.values.append(rss_mib(session.pid))
+                _report(told, start, asker_mib, client_mib)
+        took_s = time.monotonic() - start
+        turns = len(api.turns("main"))
+    answers = Counter(each["number"] for each in told if "number" in each)
+    right = sum(each.get("answer") == f"answer {each.get('number')}" for each in told)
+    twice = sum(count > 1 for count in crowd.launched.values())
+    twice += sum(count > 1 for count in (crowd.worked | answers).values())
+    state = host.state_of(stage)
+    left = {
+        room: len(list((state / room).iterdir()))
+        for room in ("requests", "processing", "agents")
+    }
+    print(f"\ncrowd: {turns} turns of the host's model; left on disk: {left}")
+
+    def row(what: str, values: list[float], goal: float | None, unit: str) -> Row:
+        return Row(what, Series(values), None, goal, "value", unit)
+
+    early, late = asker_mib.values[len(asker_mib.values) // 4], asker_mib.values[-1]
+    return [
+        row(f"{asks} asks: lost or wrong", [asks - right], 0, ""),
+        row(f"{asks} asks: taken twice", [twice], 0, ""),
+        row("  answers a second", [right / took_s], None, "1/s"),
+        row("  asker grows, from a quarter to the end", [late - early], 5, "MiB"),
+        row("  asker", asker_mib.values, None, "MiB"),
+        row("  client", client_mib.values, None, "MiB"),
+    ]
+
+
+def _report(
+    told: list[dict[str, Any]], start: float, asker: Series, client: Series
+) -> None:
+    print(
+        f"  {len(told) - 1} answers after {time.monotonic() - start:.0f} s; asker "
+        f"{asker.values[-1]:.0f} MiB, client {client.values[-1]:.0f} MiB",
+        file=sys.stderr,
+        flush=True,
+    )

@@ -1,0 +1,65 @@
+"""How the last requests ended: each failure has a cause and a cure."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from bridge.doctor.answers import ISSUES, judge
+from bridge.doctor.finding import Finding, Verdict
+from bridge.protocol.failure import MEANINGS, FailureCode
+from bridge.protocol.request import Request
+from bridge.protocol.response import Response, answered, failed
+
+NOW = 1_800_000_000_000
+# What a person or an agent wanted is no issue.
+WANTED = {"cancelled", "agent_failed", "agent_blocked"}
+
+
+def ended(
+    code: FailureCode | None = None, *, at: int = NOW, name: str = "r1"
+) -> Response:
+    request = Request(request_id=name, prompt="?", created_at=at - 5)
+    if code is None:
+        return answered(request, raw="{}", parsed={}, now_ms=at, route="host")
+    return failed(request, code, "why", now_ms=at)
+
+
+def test_every_failure_is_an_issue_or_was_wanted() -> None:
+    assert set(ISSUES) == set(get_args(FailureCode)) - WANTED
+
+
+@pytest.mark.parametrize("code", sorted(ISSUES))
+def test_one_failure_is_a_warning(code: FailureCode) -> None:
+    cause, cure = ISSUES[code]
+
+    (finding,) = judge([ended(), ended(code), ended()], NOW)
+
+    assert finding == Finding(
+        "answers",
+        Verdict.WARNING,
+        f"1 of the last 3 ended with {code} ({MEANINGS[code]}): r1: why",
+        cause,
+        cure.replace("ID", "r1"),
+    )
+
+
+def test_the_same_failure_three_times_in_a_row_is_a_problem() -> None:
+    """A wall that an agent runs into again and again is not bad luck."""
+    (finding,) = judge([*[ended("no_json")] * 3, ended()], NOW)
+
+    assert finding.verdict is Verdict.PROBLEM
+    assert finding.found == (
+        "3 of the last 4 ended with no_json (prose where JSON was due), the newest all "
+        "in a row: r1: why"
+    )
+
+
+def test_what_was_wanted_and_what_is_old_is_left_out() -> None:
+    old = ended("timeout", at=NOW - 25 * 3_600_000)
+
+    assert list(judge([ended("cancelled"), old], NOW)) == [
+        Finding("answers", Verdict.OK, "no failure among the last 1")
+    ]
+    assert list(judge([], NOW)) == [Finding("answers", Verdict.OK, "none in a day")]

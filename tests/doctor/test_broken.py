@@ -1,0 +1,309 @@
+"""Things that are badly broken: doctor names them, and never falls over them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.doctor import machine, state
+from bridge.doctor.examine import CHECKS, examine, guarded, worst
+from bridge.doctor.finding import Finding, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from conftest import Patient
+
+
+def make_state(patient: Patient) -> None:
+    """A state directory as our hooks leave it."""
+    store = patient.seen().store()
+    assert store is not None
+    with store.exclusive():
+        pass
+
+
+def test_every_check_has_its_say_about_a_healthy_machine(patient: Patient) -> None:
+    """And the names in the table are those of the findings."""
+    findings = list(examine(patient.seen()))
+
+    told = [finding.name for finding in findings]
+    assert set(told) <= {name for name, _ in CHECKS}
+    problems = {f.name: f.found for f in findings if f.verdict is Verdict.PROBLEM}
+    assert problems == {"hooks": f"not registered for {patient.project}"}
+    for finding in findings:
+        assert finding.verdict is Verdict.OK or (finding.cause and finding.cure)
+
+
+def file_in_the_way(patient: Patient) -> None:
+    patient.bridge.write_text("not a folder")
+
+
+def link_in_the_way(patient: Patient) -> None:
+    patient.bridge.symlink_to(patient.project)
+
+
+def open_to_others(patient: Patient) -> None:
+    make_state(patient)
+    patient.bridge.chmod(0o777)
+
+
+def state_is_a_file(patient: Patient) -> None:
+    make_state(patient)
+    shutil.rmtree(patient.state)
+    patient.state.write_text("x")
+
+
+def folders_are_files(patient: Patient) -> None:
+    make_state(patient)
+    for name in ("requests", "responses", "sessions", "quarantine", "locks"):
+        shutil.rmtree(patient.state / name, ignore_errors=True)
+        (patient.state / name).write_text("x")
+
+
+def garbage_everywhere(patient: Patient) -> None:
+    make_state(patient)
+    for name in ("requests", "processing", "responses", "done", "sessions"):
+        folder = patient.state / name
+        folder.mkdir(exist_ok=True)
+        (folder / "one.json").write_bytes(b"\xff\x00{")
+        (folder / "two.json").mkdir()
+        os.mkfifo(folder / "three.json")
+        (folder / "four.json").symlink_to("/etc/passwd")
+        (folder / "five.json").write_text('{"schemaVersion": 99}')
+        for file in ("one.json", "five.json"):
+            os.utime(folder / file, (1, 1))
+    (patient.state / "quarantine").mkdir(exist_ok=True)
+    (patient.state / "quarantine" / "x.reason").write_text("[]")
+    (patient.bridge / "hook-errors.log").write_bytes(b"\xff" * 100_000)
+
+
+def settings_are_garbage(patient: Patient) -> None:
+    for folder in (patient.project, patient.home):
+        (folder / ".claude").mkdir()
+        for name in ("settings.json", "settings.local.json"):
+            (folder / ".claude" / name).write_bytes(b"\xff{")
+    (patient.managed / "managed-settings.json").write_text("[]")
+
+
+def project_is_gone(patient: Patient) -> None:
+    shutil.rmtree(patient.project)
+
+
+DAMAGE = (
+    file_in_the_way,
+    link_in_the_way,
+    open_to_others,
+    state_is_a_file,
+    folders_are_files,
+    garbage_everywhere,
+    settings_are_garbage,
+    project_is_gone,
+)
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_it_finds_damage_and_no_bug_of_its_own(
+    patient: Patient, damage: Callable[[Patient], None]
+) -> None:
+    damage(patient)
+
+    findings = list(examine(patient.seen()))
+
+    assert worst(findings) is not Verdict.OK
+    for finding in findings:
+        words = finding.found.split(":")[0]
+        assert words not in ("AttributeError", "TypeError", "KeyError", "ValueError")
+
+
+@pytest.mark.parametrize("damage", DAMAGE[:-1])
+def test_the_command_line_never_traces_back(
+    patient: Patient, damage: Callable[[Patient], None]
+) -> None:
+    damage(patient)
+
+    command = [sys.executable, "-c", "from bridge.cli.main import main; main()"]
+    done = subprocess.run(
+        [*command, "doctor", "--json", "--live", "--timeout", "1"],
+        cwd=patient.project,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(patient.home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (1, "")
+    told = json.loads(done.stdout)
+    assert told["verdict"] == "problem"
+    assert {"name", "verdict", "found", "cause", "cure"} == set(told["checks"][0])
+
+
+def test_error_state_is_open_to_others(patient: Patient) -> None:
+    open_to_others(patient)
+
+    assert patient.found(state.directory) == [
+        Finding(
+            "state",
+            Verdict.PROBLEM,
+            f"{patient.bridge}: others can write to it (mode 0777); run: chmod 700 "
+            f"{patient.bridge}",
+            "requests and answers would not be safe there",
+            "as it says",
+        )
+    ]
+
+
+def test_error_state_inside_the_project(patient: Patient) -> None:
+    """A place that a clone could fill is refused, and said so."""
+    inside = patient.project / "state"
+
+    (finding,) = patient.found(state.directory, BRIDGE_HOME=str(inside))
+
+    assert finding.verdict is Verdict.PROBLEM
+    assert finding.found == (
+        f"{inside}: BRIDGE_HOME lies inside the project {patient.project}, whose files "
+        "anyone may write; set BRIDGE_HOME to a folder outside of it"
+    )
+
+
+def test_a_lock_that_somebody_holds_is_named(patient: Patient) -> None:
+    """With the pid, where the kernel tells: a stopped process holds it for ever."""
+    make_state(patient)
+    lock = patient.state / "locks" / "store.lock"
+    code = (
+        "import fcntl, os, sys, time\n"
+        "fcntl.flock(os.open(sys.argv[1], os.O_RDWR), fcntl.LOCK_EX)\n"
+        "print(flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, lock], stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        (finding,) = patient.found(state.locks)
+        holder.kill()
+
+    assert finding.verdict is Verdict.PROBLEM
+    held = f"{lock} is held; waited 2 s. See `hostbridge doctor`"
+    if sys.platform == "linux":
+        held += f" (held by pid {holder.pid})"
+    assert finding.found == held
+
+
+def test_locks_that_lock_are_ok(patient: Patient) -> None:
+    (finding,) = patient.found(state.locks)
+
+    assert finding.verdict is Verdict.OK
+    assert finding.found.startswith("flock works; the store's lock was free (")
+    assert os.listdir(patient.state / "locks") == ["store.lock"]
+
+
+def test_quarantine_shows_the_newest_reason(patient: Patient) -> None:
+    make_state(patient)
+    folder = patient.state / "quarantine"
+    folder.mkdir()
+    for number, why in enumerate(["the first", "the last"]):
+        (folder / f"r{number}").write_text("x")
+        told = {"from": f"/x/r{number}.json", "at": number, "reason": why}
+        (folder / f"r{number}.reason").write_text(json.dumps(told))
+
+    (finding,) = patient.found(state.quarantine)
+
+    assert finding.verdict is Verdict.WARNING
+    assert finding.found == f"2 files in {folder}; the newest: /x/r1.json: the last"
+
+
+def test_hook_errors_show_the_newest(patient: Patient) -> None:
+    make_state(patient)
+    log = patient.bridge / "hook-errors.log"
+    log.write_text(
+        "2026-11-21T10:00:00 Stop\nTraceback (most recent call last):\nOSError: old\n"
+        "2026-11-21T11:00:00 PostToolUse\nTraceback (most recent call last):\n"
+        '  File "x", line 1\nOSError: [Errno 28] No space left on device\n'
+    )
+
+    (finding,) = patient.found(state.hook_errors)
+
+    assert finding.verdict is Verdict.WARNING
+    assert finding.found == (
+        f"2 in {log}; the newest, 2026-11-21T11:00:00 PostToolUse: "
+        "OSError: [Errno 28] No space left on device"
+    )
+
+
+@pytest.mark.parametrize(
+    ("env", "verdict", "found"),
+    [
+        ({}, Verdict.OK, "the defaults; no BRIDGE_* variable is set"),
+        ({"BRIDGE_SLOTS": "2"}, Verdict.OK, "BRIDGE_SLOTS=2"),
+        (
+            {"BRIDGE_SLOTS": "many", "BRIDGE_OFF": "perhaps"},
+            Verdict.PROBLEM,
+            "BRIDGE_OFF='perhaps': expected 1 or 0",
+        ),
+        (
+            {"BRIDGE_HOME": "here"},
+            Verdict.PROBLEM,
+            "BRIDGE_HOME='here': expected an absolute path",
+        ),
+    ],
+)
+def test_settings_are_checked(
+    patient: Patient, env: dict[str, str], verdict: Verdict, found: str
+) -> None:
+    (finding,) = patient.found(machine.variables, **env)
+
+    assert (finding.verdict, finding.found) == (verdict, found)
+
+
+def test_a_slip_in_a_variables_name_is_noticed(patient: Patient) -> None:
+    findings = patient.found(machine.variables, BRIDGE_SLOT="2", BRIDGE_OF_SIGHS="1")
+
+    assert findings[1:] == [
+        Finding(
+            "settings",
+            Verdict.WARNING,
+            "BRIDGE_SLOT is set; hostbridge has no such setting",
+            "a slip of the pen, perhaps",
+            "was BRIDGE_SLOTS meant?",
+        )
+    ]
+
+
+def test_off_is_a_problem_with_a_cure(patient: Patient) -> None:
+    make_state(patient)
+    on = patient.found(machine.switch)
+    (patient.state / "off").touch()
+    off = patient.found(machine.switch)
+    env = patient.found(machine.switch, BRIDGE_OFF="1")
+
+    assert [f.found for f in (*on, *off, *env)] == [
+        "on",
+        f"off in {patient.project}",
+        "off: BRIDGE_OFF is set",
+    ]
+    assert [f.cure for f in off] == ["hostbridge on"]
+
+
+def test_a_check_that_breaks_is_a_finding() -> None:
+    def look() -> Iterator[Finding]:
+        yield Finding("x", Verdict.OK, "so far")
+        raise ZeroDivisionError("division by zero")
+
+    first, second = guarded("x", look)
+
+    assert first.found == "so far"
+    assert second == Finding(
+        "x",
+        Verdict.PROBLEM,
+        "ZeroDivisionError: division by zero",
+        "it could not be looked at",
+        "mend what is said above; if nothing is, it is a bug of hostbridge",
+    )

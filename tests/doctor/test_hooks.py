@@ -1,0 +1,242 @@
+"""Hooks: registered once, in one piece, allowed to run, and able to."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bridge.doctor import hook_run, hooks, policy
+from bridge.doctor.finding import Finding, Verdict
+from bridge.host.install import Installer, Scope, target_of
+from bridge.host.registration import entries, of_this_machine
+from bridge.shipped import hooks_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Patient
+
+SILENT = "hostbridge was moved or removed; the hooks end in silence"
+
+
+def install(patient: Patient, kind: Scope, *, python: str = sys.executable) -> Path:
+    seen = patient.seen()
+    installer = Installer(seen.settings, patient.project)
+    target = target_of(kind, seen.settings, patient.project)
+    change = installer.plan_install(target, hooks_folder(), python)
+    installer.install(change, hooks_folder(), python)
+    return target.file
+
+
+def write(file: Path, content: Any) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(content))
+
+
+def test_no_registration_is_a_problem(patient: Patient) -> None:
+    assert patient.found(hooks.registered) == [
+        Finding(
+            "hooks",
+            Verdict.PROBLEM,
+            f"not registered for {patient.project}",
+            "without hooks no session sees a request",
+            "hostbridge install (or start claude with --plugin-dir)",
+        )
+    ]
+
+
+@pytest.mark.parametrize("kind", ["local", "user", "project"])
+def test_one_registration_is_right(patient: Patient, kind: Scope) -> None:
+    file = install(patient, kind)
+
+    assert patient.found(hooks.registered) == [
+        Finding("hooks", Verdict.OK, f"registered once: --{kind} ({file})")
+    ]
+
+
+def test_more_than_one_is_named(patient: Patient) -> None:
+    local = install(patient, "local")
+    user = install(patient, "user")
+    content = json.loads(user.read_text())
+    write(user, content | {"enabledPlugins": {"hostbridge@market": True, "x@y": True}})
+
+    (finding,) = patient.found(hooks.registered)
+
+    assert finding == Finding(
+        "hooks",
+        Verdict.WARNING,
+        f"registered 3 times: --local ({local}); --user ({user}); plugin "
+        f"hostbridge@market ({user})",
+        "one acts for each session; each tool call starts the others, too",
+        "keep one: hostbridge uninstall --local | --user | --project",
+    )
+
+
+def test_a_plugin_that_acts_for_a_session_counts(patient: Patient) -> None:
+    """With --plugin-dir nothing but that tells of it."""
+    folder = patient.state / "sessions"
+    folder.mkdir(parents=True)
+    (folder / "one.owner").write_text("plugin\n7 8 9\n")
+
+    assert patient.found(hooks.registered) == [
+        Finding("hooks", Verdict.OK, "registered once: plugin, by --plugin-dir")
+    ]
+
+
+def test_paths_that_are_gone_are_named(patient: Patient) -> None:
+    file = install(patient, "local", python="/gone/bin/python")
+
+    (finding, _) = patient.found(hooks.registered)
+
+    assert finding == Finding(
+        "hooks",
+        Verdict.PROBLEM,
+        f"{file} names what is not there: /gone/bin/python",
+        SILENT,
+        "hostbridge install --local, or hostbridge uninstall --local",
+    )
+
+
+def test_a_committed_install_without_pointer_does_nothing_here(
+    patient: Patient,
+) -> None:
+    file = install(patient, "project")
+    pointer = patient.bridge / "hooks.sh"
+    pointer.unlink()
+
+    (finding, _) = patient.found(hooks.registered)
+
+    assert finding == Finding(
+        "hooks",
+        Verdict.PROBLEM,
+        f"{file} names what is not there: {pointer}",
+        SILENT,
+        "hostbridge install --project, or hostbridge uninstall --project",
+    )
+
+
+def test_an_edited_registration_is_noticed(patient: Patient) -> None:
+    file = install(patient, "local")
+    content = json.loads(file.read_text())
+    del content["hooks"]["Stop"]
+    write(file, content)
+
+    (finding, _) = patient.found(hooks.registered)
+
+    assert finding == Finding(
+        "hooks",
+        Verdict.WARNING,
+        f"{file} holds 13 hooks, not as this hostbridge would register them",
+        "another version or installation registered them, or an edit did",
+        "hostbridge install --local",
+    )
+
+
+POLICIES = {
+    "local": (
+        "project/.claude/settings.local.json",
+        "disableAllHooks",
+        True,
+        "remove it",
+    ),
+    "user": ("home/.claude/settings.json", "disableAllHooks", True, "remove it"),
+    "managed": (
+        "managed/managed-settings.json",
+        "allowManagedHooksOnly",
+        True,
+        "it is your administrator's to change",
+    ),
+    "managed part": (
+        "managed/managed-settings.d/10.json",
+        "strictPluginOnlyCustomization",
+        ["skills", "hooks"],
+        "it is your administrator's to change",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("place", "key", "value", "cure"), POLICIES.values(), ids=POLICIES
+)
+def test_error_hooks_are_not_allowed(
+    patient: Patient, place: str, key: str, value: object, cure: str
+) -> None:
+    write(patient.root / place, {key: value})
+
+    assert patient.found(policy.allowed) == [
+        Finding(
+            "hook policy",
+            Verdict.PROBLEM,
+            f"{patient.root / place} sets {key}",
+            "with it, Claude Code does not run hooks like these",
+            cure,
+        )
+    ]
+
+
+def test_policies_of_an_administrator_count_only_there(patient: Patient) -> None:
+    write(patient.local, {"allowManagedHooksOnly": True, "disableAllHooks": False})
+
+    (finding,) = patient.found(policy.allowed)
+
+    assert finding.verdict is Verdict.OK
+
+
+def test_error_settings_that_the_client_cannot_read(patient: Patient) -> None:
+    patient.local.parent.mkdir()
+    patient.local.write_text('{\n  "a": 1,\n}')
+
+    assert patient.found(policy.allowed) == [
+        Finding(
+            "hook policy",
+            Verdict.PROBLEM,
+            f"{patient.local}:3:1: expected a key in double quotes",
+            "Claude Code ignores settings that it cannot read",
+            "mend that file, then install again",
+        )
+    ]
+
+
+@pytest.mark.parametrize("kind", ["local", "user", "project", None])
+def test_registered_hooks_are_started(patient: Patient, kind: Scope | None) -> None:
+    """As the client starts them; nothing of it is left, least of all in our home."""
+    if kind:
+        install(patient, kind)
+    before = sorted(patient.root.rglob("*"))
+
+    (finding,) = patient.found(hook_run.run)
+
+    name = f"--{kind}" if kind else "as they would be registered"
+    assert finding.verdict is Verdict.OK, finding
+    assert finding.found.startswith(f"{name}: they start; an idle tool call costs ")
+    assert sorted(patient.root.rglob("*")) == before
+
+
+def test_error_hooks_with_a_python_that_has_no_hostbridge(patient: Patient) -> None:
+    python = patient.root / "bin" / "python"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\nshift\nexec {sys.executable} -I -S "$@"\n')
+    python.chmod(0o755)
+    install(patient, "local", python=str(python))
+
+    (finding,) = patient.found(hook_run.run)
+
+    assert finding.verdict is Verdict.PROBLEM
+    assert finding.found == (
+        f"--local: hostbridge: {sys.executable} cannot start it (No module named "
+        "'bridge'): install it there, or `hostbridge uninstall --local` elsewhere"
+    )
+
+
+def test_error_hooks_whose_scripts_are_gone(patient: Patient) -> None:
+    form = of_this_machine("local", patient.root / "gone", sys.executable)
+    write(patient.local, {"hooks": entries(form)})
+
+    (finding,) = patient.found(hook_run.run)
+
+    assert finding.found == (
+        "--local: SessionStart said nothing: its scripts or its Python are missing"
+    )

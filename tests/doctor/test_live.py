@@ -1,0 +1,142 @@
+"""doctor --live with the real client: each stage, its time, and where it stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import needs
+import pytest
+from stage.api import ScriptedApi
+from stage.client import Stage
+from stage.models import answering, ignoring, obedient_model
+from stage.replies import reply
+from stage.stream import StreamSession
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.host
+
+YES = answering(reply('{"ok": true}'))
+
+
+def run(stage: Stage, *arguments: str, **env: str) -> tuple[int, str]:
+    """Exit code and stdout of `hostbridge ARGUMENTS` in the stage's project."""
+    path = f"{stage.program.parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        [sys.executable, "-c", "from bridge.cli.main import main; main()", *arguments],
+        cwd=stage.project,
+        env={**stage.environment(), "PATH": path, **env},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stdout
+
+
+def stage_at(root: Path, api: ScriptedApi) -> Stage:
+    stage = Stage(root, api, program=needs.client())
+    (stage.project / ".git").mkdir()
+    return stage
+
+
+def live(output: str) -> list[dict[str, Any]]:
+    return [c for c in json.loads(output)["checks"] if c["name"] == "live"]
+
+
+def without_times(finding: dict[str, Any]) -> str:
+    text = re.sub(r"\d+\.\d\d s", "N s", finding["found"])
+    return re.sub(r"[0-9a-f-]{36}", "SESSION", text)
+
+
+def test_a_session_that_answers_shows_every_stage(tmp_path: Path) -> None:
+    with ScriptedApi(obedient_model(YES)) as api:
+        stage = stage_at(tmp_path, api)
+        run(stage, "install")
+        with StreamSession(stage) as session:
+            session.ask("hello")
+            code, out = run(stage, "doctor", "--live", "--json")
+
+    told = live(out)
+    assert [
+        without_times(f).partition("submitted ")[0] or "submitted" for f in told
+    ] == [
+        "submitted",
+        "heard after N s: a bell was silenced",
+        "claimed after N s by session SESSION",
+        "launched after N s: the model called Agent",
+        "answered after N s: {'ok': True}",
+    ]
+    checks = json.loads(out)["checks"]
+    assert [c for c in checks if c["verdict"] != "ok"] == []
+    assert code == 0
+
+
+def test_a_model_that_ignores_offers_is_named(tmp_path: Path) -> None:
+    with ScriptedApi(obedient_model(YES, main=ignoring(99))) as api:
+        stage = stage_at(tmp_path, api)
+        run(stage, "install")
+        with StreamSession(stage) as session:
+            session.ask("hello")
+            code, out = run(stage, "doctor", "--live", "--timeout", "4", "--json")
+
+    last = live(out)[-1]
+    assert code == 1
+    assert "launched" not in " ".join(f["found"] for f in live(out)[:-1])
+    assert last["verdict"] == "problem"
+    assert last["cause"] in (
+        "the model was told and has not called Agent: a long turn, a dialog, a refusal",
+        "the model did not make the call it was told to make",
+    )
+
+
+def test_no_session_is_said_at_once(tmp_path: Path) -> None:
+    with ScriptedApi(obedient_model(YES)) as api:
+        stage = stage_at(tmp_path, api)
+        run(stage, "install")
+
+        code, out = run(stage, "doctor", "--live", "--json")
+
+    (finding,) = live(out)
+    assert (code, finding["found"]) == (
+        1,
+        f"no open session can take a request in {stage.project}",
+    )
+
+
+def test_inside_the_only_session_it_does_not_wait_for_itself(tmp_path: Path) -> None:
+    with ScriptedApi(obedient_model(YES)) as api:
+        stage = stage_at(tmp_path, api)
+        run(stage, "install")
+        with StreamSession(stage) as session:
+            session.ask("hello")
+            pid = str(session.pid)
+            code, out = run(stage, "doctor", "--live", "--json", CLAUDE_PID=pid)
+
+    (finding,) = live(out)
+    assert (code, finding["found"]) == (
+        1,
+        "this runs inside the only open session, which would wait for itself",
+    )
+
+
+def test_a_session_that_no_hook_of_ours_has_seen(tmp_path: Path) -> None:
+    """Opened before the install, and idle since: only the client knows of it."""
+    with ScriptedApi(obedient_model(YES)) as api:
+        stage = stage_at(tmp_path, api)
+        with StreamSession(stage) as session:
+            session.ask("hello")
+            run(stage, "install")
+            _, out = run(stage, "doctor", "--json")
+
+    found = [c["found"] for c in json.loads(out)["checks"] if c["name"] == "session"]
+    assert len(found) == 1
+    assert found[0].endswith(
+        "is open in this project, but no hook of ours has run in it"
+    )

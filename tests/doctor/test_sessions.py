@@ -1,0 +1,125 @@
+"""Open sessions: those that we know of against those that the client lists."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bridge.doctor import client
+from bridge.doctor.client import judge_sessions
+from bridge.doctor.finding import Finding, Verdict
+from bridge.host.sessions import Session
+from bridge.protocol.request import HostProcess
+
+if TYPE_CHECKING:
+    from conftest import Patient
+
+HOST = HostProcess(pid=7, start_time="1", boot="b")
+OURS = Session(session_id="s1", host=HOST, registered_at=1, wakes=True)
+THEIRS = {"pid": 7, "sessionId": "s1"}
+STRANGER = {"pid": 8, "sessionId": "s2"}
+
+CASES = {
+    "known to both": (
+        [OURS],
+        [THEIRS],
+        set(),
+        "s1 (pid 7) takes requests and wakes from idle",
+    ),
+    "no list": ([OURS], None, set(), "s1 (pid 7) takes requests and wakes from idle"),
+    "does not wake": (
+        [OURS.with_(wakes=False)],
+        [THEIRS],
+        set(),
+        "s1 (pid 7) takes requests, but does not wake from idle",
+    ),
+    "off": ([OURS], [THEIRS], {"s1"}, "s1 (pid 7) is switched off"),
+    "never seen": (
+        [],
+        [STRANGER],
+        set(),
+        "s2 (pid 8) is open in this project, but no hook of ours has run in it",
+    ),
+    "none": ([], [], set(), "none is open in /p"),
+    "none, no list": ([], None, set(), "none is open in /p"),
+}
+
+
+@pytest.mark.parametrize(("ours", "theirs", "off", "found"), CASES.values(), ids=CASES)
+def test_each_session_has_its_words(
+    ours: list[Session],
+    theirs: list[dict[str, Any]] | None,
+    off: set[str],
+    found: str,
+) -> None:
+    (finding,) = judge_sessions(ours, theirs, off=off, project="/p")
+
+    assert (finding.name, finding.found) == ("session", found)
+    assert (finding.verdict is Verdict.OK) == ("takes requests and wakes" in found)
+
+
+def fake_client(patient: Patient, words: str) -> str:
+    """A `claude` that says `words` to anything."""
+    folder = patient.root / "bin"
+    folder.mkdir()
+    (folder / "claude").write_text(f"#!/bin/sh\ncat <<'END'\n{words}\nEND\n")
+    (folder / "claude").chmod(0o755)
+    return f"{folder}:/usr/bin:/bin"
+
+
+def test_a_missing_client_is_no_problem(patient: Patient) -> None:
+    """It may live inside an editor."""
+    (finding,) = patient.found(client.version)
+
+    assert finding == Finding(
+        "client",
+        Verdict.WARNING,
+        "no `claude` on PATH",
+        "it may still be there, inside an editor or under another name",
+        "install Claude Code, or look at its sessions there",
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("2.1.330 (Claude Code)", "2.1.330"),
+        ("3.0.0 (Claude Code)", "3.0.0 (hostbridge knows 2.1.330 best)"),
+        ("", "no version (hostbridge knows 2.1.330 best)"),
+    ],
+)
+def test_another_version_is_a_note(patient: Patient, words: str, told: str) -> None:
+    path = fake_client(patient, words)
+
+    (finding,) = patient.found(client.version, PATH=path)
+
+    assert finding == Finding("client", Verdict.OK, f"{patient.root}/bin/claude {told}")
+
+
+def test_sessions_of_other_projects_do_not_count(patient: Patient) -> None:
+    below = patient.project / "below"
+    below.mkdir()
+    listed = [
+        {"pid": 1, "sessionId": "elsewhere", "cwd": str(patient.home)},
+        {"pid": 2, "sessionId": "below", "cwd": str(below)},
+        {"pid": 3, "cwd": 7},
+        "nonsense",
+    ]
+    path = fake_client(patient, json.dumps(listed))
+
+    (finding,) = patient.found(client.open_sessions, PATH=path)
+
+    assert finding.found.startswith("below (pid 2) is open in this project, but ")
+
+
+@pytest.mark.parametrize("words", ["", "not JSON", '{"a": 1}', "[1, null]"])
+def test_a_client_that_lists_nothing_is_no_problem(
+    patient: Patient, words: str
+) -> None:
+    path = fake_client(patient, words)
+
+    (finding,) = patient.found(client.open_sessions, PATH=path)
+
+    assert finding.found == f"none is open in {patient.project}"

@@ -1,0 +1,176 @@
+"""Row 3: a disk that is full, or becomes read-only, in the middle."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from faultlab import OPERATIONS, Operation, collect, prepared, start
+from storeworld import FakeClock, claim_all, finish_everything, request, store_in
+from test_error_points import check_outcome
+from test_kill_points import check_promises
+
+from bridge.errors import StateUnavailable
+from bridge.protocol.ids import RequestId
+from bridge.store.files import FileStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.faults
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_NEW_MOUNTS, _NEW_USER = 0x00020000, 0x10000000
+_PRIVATE, _READ_ONLY, _REMOUNT = 0x40000 | 0x4000, 1, 32
+
+
+class NoMounts(Exception):
+    """Neither root nor user namespaces here."""
+
+
+def mount(kind: str, target: Path, flags: int, options: str) -> None:
+    done = _libc.mount(
+        b"none", os.fsencode(target), kind.encode(), flags, options.encode()
+    )
+    if done:
+        raise NoMounts(os.strerror(ctypes.get_errno()))
+
+
+def with_mounts_of_its_own(act: Callable[[], object]) -> None:
+    """Run `act` in a child that may mount; its failure is this test's."""
+
+    def enter() -> None:
+        user = os.geteuid()
+        kinds = _NEW_MOUNTS | (_NEW_USER if user else 0)
+        if _libc.unshare(kinds):
+            raise NoMounts(os.strerror(ctypes.get_errno()))
+        if user:
+            Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+        mount("", Path("/"), _PRIVATE, "")
+
+    def guarded() -> object:
+        try:
+            enter()
+            return act()
+        except NoMounts as why:
+            return f"no mounts: {why}"
+
+    pid, go, report = start(guarded)
+    os.write(go, b"!")
+    os.close(go)
+    outcome = collect(pid, report)
+    if str(outcome.value).startswith("no mounts"):
+        pytest.skip(str(outcome.value))
+    assert outcome.status == "returned", outcome.message
+
+
+def test_a_full_disk_refuses_clearly_and_loses_nothing(tmp_path: Path):
+    def act() -> None:
+        mount("tmpfs", tmp_path, 0, "size=64k,mode=700")
+        store = store_in(tmp_path)
+        accepted: list[str] = []
+        with pytest.raises(StateUnavailable) as caught:
+            for number in range(1000):
+                store.submit(request(f"r-{number}", prompt="x" * 2000))
+                accepted.append(f"r-{number}")
+        assert str(caught.value) == (
+            f"{store.place.state}: No space left on device; see `hostbridge doctor`"
+        )
+        assert len(accepted) > 2
+        for name in accepted:
+            found = store.find(RequestId(name))
+            assert found is not None
+            assert found.request is not None
+        mount("tmpfs", tmp_path, _REMOUNT, "size=2m,mode=700")
+        assert finish_everything(store).keys() == set(accepted)
+
+    with_mounts_of_its_own(act)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
+def test_a_disk_with_little_room_loses_nothing(operation: Operation, tmp_path: Path):
+    """So many pages are left when the operation begins: 0, 1, 2 and so on."""
+
+    def act() -> None:
+        with prepared(operation) as state:
+            for free in range(7):
+                store = state.fresh()
+                mount("tmpfs", tmp_path, 0, "size=256k,mode=700")
+                small = FileStore(
+                    store_in(tmp_path).place, clock=store.clock, lock_wait_s=1
+                )
+                copy(store, small)
+                filler = tmp_path / "filler"
+                fill(filler, free)
+                outcome = attempt(lambda s=small: operation.act(s))
+                check_outcome(outcome)
+                filler.unlink()
+                check_promises(state, small)
+                assert _libc.umount2(os.fsencode(tmp_path), 2) == 0
+
+    with_mounts_of_its_own(act)
+
+
+def copy(store: FileStore, small: FileStore) -> None:
+    import shutil
+
+    if store.place.guard.exists():
+        shutil.copytree(store.place.guard, small.place.guard)
+    else:
+        small.place.guard.parent.mkdir(exist_ok=True)
+
+
+def fill(filler: Path, free_pages: int) -> None:
+    with filler.open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(b"x" * 4096)
+        except OSError:
+            pass
+        file.truncate(max(0, file.tell() - 4096 * free_pages))
+
+
+def attempt(act: Callable[[], object]):
+    from faultlab import Outcome
+
+    from bridge.errors import BridgeError
+
+    try:
+        return Outcome("returned", act())
+    except BaseException as exc:  # noqa: BLE001 - judged by the caller
+        kind = type(exc).__name__
+        return Outcome("raised", None, isinstance(exc, BridgeError), f"{kind}: {exc}")
+
+
+def test_a_disk_that_becomes_read_only(tmp_path: Path):
+    def act() -> None:
+        mount("tmpfs", tmp_path, 0, "size=1m,mode=700")
+        store = store_in(tmp_path, clock=FakeClock())
+        for name in "abc":
+            store.submit(request(name))
+        claim_all(store)
+        store.keep_evidence("a", reason="r", source="s", words="w")
+        list(store.wait([RequestId("a")], timeout_s=0))
+        mount("tmpfs", tmp_path, _REMOUNT | _READ_ONLY, "size=1m,mode=700")
+
+        refused = f"{store.place.state}: Read-only file system; see `hostbridge doctor`"
+        with pytest.raises(StateUnavailable) as caught:
+            store.submit(request("d"))
+        assert str(caught.value) == refused
+        with pytest.raises(StateUnavailable) as caught:
+            store.keep_evidence("a", reason="r", source="s", words="w")
+        assert str(caught.value) == refused
+        found = store.find(RequestId("a"))
+        assert found is not None
+        assert list(store.wait([RequestId("a")], timeout_s=0.1)) == []
+
+        mount("tmpfs", tmp_path, _REMOUNT, "size=1m,mode=700")
+        for mine in store.claimed():
+            assert mine.claim is not None
+            store.give_back(RequestId(mine.request_id), mine.claim.host, lambda r: r)
+        assert finish_everything(store).keys() == set("abc")
+
+    with_mounts_of_its_own(act)

@@ -1,0 +1,259 @@
+"""Row 8: something else in place of each file and folder, also while one looks."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import os
+import shutil
+import socket
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from faultlab import scratch
+from storeworld import (
+    START_US,
+    FakeClock,
+    answer,
+    claim_all,
+    dead_process,
+    finish_everything,
+    request,
+    store_in,
+)
+
+from bridge.errors import BridgeError
+from bridge.protocol.ids import RequestId
+from bridge.protocol.response import failed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bridge.store.files import FileStore
+
+pytestmark = pytest.mark.faults
+
+A = RequestId("a")
+
+FILES = (
+    "requests/a.json",
+    "requests/.a.json.tmp",
+    "processing/a.json",
+    "responses/a.json",
+    "done/a.json",
+    "evidence/a.1-0.json",
+    "quarantine/a.json.1",
+    "dedup/8254c329a92850f6d539dd376f4816ee2764517da5e0235514af433164480d7a.json",
+    "sessions/session-1.json",
+    "sessions/session-1.beat",
+    "locks/store.lock",
+    "events.jsonl",
+    "order.json",
+    "key",
+)
+FOLDERS = (
+    "requests", "processing", "responses", "done", "evidence", "quarantine", "dedup",
+    "locks", "sessions",
+)  # fmt: skip
+
+
+def a_socket(path: Path) -> None:
+    here = Path.cwd()
+    with socket.socket(socket.AF_UNIX) as end:
+        os.chdir(path.parent)
+        try:
+            end.bind(path.name)
+        finally:
+            os.chdir(here)
+
+
+def a_folder(path: Path) -> None:
+    path.mkdir()
+    (path / "inner").write_text("x")
+
+
+KINDS: dict[str, Callable[[Path, Path], object]] = {
+    "link to a file": lambda path, outside: path.symlink_to(outside / "precious"),
+    "link to a folder": lambda path, outside: path.symlink_to(outside),
+    "dangling link": lambda path, outside: path.symlink_to(outside / "new"),
+    "link to itself": lambda path, _: path.symlink_to(path.name),
+    "hard link": lambda path, outside: os.link(outside / "precious", path),
+    "pipe": lambda path, _: os.mkfifo(path),
+    "socket": lambda path, _: a_socket(path),
+    "folder": lambda path, _: a_folder(path),
+    "empty file": lambda path, _: path.write_text(""),
+    "device": lambda path, _: os.mknod(path, 0o20600, os.makedev(1, 5)),
+}
+
+
+@pytest.fixture
+def world() -> Iterator[Path]:
+    folder = scratch()
+    (folder / "outside").mkdir()
+    (folder / "outside" / "precious").write_text("mine")
+    yield folder
+    shutil.rmtree(folder)
+
+
+def everything(store: FileStore) -> Iterator[Callable[[], object]]:
+    """One of each thing that a store does, on the request `a`."""
+    asked = request("a", dedup_key="a key")
+    yield lambda: store.submit(asked)
+    yield lambda: store.find(A)
+    yield store.has_waiting
+    yield lambda: claim_all(store, dead_process())
+    yield lambda: store.claimed()
+    yield lambda: store.sweep(everything=True)
+    yield lambda: claim_all(store)
+    yield lambda: store.keep_evidence("a", reason="r", source="s", words="w")
+    yield lambda: store.evidence(A)
+    yield lambda: list(store.wait([A], timeout_s=0))
+    yield lambda: store.publish(answer(asked), source="test")
+    yield lambda: store.publish(
+        failed(asked, "cancelled", "again", now_ms=START_US // 1000), source="test"
+    )
+    yield lambda: store.prune(older_than_days=0)
+
+
+def try_everything(store: FileStore) -> list[str]:
+    """What it said where it would not; anything but our own errors is a failure."""
+    told = []
+    for act in everything(store):
+        began = time.monotonic()
+        try:
+            act()
+        except BridgeError as exc:
+            told.append(str(exc))
+        assert time.monotonic() - began < 3
+    return told
+
+
+def outside_of(world: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in (world / "outside").iterdir()}
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("name", FILES)
+def test_something_else_in_place_of_a_file_does_no_harm(
+    world: Path, name: str, kind: str
+):
+    store = store_in(world, clock=FakeClock(), lock_wait_s=0.2)
+    path = store.place.state / name
+    path.parent.mkdir(mode=0o700, parents=True)
+    store.place.guard.chmod(0o700)
+    with contextlib.suppress(PermissionError):
+        KINDS[kind](path, world / "outside")
+
+    told = try_everything(store)
+
+    assert outside_of(world) == {"precious": b"mine"}
+    # In the way of these two nothing works; everything else is put aside, or ignored.
+    if name not in ("key", "locks/store.lock"):
+        assert not [t for t in told if "used before" not in t], told
+    if os.path.lexists(path):
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    store.submit(request("later"))
+    assert "later" in finish_everything(store)
+
+
+@pytest.mark.parametrize("kind", [k for k in KINDS if k != "folder"])
+@pytest.mark.parametrize("name", FOLDERS)
+def test_something_else_in_place_of_a_folder_is_refused(
+    world: Path, name: str, kind: str
+):
+    store = store_in(world, clock=FakeClock(), lock_wait_s=0.2)
+    store.submit(request("before"))
+    path = store.place.state / name
+    if path.exists():
+        path.rename(world / "moved")
+    with contextlib.suppress(PermissionError):
+        KINDS[kind](path, world / "outside")
+
+    told = try_everything(store)
+
+    assert outside_of(world) == {"precious": b"mine"}
+    refused = f"{path}: not a folder of its own; remove it; hostbridge follows no link"
+    assert set(told) <= {refused, "request id 'a' was used before"}
+    with contextlib.suppress(FileNotFoundError):
+        path.unlink()
+    if (world / "moved").exists():
+        (world / "moved").rename(path)
+    store.submit(request("later"))
+    assert {"before", "later"} <= finish_everything(store).keys()
+
+
+def swap(folder: Path, aside: Path, outside: Path, until: float) -> None:
+    """Now it is a folder, now a link that leads out."""
+    while time.monotonic() < until:
+        folder.rename(aside)
+        folder.symlink_to(outside)
+        time.sleep(0.0005)
+        folder.unlink()
+        aside.rename(folder)
+        time.sleep(0.0005)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["requests", "responses", "locks", "done", "@"])
+def test_a_folder_swapped_while_one_looks_leads_nowhere(world: Path, name: str):
+    store = store_in(world, lock_wait_s=0.2)
+    store.submit(request("before"))
+    finish_everything(store)
+    state = store.place.state
+    folder = state if name == "@" else state / name
+    until = time.monotonic() + 1.5
+    swapper = multiprocessing.get_context("fork").Process(
+        target=swap, args=(folder, world / "aside", world / "outside", until)
+    )
+    swapper.start()
+    accepted = []
+    number = 0
+    while time.monotonic() < until:
+        number += 1
+        with contextlib.suppress(BridgeError):
+            store.submit(request(f"r-{number}"))
+            accepted.append(f"r-{number}")
+        for act in (claim_all, lambda s: s.sweep()):
+            with contextlib.suppress(BridgeError):
+                act(store)
+    swapper.join()
+
+    assert outside_of(world) == {"precious": b"mine"}
+    assert accepted
+    for mine in store.claimed():
+        store.publish(answer(mine), source="test")
+    ended = finish_everything(store).keys()
+    # Where the whole state was swapped, a new one may have been made beside it.
+    assert set(accepted) <= ended | {"before"}
+    print(f"\n  row 8: {number} rounds, {len(accepted)} accepted while {name} was swapped")
+
+
+def test_case_twins_are_two_requests(world: Path):
+    """Row 9: where the file system tells them apart, so do we."""
+    store = store_in(world, clock=FakeClock())
+    (world / "probe").write_text("")
+    if (world / "PROBE").exists():
+        pytest.skip("this file system knows no case")
+    store.submit(request("abc"))
+    store.submit(request("ABC"))
+
+    assert finish_everything(store).keys() == {"abc", "ABC"}
+
+
+def test_files_of_the_future_do_no_harm(world: Path):
+    """Row 7: file times a day ahead."""
+    store = store_in(world, clock=FakeClock())
+    store.submit(request("a", dedup_key="k"))
+    body = {"requestId": "hand", "agentType": "Explore", "prompt": "?"}
+    hand = store.place.state / "requests" / "hand.json"
+    hand.write_text(json.dumps(body))
+    ahead = START_US / 1e6 + 86_400
+    for path in store.place.state.rglob("*"):
+        os.utime(path, (ahead, ahead))
+
+    assert store.sweep(everything=True) == 0
+    assert finish_everything(store).keys() == {"a", "hand"}
+    assert store.prune(older_than_days=30).requests == 0

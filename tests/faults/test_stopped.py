@@ -1,0 +1,165 @@
+"""Row 4: a process stopped at each step while another does the work, then let go on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from faultlab import FALLIBLE, Operation, attach, collect, prepared, start, system_calls
+from storeworld import (
+    answer,
+    claim_all,
+    finish_everything,
+    request,
+    rooms_of,
+    this_process,
+)
+
+from bridge.protocol.ids import RequestId
+from bridge.store.files import FileStore
+from bridge.store.lock import LockBusy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = [pytest.mark.faults, pytest.mark.slow]
+
+IDS = ("a", "b")
+
+
+def work(store: FileStore, name: str) -> dict[str, bool]:
+    """Claim and answer what waits; by id, whether this answer was the one."""
+    mine = claim_all(store, this_process())
+    return {
+        one.request_id: store.publish(answer(one, f"by {name}"), source=name)
+        for one in mine
+    }
+
+
+def prepare(store: FileStore) -> None:
+    for name in IDS:
+        store.submit(request(name))
+
+
+OPERATION = Operation("work", prepare, lambda s: work(s, "stopped"), frozenset(IDS))
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether it stands still, and not only between two system calls."""
+    for _ in range(5):
+        try:
+            status = Path(f"/proc/{pid}/status").read_text()
+        except FileNotFoundError:
+            return False
+        if "State:\tT" not in status and "State:\tt" not in status:
+            return False
+        time.sleep(0.004)
+    return True
+
+
+def stop_in(act: Callable[[], object], call: str, number: int):
+    """Start `act`, stopped before its `number`th `call`; None when it has none."""
+    pid, go, report = start(act)
+    stop = f"inject={call}:signal=STOP:when={number}"
+    tracer = attach(pid, "-e", stop)
+    os.write(go, b"!")
+    os.close(go)
+    deadline = time.monotonic() + 10
+    while not is_stopped(pid):
+        status = Path(f"/proc/{pid}/status")
+        if "State:\tZ" in status.read_text():
+            collect(pid, report)
+            tracer.wait()
+            return None
+        assert time.monotonic() < deadline
+    return pid, report, tracer
+
+
+def test_a_stopped_claimer_and_another_never_both_have_it():
+    cases = busy = 0
+    with prepared(OPERATION) as state:
+        store = state.fresh()
+        calls = system_calls(lambda: OPERATION.act(store))
+        for call in FALLIBLE:
+            for number in range(1, calls.get(call, 0) + 1):
+                store = state.fresh()
+                stopped = stop_in(lambda: OPERATION.act(store), call, number)
+                if stopped is None:
+                    break
+                pid, report, tracer = stopped
+                quick = FileStore(store.place, clock=store.clock, lock_wait_s=0.02)
+                won_by_other: dict[str, bool] = {}
+                try:
+                    quick.sweep(everything=True)
+                    won_by_other = work(quick, "other")
+                except LockBusy:
+                    busy += 1
+
+                os.kill(pid, signal.SIGCONT)
+                outcome = collect(pid, report)
+                tracer.wait()
+
+                assert outcome.status == "returned", outcome.message
+                check(store, outcome.value, won_by_other)
+                cases += 1
+    assert cases > 40
+    print(f"\n  row 4: {cases} stops, {busy} of them with the lock held")
+
+
+def check(store: FileStore, mine: dict[str, bool], theirs: dict[str, bool]) -> None:
+    assert not mine.keys() & theirs.keys(), "claimed by two that both live"
+    ended = finish_everything(store)
+    for name in IDS:
+        winners = [who for who, won in (("stopped", mine), ("other", theirs)) if won.get(name)]
+        expected = f"by {winners[0]}" if winners else "finished later"
+        assert len(winners) <= 1
+        assert ended[name].parsed_output["summary"] == expected
+        assert rooms_of(store, name) == ["done"]
+
+
+def test_a_stopped_publisher_and_another_leave_one_answer():
+    """Both were asked for the same request: the host, and a route that stood in."""
+
+    def one_claimed(store: FileStore) -> None:
+        store.submit(request("a"))
+        claim_all(store, this_process())
+
+    def publish(store: FileStore, name: str) -> bool:
+        return store.publish(answer(request("a"), f"by {name}"), source=name)
+
+    operation = Operation(
+        "publish", one_claimed, lambda s: publish(s, "stopped"), frozenset("a")
+    )
+    cases = 0
+    with prepared(operation) as state:
+        store = state.fresh()
+        calls = system_calls(lambda: operation.act(store))
+        for call in FALLIBLE:
+            for number in range(1, calls.get(call, 0) + 1):
+                store = state.fresh()
+                stopped = stop_in(lambda: operation.act(store), call, number)
+                if stopped is None:
+                    break
+                pid, report, tracer = stopped
+                quick = FileStore(store.place, clock=store.clock, lock_wait_s=0.02)
+                theirs = publish(quick, "other")
+                early = quick.find(RequestId("a"))
+
+                os.kill(pid, signal.SIGCONT)
+                outcome = collect(pid, report)
+                tracer.wait()
+
+                assert [outcome.value, theirs].count(True) == 1
+                winner = "by stopped" if outcome.value else "by other"
+                ended = finish_everything(store)
+                assert ended["a"].parsed_output["summary"] == winner
+                assert early is not None
+                assert early.response in (None, ended["a"])
+                assert len(store.evidence(RequestId("a"))) == 1
+                cases += 1
+    assert cases > 10
+    print(f"\n  row 4, 21: {cases} stops of a publisher")

@@ -1,0 +1,153 @@
+"""What counts as an answer: found in the agent's words, corrected by the agent itself."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hostworld import host_world, wait_until
+from stage.models import answering, obedient_model
+from stage.replies import reply, tool_use
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stage.replies import Answer
+    from stage.turns import ApiRequest
+
+    from bridge.protocol.response import Response
+
+pytestmark = pytest.mark.host
+
+GOOD = '{"status": "success", "summary": "s"}'
+OTHER = '{"status": "partial", "summary": "t"}'
+
+WORDS = {
+    # what the agent says, turn by turn, and after how many corrections it counts
+    "bare": ([GOOD], 0),
+    "fenced": ([f"Here:\n```json\n{GOOD}\n```\n"], 0),
+    "in prose": ([f"I found {GOOD}, no more."], 0),
+    "second try": (["Done!", GOOD], 1),
+    "third try": (["Done!", f"{GOOD}\n{OTHER}", GOOD], 2),
+    "two values": ([f"{GOOD} {OTHER}"] * 3, None),
+    "never": (["Done!"] * 9, None),
+}
+
+
+@pytest.mark.parametrize("mode", ["default", "auto"])
+@pytest.mark.parametrize("said", WORDS)
+def test_words_become_an_answer(tmp_path: Path, said: str, mode: str) -> None:
+    """By the last message, or by SubagentHandback: the same rules."""
+    turns, corrections = WORDS[said]
+    model = obedient_model(answering(*(reply(words) for words in turns)))
+
+    with host_world(tmp_path, model) as world:
+        request = world.submit()
+        with world.stream(mode=mode):
+            response = world.ended(request)
+            world.wait_until_forgotten()
+
+    kept = world.store.evidence(request)
+    assert response.success is (corrections is not None)
+    assert len(kept) == (2 if corrections is None else corrections)
+    assert "Done!" not in world.main_words()
+
+
+def test_the_answer_has_the_callers_own_shape(tmp_path: Path) -> None:
+    schema = {
+        "type": "object",
+        "required": ["modules"],
+        "properties": {"modules": {"type": "array", "items": {"type": "string"}}},
+    }
+    turns = (reply('{"modules": 3}'), reply('{"modules": ["billing"]}'))
+
+    with host_world(tmp_path, obedient_model(answering(*turns))) as world:
+        with world.stream():
+            result = world.bridge.ask("Which?", schema=schema, timeout_s=30)
+
+    assert result.parsed == {"modules": ["billing"]}
+    assert world.api.turns("subagent")[0].contains("modules")
+
+
+def test_a_resumed_agent_does_not_change_its_answer(tmp_path: Path) -> None:
+    """The first answer wins; what comes later is kept as evidence, unheard."""
+
+    def answers(_prompt: str, request: ApiRequest) -> Answer:
+        if not request.own_calls:
+            command = "while [ ! -e go ]; do sleep 0.05; done"
+            given = {"command": command, "description": "w", "run_in_background": True}
+            return reply(tool_use("Bash", given))
+        return reply(OTHER if "completed" in request.newest_text else GOOD)
+
+    with host_world(tmp_path, obedient_model(answers)) as world:
+        world.allow("Bash")
+        request = world.submit()
+        with world.stream():
+            response = world.ended(request)
+            (world.stage.project / "go").touch()
+            world.wait_until_forgotten()
+
+    (late,) = world.store.evidence(request)
+    assert response.raw_output == GOOD
+    assert late["rawOutput"] == OTHER
+    assert "task-notification" not in world.main_words()
+
+
+COMMANDS = {
+    # the command that runs, how, and what its evidence is worth
+    "passed": ("true", {}, True, None),
+    "failed": ("exit 3", {}, False, None),
+    "failed, it says passed": ("exit 3", {}, True, "unverified"),
+    "only launched": ("true", {"run_in_background": True}, True, None),
+}
+
+
+@pytest.mark.parametrize("how", ["one-shot", "stream"])
+@pytest.mark.parametrize("ran", COMMANDS)
+def test_evidence_is_compared_with_what_was_seen(
+    tmp_path: Path, ran: str, how: str
+) -> None:
+    command, more, passed, code = COMMANDS[ran]
+    call = tool_use("Bash", {"command": command, "description": "r", **more})
+    item = {"type": "run", "content": "c", "command": command, "passed": passed}
+    words = json.dumps({"status": "success", "summary": "s", "evidence": [item]})
+
+    with host_world(tmp_path, obedient_model(answering(reply(call), reply(words)))) as w:
+        w.allow("Bash")
+        response = w.serve(how)
+
+    assert _code(response) == code
+    if code is None:
+        (found,) = response.parsed_output["evidence"]
+        assert found["verified"] is ("run_in_background" not in more)
+        assert found["toolUseId"] == call.call_id
+
+
+def _code(response: Response) -> str | None:
+    return response.error.code if response.error else None
+
+
+def test_a_request_that_two_calls_name_gets_one_agent(tmp_path: Path) -> None:
+    """The model calls twice for one token, and once for a token it made up."""
+    made_up: list[str] = []
+
+    def main(request: ApiRequest) -> Answer:
+        if "bridge:" in request.newest_text and not request.own_calls:
+            token = request.newest_text.partition('"bridge:')[2].partition('"')[0]
+            given = {"description": "b", "prompt": f"bridge:{token}"}
+            false = {"description": "b", "prompt": "bridge:no-such-request"}
+            return reply(*(tool_use("Agent", each) for each in (given, given, false)))
+        made_up.extend(r.text for r in request.tool_results if r.is_error)
+        return reply("ok")
+
+    with host_world(tmp_path, obedient_model(main=main)) as world:
+        request = world.submit()
+        with world.stream():
+            response = world.ended(request)
+            wait_until(lambda: len(made_up) == 2)
+
+    assert response.success
+    assert len({turn.agent_id for turn in world.api.turns("subagent")}) == 1
+    assert any("already works on" in text for text in made_up)
+    assert any("knows no request no-such-request" in text for text in made_up)

@@ -1,0 +1,276 @@
+"""Sessions come and go: cleared, resumed, doubled, killed. No request is lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hostworld import HostWorld, host_world, wait_until
+from stage.models import agent_output, launching, obedient_model
+from stage.replies import reply, tool_use
+
+from bridge.errors import NoHost
+from bridge.host.sessions import switch_off, switch_on
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stage.replies import Answer
+    from stage.turns import ApiRequest
+
+    from bridge.protocol.ids import RequestId
+
+pytestmark = pytest.mark.host
+
+
+# A model that does not heed its offers must not be taken to decline.
+PATIENT = {"BRIDGE_MAX_OFFERS": "99"}
+
+
+class Switch:
+    """What the models of a test look at: off until it is switched on."""
+
+    def __init__(self) -> None:
+        self.is_on = False
+
+    def answers(self, _prompt: str, _request: ApiRequest) -> Answer:
+        """Subagents that answer once it is on."""
+        if not self.is_on:
+            wait_until(lambda: self.is_on)
+        return agent_output()
+
+    def main(self, request: ApiRequest) -> Answer:
+        """A main thread that heeds offers once it is on."""
+        return launching()(request) if self.is_on else reply("no")
+
+
+def test_clear_while_an_agent_runs(tmp_path: Path) -> None:
+    """Another session id, the same process: its agents and its wake live on."""
+    switch = Switch()
+    with host_world(tmp_path, obedient_model(switch.answers)) as world:
+        request = world.submit()
+        with world.terminal() as terminal:
+            world.wait_for_run(request)
+            (before,) = world.live()
+            terminal.submit("/clear")
+            after = wait_until(
+                lambda: next(
+                    (s for s in world.live() if s.session_id != before.session_id), None
+                )
+            )
+            pinned = world.submit("for the old id", session=before.session_id)
+            switch.is_on = True
+            responses = [world.ended(each) for each in (request, pinned)]
+
+    assert [response.error for response in responses] == [None, None]
+    assert before.session_id in after.ids
+    assert after.host == before.host
+
+
+def test_a_resumed_session_takes_up_what_its_dead_process_held(tmp_path: Path) -> None:
+    switch = Switch()
+    with host_world(tmp_path, obedient_model(main=switch.main), env=PATIENT) as world:
+        request = world.submit()
+        with world.stream() as session:
+            world.wait_for_stage(request, "offered")
+            session.kill()
+        switch.is_on = True
+        (dead,) = _known(world)
+        resume = ["--resume", dead.session_id]
+        with world.stream(args=resume):
+            response = world.ended(request)
+            (now,) = world.live()
+
+    assert response.success
+    assert now.session_id == dead.session_id
+    assert now.host != dead.host
+
+
+def test_two_processes_with_one_session_id(tmp_path: Path) -> None:
+    """Both answer; a request that one holds is not taken by the other."""
+    switch = Switch()
+    with host_world(tmp_path, obedient_model(switch.answers)) as world:
+        first = world.submit("one")
+        with world.stream() as one:
+            run = world.wait_for_run(first)
+            resume = ["--resume", run.session]
+            with world.stream(args=resume) as two:
+                live = world.live()
+                held = world.bridge.status(first).request
+                one.kill()
+                second = world.submit("two")
+                switch.is_on = True
+                responses = [world.ended(each) for each in (second, first)]
+                assert two.pid != one.pid
+
+    assert {session.session_id for session in live} == {run.session}
+    assert {session.host.pid for session in live} == {one.pid, two.pid}
+    assert held is not None
+    assert held.claim is not None
+    assert held.claim.host.pid == one.pid
+    assert [response.error for response in responses] == [None, None]
+
+
+@pytest.mark.parametrize("stage", ["offered", "running"])
+def test_another_session_takes_over_from_one_that_is_killed(
+    tmp_path: Path, stage: str
+) -> None:
+    """While a program waits, it looks after its request: nobody else need."""
+    switch = Switch()
+    main = switch.main if stage == "offered" else launching()
+    model = obedient_model(switch.answers, main=main)
+    with host_world(tmp_path, model, env=PATIENT) as world:
+        request = world.submit()
+        with world.stream() as one:
+            if stage == "offered":
+                world.wait_for_stage(request, "offered")
+            else:
+                world.wait_for_run(request)
+            with world.stream():
+                one.kill()
+                switch.is_on = True
+                result = world.bridge.wait(request, timeout_s=30)
+
+    assert result.success
+    assert _ended(world, request).attempt == 1
+
+
+def test_a_session_that_ends_lets_go(tmp_path: Path) -> None:
+    """SessionEnd gives back what was offered; the next session serves it."""
+    switch = Switch()
+    with host_world(tmp_path, obedient_model(main=switch.main), env=PATIENT) as world:
+        request = world.submit()
+        with world.stream():
+            world.wait_for_stage(request, "offered")
+        between = world.stage_of(request)
+        agents_left = list((world.store.place.state / "agents").glob("*"))
+        switch.is_on = True
+        with world.stream():
+            response = world.ended(request)
+
+    assert (between, agents_left) == ("waiting", [])
+    assert response.success
+
+
+def test_two_sessions_share_the_work(tmp_path: Path) -> None:
+    """A request for one of them goes to that one, any other to either."""
+    with host_world(tmp_path) as world:
+        with world.stream(), world.stream():
+            ids = [session.session_id for session in world.live()]
+            pinned = {
+                world.submit("for you", session=session): session for session in ids
+            }
+            others = [world.submit("for any") for _ in range(6)]
+            for request in (*pinned, *others):
+                assert world.ended(request).success
+        served_by = {each: _session_of(world, each) for each in pinned}
+
+    assert len(set(ids)) == 2
+    assert served_by == pinned
+
+
+def test_a_session_that_declines_leaves_it_to_another(tmp_path: Path) -> None:
+    deaf: list[str] = []
+    obey = launching()
+
+    def main(request: ApiRequest) -> Answer:
+        if not deaf and "bridge:" in request.newest_text:
+            deaf.append(str(request.session_id))
+        return reply("no") if request.session_id in deaf else obey(request)
+
+    with host_world(tmp_path, obedient_model(main=main)) as world:
+        with world.stream(), world.stream():
+            request = world.submit()
+            response = world.ended(request)
+
+    assert response.success
+    ended = _ended(world, request)
+    assert ended.declined_by == tuple(deaf)
+    assert ended.claim is not None
+    assert ended.claim.session not in deaf
+
+
+def test_switched_off_and_on(tmp_path: Path) -> None:
+    """Off: what was offered waits, a running agent stops. On: all is served."""
+    def working(_prompt: str, _request: ApiRequest) -> Answer:
+        if switched:
+            return agent_output()
+        return reply(tool_use("Bash", {"command": "sleep 0.1", "description": "w"}))
+
+    switched: list[bool] = []
+    with host_world(tmp_path, obedient_model(working)) as world:
+        world.allow("Bash")
+        request = world.submit()
+        with world.stream() as session:
+            world.wait_for_run(request)
+            switch_off(world.store)
+            world.wait_for_stage(request, "waiting")
+            session.ask("still there?")
+            with pytest.raises(NoHost):
+                world.bridge.ask("hello")
+            while_off = world.stage_of(request)
+            switched.append(switch_on(world.store))
+            session.ask("go on")
+            response = world.ended(request)
+
+    assert (while_off, switched, response.error) == ("waiting", [True], None)
+
+
+def test_off_by_the_environment(tmp_path: Path) -> None:
+    with host_world(tmp_path, env={"BRIDGE_OFF": "1"}) as world:
+        request = world.submit()
+        with world.stream():
+            assert world.live() == []
+
+    assert world.stage_of(request) == "waiting"
+    assert "bridge" not in world.main_words()
+
+
+def test_a_session_that_was_open_before_the_install(tmp_path: Path) -> None:
+    """Nothing wakes it, but its next prompt finds what waits."""
+    with host_world(tmp_path, kinds=()) as world:
+        with world.stream() as session:
+            world.install("local")
+            request = world.submit()
+            wait_until(lambda: session.ask("again") and world.live())
+            response = world.ended(request)
+            (known,) = world.live()
+
+    assert response.success
+    assert not known.wakes
+
+
+@pytest.mark.parametrize("kinds", [("local", "user"), ("local", "local")])
+def test_two_installs_do_everything_once(
+    tmp_path: Path, kinds: tuple[str, str]
+) -> None:
+    with host_world(tmp_path, kinds=kinds) as world:
+        with world.stream():
+            request = world.submit()
+            response = world.ended(request)
+            world.wait_until_forgotten()
+
+    assert response.success
+    assert len({turn.agent_id for turn in world.api.turns("subagent")}) == 1
+    assert world.main_words().count("hostbridge: call Agent once") >= 1
+    (last,) = world.api.turns("main")[-1:]
+    assert str(last.body["messages"]).count(f"bridge:{request}") == 2
+
+
+def _known(world: HostWorld) -> list:
+    from bridge.host.sessions import _load_all
+
+    with world.store.open_state() as state, state.folder("sessions") as folder:
+        return _load_all(folder)
+
+
+def _ended(world: HostWorld, request: RequestId):
+    found = world.bridge.status(request).request
+    assert found is not None
+    return found
+
+
+def _session_of(world: HostWorld, request: RequestId) -> str:
+    claim = _ended(world, request).claim
+    assert claim is not None
+    return claim.session

@@ -1,0 +1,211 @@
+"""An install in the real client: it serves requests, and is not seen otherwise."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import needs
+import pytest
+from stage.api import ScriptedApi
+from stage.client import Stage
+from stage.models import obedient_model
+from stage.oneshot import run_print
+from stage.replies import reply, tool_use
+from stage.stream import StreamSession
+from stage.terminal import TerminalSession
+
+from bridge.shipped import hooks_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stage.replies import Answer
+    from stage.turns import ApiRequest
+
+pytestmark = pytest.mark.host
+
+
+def stage_at(root: Path, api: ScriptedApi) -> Stage:
+    root.mkdir(exist_ok=True)
+    stage = Stage(root, api, program=needs.client())
+    (stage.project / ".git").mkdir()
+    return stage
+
+
+def command(stage: Stage, *arguments: str) -> str:
+    """The stdout of `hostbridge ARGUMENTS` in the stage's project."""
+    code = "from bridge.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=stage.project,
+        env=stage.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def ask(stage: Stage) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(command(stage, "ask", "?", "--json"))
+    return answer
+
+
+def two_bash_calls(request: ApiRequest) -> Answer:
+    """A main thread that makes two tool calls and says so."""
+    if len(request.own_calls) < 2:
+        return reply(tool_use("Bash", {"command": "echo hello"}))
+    return reply("finished")
+
+
+@pytest.mark.parametrize("scope", ["local", "user", "project"])
+def test_every_scope_serves_a_request(tmp_path: Path, scope: str) -> None:
+    """In a folder with a space, a quote and a dollar: what shells trip over."""
+    with ScriptedApi(obedient_model()) as api:
+        stage = stage_at(tmp_path / "a folder's $name", api)
+        command(stage, "install", f"--{scope}")
+        with StreamSession(stage) as session:
+            session.ask("hello")
+            answer = ask(stage)
+            owners = (stage.home / ".hostbridge").rglob("sessions/*.owner")
+            acting = [owner.read_text().split()[0] for owner in owners]
+
+    assert (answer["success"], answer["route"], acting) == (True, "host", [scope])
+    assert not (stage.home / ".hostbridge" / "hook-errors.log").exists()
+
+
+def test_a_session_that_was_open_before_is_served(tmp_path: Path) -> None:
+    """It reads the new settings by itself, a second or so after they were written."""
+    with ScriptedApi(obedient_model(main=None)) as api:
+        stage = stage_at(tmp_path, api)
+        with StreamSession(stage) as session:
+            session.ask("hello")
+            command(stage, "install")
+            deadline = time.monotonic() + 30
+            while not list((stage.home / ".hostbridge").rglob("sessions/*.json")):
+                assert time.monotonic() < deadline
+                time.sleep(1)
+                session.ask("hello again")
+            request_id = command(stage, "submit", "?").strip()
+            session.ask("go on")
+            told = command(stage, "wait", request_id, "--json")
+
+    assert json.loads(told)["success"] is True
+
+
+def test_a_session_below_the_project_reads_the_local_settings(tmp_path: Path) -> None:
+    """Measured: of the top's settings, the client reads the local ones alone there."""
+    with ScriptedApi(obedient_model()) as api:
+        stage = stage_at(tmp_path, api)
+        # The client itself must see a repository.
+        (stage.project / ".git").rmdir()
+        subprocess.run(["git", "init", "-q", stage.project], check=True)
+        command(stage, "install")
+        stage.project = stage.project / "below"
+        stage.project.mkdir()
+        stage.trust(stage.project)
+        with StreamSession(stage) as session:
+            session.ask("hello")
+            answer = ask(stage)
+
+    assert answer["success"] is True
+
+
+def missing_scripts(_stage: Stage, copy: Path) -> None:
+    """`pip uninstall hostbridge`, without `hostbridge uninstall` before it."""
+    shutil.rmtree(copy)
+
+
+def missing_python(stage: Stage, _copy: Path) -> None:
+    """The environment was moved; the repository is still there."""
+    file = stage.project / ".claude" / "settings.local.json"
+    file.write_text(file.read_text().replace(sys.executable, "/gone/bin/python"))
+
+
+@pytest.mark.parametrize("damage", [missing_scripts, missing_python])
+def test_a_missing_program_is_not_seen(tmp_path: Path, damage: Any) -> None:
+    """Registered by its own path, each tool call would show "hook failed", twice."""
+    needs.tool("tmux")
+    copy = tmp_path / "hooks"
+    shutil.copytree(hooks_folder(), copy)
+
+    with ScriptedApi(obedient_model(main=two_bash_calls)) as api:
+        stage = stage_at(tmp_path / "stage", api)
+        command(stage, "install")
+        file = stage.project / ".claude" / "settings.local.json"
+        file.write_text(file.read_text().replace(str(hooks_folder()), str(copy)))
+        damage(stage, copy)
+        env = {"PATH": "/usr/bin:/bin"}
+        with TerminalSession(
+            stage, args=["--allowedTools", "Bash"], env=env
+        ) as terminal:
+            terminal.submit("go")
+            terminal.wait_for_match(r" for \d+s · done")
+            screen = terminal.history()
+
+    assert "Ran 2 shell commands" in screen
+    assert "fail" not in screen
+    assert "hook" not in screen
+    assert "hostbridge" not in screen
+
+
+def test_a_committed_install_does_nothing_on_another_machine(tmp_path: Path) -> None:
+    """The settings of the project, a home that never saw hostbridge."""
+    with ScriptedApi(obedient_model(main=two_bash_calls)) as api:
+        stage = stage_at(tmp_path, api)
+        command(stage, "install", "--project")
+        shutil.rmtree(stage.home / ".hostbridge")
+        run = run_print(stage, "go", args=["--allowedTools", "Bash"])
+
+    assert (run.exit_code, run.text, run.stderr) == (0, "finished", "")
+    assert not (stage.home / ".hostbridge").exists()
+
+
+def test_another_users_pointer_is_not_read(tmp_path: Path) -> None:
+    """A file of somebody else's would be a program of somebody else's."""
+    needs.tool("chown")
+    with ScriptedApi(obedient_model(main=two_bash_calls)) as api:
+        stage = stage_at(tmp_path, api)
+        command(stage, "install", "--project")
+        pointer = stage.home / ".hostbridge" / "hooks.sh"
+        pointer.write_text(f"touch {tmp_path}/planted\n")
+        done = subprocess.run(["chown", "12345", pointer], check=False)
+        if done.returncode:
+            pytest.skip("only root can give a file away")
+        run_print(stage, "go", args=["--allowedTools", "Bash"])
+
+    assert not (tmp_path / "planted").exists()
+
+
+def test_hooks_that_are_disabled_do_not_run(tmp_path: Path) -> None:
+    """The policy that doctor warns of does what doctor says."""
+    with ScriptedApi(obedient_model()) as api:
+        stage = stage_at(tmp_path, api)
+        command(stage, "install")
+        user = stage.home / ".claude" / "settings.json"
+        user.write_text('{"disableAllHooks": true}')
+        run_print(stage, "hello")
+
+    assert not list((stage.home / ".hostbridge").rglob("sessions"))
+
+
+def test_the_client_keeps_the_local_settings_out_of_git(tmp_path: Path) -> None:
+    """By itself, in the user's own ignore file: nothing for us to do."""
+    with ScriptedApi(obedient_model()) as api:
+        stage = stage_at(tmp_path, api)
+        (stage.project / ".git").rmdir()
+        subprocess.run(["git", "init", "-q", stage.project], check=True)
+        command(stage, "install")
+        run_print(stage, "hello")
+
+    status = ["git", "-C", str(stage.project), "status", "--short", "-uall"]
+    done = subprocess.run(
+        status, env=stage.environment(), capture_output=True, text=True, check=True
+    )
+    assert done.stdout == ""

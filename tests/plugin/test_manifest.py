@@ -1,0 +1,57 @@
+"""The plugin's files say what the package says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from bridge.host.registration import HOOKS, KINDS, kind_of, plugin_file
+from bridge.shipped import hooks_folder
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_plugin_has_the_packages_name_and_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    manifest = json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())
+
+    told = ("name", "version", "description", "license")
+    assert {key: manifest[key] for key in told} == {key: project[key] for key in told}
+
+
+def test_hooks_json_is_made_from_the_table() -> None:
+    """Make it with: python -m bridge.host.registration > hooks/hooks.json."""
+    command = [sys.executable, "-m", "bridge.host.registration"]
+    made = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    kept = (ROOT / "hooks" / "hooks.json").read_text()
+
+    assert kept == made == plugin_file()
+    commands = [
+        command
+        for groups in json.loads(kept)["hooks"].values()
+        for group in groups
+        for command in group["hooks"]
+    ]
+    assert len(commands) == len(HOOKS)
+    assert {kind_of(command) for command in commands} == {"plugin"}
+    assert "plugin" in KINDS
+
+
+def test_every_script_of_the_table_is_there_and_is_shell() -> None:
+    scripts = {hook.script for hook in HOOKS}
+
+    for script in scripts:
+        path = hooks_folder() / script
+        assert path.read_text().startswith("#!/bin/sh\n"), script
+        assert path.stat().st_mode & 0o111, script
+        subprocess.run(["/bin/sh", "-n", path], check=True)
+
+
+def test_nothing_in_agents_is_loaded_as_an_agent() -> None:
+    """The client takes every Markdown file there for one."""
+    assert list((ROOT / "agents").rglob("*.md")) == []

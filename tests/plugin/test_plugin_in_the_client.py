@@ -1,0 +1,249 @@
+"""The plugin in the real client: valid, and as good as an install."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+from typing import Any
+
+import needs
+import pytest
+from stage.api import ScriptedApi
+from stage.client import Stage
+from stage.models import obedient_model
+from stage.stream import StreamSession
+from stage.terminal import TerminalSession
+
+pytestmark = pytest.mark.host
+
+ROOT = Path(__file__).parents[2]
+# No hostbridge here, whatever the machine of the developer has.
+BARE_PATH = "/usr/bin:/bin"
+PARTS = ("bridge", "hooks", ".claude-plugin", "state", "scripts")
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Path:
+    """A copy of the repository, as the client would have it, without a `.venv`."""
+    copy = tmp_path / "the plug'in"
+    ignored = shutil.ignore_patterns("__pycache__", "stage", "_shipped")
+    for part in PARTS:
+        if (ROOT / part).is_dir():
+            shutil.copytree(ROOT / part, copy / part, ignore=ignored)
+    for part in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / part, copy / part)
+    return copy
+
+
+def stage_at(root: Path, api: ScriptedApi) -> Stage:
+    root.mkdir(exist_ok=True)
+    stage = Stage(root, api, program=needs.client(), extra_env={"PATH": BARE_PATH})
+    (stage.project / ".git").mkdir()
+    return stage
+
+
+def make_environment(folder: Path) -> Path:
+    """An environment that has what hostbridge needs, but not hostbridge."""
+    venv.create(folder, with_pip=False)
+    python = folder / "bin" / "python"
+    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    site = subprocess.run(
+        [python, "-c", where], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    # Named in a file of this kind, a folder's own files of this kind do not count.
+    Path(site, "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return python
+
+
+def ask(python: Path | str, stage: Stage, *, plugin: Path) -> dict[str, Any]:
+    """Ask by the command line of the plugin's own copy."""
+    done = subprocess.run(
+        [
+            python,
+            "-c",
+            "from bridge.cli.main import main; main()",
+            "ask",
+            "?",
+            "--json",
+        ],
+        cwd=stage.project,
+        env={**stage.environment(), "PYTHONPATH": str(plugin)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def owners(stage: Stage) -> list[str]:
+    files = (stage.home / ".hostbridge").rglob("sessions/*.owner")
+    return [file.read_text().split()[0] for file in files]
+
+
+def test_the_client_finds_the_plugin_valid(tmp_path: Path) -> None:
+    with ScriptedApi(obedient_model()) as api:
+        stage = stage_at(tmp_path / "stage", api)
+        done = subprocess.run(
+            stage.command("plugin", "validate", str(ROOT)),
+            cwd=stage.project,
+            env=stage.environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert done.returncode == 0, done.stdout
+    assert "Validation passed" in done.stdout
+    assert "SessionStart command /bin/sh" in done.stdout
+
+
+def test_the_plugin_serves_a_request(tmp_path: Path, plugin: Path) -> None:
+    """With nothing but its own environment: no hostbridge on PATH, none in settings."""
+    python = make_environment(plugin / ".venv")
+
+    with ScriptedApi(obedient_model()) as api:
+        stage = stage_at(tmp_path / "stage", api)
+        with StreamSession(stage, args=["--plugin-dir", str(plugin)]) as session:
+            session.ask("hello")
+            answer = ask(python, stage, plugin=plugin)
+            acting = owners(stage)
+
+    assert (answer["success"], answer["route"]) == (True, "host")
+    assert acting == ["plugin"]
+    assert len(api.turns("subagent")) == 1
+
+
+def test_the_environment_may_lie_in_the_plugins_data_folder(
+    tmp_path: Path, plugin: Path
+) -> None:
+    """An update replaces the plugin's folder; its data folder stays."""
+    with ScriptedApi(obedient_model()) as api:
+        stage = stage_at(tmp_path / "stage", api)
+        data = stage.home / ".claude" / "plugins" / "data" / "hostbridge-inline"
+        python = make_environment(data / "venv")
+        with StreamSession(stage, args=["--plugin-dir", str(plugin)]) as session:
+            session.ask("hello")
+            answer = ask(python, stage, plugin=plugin)
+
+    assert answer["success"] is True
+
+
+def test_plugin_and_settings_do_everything_once(tmp_path: Path, plugin: Path) -> None:
+    """All see every event; one of them acts for the session, the others are silent."""
+    make_environment(plugin / ".venv")
+
+    with ScriptedApi(obedient_model()) as api:
+        stage = stage_at(tmp_path / "stage", api)
+        for scope in ("--local", "--user"):
+            command = "from bridge.cli.main import main; main()"
+            subprocess.run(
+                [sys.executable, "-c", command, "install", scope],
+                cwd=stage.project,
+                env={**stage.environment(), "PYTHONPATH": str(ROOT)},
+                capture_output=True,
+                check=True,
+            )
+        with StreamSession(stage, args=["--plugin-dir", str(plugin)]) as session:
+            session.ask("hello")
+            answers = [ask(sys.executable, stage, plugin=ROOT) for _ in range(3)]
+            acting = owners(stage)
+
+    assert [answer["success"] for answer in answers] == [True] * 3
+    assert len(acting) == 1
+    assert len(api.turns("subagent")) == 3
+    shown = " ".join(request.newest_text for request in api.turns("main"))
+    for answer in answers:
+        assert shown.count(f'"bridge:{answer["requestId"]}"') == 1
+    (state,) = (stage.home / ".hostbridge").rglob("events.jsonl")
+    lines = [json.loads(line) for line in state.read_text().splitlines()]
+    told = [line["event"] for line in lines if line["event"] in ("claimed", "launched")]
+    assert told == ["claimed", "launched"] * 3
+    assert not (stage.home / ".hostbridge" / "hook-errors.log").exists()
+
+
+def test_a_plugin_without_environment_says_how_to_make_one(
+    tmp_path: Path, plugin: Path
+) -> None:
+    """One line for the user when a session begins, and nothing afterwards."""
+    needs.tool("tmux")
+    plugin = plugin.rename(tmp_path / "plug in")
+
+    with ScriptedApi(obedient_model()) as api:
+        stage = stage_at(tmp_path / "stage", api)
+        args = ["--plugin-dir", str(plugin)]
+        with TerminalSession(stage, args=args, size=(400, 50)) as terminal:
+            terminal.wait_for_text("hostbridge: this plugin")
+            terminal.submit("hello")
+            terminal.wait_for_text("● ok")
+            screen = terminal.history()
+
+    data = stage.home / ".claude" / "plugins" / "data" / "hostbridge-inline"
+    said = [line for line in screen.splitlines() if "hostbridge:" in line]
+    words = (
+        "hostbridge: this plugin has no Python environment yet. Make one: "
+        f"sh '{plugin}/scripts/plugin-setup' '{data}/venv'"
+    )
+    assert [line.partition(" says: ")[2] for line in said] == [words]
+    assert "failed" not in screen
+    assert not (stage.home / ".hostbridge").exists()
+
+
+def test_error_odd_paths_are_not_quoted_into_json(tmp_path: Path, plugin: Path) -> None:
+    """A quote in a path must break neither the JSON nor the user's shell."""
+    done = subprocess.run(
+        ["/bin/sh", plugin / "hooks" / "always", "SessionStart", "plugin"],
+        env={
+            "PATH": BARE_PATH,
+            "HOME": str(tmp_path),
+            "CLAUDE_PLUGIN_ROOT": str(plugin),
+            "CLAUDE_PROJECT_DIR": str(tmp_path),
+        },
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert json.loads(done.stdout) == {
+        "systemMessage": "hostbridge: this plugin has no Python environment yet. Make "
+        "one: sh scripts/plugin-setup, in its folder"
+    }
+
+
+def test_an_environment_that_is_broken_says_so_once(
+    tmp_path: Path, plugin: Path
+) -> None:
+    """A Python without the libraries must not fail at each event."""
+    venv.create(plugin / ".venv", with_pip=False)
+    env = {
+        "PATH": BARE_PATH,
+        "HOME": str(tmp_path),
+        "CLAUDE_PLUGIN_ROOT": str(plugin),
+        "CLAUDE_PROJECT_DIR": str(tmp_path),
+        "CLAUDE_CODE_SESSION_ID": "one",
+    }
+
+    said = []
+    for event in ("SessionStart", "SessionEnd"):
+        done = subprocess.run(
+            ["/bin/sh", plugin / "hooks" / "always", event, "plugin"],
+            env=env,
+            input=b"{}",
+            capture_output=True,
+            check=True,
+        )
+        said.append((done.stdout, done.stderr))
+
+    line = json.loads(said[0][0])["systemMessage"]
+    assert line.startswith(f"hostbridge: {plugin}/.venv/bin/python cannot start it (")
+    assert line.endswith("run scripts/plugin-setup, in the plugin's folder")
+    assert said[1] == (b"", b"")
+    assert os.listdir(tmp_path) == [plugin.name]
