@@ -161,11 +161,11 @@ def decline(
 
 def withdraw(scene: Scene) -> None:
     """Switched off: what the model has not begun waits for another session."""
-    for request, _ in open_offers(scene):
-        scene.store.give_back(
-            RequestId(request.request_id), scene.session.host, lambda held: held
-        )
-    ring_others(scene)
+    withdrawn = [RequestId(request.request_id) for request, _ in open_offers(scene)]
+    for request_id in withdrawn:
+        scene.store.give_back(request_id, scene.session.host, lambda held: held)
+    if withdrawn:
+        ring_others(scene)
 
 
 def ring_others(scene: Scene) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import multiprocessing
 import os
@@ -127,7 +128,8 @@ def try_everything(store: FileStore) -> list[str]:
             act()
         except BridgeError as exc:
             told.append(str(exc))
-        assert time.monotonic() - began < 3
+        # A pipe that was opened to read would take for ever.
+        assert time.monotonic() - began < 60
     return told
 
 
@@ -185,14 +187,14 @@ def test_something_else_in_place_of_a_folder_is_refused(
     assert {"before", "later"} <= finish_everything(store).keys()
 
 
-def swap(folder: Path, aside: Path, outside: Path, until: float) -> None:
-    """Now it is a folder, now a link that leads out."""
-    while time.monotonic() < until:
-        folder.rename(aside)
-        folder.symlink_to(outside)
-        time.sleep(0.0005)
-        folder.unlink()
-        aside.rename(folder)
+def swap(folder: Path, link: Path, until: float) -> None:
+    """Now it is a folder, now a link that leads out; nothing in between."""
+    libc, here, exchange = ctypes.CDLL(None), -100, 2
+    rounds = 0
+    while time.monotonic() < until or rounds % 2:
+        names = os.fsencode(folder), os.fsencode(link)
+        assert libc.renameat2(here, names[0], here, names[1], exchange) == 0
+        rounds += 1
         time.sleep(0.0005)
 
 
@@ -204,9 +206,10 @@ def test_a_folder_swapped_while_one_looks_leads_nowhere(world: Path, name: str):
     finish_everything(store)
     state = store.place.state
     folder = state if name == "@" else state / name
+    (world / "link").symlink_to(world / "outside")
     until = time.monotonic() + 1.5
     swapper = multiprocessing.get_context("fork").Process(
-        target=swap, args=(folder, world / "aside", world / "outside", until)
+        target=swap, args=(folder, world / "link", until)
     )
     swapper.start()
     accepted = []
@@ -221,13 +224,10 @@ def test_a_folder_swapped_while_one_looks_leads_nowhere(world: Path, name: str):
                 act(store)
     swapper.join()
 
+    assert swapper.exitcode == 0
     assert outside_of(world) == {"precious": b"mine"}
     assert accepted
-    for mine in store.claimed():
-        store.publish(answer(mine), source="test")
-    ended = finish_everything(store).keys()
-    # Where the whole state was swapped, a new one may have been made beside it.
-    assert set(accepted) <= ended | {"before"}
+    assert set(accepted) <= finish_everything(store).keys()
     print(f"\n  row 8: {number} rounds, {len(accepted)} accepted while {name} was swapped")
 
 
@@ -256,4 +256,4 @@ def test_files_of_the_future_do_no_harm(world: Path):
 
     assert store.sweep(everything=True) == 0
     assert finish_everything(store).keys() == {"a", "hand"}
-    assert store.prune(older_than_days=30).requests == 0
+    assert store.prune(older_than_days=365).requests == 0

@@ -89,7 +89,8 @@ def test_a_resumed_session_takes_up_what_its_dead_process_held(tmp_path: Path) -
 def test_two_processes_with_one_session_id(tmp_path: Path) -> None:
     """Both answer; a request that one holds is not taken by the other."""
     switch = Switch()
-    with host_world(tmp_path, obedient_model(switch.answers)) as world:
+    model = obedient_model(switch.answers, main=launching(again=True))
+    with host_world(tmp_path, model) as world:
         first = world.submit("one")
         with world.stream() as one:
             run = world.wait_for_run(first)
@@ -198,7 +199,8 @@ def test_switched_off_and_on(tmp_path: Path) -> None:
         return reply(tool_use("Bash", {"command": "sleep 0.1", "description": "w"}))
 
     switched: list[bool] = []
-    with host_world(tmp_path, obedient_model(working)) as world:
+    model = obedient_model(working, main=launching(again=True))
+    with host_world(tmp_path, model) as world:
         world.allow("Bash")
         request = world.submit()
         with world.stream() as session:

@@ -1,0 +1,140 @@
+"""Hooks without a client: recorded events, answered in this process.
+
+    world = HookWorld(tmp_path, monkeypatch)
+    world.fire("SessionStart", source="startup")
+    request = world.submit("Say hello.")
+    call = world.launch(request)
+    agent = world.start(call)
+    world.fire("SubagentStop", agent_id=agent, last_assistant_message="{}")
+
+The pytest process stands for the client.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from bridge.config import Settings
+from bridge.host.hook import react
+from bridge.host.runs import all_runs
+from bridge.spawner.bridge import Bridge
+
+if TYPE_CHECKING:
+    import pytest
+
+    from bridge.host.reaction import Reaction
+    from bridge.host.runs import AgentRun
+    from bridge.protocol.ids import RequestId
+    from bridge.store import Found
+
+GOOD = '{"status": "success", "summary": "s"}'
+_numbers = count(1)
+
+
+class HookWorld:
+    """One project and one session, whose client is this process."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.home = root / "home"
+        self.project = root / "project"
+        self.project.mkdir()
+        self.transcripts = root / "transcripts"
+        self.session = "session-1"
+        for name in list(os.environ):
+            if name.startswith(("BRIDGE_", "CLAUDE")):
+                monkeypatch.delenv(name)
+        monkeypatch.setenv("HOME", str(self.home))
+        monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(self.project))
+        monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
+        monkeypatch.setenv("BRIDGE_REQUESTER", "a test")
+        self.bridge = Bridge(Settings.from_environment(), self.project)
+        self.store = self.bridge.store
+
+    def event(self, name: str, **fields: Any) -> dict[str, Any]:
+        """An event as the client writes it."""
+        return {
+            "hook_event_name": name,
+            "session_id": self.session,
+            "transcript_path": str(self.transcripts / f"{self.session}.jsonl"),
+            "cwd": str(self.project),
+            "permission_mode": "default",
+            **fields,
+        }
+
+    def fire(self, name: str, **fields: Any) -> Reaction:
+        """Answer one event."""
+        return react(orjson.dumps(self.event(name, **fields)), name)
+
+    def say(self, name: str, **fields: Any) -> dict[str, Any]:
+        """Answer one event; the JSON on stdout, empty for none."""
+        stdout = self.fire(name, **fields).stdout
+        return json.loads(stdout) if stdout else {}
+
+    def submit(self, prompt: str = "Say hello.", **fields: Any) -> RequestId:
+        """Ask without waiting."""
+        return self.bridge.submit(prompt, **fields)
+
+    def drop(self, request_id: str, **fields: Any) -> None:
+        """Ask by writing a file, as a program in any language may."""
+        told = {"requestId": request_id, "agentType": "general-purpose", **fields}
+        folder = self.store.place.state / "requests"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{request_id}.json").write_text(json.dumps(told))
+
+    def found(self, request: RequestId) -> Found:
+        """The request as it stands."""
+        return self.bridge.status(request)
+
+    def code(self, request: RequestId) -> str | None:
+        """How a request ended: a failure code, success, or None while it has not."""
+        response = self.found(request).response
+        if response is None:
+            return None
+        return response.error.code if response.error else "success"
+
+    def launch(self, request: str, **fields: Any) -> str:
+        """Have the model make the call; returns the call's id."""
+        call = f"toolu_{next(_numbers)}"
+        given = {"description": "b", "prompt": f"bridge:{request}"}
+        said = self.say(
+            "PreToolUse",
+            tool_name="Agent",
+            tool_input=given,
+            tool_use_id=call,
+            **fields,
+        )
+        output = said["hookSpecificOutput"]
+        assert output["permissionDecision"] == "allow", output
+        return call
+
+    def start(self, call: str) -> str:
+        """Have the client start the agent of a call; returns the agent's id."""
+        agent = f"agent{next(_numbers)}"
+        folder = self.transcripts / self.session / "subagents"
+        folder.mkdir(parents=True, exist_ok=True)
+        meta = json.dumps({"toolUseId": call})
+        (folder / f"agent-{agent}.meta.json").write_text(meta)
+        return agent
+
+    def stop(self, agent: str, words: str | None = GOOD, **fields: Any) -> Any:
+        """Have an agent stop with some last words."""
+        if words is not None:
+            fields["last_assistant_message"] = words
+        return self.say("SubagentStop", agent_id=agent, **fields)
+
+    def notice(self, agent: str, status: str = "completed", **fields: str) -> Any:
+        """Have the client tell that an agent has ended."""
+        told = {"task-id": agent, "status": status, "summary": 'Agent "d" f', **fields}
+        lines = "\n".join(f"<{name}>{text}</{name}>" for name, text in told.items())
+        prompt = f"<task-notification>\n{lines}\n</task-notification>"
+        return self.say("UserPromptSubmit", prompt=prompt)
+
+    def runs(self) -> list[AgentRun]:
+        """The agents that are known."""
+        return all_runs(self.store)
