@@ -35,19 +35,17 @@ def main(python: str, event: str, state: str, kind: str = "", waits: str = "") -
     """
     data = read_all()
     # The main thread's events name no agent: the common case, before any parsing.
-    if b'"agent_id"' not in data:
+    if not waits and b'"agent_id"' not in data:
+        return
+    told = _parse(data)
+    agent_id, tool = told.get("agent_id"), told.get("tool_name", "")
+    if not isinstance(tool, str) or tool in _NOT_HERE:
+        return
+    if agent_id is None:
         if waits:
             become_full(python, event, data, kind)
         return
-    try:
-        told = json.loads(data)
-        agent_id = told["agent_id"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        if waits:
-            become_full(python, event, data, kind)
-        return
-    tool = told.get("tool_name")
-    if not _is_name(agent_id) or not isinstance(tool, str) or tool in _NOT_HERE:
+    if not _is_name(agent_id):
         return
     agents = state + "/agents/"
     if event != "PreToolUse":
@@ -151,6 +149,15 @@ def become_full(python: str, event: str, data: bytes, kind: str) -> None:
     # We are hooks/gate; hooks/full lies beside it.
     full = os.path.join(os.path.dirname(sys.argv[0]), "full")
     os.execv(python, [python, "-EP", full, event, kind])
+
+
+def _parse(data: bytes) -> Json:
+    """The event; empty when it is not plain JSON, which the full hook may still read."""
+    try:
+        told = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}
 
 
 def _load(path: str) -> Json | None:

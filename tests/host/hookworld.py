@@ -1,21 +1,21 @@
 """Hooks without a client: recorded events, answered in this process.
 
-    world = HookWorld(tmp_path, monkeypatch)
-    world.fire("SessionStart", source="startup")
-    request = world.submit("Say hello.")
-    call = world.launch(request)
-    agent = world.start(call)
-    world.fire("SubagentStop", agent_id=agent, last_assistant_message="{}")
+    with hook_world(tmp_path, monkeypatch) as world:
+        request = world.submit("Say hello.")
+        world.say("UserPromptSubmit", prompt="hello")
+        agent = world.start(world.launch(request))
+        world.stop(agent, "{}")
 
-The pytest process stands for the client.
+A process that sleeps stands for the client.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
+from contextlib import contextmanager
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -23,13 +23,18 @@ import orjson
 from bridge.config import Settings
 from bridge.host.hook import react
 from bridge.host.runs import all_runs
+from bridge.host.sessions import live_sessions
 from bridge.spawner.bridge import Bridge
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     import pytest
 
     from bridge.host.reaction import Reaction
     from bridge.host.runs import AgentRun
+    from bridge.host.sessions import Session
     from bridge.protocol.ids import RequestId
     from bridge.store import Found
 
@@ -40,7 +45,9 @@ _numbers = count(1)
 class HookWorld:
     """One project and one session, whose client is this process."""
 
-    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(
+        self, root: Path, monkeypatch: pytest.MonkeyPatch, client_pid: int
+    ) -> None:
         self.home = root / "home"
         self.project = root / "project"
         self.project.mkdir()
@@ -51,7 +58,7 @@ class HookWorld:
                 monkeypatch.delenv(name)
         monkeypatch.setenv("HOME", str(self.home))
         monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(self.project))
-        monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
+        monkeypatch.setenv("CLAUDE_PID", str(client_pid))
         monkeypatch.setenv("BRIDGE_REQUESTER", "a test")
         self.bridge = Bridge(Settings.from_environment(), self.project)
         self.store = self.bridge.store
@@ -135,6 +142,23 @@ class HookWorld:
         prompt = f"<task-notification>\n{lines}\n</task-notification>"
         return self.say("UserPromptSubmit", prompt=prompt)
 
+    def live(self) -> list[Session]:
+        """The sessions that are open."""
+        return live_sessions(self.store, lease_s=900)
+
     def runs(self) -> list[AgentRun]:
         """The agents that are known."""
         return all_runs(self.store)
+
+
+@contextmanager
+def hook_world(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookWorld]:
+    """A project with one session that has just begun."""
+    client = subprocess.Popen(["sleep", "600"])
+    try:
+        world = HookWorld(root, monkeypatch, client.pid)
+        world.fire("SessionStart", source="startup")
+        yield world
+    finally:
+        client.kill()
+        client.wait()

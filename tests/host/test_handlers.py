@@ -6,23 +6,24 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hookworld import GOOD, HookWorld
+from hookworld import GOOD, HookWorld, hook_world
 
 from bridge.host import bells
 from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.reaction import MAX_CONTEXT
+from bridge.host.sessions import own
 from bridge.protocol.request import Claim, HostProcess
 from bridge.store.lock import LockBusy
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HookWorld:
-    made = HookWorld(tmp_path, monkeypatch)
-    made.fire("SessionStart", source="startup")
-    return made
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookWorld]:
+    with hook_world(tmp_path, monkeypatch) as made:
+        yield made
 
 
 def told(output: dict[str, Any]) -> str:
@@ -146,7 +147,7 @@ def test_what_is_promised_counts_against_the_budget(
 def test_a_bell_that_cannot_be_answered_is_rung_again(world: HookWorld) -> None:
     """Another hook has the lock: the wake must not be lost."""
     world.submit()
-    (session,) = [*_live(world)]
+    (session,) = world.live()
 
     with world.store.exclusive(), pytest.raises(LockBusy):
         world.fire("FileChanged", file_path="wake", event="add")
@@ -155,12 +156,6 @@ def test_a_bell_that_cannot_be_answered_is_rung_again(world: HookWorld) -> None:
     assert woken.exit_code == 2
     assert woken.stderr.startswith("hostbridge: call Agent once")
     assert not bells.silence(world.store, session.host)
-
-
-def _live(world: HookWorld) -> list[Any]:
-    from bridge.host.sessions import live_sessions
-
-    return live_sessions(world.store, lease_s=900)
 
 
 # Inside subagents
@@ -447,9 +442,9 @@ def test_the_end_of_a_session_lets_go_but_not_on_clear(world: HookWorld) -> None
     world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
 
     world.fire("SessionEnd", reason="clear")
-    after_clear = (world.found(request).status, len(world.runs()), len(_live(world)))
+    after_clear = (world.found(request).status, len(world.runs()), len(world.live()))
     world.fire("SessionEnd", reason="other")
-    after_end = (world.found(request).status, len(world.runs()), len(_live(world)))
+    after_end = (world.found(request).status, len(world.runs()), len(world.live()))
 
     assert after_clear == ("processing", 1, 1)
     assert after_end == ("pending", 0, 0)
@@ -475,8 +470,6 @@ def test_agents_of_dead_clients_are_forgotten(world: HookWorld) -> None:
 def test_the_first_install_acts_and_a_resumed_session_asks_again(
     world: HookWorld,
 ) -> None:
-    from bridge.host.sessions import own
-
     here = HostProcess(pid=7, start_time="1", boot="b")
     later = HostProcess(pid=7, start_time="2", boot="b")
 

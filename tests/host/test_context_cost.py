@@ -1,0 +1,123 @@
+"""What a request costs the host's context: a small constant, whatever its size."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hostworld import HostWorld, host_world, wait_until
+from stage.models import obedient_model
+from stage.replies import reply
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stage.replies import Answer
+    from stage.turns import ApiRequest
+
+pytestmark = pytest.mark.host
+
+# Runs of these would show anywhere.
+PROMPT_MARK = "quince "
+ANSWER_MARK = "medlar "
+BIG_PROMPT = PROMPT_MARK * 90_000
+BIG_ANSWER = ANSWER_MARK * 15_000
+
+
+def answers(prompt: str, _request: ApiRequest) -> Answer:
+    words = BIG_ANSWER if PROMPT_MARK in prompt else ANSWER_MARK
+    return reply(json.dumps({"status": "success", "summary": words}))
+
+
+def size_of(turn: ApiRequest) -> int:
+    """Characters of the conversation, without the marks for the API's cache."""
+
+    def bare(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {k: bare(v) for k, v in value.items() if k != "cache_control"}
+        return [bare(item) for item in value] if isinstance(value, list) else value
+
+    return len(json.dumps(bare(turn.messages), ensure_ascii=False))
+
+
+@pytest.mark.parametrize("mode", ["default", "auto"])
+def test_growth_is_constant_and_small(tmp_path: Path, mode: str) -> None:
+    """600 kB asked and 100 kB answered cost what two words do."""
+    sizes = []
+
+    with host_world(tmp_path, obedient_model(answers)) as world:
+        with world.stream(mode=mode) as session:
+            for prompt in ("Say hello.", BIG_PROMPT, None, "Say hello."):
+                if prompt is not None:
+                    assert world.ended(world.submit(prompt)).success
+                    world.wait_until_forgotten()
+                # As long as the first one, so that only our part differs.
+                session.ask("again", timeout_s=60)
+                sizes.append(size_of(world.api.turns("main")[-1]))
+
+    tiny_then_big, idle, tiny = (b - a for a, b in zip(sizes, sizes[1:], strict=False))
+    words = world.main_words()
+    assert PROMPT_MARK not in words
+    assert ANSWER_MARK not in words
+    assert tiny_then_big == tiny
+    # The call that the model itself makes is its output; the rest is what we add.
+    call = len(json.dumps(_newest_call(world)))
+    assert tiny - idle - call <= GROWTH_MAX
+
+
+GROWTH_MAX = 900
+
+
+def _newest_call(world: HostWorld) -> dict[str, Any]:
+    return dict(world.api.turns("main")[-1].own_calls[-1])
+
+
+@pytest.mark.parametrize("mode", ["default", "auto"])
+def test_one_shot_has_neither_prompt_nor_answer(tmp_path: Path, mode: str) -> None:
+    with host_world(tmp_path, obedient_model(answers)) as world:
+        request = world.submit(BIG_PROMPT)
+        printed = world.print(mode=mode)
+        response = world.ended(request, timeout_s=0)
+
+    words = world.main_words()
+    assert response.success
+    assert response.raw_output.count(ANSWER_MARK) == 15_000
+    assert printed.text == "ok"
+    assert PROMPT_MARK not in words
+    assert ANSWER_MARK not in words
+
+
+@pytest.mark.parametrize("mode", ["default", "auto"])
+@pytest.mark.parametrize("how", ["one-shot", "stream"])
+def test_the_answer_goes_to_the_host_where_it_is_asked_for(
+    tmp_path: Path, how: str, mode: str
+) -> None:
+    with host_world(tmp_path, obedient_model(answers)) as world:
+        request = world.submit(answer_to_host=True)
+        if how == "one-shot":
+            world.print(mode=mode)
+        else:
+            with world.stream(mode=mode):
+                world.ended(request)
+                wait_until(lambda: ANSWER_MARK in world.main_words())
+        response = world.ended(request, timeout_s=0)
+
+    assert response.success
+    assert ANSWER_MARK in world.main_words()
+
+
+def test_twenty_requests_at_once_are_few_wakes(tmp_path: Path) -> None:
+    """Each is answered once; the host is asked for four at a time."""
+    with host_world(tmp_path) as world:
+        with world.stream():
+            before = len(world.api.turns("main"))
+            requests = [world.submit(f"number {n}") for n in range(20)]
+            responses = [world.ended(each, timeout_s=120) for each in requests]
+            world.wait_until_forgotten()
+            turns = len(world.api.turns("main")) - before
+
+    agents = [turn.agent_id for turn in world.api.turns("subagent")]
+    assert all(response.success for response in responses)
+    assert len(agents) == len(set(agents)) == 20
+    assert turns <= 40

@@ -1,0 +1,181 @@
+"""The quick hook: what it imports, what it notes, what it leaves to the full one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import bridge
+from bridge.host import gate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(bridge.__file__).parents[1]
+
+
+@pytest.fixture
+def agents(tmp_path: Path) -> Path:
+    folder = tmp_path / "state" / "agents"
+    folder.mkdir(parents=True)
+    run = {
+        "requestId": "r-1",
+        "depth": 1,
+        "answerBy": 2**53,
+        "host": {"pid": 7},
+    }
+    (folder / "a1.json").write_text(json.dumps(run))
+    return folder
+
+
+@pytest.fixture
+def fire(
+    agents: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., str | None]:
+    """Answer one event; what the full hook would have been started for, or None."""
+    started: list[str] = []
+
+    def become(_python: str, event: str, _data: bytes, _kind: str) -> None:
+        started.append(event)
+        raise SystemExit
+
+    monkeypatch.setattr(gate, "become_full", become)
+
+    def answer(event: str, waits: str = "", **fields: Any) -> str | None:
+        started.clear()
+        told = json.dumps({"session_id": "s", **fields}).encode()
+        monkeypatch.setattr(gate, "read_all", lambda: told)
+        try:
+            gate.main("python", event, str(agents.parent), "local", waits)
+        except SystemExit:
+            return started[0]
+        return None
+
+    return answer
+
+
+def test_the_gate_imports_the_standard_library_alone() -> None:
+    """What it imports is what each tool call costs while an agent works."""
+    script = (
+        f"import sys; sys.path.append({str(ROOT)!r}); before = set(sys.modules)\n"
+        "import bridge.host.gate\n"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert loaded - {"bridge"} <= sys.stdlib_module_names
+    ours = {name for name in done.stdout.split() if name.startswith("bridge")}
+    assert ours == {"bridge", "bridge.host", "bridge.host.gate"}
+    assert not {"dataclasses", "inspect", "typing", "pathlib"} & loaded
+
+
+BASH = {"agent_id": "a1", "tool_name": "Bash", "tool_use_id": "t1"}
+
+
+def test_a_call_is_noted_and_its_end(fire: Any, agents: Path) -> None:
+    fire("PreToolUse", tool_input={"command": "pytest"}, **BASH)
+    during = json.loads((agents / "t1.bash").read_text())
+    fire("PostToolUse", tool_response={"stdout": ""}, **BASH)
+
+    notes = [json.loads(x) for x in (agents / "a1.calls").read_text().splitlines()]
+    assert during == {"agentId": "a1", "requestId": "r-1", "depth": 1, "pid": 7}
+    assert not (agents / "t1.bash").exists()
+    assert [{k: v for k, v in note.items() if k != "at"} for note in notes] == [
+        {"id": "t1", "tool": "Bash", "command": "pytest"},
+        {"id": "t1", "tool": "Bash", "ok": True},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("event", "response", "ok"),
+    [
+        ("PostToolUse", {"stdout": ""}, True),
+        ("PostToolUseFailure", None, False),
+        ("PostToolUse", {"backgroundTaskId": "b1"}, None),
+    ],
+)
+def test_how_a_command_ended(
+    fire: Any, agents: Path, event: str, response: Any, *, ok: bool | None
+) -> None:
+    """Of one in the background only the launch was seen."""
+    fire("PreToolUse", tool_input={"command": "pytest"}, **BASH)
+    fire(event, tool_response=response, **BASH)
+
+    last = json.loads((agents / "a1.calls").read_text().splitlines()[-1])
+    assert last["ok"] is ok
+
+
+@pytest.mark.parametrize(
+    "sign", ["responses/r-1.json", "off", "sessions/s.off"], ids=lambda s: s
+)
+def test_what_is_not_plainly_allowed_is_left_to_the_full_hook(
+    fire: Any, agents: Path, sign: str
+) -> None:
+    file = agents.parent / sign
+    file.parent.mkdir(exist_ok=True)
+    file.touch()
+
+    assert fire("PreToolUse", tool_input={}, **BASH) == "PreToolUse"
+
+
+def test_an_agent_whose_time_is_up(fire: Any, agents: Path) -> None:
+    (agents / "a1.json").write_text('{"requestId": "r-1", "answerBy": 1}')
+
+    assert fire("PreToolUse", tool_input={}, **BASH) == "PreToolUse"
+
+
+def test_an_agent_seen_for_the_first_time(fire: Any, agents: Path) -> None:
+    """Its own file tells the call that it came from."""
+    transcript = agents.parent.parent / "t" / "s.jsonl"
+    meta = agents.parent.parent / "t" / "s" / "subagents" / "agent-a2.meta.json"
+    meta.parent.mkdir(parents=True)
+    meta.write_text('{"toolUseId": "call"}')
+    event = {**BASH, "agent_id": "a2", "transcript_path": str(transcript)}
+
+    not_ours = fire("PreToolUse", tool_input={}, **event)
+    (agents / "call-call.json").touch()
+    ours = fire("PreToolUse", tool_input={}, **event)
+
+    assert (not_ours, ours) == (None, "PreToolUse")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"agent_id": 7},
+        {"agent_id": "../x", "tool_name": "Bash"},
+        {"agent_id": "a1", "tool_name": 7},
+        {"agent_id": "a1", "tool_name": "Bash", "tool_use_id": "../x"},
+        {"agent_id": "a1", "tool_name": "Agent", "tool_use_id": "t1"},
+        {"agent_id": "a1", "tool_name": "Bash", "tool_use_id": "t1", "tool_input": 3},
+    ],
+)
+def test_odd_events_are_let_through(fire: Any, agents: Path, fields: Any) -> None:
+    assert fire("PreToolUse", **fields) is None
+    assert fire("PostToolUse", **fields) is None
+    assert {f.name for f in agents.parent.rglob("*") if f.is_file()} <= {
+        "a1.json",
+        "a1.calls",
+        "t1.bash",
+    }
+
+
+def test_the_main_thread_has_its_own_work(fire: Any) -> None:
+    """Also where what a tool said looks like an agent's event."""
+    assert fire("PostToolUse", tool_name="Read") is None
+    assert fire("PostToolUse", waits="yes", tool_name="Read") == "PostToolUse"
+    looks_so = {"tool_response": {"agent_id": "x"}}
+    assert fire("PostToolUse", waits="yes", **looks_so) == "PostToolUse"

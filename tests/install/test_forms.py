@@ -1,0 +1,199 @@
+"""The shell that is registered: silent without its scripts, one process when idle."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import needs
+import pytest
+
+from bridge.host.install_memory import Memory
+from bridge.host.registration import (
+    PLUGIN,
+    POINTER,
+    PROJECT,
+    Form,
+    Hook,
+    of_this_machine,
+)
+from bridge.shipped import hooks_folder
+
+IDLE = Hook("PostToolUse", "tool-end")
+KINDS = ("local", "user", "project", "plugin")
+
+
+@dataclass
+class Session:
+    """A session that hooks of one kind act for, with nothing to do."""
+
+    root: Path
+    kind: str
+    hooks: Path = field(default_factory=hooks_folder)
+
+    @property
+    def home(self) -> Path:
+        return self.root / "ho'me $x"
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(self.root),
+            "BRIDGE_HOME": str(self.home),
+            "CLAUDE_PROJECT_DIR": str(self.root / "project"),
+            "CLAUDE_CODE_SESSION_ID": "one",
+        }
+
+    def prepare(self) -> None:
+        project = self.root / "project"
+        (project / ".git").mkdir(parents=True)
+        self.home.mkdir(mode=0o700)
+        sessions = Path(f"{self.home}/state{project.resolve()}/@/sessions")
+        sessions.mkdir(parents=True)
+        (sessions / "one.owner").write_text(f"{self.kind}\n1 2 3\n")
+        (sessions.parent / "requests").mkdir()
+        if self.kind == "project":
+            Memory(self.home).point(self.hooks, sys.executable)
+
+    def argv(self) -> list[str]:
+        forms: dict[str, Form] = {
+            "local": of_this_machine("local", self.hooks, sys.executable),
+            "user": of_this_machine("user", self.hooks, sys.executable),
+            "project": PROJECT,
+            "plugin": PLUGIN,
+        }
+        return [
+            "/bin/sh",
+            *(
+                each.replace("${CLAUDE_PLUGIN_ROOT}/hooks", str(self.hooks))
+                for each in forms[self.kind].arguments(IDLE)
+            ),
+        ]
+
+    def run(self, *before: str) -> tuple[int, bytes, bytes]:
+        done = subprocess.run(
+            [*before, *self.argv()],
+            env=self.env,
+            input=b"{}",
+            capture_output=True,
+            check=False,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture(params=KINDS)
+def session(request: pytest.FixtureRequest, tmp_path: Path) -> Session:
+    made = Session(tmp_path.resolve(), request.param)
+    made.prepare()
+    return made
+
+
+def test_an_idle_hook_is_one_process(session: Session) -> None:
+    """One exec, no fork: it costs what starting a shell costs."""
+    strace = needs.tool("strace")
+    log = session.root / "log"
+    watched = "trace=execve,clone,clone3,fork,vfork"
+
+    done = session.run(strace, "-f", "-qq", "-o", str(log), "-e", watched)
+
+    assert done == (0, b"", b"")
+    (call,) = [line for line in log.read_text().splitlines() if "(" in line]
+    assert 'execve("/bin/sh"' in call
+    beat = list(session.home.rglob("one.beat"))
+    assert len(beat) == 1, "the hook found its script and went through it"
+
+
+def test_scripts_that_are_gone_are_silence(session: Session) -> None:
+    copy = session.root / "copy of hooks"
+    shutil.copytree(session.hooks, copy)
+    session.hooks = copy
+    if session.kind == "project":
+        Memory(session.home).point(copy, sys.executable)
+    before = session.run()
+    shutil.rmtree(copy)
+
+    after = session.run()
+
+    assert before == after == (0, b"", b"")
+
+
+def test_a_script_that_is_broken_blocks_nothing(session: Session) -> None:
+    """A shell exits 2 on its own errors, and 2 would block the tool call."""
+    copy = session.root / "copy"
+    shutil.copytree(session.hooks, copy)
+    session.hooks = copy
+    if session.kind == "project":
+        Memory(session.home).point(copy, sys.executable)
+    (copy / "lib.sh").unlink()
+
+    code, out, _ = session.run()
+
+    assert (code, out) == (0, b"")
+
+
+@pytest.mark.parametrize("kind", ["project"])
+def test_a_pointer_that_cannot_be_read_is_silence(tmp_path: Path, kind: str) -> None:
+    session = Session(tmp_path.resolve(), kind)
+    session.prepare()
+    pointer = session.home / POINTER
+    pointer.unlink()
+    gone = session.run()
+    pointer.mkdir()
+
+    folder = session.run()
+
+    assert gone == (0, b"", b"")
+    assert (folder[0], folder[1]) == (0, b"")
+
+
+PROGRAMS = {
+    "plain": "#!{python}\nimport sys\n",
+    "with spaces": "#!/bin/sh\n'''exec' \"{python}\" \"$0\" \"$@\"\n' '''\n",
+    "long": "#!/bin/sh\n'''exec' {python} \"$0\" \"$@\"\n' '''\n",
+}
+
+
+@pytest.mark.parametrize("text", PROGRAMS.values(), ids=PROGRAMS)
+def test_a_hook_finds_python_by_the_command(tmp_path: Path, text: str) -> None:
+    """What installers write into the first lines of `hostbridge`."""
+    folder = tmp_path / ("a b" if '"{python}"' in text else "ab")
+    folder.mkdir()
+    python = folder / "python3"
+    python.symlink_to(sys.executable)
+    program = folder / "hostbridge"
+    program.write_text(text.format(python=python))
+    program.chmod(0o755)
+
+    assert found_python(f"{folder}:/usr/bin:/bin") == str(python)
+
+
+@pytest.mark.parametrize("text", ["", "#!/bin/sh\necho\n", "#!/usr/bin/perl\nx\n", "x"])
+def test_a_command_that_is_no_python_program_is_not_run(
+    tmp_path: Path, text: str
+) -> None:
+    program = tmp_path / "hostbridge"
+    program.write_text(text)
+    program.chmod(0o755)
+
+    assert found_python(f"{tmp_path}:/usr/bin:/bin") == ""
+
+
+def found_python(path: str) -> str:
+    """What `find_python` of hooks/lib.sh finds with this PATH."""
+    lib = (hooks_folder() / "lib.sh").read_text()
+    body = lib[lib.index("find_python() {") :]
+    body = body[: body.index("\n}\n") + 3]
+    script = f'python=\n{body}\nfind_python\nprintf %s "$python"'
+    done = subprocess.run(
+        ["/bin/sh", "-c", script],
+        env={"PATH": path, "HOME": os.environ["HOME"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout
