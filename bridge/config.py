@@ -66,7 +66,7 @@ class Settings:
             BadSetting: a variable holds a value that means nothing.
         """
         env = os.environ if env is None else env
-        user_home = Path(env.get("HOME") or os.path.expanduser("~"))  # noqa: PTH111
+        user_home = Path(env.get("HOME") or os.path.expanduser("~"))
         home = _folder(env, "BRIDGE_HOME")
         return cls(
             home=home or user_home / ".hostbridge",

@@ -155,7 +155,7 @@ def take_words(
     return fail(scene, run, code, words=words, source=source, detail=verdict.complaint)
 
 
-def _correct(  # noqa: PLR0913 - each is one fact of the moment
+def _correct(
     scene: Scene,
     run: AgentRun,
     request: Request,
@@ -193,7 +193,7 @@ def _correct(  # noqa: PLR0913 - each is one fact of the moment
     )
 
 
-def _publish(  # noqa: PLR0913 - each is one fact of the moment
+def _publish(
     scene: Scene,
     run: AgentRun,
     request: Request,
@@ -221,7 +221,7 @@ def _publish(  # noqa: PLR0913 - each is one fact of the moment
     return _close(scene, run, response, source)
 
 
-def fail(  # noqa: PLR0913 - each is one fact of the moment
+def fail(
     scene: Scene,
     run: AgentRun,
     code: FailureCode,

@@ -169,8 +169,8 @@ def _append_log(path: object, text: str) -> None:
     import time
 
     name = os.fspath(path)  # type: ignore[call-overload]
-    if os.path.exists(name) and os.path.getsize(name) > MAX_LOG_BYTES:  # noqa: PTH110, PTH202
-        os.replace(name, f"{name}.1")  # noqa: PTH105
+    if os.path.exists(name) and os.path.getsize(name) > MAX_LOG_BYTES:
+        os.replace(name, f"{name}.1")
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S")
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
     fd = os.open(name, flags, 0o600)

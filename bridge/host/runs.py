@@ -128,7 +128,9 @@ def end(store: FileStore, run: AgentRun) -> None:
         save(store, run.with_(state="ended", ended_at=store.now_ms()))
 
 
-def note_sign(store: FileStore, run: AgentRun, sign: Literal["heard", "stopped"]) -> None:
+def note_sign(
+    store: FileStore, run: AgentRun, sign: Literal["heard", "stopped"]
+) -> None:
     """Forget a subagent that hands its report over once both signs of its end came.
 
     They come in either order, and at once: each is there before it looks for the other.

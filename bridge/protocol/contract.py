@@ -19,14 +19,14 @@ A program is waiting for your answer and reads it without a person in between.
 Your final message, word for word, is the answer{handback}.
 It must be exactly one JSON value that satisfies the JSON Schema below: no prose around it, no second value.
 If you cannot do the work, still answer in this form and say why.
-"""  # noqa: E501 - one sentence a line, as the agent reads it
+"""  # noqa: E501
 
 _HANDBACK = " (where a SubagentHandback tool is offered, its message is)"
 
 _OUTPUT_NOTES = """\
 `status` is success, partial, failed or blocked: how the work really ended.
 Each `evidence` item that rests on a shell command names it in `command`, letter for letter as you ran it; the calls you made were recorded and are compared.
-"""  # noqa: E501
+"""
 
 
 def full_prompt(prompt: str, schema: dict[str, Any] | None) -> str:

@@ -31,7 +31,7 @@ API_KEY = "dummy-key-of-the-stage-0123456789abcdef"
 _KEY_TAIL = 20
 
 
-class ClientUnavailable(Exception):  # noqa: N818 - a state, not a fault
+class ClientUnavailable(Exception):
     """The client can be neither found nor installed."""
 
 

@@ -28,7 +28,7 @@ _PROMPT = re.compile(r"^\u276f\s", re.MULTILINE)
 _POLL_S = 0.05
 
 
-class TerminalUnavailable(Exception):  # noqa: N818 - a state, not a fault
+class TerminalUnavailable(Exception):
     """There is no tmux here."""
 
 

@@ -94,7 +94,9 @@ def _mess(store: FileStore) -> None:
     store.claim(claimant(_dead()), 9, take)
     store.submit(request("late", timeout=1))
     store.submit(request("unnamed"))
-    path_of(store, "requests", "unnamed").rename(path_of(store, "processing", "unnamed"))
+    path_of(store, "requests", "unnamed").rename(
+        path_of(store, "processing", "unnamed")
+    )
     held = {one.request_id: one for one in store.claimed()}
     store.publish(answer(held["answered"]), source="test")
     path_of(store, "done", "answered").rename(path_of(store, "processing", "answered"))
@@ -246,7 +248,15 @@ def start(act: Callable[[], object], limits: Callable[[], object] | None = None)
 def attach(pid: int, *options: str) -> subprocess.Popen[bytes]:
     """Strace a child that waits to be told to go."""
     tracer = subprocess.Popen(
-        [needs.tool("strace"), "-f", "-qq", *(() if "-o" in options else ("-o", "/dev/null")), *options, "-p", str(pid)],
+        [
+            needs.tool("strace"),
+            "-f",
+            "-qq",
+            *(() if "-o" in options else ("-o", "/dev/null")),
+            *options,
+            "-p",
+            str(pid),
+        ],
         stderr=subprocess.DEVNULL,
     )
     status = Path(f"/proc/{pid}/status")

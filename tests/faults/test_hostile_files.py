@@ -156,7 +156,9 @@ def test_something_else_in_place_of_a_file_does_no_harm(
     if name not in ("key", "locks/store.lock"):
         assert not [t for t in told if "used before" not in t], told
     if os.path.lexists(path):
-        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        shutil.rmtree(
+            path
+        ) if path.is_dir() and not path.is_symlink() else path.unlink()
     store.submit(request("later"))
     assert "later" in finish_everything(store)
 
@@ -228,7 +230,9 @@ def test_a_folder_swapped_while_one_looks_leads_nowhere(world: Path, name: str):
     assert outside_of(world) == {"precious": b"mine"}
     assert accepted
     assert set(accepted) <= finish_everything(store).keys()
-    print(f"\n  row 8: {number} rounds, {len(accepted)} accepted while {name} was swapped")
+    print(
+        f"\n  row 8: {number} rounds, {len(accepted)} accepted while {name} was swapped"
+    )
 
 
 def test_case_twins_are_two_requests(world: Path):

@@ -114,7 +114,9 @@ def check(store: FileStore, mine: dict[str, bool], theirs: dict[str, bool]) -> N
     assert not mine.keys() & theirs.keys(), "claimed by two that both live"
     ended = finish_everything(store)
     for name in IDS:
-        winners = [who for who, won in (("stopped", mine), ("other", theirs)) if won.get(name)]
+        winners = [
+            who for who, won in (("stopped", mine), ("other", theirs)) if won.get(name)
+        ]
         expected = f"by {winners[0]}" if winners else "finished later"
         assert len(winners) <= 1
         assert ended[name].parsed_output["summary"] == expected

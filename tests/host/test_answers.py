@@ -113,7 +113,9 @@ def test_evidence_is_compared_with_what_was_seen(
     item = {"type": "run", "content": "c", "command": command, "passed": passed}
     words = json.dumps({"status": "success", "summary": "s", "evidence": [item]})
 
-    with host_world(tmp_path, obedient_model(answering(reply(call), reply(words)))) as w:
+    with host_world(
+        tmp_path, obedient_model(answering(reply(call), reply(words)))
+    ) as w:
         w.allow("Bash")
         response = w.serve(how)
 

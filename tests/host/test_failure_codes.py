@@ -187,8 +187,7 @@ def test_error_budget(tmp_path: Path) -> None:
 def test_error_depth_of_agents_that_ask_for_agents(tmp_path: Path) -> None:
     """A asks for B, B for A: the third from the top may not ask any more."""
     script = (
-        "from bridge import Bridge\n"
-        "print('asked', Bridge.open().submit('again'))\n"
+        "from bridge import Bridge\nprint('asked', Bridge.open().submit('again'))\n"
     )
 
     def answers(_prompt: str, request: ApiRequest) -> Answer:

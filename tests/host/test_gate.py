@@ -34,9 +34,7 @@ def agents(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def fire(
-    agents: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., str | None]:
+def fire(agents: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str | None]:
     """Answer one event; what the full hook would have been started for, or None."""
     started: list[str] = []
 

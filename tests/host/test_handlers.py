@@ -63,9 +63,7 @@ def test_the_introduction_is_the_same_for_every_source(world: HookWorld) -> None
     """After /clear and compaction only the newest is left."""
     sources = ("startup", "resume", "clear", "compact")
 
-    said = {
-        json.dumps(world.say("SessionStart", source=source)) for source in sources
-    }
+    said = {json.dumps(world.say("SessionStart", source=source)) for source in sources}
 
     assert len(said) == 1
 

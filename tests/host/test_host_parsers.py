@@ -228,7 +228,9 @@ def test_an_instruction_is_the_cheapest_call() -> None:
 def test_several_calls_go_into_one_message() -> None:
     words = instruction(["r-1", "r-2"])
 
-    assert words.startswith("hostbridge: call Agent once with these, all in one message:")
+    assert words.startswith(
+        "hostbridge: call Agent once with these, all in one message:"
+    )
     assert words.count("\n") == 2
 
 

@@ -193,6 +193,7 @@ def test_a_session_that_declines_leaves_it_to_another(tmp_path: Path) -> None:
 
 def test_switched_off_and_on(tmp_path: Path) -> None:
     """Off: what was offered waits, a running agent stops. On: all is served."""
+
     def working(_prompt: str, _request: ApiRequest) -> Answer:
         if switched:
             return agent_output()

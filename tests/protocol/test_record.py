@@ -19,7 +19,11 @@ SMALLEST = {"requestId": "a", "agentType": "Explore", "prompt": "Why?"}
 def test_three_fields_make_a_request():
     asked = parse(Request, json.dumps(SMALLEST).encode())
 
-    assert (asked.request_id, asked.agent_type, asked.prompt) == ("a", "Explore", "Why?")
+    assert (asked.request_id, asked.agent_type, asked.prompt) == (
+        "a",
+        "Explore",
+        "Why?",
+    )
     assert (asked.timeout, asked.priority, asked.max_attempts) == (120_000, "normal", 2)
 
 
@@ -94,12 +98,16 @@ def test_any_bytes_are_a_record_or_a_reason(data: bytes):
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
-        lambda inner: st.lists(inner, max_size=4)
-        | st.dictionaries(
-            st.sampled_from(["requestId", "prompt", "claim", "schema", "schemaVersion"])
-            | st.text(max_size=5),
-            inner,
-            max_size=5,
+        lambda inner: (
+            st.lists(inner, max_size=4)
+            | st.dictionaries(
+                st.sampled_from(
+                    ["requestId", "prompt", "claim", "schema", "schemaVersion"]
+                )
+                | st.text(max_size=5),
+                inner,
+                max_size=5,
+            )
         ),
     )
 )

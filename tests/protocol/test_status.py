@@ -23,9 +23,7 @@ LEGAL = {
 }
 
 
-@pytest.mark.parametrize(
-    ("start", "end"), list(itertools.product(Status, Status))
-)
+@pytest.mark.parametrize(("start", "end"), list(itertools.product(Status, Status)))
 def test_a_request_moves_only_as_the_table_says(start: Status, end: Status):
     if (start.value, end.value) in LEGAL:
         assert move(start, end) is end

@@ -158,9 +158,7 @@ def test_error_a_file_larger_than_any_of_ours(folder: Folder, tmp_path: Path):
     with pytest.raises(NotAPlainFile) as caught:
         folder.read("x")
 
-    assert str(caught.value) == (
-        f"{tmp_path}/f/x: 1073741824 bytes, over 268435456"
-    )
+    assert str(caught.value) == (f"{tmp_path}/f/x: 1073741824 bytes, over 268435456")
 
 
 def test_names_leave_out_temporaries(folder: Folder):

@@ -120,7 +120,9 @@ def test_a_started_program_does_not_inherit_the_lock(state: Folder):
 
 def test_a_forked_child_does_not_keep_the_lock(state: Folder):
     then = "import os; pid = os.fork()\n    if pid == 0: time.sleep(5); os._exit(0)"
-    child = holder(state, f"{then}\n    print(pid, flush=True); os.kill(os.getpid(), 9)")
+    child = holder(
+        state, f"{then}\n    print(pid, flush=True); os.kill(os.getpid(), 9)"
+    )
     assert child.stdout is not None
     grandchild = int(child.stdout.readline())
     child.wait()

@@ -23,7 +23,7 @@ ODD_NAMES = {
     "mark first": ("@app/x", "@@app/x/@"),
     "two marks": ("@@app", "@@@app/@"),
     "mark inside": ("a@b", "a@b/@"),
-    "quotes": ("it's \"it\"", "it's \"it\"/@"),
+    "quotes": ('it\'s "it"', 'it\'s "it"/@'),
     "dollar": ("$HOME `x`", "$HOME `x`/@"),
     "star": ("a*[b]?", "a*[b]?/@"),
     "dash": ("-rf", "-rf/@"),
@@ -93,7 +93,9 @@ def test_shell_and_python_find_the_same_project(tmp_path: Path, git: str):
     shell = shell_state(here, {"HOME": str(home)})
 
     assert shell == str(python.state)
-    assert python.project == Path(os.path.realpath(here if git == "none" else mark.parent))
+    assert python.project == Path(
+        os.path.realpath(here if git == "none" else mark.parent)
+    )
 
 
 def test_links_on_the_way_are_resolved(tmp_path: Path):
@@ -102,7 +104,9 @@ def test_links_on_the_way_are_resolved(tmp_path: Path):
 
     assert find_project(tmp_path / "link") == Path(os.path.realpath(tmp_path / "real"))
     home = tmp_path / "h"
-    shell = shell_state(tmp_path, {"HOME": str(home), "CLAUDE_PROJECT_DIR": str(tmp_path / "link")})
+    shell = shell_state(
+        tmp_path, {"HOME": str(home), "CLAUDE_PROJECT_DIR": str(tmp_path / "link")}
+    )
     assert shell == str(locate(settings(home), tmp_path / "link").state)
 
 
@@ -155,9 +159,9 @@ def test_what_is_made_is_for_this_user_alone(tmp_path: Path):
         os.umask(old)
 
     made = [tmp_path / "home", *(tmp_path / "home").rglob("*")]
-    assert {path.name: oct(path.stat().st_mode & 0o777) for path in made} == dict.fromkeys(
-        ("home", "state", "app", "@"), "0o700"
-    )
+    assert {
+        path.name: oct(path.stat().st_mode & 0o777) for path in made
+    } == dict.fromkeys(("home", "state", "app", "@"), "0o700")
 
 
 @pytest.mark.parametrize("where", ["home", "home/state/app/@"], ids=["guard", "state"])

@@ -153,7 +153,10 @@ def test_a_claimer_may_leave_or_end_a_request(store: FileStore):
     assert store.waiting() == ["a"]
     ended = store.find(RequestId("b"))
     assert ended is not None
-    assert (ended.status, ended.response and ended.response.error.code) == ("failed", "depth")  # type: ignore[union-attr]
+    assert (ended.status, ended.response and ended.response.error.code) == (
+        "failed",
+        "depth",
+    )  # type: ignore[union-attr]
 
 
 def test_a_claim_ends_what_is_overdue(store: FileStore, clock: FakeClock):
@@ -224,8 +227,12 @@ def test_a_failed_request_may_be_asked_again_with_its_key(store: FileStore):
     (mine,) = claim_all(store)
     store.publish(failed(mine, "agent_error", "it broke", now_ms=5), source="test")
 
-    assert store.submit(request("b", dedup_key="k")) == Submitted(RequestId("b"), is_new=True)
-    assert store.submit(request("c", dedup_key="k")) == Submitted(RequestId("b"), is_new=False)
+    assert store.submit(request("b", dedup_key="k")) == Submitted(
+        RequestId("b"), is_new=True
+    )
+    assert store.submit(request("c", dedup_key="k")) == Submitted(
+        RequestId("b"), is_new=False
+    )
 
 
 @pytest.mark.parametrize(
@@ -296,7 +303,11 @@ def test_a_hand_written_file_from_the_future_is_served(store: FileStore):
 
 def test_what_a_file_says_of_its_claim_and_status_is_void(store: FileStore):
     claim = {"session": "s", "at": 1, "host": {"pid": 1, "startTime": "1", "boot": "b"}}
-    lie = SMALLEST | {"claim": claim, "status": "completed", "createdAt": START_US // 1000}
+    lie = SMALLEST | {
+        "claim": claim,
+        "status": "completed",
+        "createdAt": START_US // 1000,
+    }
     drop(store, "requests", "a.json", json.dumps(lie))
 
     assert store.find(A).status is Status.PENDING  # type: ignore[union-attr]

@@ -171,7 +171,9 @@ def fill(store: FileStore, count: int) -> list[str]:
 def test_a_long_queue_is_taken_in_order_across_claims(store: FileStore):
     ids = fill(store, 60)
 
-    taken = [r.request_id for _ in range(3) for r in store.claim(claimant(), 100, first(20))]
+    taken = [
+        r.request_id for _ in range(3) for r in store.claim(claimant(), 100, first(20))
+    ]
 
     assert taken == ids
 
@@ -221,7 +223,9 @@ def test_what_is_given_back_is_next_again(store: FileStore):
     assert store.claim(claimant(), 2, take)[0].request_id == ids[0]
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"changed": 1, "ids": [5, "../x"]}'])
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b'{"changed": 1, "ids": [5, "../x"]}']
+)
 def test_a_spoilt_order_costs_time_only(store: FileStore, content: bytes):
     ids = fill(store, 40)
     store.claim(claimant(), 1, take)
