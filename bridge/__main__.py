@@ -1,4 +1,4 @@
-"""`python -m bridge`: the command line, where the `hostbridge` script is not on PATH."""
+"""`python -m bridge`: the command line, where `hostbridge` is not on PATH."""
 
 from bridge.cli.main import main
 

@@ -1,7 +1,7 @@
 """Settings: the one place that reads the environment.
 
-Flags win over `BRIDGE_*`, which win over the defaults here. A value that means nothing is
-an error that names the variable, never a silent default.
+Flags win over `BRIDGE_*`, which win over the defaults here. A value that means nothing
+is an error that names the variable, never a silent default.
 """
 
 from __future__ import annotations

@@ -235,7 +235,8 @@ def bare_wake(
 def memory(folder: Path) -> None:
     """Resident memory of a waiting process; beside a python that sleeps."""
     waiter = (
-        "import sys; from pathlib import Path; from bridge.store.files import FileStore;"
+        "import sys; from pathlib import Path;"
+        "from bridge.store.files import FileStore;"
         "from bridge.store.place import Place; home = Path(sys.argv[1]);"
         "store = FileStore(Place(home, home / 'state' / '@', home, ''));"
         "list(store.wait(['nobody-answers'], timeout_s=60))"

@@ -114,7 +114,7 @@ class Narrator:
                     self._print(file)
 
     def _print(self, file: Path) -> None:
-        """Show what the record says that an earlier file of the same request did not."""
+        """Show what the record says that an earlier one of its request did not."""
         try:
             record = json.loads(file.read_text())
         except (FileNotFoundError, json.JSONDecodeError):

@@ -1,6 +1,7 @@
 """What a test needs beside Python: a tool that is missing skips the test, by its name.
 
-With BRIDGE_TEST_STRICT=1 it fails instead: a machine that is there to test has them all.
+With BRIDGE_TEST_STRICT=1 it fails instead: a machine that is there to test has them
+all.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A store to test with: its place, requests, hosts that live, died or cannot be seen."""
+"""A store to test with: its place, requests, hosts that live or died."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 A name that nobody knows is an error with near matches before anything is asked; the
 client itself has the last word when the agent is launched. Agents of a plugin are named
-`plugin:name`; those of plugins that a session loaded by flag cannot be seen from here, so
-any name of that form is let through.
+`plugin:name`; those of plugins that a session loaded by flag cannot be seen from here,
+so any name of that form is let through.
 
 Source: Claude Code subagents reference, "File locations"; measured on 2.1.330.
 """

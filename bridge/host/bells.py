@@ -1,12 +1,13 @@
 """Bells: how a submit wakes an idle session.
 
-Each host process watches a folder of its own, `bell/<pid>-<digest>/`; a new file `wake` in
-it makes the client run our FileChanged hook, which unlinks the file before it looks for
-requests. One folder a process: with a shared one, the first session to answer the bell
-would silence it for the others. A watched folder is never removed while its process
-lives: made again, it would be dead to the watcher.
+Each host process watches a folder of its own, `bell/<pid>-<digest>/`; a new file `wake`
+in it makes the client run our FileChanged hook, which unlinks the file before it looks
+for requests. One folder a process: with a shared one, the first session to answer the
+bell would silence it for the others. A watched folder is never removed while its
+process lives: made again, it would be dead to the watcher.
 
-Source: measured on Claude Code 2.1.330: 60 requests in 3 s gave 5 wakes and left nothing.
+Source: measured on Claude Code 2.1.330: 60 requests in 3 s gave 5 wakes and left
+nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Take a subagent's own last words as the answer, or send it back to try again.
 
-A valid answer is published and wakes the caller. One that does not count is corrected by
-the agent itself, at most twice; then it is a named failure, with every word kept.
+A valid answer is published and wakes the caller. One that does not count is corrected
+by the agent itself, at most twice; then it is a named failure, with every word kept.
 """
 
 from __future__ import annotations
@@ -50,9 +50,13 @@ class Captured:
 def subagent_stop(scene: Scene) -> Reaction:
     """SubagentStop: the agent wants to end; its last message is the answer."""
     run = runs.find_run(scene.store, scene.event)
-    if run is None or run.nested:
+    if run is None:
         return SILENT
     run = _note_background_work(scene, run)
+    if run.nested:
+        if not run.waits_for:
+            runs.end(scene.store, run)
+        return SILENT
     words = scene.event.text("last_assistant_message")
     captured = take_words(
         scene,
@@ -150,7 +154,7 @@ def take_words(
     claim = request.claim if _serves(run, request) else None
     tried = claim.corrections if claim else MAX_CORRECTIONS
     if may_correct and tried < MAX_CORRECTIONS and now_ms < request.deadline_ms:
-        return _correct(scene, run, request, words, verdict, source)
+        return _correct(scene, run, words, verdict, source)
     code = verdict.code or "no_json"
     return fail(scene, run, code, words=words, source=source, detail=verdict.complaint)
 
@@ -158,7 +162,6 @@ def take_words(
 def _correct(
     scene: Scene,
     run: AgentRun,
-    request: Request,
     words: str,
     verdict: Verdict,
     source: str,
@@ -180,6 +183,12 @@ def _correct(
     )
     if changed is None:
         return None
+    hint = ""
+    if any(each.state != "ended" for each in runs.nested_below(scene.store, run)):
+        hint = (
+            " Agents that you started still work, and nobody wakes you when they are "
+            "done: do their work yourself, or wait for them with a tool call."
+        )
     how = (
         "call SubagentHandback again"
         if source == "SubagentHandback"
@@ -189,7 +198,7 @@ def _correct(
         "again",
         f"hostbridge could not use this answer: {verdict.complaint}. Please {how} with "
         "exactly one JSON value that satisfies the schema in your instructions, and "
-        "nothing else.",
+        f"nothing else.{hint}",
     )
 
 

@@ -2,7 +2,8 @@
 
 The table is in the tests (tests/host/test_endings.py); the events are the client's:
 PostToolUse(Agent), PostToolUseFailure(Agent), StopFailure, the notices that arrive as
-UserPromptSubmit, and Stop, whose list of background tasks tells what is no longer there.
+UserPromptSubmit, and Stop, whose list of background tasks tells what is no longer
+there.
 
 Source: measured on Claude Code 2.1.330.
 """
@@ -19,7 +20,6 @@ from bridge.host.capture import RECEIPT, fail, line_about, take_words
 from bridge.host.launch import digest
 from bridge.host.offers import decline, open_offers, ring_others
 from bridge.host.reaction import SILENT, Reaction, specific, tell_user
-from bridge.host.runs import AgentRun
 from bridge.protocol.failure import MEANINGS
 from bridge.protocol.ids import RequestId
 from bridge.store.process import Liveness, liveness
@@ -27,6 +27,7 @@ from bridge.store.process import Liveness, liveness
 if TYPE_CHECKING:
     from typing import Any
 
+    from bridge.host.runs import AgentRun
     from bridge.host.scene import Scene
     from bridge.protocol.failure import FailureCode
 
@@ -74,7 +75,7 @@ def after_agent(scene: Scene) -> Reaction:
         # Otherwise these are the client's copy of words that were heard before.
         words = _body(told)
         take_words(scene, run, words, source="PostToolUse(Agent)", may_correct=False)
-    runs.drop(scene.store, run)
+    runs.drop_family(scene.store, run)
     line = line_about(scene, run.request_id)
     if run.answer_to_host:
         return tell_user(line)
@@ -84,7 +85,7 @@ def after_agent(scene: Scene) -> Reaction:
 
 
 def _was_replaced(scene: Scene, run: AgentRun) -> bool:
-    """Whether the agent got another prompt than ours: the call's input is the final one."""
+    """Whether the agent got another prompt than ours: the call tells the final one."""
     given = scene.event.table("tool_input").get("prompt")
     return isinstance(given, str) and digest(given) != run.prompt_sha256
 
@@ -92,8 +93,8 @@ def _was_replaced(scene: Scene, run: AgentRun) -> bool:
 def _launched(told: dict[str, Any]) -> Reaction:
     """Say less of a launch than the client does: there is nothing to wait for.
 
-    The client's own text promises a notice and names a file to poll. The shape is that of
-    a finished call, which the client's schema for this tool takes as well.
+    The client's own text promises a notice and names a file to poll. The shape is that
+    of a finished call, which the client's schema for this tool takes as well.
     """
     receipt = {
         "status": "completed",
@@ -199,33 +200,42 @@ def code_of(error: str) -> FailureCode:
 def reconcile(scene: Scene) -> None:
     """Stop: an agent of ours that the client no longer lists has ended unseen.
 
-    One that waits for a background command of its own is not listed, but its command is.
+    One that waits for a background command of its own is not listed, but its command
+    is.
     """
     running = scene.event.background_ids
     if running is None:
         return
-    for run in runs.all_runs(scene.store):
+    known = runs.all_runs(scene.store)
+    at_work = {r.request_id for r in known if not r.nested and r.state != "ended"}
+    for run in known:
         if run.host != scene.session.host or run.agent_id in running:
             continue
-        if run.waits_for:
-            if running.isdisjoint(run.waits_for):
-                # It is about to be woken, or was: the next Stop will tell.
-                runs.save(scene.store, run.with_(waits_for=()))
+        if run.nested and run.request_id in at_work:
+            # One that its caller waits for is not listed: it runs in the foreground.
             continue
-        if run.state == "ended":
-            if scene.now_ms() - (run.ended_at or 0) > runs.ENDED_KEPT_MS:
-                runs.drop(scene.store, run)
-        elif run.nested:
-            if run.agent_id:
-                runs.drop(scene.store, run)
-        elif run.agent_id:
-            detail = "the client no longer lists it among its running tasks"
-            fail(scene, run, "agent_stopped", detail=detail, source="Stop")
-        else:
-            # The turn is over, and with it every call that it made.
-            detail = "the Agent call did not run; does a rule or another hook deny it?"
-            fail(scene, run, "agent_error", detail=detail, source="Stop")
+        if not run.waits_for:
+            _settle_missing(scene, run)
+        elif running.isdisjoint(run.waits_for):
+            # It is about to be woken, or was: the next Stop will tell.
+            runs.save(scene.store, run.with_(waits_for=()))
+
+
+def _settle_missing(scene: Scene, run: AgentRun) -> None:
+    """An agent that does not run (any more), and that nothing will wake."""
+    if run.nested or run.state == "ended":
+        # A notice about it may still come.
+        since = run.ended_at or run.launched_at
+        if scene.now_ms() - since > runs.ENDED_KEPT_MS:
             runs.drop(scene.store, run)
+    elif run.agent_id:
+        detail = "the client no longer lists it among its running tasks"
+        fail(scene, run, "agent_stopped", detail=detail, source="Stop")
+    else:
+        # The turn is over, and with it every call that it made.
+        detail = "the Agent call did not run; does a rule or another hook deny it?"
+        fail(scene, run, "agent_error", detail=detail, source="Stop")
+        runs.drop(scene.store, run)
 
 
 def forget_gone(scene: Scene) -> None:

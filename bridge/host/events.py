@@ -1,7 +1,7 @@
 """What a hook is told: one JSON object on stdin, read leniently.
 
-Fields come and go between versions of the client. One of the wrong type counts as absent;
-an unknown one is not looked at.
+Fields come and go between versions of the client. One of the wrong type counts as
+absent; an unknown one is not looked at.
 
 Source: Claude Code hooks reference, "Hook input"; measured on 2.1.330.
 """

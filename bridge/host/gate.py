@@ -1,8 +1,9 @@
 """The quick answer to tool calls inside our subagents: standard library only.
 
-Runs under `python -I -S` at every tool call while an agent of ours is at work, so what it
-imports is what a tool call costs. It knows the two files it needs (`bridge.host.runs`
-describes them) and hands everything that is not plainly allowed to the full library:
+Runs under `python -I -S` at every tool call while an agent of ours is at work, so what
+it imports is what a tool call costs. It knows the two files it needs
+(`bridge.host.runs` describes them) and hands everything that is not plainly allowed to
+the full library:
 
     PreToolUse          notes the call; says nothing where it may run
     PostToolUse         notes the end of a Bash call
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 MAX_EVENT = 64 * 1024 * 1024
 MAX_COMMAND = 20_000
+MAX_NAME = 128
 # A hook of their own looks at these.
 _NOT_HERE = frozenset({"Agent", "Task", "SubagentHandback"})
 
@@ -148,11 +150,11 @@ def become_full(python: str, event: str, data: bytes, kind: str) -> None:
         os.dup2(copy.fileno(), 0)
     # We are hooks/gate; hooks/full lies beside it.
     full = os.path.join(os.path.dirname(sys.argv[0]), "full")
-    os.execv(python, [python, "-EP", full, event, kind])
+    os.execv(python, [python, "-EP", full, event, kind])  # noqa: S606
 
 
 def _parse(data: bytes) -> Json:
-    """The event; empty when it is not plain JSON, which the full hook may still read."""
+    """The event; empty when it is not plain JSON, which the full hook may read."""
     try:
         told = json.loads(data)
     except (ValueError, RecursionError):
@@ -191,7 +193,7 @@ def _write(path: str, text: str, how: int) -> None:
 def _is_name(text: object) -> bool:
     return (
         isinstance(text, str)
-        and 0 < len(text) <= 128
+        and 0 < len(text) <= MAX_NAME
         and text.isascii()
         and text.replace("-", "a").replace("_", "a").isalnum()
     )

@@ -1,7 +1,7 @@
 """One hook process: read the event, find its handler, say at most one thing.
 
-Fails open: whatever goes wrong here is logged and the session goes on untouched. Time is
-bounded by an alarm, output by `reaction`. The handlers are in the table below.
+Fails open: whatever goes wrong here is logged and the session goes on untouched. Time
+is bounded by an alarm, output by `reaction`. The handlers are in the table below.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main() -> None:
     try:
         data = read_all()
         reaction = react(data, event_name, kind)
-    except (Exception, _TooLong):
+    except (Exception, _TooLong):  # noqa: BLE001 - fails open, whatever it was
         # What follows may no longer be interrupted half way.
         signal.alarm(0)
         _log_failure(event_name)

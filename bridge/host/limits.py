@@ -1,7 +1,7 @@
 """What ends an agent of ours before it ends by itself: looked at before each tool call.
 
-Its request may have ended (answered, cancelled, overdue), the bridge may be switched off,
-its time may be nearly up. The same holds for agents that ours has started.
+Its request may have ended (answered, cancelled, overdue), the bridge may be switched
+off, its time may be nearly up. The same holds for agents that ours has started.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""UserPromptSubmit: real prompts, and the client's own notices that arrive the same way.
+"""UserPromptSubmit: prompts, and the client's own notices that arrive the same way.
 
-A notice that an agent of ours has ended is the last chance to see its end. Where the host
-does not need the answer the notice is swallowed: that costs no model request, and nothing
-of the answer enters the host's context.
+A notice that an agent of ours has ended is the last chance to see its end. Where the
+host does not need the answer the notice is swallowed: that costs no model request, and
+nothing of the answer enters the host's context.
 
 Source: measured on Claude Code 2.1.330.
 """
@@ -104,7 +104,7 @@ def take_notice(scene: Scene, notice: Notice) -> Reaction | None:
     if notice.status == "message":
         runs.note_sign(scene.store, run, "heard")
     elif not notice.is_interim:
-        runs.drop(scene.store, run)
+        runs.drop_family(scene.store, run)
     if run.answer_to_host or scene.session.one_shot:
         return SILENT
     return swallow(line_about(scene, run.request_id))

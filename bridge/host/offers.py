@@ -1,8 +1,8 @@
 """Offer waiting requests to the session at hand, within its limits.
 
 An offer is a claim: nobody else takes what one session was asked to do. One that the
-model ignores is repeated, and after the last time given back, with this session on record
-as having declined.
+model ignores is repeated, and after the last time given back, with this session on
+record as having declined.
 """
 
 from __future__ import annotations
@@ -199,8 +199,9 @@ def agents_run(scene: Scene) -> bool:
 def _mark_looked(scene: Scene) -> None:
     """Let the shell hook rest until the queue changes (see hooks/lib.sh).
 
-    Only a queue that has been still for a while is marked: a change within the same tick
-    of the file system's clock would not show. Before the look, so that none is missed.
+    Only a queue that has been still for a while is marked: a change within the same
+    tick of the file system's clock would not show. Before the look, so that none is
+    missed.
     """
     with scene.store.open_state() as state, state.folder("requests") as queue:
         changed_ns = os.fstat(queue.fd).st_mtime_ns

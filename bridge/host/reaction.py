@@ -1,10 +1,10 @@
-"""What a hook answers: at most one JSON object on stdout, or words on stderr with exit 2.
+"""What a hook answers: at most one JSON object on stdout, or stderr with exit 2.
 
-Every channel is capped and cleaned here, in one place: what comes out of a hook goes into
-the host's context or onto the user's screen.
+Every channel is capped and cleaned here, in one place: what comes out of a hook goes
+into the host's context or onto the user's screen.
 
-Source: Claude Code hooks reference, "Hook output"; measured on 2.1.330: additionalContext
-is cut at 10,000 characters, reasons and stderr are not cut at all.
+Source: Claude Code hooks reference, "Hook output"; measured on 2.1.330:
+additionalContext is cut at 10,000 characters, reasons and stderr are not cut at all.
 """
 
 from __future__ import annotations

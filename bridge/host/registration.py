@@ -37,6 +37,14 @@ POINTED = (
 POINTER = "hooks.sh"
 
 
+# Without the two texts, the model reads of a "Stop hook blocking error".
+WAKE = {
+    "asyncRewake": True,
+    "rewakeSummary": "a program asks",
+    "rewakeMessage": "From hostbridge, which the user installed:",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Hook:
     """One registration."""
@@ -110,7 +118,7 @@ def entries(form: Form) -> dict[str, list[dict[str, Any]]]:
             "timeout": hook.timeout_s,
         }
         if hook.wakes:
-            command["asyncRewake"] = True
+            command |= WAKE
         entry: dict[str, Any] = {"hooks": [command]}
         if hook.matcher is not None:
             entry = {"matcher": hook.matcher, **entry}

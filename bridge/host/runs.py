@@ -1,10 +1,9 @@
 """Which subagent works on which request.
 
-    agents/call-<tool_use_id>.json  an Agent call of ours, launched; no subagent seen yet
-    agents/<agent_id>.json          the subagent it became
-    agents/<agent_id>.calls         the tool calls seen in it, one JSON line each
-    agents/<agent_id>.heard         its report has come to the host
-    agents/<agent_id>.stopped       it has stopped
+    agents/call-<tool_use_id>.json  an Agent call of ours, launched; no subagent seen
+    yet agents/<agent_id>.json          the subagent it became agents/<agent_id>.calls
+    the tool calls seen in it, one JSON line each agents/<agent_id>.heard         its
+    report has come to the host agents/<agent_id>.stopped       it has stopped
     agents/<tool_use_id>.bash       a Bash call of it that is running right now
 
 The client tells a hook only the subagent's own id; the call that started it is in the
@@ -40,10 +39,10 @@ _SIGNS = ("heard", "stopped")
 class AgentRun(Record):
     """One subagent of ours, from the call on. Times are milliseconds since 1970.
 
-    `nested` is a subagent that one of ours started by itself: its answer is not ours, but
-    it ends with the request and may not raise a dialog either. `warnings` counts how often
-    it was told to answer now. `waits_for` are the background commands it had running when
-    it last stopped: the client wakes it when they end.
+    `nested` is a subagent that one of ours started by itself: its answer is not ours,
+    but it ends with the request and may not raise a dialog either. `warnings` counts
+    how often it was told to answer now. `waits_for` are the background commands it had
+    running when it last stopped: the client wakes it when they end.
     """
 
     request_id: str
@@ -139,7 +138,7 @@ def note_sign(
         folder.touch(f"{run.agent_id}.{sign}")
         complete = all(folder.has(f"{run.agent_id}.{each}") for each in _SIGNS)
     if complete:
-        drop(store, run)
+        drop_family(store, run)
 
 
 def drop(store: FileStore, run: AgentRun) -> None:
@@ -155,6 +154,26 @@ def drop(store: FileStore, run: AgentRun) -> None:
                 told = json.loads(folder.read(f"{bash}.bash") or b"{}")
                 if told.get("agentId") == run.agent_id:
                     folder.remove(f"{bash}.bash")
+
+
+def nested_below(store: FileStore, run: AgentRun) -> list[AgentRun]:
+    """The agents that the agent of a request started by itself."""
+    return [
+        each
+        for each in all_runs(store)
+        if each.nested and each.request_id == run.request_id
+    ]
+
+
+def drop_family(store: FileStore, run: AgentRun) -> None:
+    """Forget a run and what ended below it.
+
+    One that still works is kept: the client will tell the host of its end.
+    """
+    for nested in nested_below(store, run):
+        if nested.state == "ended":
+            drop(store, nested)
+    drop(store, run)
 
 
 def all_runs(store: FileStore) -> list[AgentRun]:
@@ -194,7 +213,7 @@ def seen_calls(store: FileStore, run: AgentRun) -> list[ToolCall]:
 
 
 def background_commands(store: FileStore, run: AgentRun) -> frozenset[str]:
-    """The client's ids of the commands that a subagent left running in the background."""
+    """The client's ids of the commands that a subagent has in the background."""
     tasks = (told.get("task") for told in _notes(store, run))
     return frozenset(task for task in tasks if isinstance(task, str))
 

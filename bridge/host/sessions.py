@@ -6,9 +6,9 @@
     sessions/<id>.beat    its last sign of life (touched by the hooks)
     sessions/<id>.looked  the newest queue it has nothing to do with (see hooks/lib.sh)
 
-A session lives as long as its process. `/clear` gives the same process a new session id;
-what was meant for the old id is then meant for the new one. A session that is resumed
-while it is still open elsewhere is two sessions with one id.
+A session lives as long as its process. `/clear` gives the same process a new session
+id; what was meant for the old id is then meant for the new one. A session that is
+resumed while it is still open elsewhere is two sessions with one id.
 """
 
 from __future__ import annotations
@@ -119,7 +119,8 @@ def _second(session: Session) -> str:
 def is_one_shot(arguments: list[str]) -> bool:
     """Whether a client with these arguments answers one prompt and ends.
 
-    Source: measured on Claude Code 2.1.330: no variable tells it from a stream of prompts.
+    Source: measured on Claude Code 2.1.330: no variable tells it from a stream of
+    prompts.
     """
     if not {"-p", "--print"} & set(arguments):
         return False

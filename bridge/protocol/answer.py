@@ -33,16 +33,8 @@ _MAX_COMPLAINT = 600
 _ECHO_FROM = 80
 _MAX_ERRORS = 100
 _FILLED_IN = frozenset(
-    [
-        "agentId",
-        "agent_id",
-        "taskId",
-        "task_id",
-        "timestamp",
-        "toolUseId",
-        "tool_use_id",
-        "verified",
-    ]
+    {"agentId", "agent_id", "taskId", "task_id", "timestamp"}
+    | {"toolUseId", "tool_use_id", "verified"}
 )
 
 _SPACE = re.compile(r"\s+")

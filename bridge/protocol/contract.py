@@ -26,7 +26,7 @@ _HANDBACK = " (where a SubagentHandback tool is offered, its message is)"
 _OUTPUT_NOTES = """\
 `status` is success, partial, failed or blocked: how the work really ended.
 Each `evidence` item that rests on a shell command names it in `command`, letter for letter as you ran it; the calls you made were recorded and are compared.
-"""
+"""  # noqa: E501 - as above
 
 
 def full_prompt(prompt: str, schema: dict[str, Any] | None) -> str:

@@ -37,11 +37,13 @@ import json, sys
 from bridge import Bridge
 
 bridge = Bridge.open()
+count = int(sys.argv[1])
+timeout_s = 120 + 10 * count
 ids = {}
-for number in range(int(sys.argv[1])):
-    ids[bridge.submit(f"question {number}", timeout_s=86_400)] = number
+for number in range(count):
+    ids[bridge.submit(f"question {number}", timeout_s=timeout_s)] = number
 print(json.dumps({"submitted": len(ids)}), flush=True)
-for result in bridge.wait(list(ids), timeout_s=86_400):
+for result in bridge.wait(list(ids), timeout_s=timeout_s):
     parsed = result.parsed
     told = {"number": ids[result.request_id], "error": str(result.error)}
     told["answer"] = parsed.summary if parsed else None

@@ -1,7 +1,8 @@
 """Break one operation at each of its system calls, and see what a fresh process finds.
 
-A case is a child made by fork (everything is imported already), which waits until strace
-has taken hold of it, then does one operation on a copy of a prepared state and reports.
+A case is a child made by fork (everything is imported already), which waits until
+strace has taken hold of it, then does one operation on a copy of a prepared state and
+reports.
 Only system calls of the operation are counted: strace begins at the child's first step.
 """
 
@@ -199,6 +200,16 @@ class Prepared:
             shutil.copytree(self.home / "prepared", self._case, dirs_exist_ok=True)
         return self._store(self._case)
 
+    def broken(self, fault: str) -> tuple[FileStore, Outcome]:
+        """Do the operation on a fresh copy while strace injects `fault`."""
+        store = self.fresh()
+        return store, run_broken(lambda: self.operation.act(store), "-e", fault)
+
+    def calls(self) -> dict[str, int]:
+        """The system calls that the operation makes."""
+        store = self.fresh()
+        return system_calls(lambda: self.operation.act(store))
+
     def clear(self) -> None:
         """Remove the copy."""
         if self._case is not None:
@@ -292,6 +303,11 @@ def run_broken(act: Callable[[], object], *options: str) -> Outcome:
     return outcome
 
 
+def tell(row: str, what: str) -> None:
+    """Print how many cases there were: the table of the closing note is made of it."""
+    print(f"\n  row {row}: {what}")  # noqa: T201 - seen with -s
+
+
 def system_calls(act: Callable[[], object]) -> dict[str, int]:
     """The system calls that `act` makes, with how often it makes each.
 
@@ -320,5 +336,6 @@ __all__ = [
     "scratch",
     "start",
     "system_calls",
+    "tell",
     "this_process",
 ]

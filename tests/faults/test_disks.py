@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from faultlab import OPERATIONS, Operation, collect, prepared, start
-from storeworld import FakeClock, claim_all, finish_everything, request, store_in
+from storeworld import claim_all, finish_everything, request, store_in
 from test_error_points import check_outcome
 from test_kill_points import check_promises
 
@@ -72,10 +72,14 @@ def test_a_full_disk_refuses_clearly_and_loses_nothing(tmp_path: Path):
         mount("tmpfs", tmp_path, 0, "size=64k,mode=700")
         store = store_in(tmp_path)
         accepted: list[str] = []
-        with pytest.raises(StateUnavailable) as caught:
+
+        def submit_for_ever() -> None:
             for number in range(1000):
                 store.submit(request(f"r-{number}", prompt="x" * 2000))
                 accepted.append(f"r-{number}")
+
+        with pytest.raises(StateUnavailable) as caught:
+            submit_for_ever()
         assert str(caught.value) == (
             f"{store.place.state}: No space left on device; see `hostbridge doctor`"
         )
@@ -148,7 +152,7 @@ def attempt(act: Callable[[], object]):
 def test_a_disk_that_becomes_read_only(tmp_path: Path):
     def act() -> None:
         mount("tmpfs", tmp_path, 0, "size=1m,mode=700")
-        store = store_in(tmp_path, clock=FakeClock())
+        store = store_in(tmp_path)
         for name in "abc":
             store.submit(request(name))
         claim_all(store)

@@ -1,7 +1,8 @@
-"""Row 2: every call that can fail fails once, or from then on; nothing is lost by it."""
+"""Row 2: every call that can fail fails, once or from then on; nothing is lost."""
 
 from __future__ import annotations
 
+import functools
 import resource
 import signal
 
@@ -13,9 +14,8 @@ from faultlab import (
     Outcome,
     collect,
     prepared,
-    run_broken,
     start,
-    system_calls,
+    tell,
 )
 from test_kill_points import check_promises
 
@@ -52,20 +52,18 @@ def test_a_call_that_fails_loses_nothing(
 ):
     cases = 0
     with prepared(operation) as state:
-        store = state.fresh()
-        calls = system_calls(lambda: operation.act(store))
+        calls = state.calls()
         for call in FALLIBLE:
             for error in ERRORS[call]:
                 for number in range(1, min(calls.get(call, 0), MOST) + 1):
-                    store = state.fresh()
                     when = f"{number}+" if again == "from then on" else str(number)
                     fault = f"inject={call}:error={error}:when={when}"
-                    outcome = run_broken(lambda: operation.act(store), "-e", fault)
+                    store, outcome = state.broken(fault)
                     check_outcome(outcome)
                     check_promises(state, store)
                     cases += 1
     record_property("cases", cases)
-    print(f"\n  row 2: {operation.name}, {again}: {cases} failing calls")
+    tell("2", f"{operation.name}, {again}: {cases} failing calls")
 
 
 @pytest.mark.parametrize("operation", OPERATIONS[:6], ids=lambda o: o.name)
@@ -74,13 +72,12 @@ def test_an_interrupted_call_is_made_again(operation: Operation):
     with prepared(operation) as state:
         for call in ("openat", "write", "fsync", "flock"):
             for number in range(1, 12):
-                store = state.fresh()
                 fault = f"inject={call}:error=EINTR:when={number}"
-                outcome = run_broken(lambda: operation.act(store), "-e", fault)
+                store, outcome = state.broken(fault)
                 assert outcome.status == "returned", outcome.message
                 check_promises(state, store)
                 cases += 1
-    print(f"\n  row 2: {operation.name}: {cases} interrupted calls")
+    tell("2", f"{operation.name}: {cases} interrupted calls")
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
@@ -95,10 +92,10 @@ def test_a_short_write_leaves_no_half_file(operation: Operation):
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
-            pid, go, report = start(lambda: operation.act(store), limits)
+            pid, go, report = start(functools.partial(operation.act, store), limits)
             with open(go, "wb") as pipe:
                 pipe.write(b"!")
             check_outcome(collect(pid, report))
             check_promises(state, store)
             cases += 1
-    print(f"\n  row 2: {operation.name}: {cases} short writes")
+    tell("2", f"{operation.name}: {cases} short writes")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from faultlab import scratch
+from faultlab import scratch, tell
 from storeworld import (
     START_US,
     FakeClock,
@@ -106,7 +106,7 @@ def everything(store: FileStore) -> Iterator[Callable[[], object]]:
     yield lambda: store.find(A)
     yield store.has_waiting
     yield lambda: claim_all(store, dead_process())
-    yield lambda: store.claimed()
+    yield store.claimed
     yield lambda: store.sweep(everything=True)
     yield lambda: claim_all(store)
     yield lambda: store.keep_evidence("a", reason="r", source="s", words="w")
@@ -230,9 +230,7 @@ def test_a_folder_swapped_while_one_looks_leads_nowhere(world: Path, name: str):
     assert outside_of(world) == {"precious": b"mine"}
     assert accepted
     assert set(accepted) <= finish_everything(store).keys()
-    print(
-        f"\n  row 8: {number} rounds, {len(accepted)} accepted while {name} was swapped"
-    )
+    tell("8", f"{number} rounds, {len(accepted)} accepted while {name} was swapped")
 
 
 def test_case_twins_are_two_requests(world: Path):

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from faultlab import OPERATIONS, Operation, Prepared, prepared, run_broken, system_calls
+from faultlab import OPERATIONS, Operation, Prepared, prepared, tell
 from storeworld import ROOMS, finish_everything, path_of, quarantined, request, rooms_of
 
 from bridge.errors import InvalidRequest
@@ -28,25 +28,23 @@ def test_a_kill_at_any_system_call_loses_nothing(
 ):
     cases = 0
     with prepared(operation) as state:
-        store = state.fresh()
-        calls = system_calls(lambda: operation.act(store))
+        calls = state.calls()
         for call in calls:
             if call in IMMORTAL:
                 continue
             for number in range(1, 1000):
-                store = state.fresh()
                 kill = f"inject={call}:signal=KILL:when={number}"
-                outcome = run_broken(lambda: operation.act(store), "-e", kill)
+                store, outcome = state.broken(kill)
                 check_promises(state, store)
                 cases += 1
                 if outcome.status != "died":
                     break
     record_property("cases", cases)
-    print(f"\n  row 1: {operation.name}: {cases} kill points in {len(calls)} calls")
+    tell("1", f"{operation.name}: {cases} kill points in {len(calls)} calls")
 
 
 def check_promises(state: Prepared, store: FileStore) -> None:
-    """What is on disk is whole; a fresh process finishes it; what was said stays said."""
+    """Files are whole; a fresh process finishes it all; what was said stays said."""
     for room in (*ROOMS, "responses"):
         folder = path_of(store, room)
         for path in folder.glob("[!.]*.json") if folder.exists() else ():

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from faultlab import FALLIBLE, Operation, attach, collect, prepared, start, system_calls
+from faultlab import FALLIBLE, Operation, attach, collect, prepared, start, tell
 from storeworld import (
     answer,
     claim_all,
@@ -82,12 +83,11 @@ def stop_in(act: Callable[[], object], call: str, number: int):
 def test_a_stopped_claimer_and_another_never_both_have_it():
     cases = busy = 0
     with prepared(OPERATION) as state:
-        store = state.fresh()
-        calls = system_calls(lambda: OPERATION.act(store))
+        calls = state.calls()
         for call in FALLIBLE:
             for number in range(1, calls.get(call, 0) + 1):
                 store = state.fresh()
-                stopped = stop_in(lambda: OPERATION.act(store), call, number)
+                stopped = stop_in(partial(OPERATION.act, store), call, number)
                 if stopped is None:
                     break
                 pid, report, tracer = stopped
@@ -107,7 +107,7 @@ def test_a_stopped_claimer_and_another_never_both_have_it():
                 check(store, outcome.value, won_by_other)
                 cases += 1
     assert cases > 40
-    print(f"\n  row 4: {cases} stops, {busy} of them with the lock held")
+    tell("4", f"{cases} stops, {busy} of them with the lock held")
 
 
 def check(store: FileStore, mine: dict[str, bool], theirs: dict[str, bool]) -> None:
@@ -138,12 +138,11 @@ def test_a_stopped_publisher_and_another_leave_one_answer():
     )
     cases = 0
     with prepared(operation) as state:
-        store = state.fresh()
-        calls = system_calls(lambda: operation.act(store))
+        calls = state.calls()
         for call in FALLIBLE:
             for number in range(1, calls.get(call, 0) + 1):
                 store = state.fresh()
-                stopped = stop_in(lambda: operation.act(store), call, number)
+                stopped = stop_in(partial(operation.act, store), call, number)
                 if stopped is None:
                     break
                 pid, report, tracer = stopped
@@ -164,4 +163,4 @@ def test_a_stopped_publisher_and_another_leave_one_answer():
                 assert len(store.evidence(RequestId("a"))) == 1
                 cases += 1
     assert cases > 10
-    print(f"\n  row 4, 21: {cases} stops of a publisher")
+    tell("4, 21", f"{cases} stops of a publisher")

@@ -1,4 +1,4 @@
-"""What counts as an answer: found in the agent's words, corrected by the agent itself."""
+"""What counts as an answer: found in its words, corrected by the agent itself."""
 
 from __future__ import annotations
 

@@ -155,6 +155,28 @@ def test_an_agent_waits_for_a_command_of_its_own(tmp_path: Path) -> None:
     assert "task-notification" not in world.main_words()
 
 
+def test_an_agent_in_the_foreground_does_not_wait(tmp_path: Path) -> None:
+    """Its call ends when it stops: what it says then must be the answer."""
+
+    def answers(_prompt: str, request: ApiRequest) -> Answer:
+        if not request.own_calls:
+            given = {
+                "command": "sleep 9",
+                "description": "w",
+                "run_in_background": True,
+            }
+            return reply(tool_use("Bash", given))
+        if "could not use this answer" in request.newest_text:
+            return agent_output()
+        return reply("I am waiting.")
+
+    with host_world(tmp_path, obedient_model(answers)) as world:
+        world.allow("Bash")
+        response = world.serve("one-shot")
+
+    assert response.success
+
+
 def test_one_of_two_agents_is_corrected_while_the_other_works(tmp_path: Path) -> None:
     """The client lists both as running: only an agent's own commands make it wait."""
 

@@ -221,6 +221,30 @@ def test_agents_of_agents_go_no_deeper_than_the_limit(world: HookWorld) -> None:
     assert refused == [False, False, True]
 
 
+def test_an_agent_that_its_caller_waits_for_is_not_listed(world: HookWorld) -> None:
+    """It runs on, and may still not raise a dialog."""
+    request = world.submit()
+    world.say("UserPromptSubmit", prompt="hello")
+    agent = world.start(world.launch(request))
+    call = {"tool_name": "Agent", "tool_input": {"prompt": "n", "description": "n"}}
+    world.say("PreToolUse", agent_id=agent, tool_use_id="nested", **call)
+    nested = world.start("nested")
+    _make_older(world, nested)
+
+    running = [{"id": agent, "type": "subagent", "status": "running"}]
+    world.say("Stop", background_tasks=running)
+    asked = world.say("PermissionRequest", agent_id=nested, tool_name="Bash")
+
+    assert asked["hookSpecificOutput"]["decision"]["behavior"] == "deny"
+
+
+def _make_older(world: HookWorld, agent: str) -> None:
+    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+    file = world.store.place.state / "agents" / f"{agent}.json"
+    record = json.loads(file.read_text())
+    file.write_text(json.dumps({**record, "launchedAt": 1}))
+
+
 def test_a_cancelled_request_ends_the_agents_of_its_agent(world: HookWorld) -> None:
     request = world.submit()
     world.say("UserPromptSubmit", prompt="hello")

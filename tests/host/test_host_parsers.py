@@ -221,7 +221,8 @@ def test_a_line_is_one_line() -> None:
 
 def test_an_instruction_is_the_cheapest_call() -> None:
     assert instruction(["r-1"]) == (
-        'hostbridge: call Agent once with this:\n{"description":"b","prompt":"bridge:r-1"}'
+        "hostbridge: call Agent once with this:\n"
+        '{"description":"b","prompt":"bridge:r-1"}'
     )
 
 

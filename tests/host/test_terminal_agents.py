@@ -13,13 +13,17 @@ from stage.replies import reply, tool_use
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stage.replies import Answer
+    from stage.replies import Answer, Reply
     from stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 
 # What a permission dialog of the client looks like.
-DIALOG = ("Do you want", "Esc to cancel", "❯ 1. Yes")
+DIALOG = ("Do you want", "Esc to cancel", "1. Yes")
+
+
+def bash(command: str) -> Reply:
+    return reply(tool_use("Bash", {"command": command, "description": "m"}))
 
 
 @pytest.mark.parametrize("mode", ["default", "auto"])
@@ -48,19 +52,22 @@ def test_what_is_not_granted_is_denied_without_a_dialog(
     tmp_path: Path, *, nested: bool
 ) -> None:
     """The agent is told why, and still answers; what the user types stays typed."""
-    bash = reply(tool_use("Bash", {"command": "touch made", "description": "m"}))
     inner = {"prompt": "inner", "description": "n", "subagent_type": "general-purpose"}
-    delegate = reply(tool_use("Agent", {**inner, "run_in_background": False}))
 
     def answers(prompt: str, request: ApiRequest) -> Answer:
-        if not request.own_calls:
-            return delegate if nested and not prompt.startswith("inner") else bash
-        heard = " ".join(result.text for result in request.tool_results)
-        if prompt.startswith("inner"):
-            return reply(heard)
-        return reply(json.dumps({"status": "blocked", "summary": heard[-600:]}))
+        if "is not granted" in request.newest_text:
+            words = request.newest_text[-3000:]
+            output = {"status": "blocked", "summary": words}
+            return reply(words if prompt.startswith("inner") else json.dumps(output))
+        if nested and not prompt.startswith("inner"):
+            # At a terminal agents are always in the background: wait for it.
+            if request.own_calls:
+                return bash("sleep 0.3")
+            return reply(tool_use("Agent", inner))
+        return bash("touch made")
 
     with host_world(tmp_path, obedient_model(answers)) as world:
+        world.allow("Bash(sleep:*)")
         with world.terminal() as terminal:
             terminal.type("1")
             request = world.submit()
@@ -76,9 +83,9 @@ def test_what_is_not_granted_is_denied_without_a_dialog(
 
 
 def test_what_the_user_allows_runs(tmp_path: Path) -> None:
-    bash = reply(tool_use("Bash", {"command": "touch made", "description": "m"}))
+    turns = (bash("touch made"), agent_output())
 
-    with host_world(tmp_path, obedient_model(answering(bash, agent_output()))) as world:
+    with host_world(tmp_path, obedient_model(answering(*turns))) as world:
         world.allow("Bash(touch:*)")
         with world.terminal():
             response = world.ended(world.submit())
@@ -94,7 +101,7 @@ def test_the_user_stops_an_agent(tmp_path: Path) -> None:
         request = world.submit()
         with world.terminal() as terminal:
             world.wait_for_run(request)
-            turns = len(world.api.turns("main"))
+            world.wait_for_turns(2)
 
             def stopped() -> bool:
                 terminal.key("C-x")
@@ -107,4 +114,4 @@ def test_the_user_stops_an_agent(tmp_path: Path) -> None:
 
     assert response.error is not None
     assert response.error.code == "agent_stopped"
-    assert len(world.api.turns("main")) == turns
+    assert len(world.api.turns("main")) == 2

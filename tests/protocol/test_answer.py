@@ -119,6 +119,15 @@ def test_a_report_of_trouble_is_a_valid_answer(status: str):
 
 # What does not count, and why
 
+TWO_VALUES = (
+    "your last message holds 2 different JSON values that satisfy the schema; "
+    "send exactly one"
+)
+UNSEEN = (
+    "evidence[0] names the command 'make all', which was not seen to run here: "
+    "run it, or drop the claim"
+)
+
 
 @pytest.mark.parametrize(
     ("words", "code", "complaint"),
@@ -160,12 +169,7 @@ def test_a_report_of_trouble_is_a_valid_answer(status: str):
         ('{"n": "1"}', "schema_mismatch", "$.n: '1' is not of type 'integer'"),
         ('{"m": 1}', "schema_mismatch", "$: 'n' is a required property"),
         ("[]", "schema_mismatch", "$: [] is not of type 'object'"),
-        (
-            '{"n": 1} {"n": 2}',
-            "schema_mismatch",
-            "your last message holds 2 different JSON values that satisfy the schema; "
-            "send exactly one",
-        ),
+        ('{"n": 1} {"n": 2}', "schema_mismatch", TWO_VALUES),
         (
             "x" * 4_000_001,
             "schema_mismatch",
@@ -183,7 +187,7 @@ def test_error_words_that_do_not_count(words: str, code: str, complaint: str):
 
 
 def test_error_true_is_not_one():
-    """To Python they are equal; a caller that gets both must hear that there are two."""
+    """To Python they are equal; a caller must hear that there were two."""
     verdict = judge(asked({"enum": [1, True]}), "[1] [true]")
     two = judge(asked({"type": "array"}), "[1] [true]")
 
@@ -191,7 +195,10 @@ def test_error_true_is_not_one():
     assert two.complaint.startswith("your last message holds 2 different JSON values")
 
 
-PROMPT = "Read the file bridge/store/files.py and tell me which of its five promises it keeps."
+PROMPT = (
+    "Read bridge/store/files.py from its first line to its last. "
+    "Then tell me which of its promises it keeps."
+)
 
 
 @pytest.mark.parametrize(
@@ -257,11 +264,7 @@ def test_a_call_without_an_end_verifies_nothing():
 @pytest.mark.parametrize(
     ("command", "complaint"),
     [
-        (
-            "make all",
-            "evidence[0] names the command 'make all', which was not seen to run here: "
-            "run it, or drop the claim",
-        ),
+        ("make all", UNSEEN),
         ("make lint", "evidence[0] says that 'make lint' passed, but the call failed"),
     ],
     ids=["unseen", "failed"],
@@ -285,7 +288,10 @@ def test_where_nobody_could_see_calls_nothing_is_verified():
 @pytest.mark.parametrize(
     ("schema", "complaint"),
     [
-        ({"type": "objekt"}, "$.type: 'objekt' is not valid under any of the given schemas"),
+        (
+            {"type": "objekt"},
+            "$.type: 'objekt' is not valid under any of the given schemas",
+        ),
         ({"pattern": "("}, "$.pattern: '(' is not a 'regex'"),
         (
             {"$ref": "#/nope"},

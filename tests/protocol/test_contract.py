@@ -14,8 +14,8 @@ Which modules lack tests?
 A program is waiting for your answer and reads it without a person in between.
 Your final message, word for word, is the answer (where a SubagentHandback tool is \
 offered, its message is).
-It must be exactly one JSON value that satisfies the JSON Schema below: no prose around \
-it, no second value.
+It must be exactly one JSON value that satisfies the JSON Schema below: no prose \
+around it, no second value.
 If you cannot do the work, still answer in this form and say why.
 
 ```json

@@ -281,8 +281,8 @@ def test_after_the_last_attempt_the_failure_has_a_name(store: FileStore):
     assert found.response.error is not None
     assert found.response.error.model_dump(mode="json") == {
         "code": "host_gone",
-        "message": "the session that held the request is gone, and 2 attempts were used "
-        "up",
+        "message": "the session that held the request is gone, and 2 attempts were "
+        "used up",
         "stage": "offered",
     }
 

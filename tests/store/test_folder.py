@@ -120,7 +120,7 @@ def test_a_file_changes_whole(folder: Folder, tmp_path: Path):
 
 
 def test_a_swapped_path_redirects_nothing(folder: Folder, tmp_path: Path):
-    """The folder is held by descriptor: what its path leads to later does not matter."""
+    """It is held by descriptor: what its path leads to later does not matter."""
     (tmp_path / "f").rename(tmp_path / "moved")
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "f").symlink_to("elsewhere")

@@ -179,7 +179,7 @@ def test_an_error_inside_lets_go(state: Folder):
 def test_error_no_flock_here(state: Folder, monkeypatch: pytest.MonkeyPatch):
     """The kernel itself refusing is in tests/faults; this is what is said then."""
 
-    def refuse(_fd: int, *, blocking: bool) -> bool:
+    def refuse(_fd: int, **_: object) -> bool:
         raise OSError(95, "Operation not supported")
 
     monkeypatch.setattr("bridge.store.lock.lock_descriptor", refuse)
@@ -188,6 +188,6 @@ def test_error_no_flock_here(state: Folder, monkeypatch: pytest.MonkeyPatch):
         pass
 
     assert str(caught.value) == (
-        f"{state.path}/locks/store.lock: cannot be locked (Operation not supported); the "
-        "state directory must lie on a local file system with a working flock"
+        f"{state.path}/locks/store.lock: cannot be locked (Operation not supported); "
+        "the state directory must lie on a local file system with a working flock"
     )

@@ -189,8 +189,8 @@ def test_error_another_users_folder(tmp_path: Path, where: str):
         prepare(place(tmp_path))
 
     assert str(caught.value) == (
-        f"{tmp_path / where}: belongs to user 65534, not to you (0); set BRIDGE_HOME to "
-        "a folder of your own"
+        f"{tmp_path / where}: belongs to user 65534, not to you (0); set BRIDGE_HOME "
+        "to a folder of your own"
     )
 
 

@@ -153,7 +153,7 @@ def test_foreign_ids_are_asked_for_their_rank():
     ours = new_request_id(5_000_000)
     ranks = {"hand-made": ("high", 9_000_000), "old": ("normal", 4_000_000)}
 
-    ordered = in_order([ours, "old", "hand-made", "void"], lambda n: ranks.get(n))  # type: ignore[arg-type, return-value]
+    ordered = in_order([ours, "old", "hand-made", "void"], ranks.get)  # type: ignore[arg-type, return-value]
 
     assert list(ordered) == ["hand-made", "old", ours]
 

@@ -95,9 +95,7 @@ def test_the_waiter_returns_by_its_deadline(real: FileStore):
 
 
 @pytest.mark.parametrize("step_s", [86_400, -86_400], ids=["a day on", "a day back"])
-def test_a_changed_wall_clock_does_not_move_the_deadline(
-    store: FileStore, clock: FakeClock, step_s: int
-):
+def test_a_changed_wall_clock_does_not_move_the_deadline(store: FileStore, step_s: int):
     class Real(FakeClock):
         def monotonic_s(self) -> float:
             return time.monotonic()

@@ -1,0 +1,270 @@
+"""Rows 6, 7, 11, 21, 24, 29: identities, clocks, two publishers, no flock, a crowd."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import needs
+import pytest
+from faultlab import OPERATIONS, Operation, collect, prepared, run_broken, start, tell
+from storeworld import (
+    answer,
+    claim_all,
+    claimant,
+    path_of,
+    request,
+    store_in,
+    take,
+    this_process,
+    tree,
+)
+
+from bridge.protocol.ids import RequestId, new_request_id
+
+if TYPE_CHECKING:
+    from bridge.protocol.request import HostProcess
+    from bridge.store.files import FileStore
+
+pytestmark = pytest.mark.faults
+
+A = RequestId("a")
+
+
+# Row 6: a pid that is used again
+
+
+def other_start(host: HostProcess) -> HostProcess:
+    return host.model_copy(update={"start_time": f"{host.start_time}1"})
+
+
+def other_boot(host: HostProcess) -> HostProcess:
+    return host.model_copy(update={"boot": "an earlier one"})
+
+
+def other_pid(host: HostProcess) -> HostProcess:
+    return host.model_copy(update={"pid": 1})
+
+
+@pytest.mark.parametrize("change", [other_start, other_boot, other_pid])
+def test_a_live_pid_that_is_another_process_holds_nothing(tmp_path: Path, change):
+    store = store_in(tmp_path)
+    store.submit(request("a"))
+    former = change(this_process())
+    store.claim(claimant(former), 1, take)
+
+    assert store.sweep() == 1
+
+    (mine,) = claim_all(store)
+    assert store.change_claim(A, former, lambda c: c) is None
+    assert mine.attempt == 1
+
+
+def test_the_very_process_keeps_its_claim(tmp_path: Path):
+    store = store_in(tmp_path)
+    store.submit(request("a"))
+    claim_all(store)
+
+    assert store.sweep(everything=True) == 0
+
+
+# Row 7: wall clocks that differ
+
+
+STEP = """
+import os, sys, time
+sys.path[:0] = sys.argv[3].split(":")
+from pathlib import Path
+from storeworld import *
+store = store_in(Path(sys.argv[1]))
+now_ms = store.now_ms()
+if sys.argv[2] == "submit":
+    store.submit(request("a", created_at=now_ms, timeout=60_000))
+elif sys.argv[2] == "work":
+    store.sweep(everything=True)
+    for mine in claim_all(store):
+        store.publish(answer(mine), source="test")
+else:
+    began = time.monotonic()
+    found = list(store.wait(["a"], timeout_s=1.0))
+    print(len(found), round(time.monotonic() - began, 1))
+"""
+DAYS = {"a day on": "+1d", "a day back": "-1d", "right": "+0d"}
+
+
+def step(tmp_path: Path, what: str, clock: str) -> str:
+    here = Path(__file__).parents[1]
+    done = subprocess.run(
+        [
+            needs.tool("faketime"), "-f", clock, sys.executable, "-c", STEP,
+            str(tmp_path), what, f"{here}:{here.parent}",
+        ],
+        env=os.environ | {"FAKETIME_DONT_FAKE_MONOTONIC": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )  # fmt: skip
+    return done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("asker", list(DAYS))
+@pytest.mark.parametrize("waiter", list(DAYS))
+def test_clocks_that_differ_lose_nothing(tmp_path: Path, asker: str, waiter: str):
+    step(tmp_path, "submit", DAYS[asker])
+    assert step(tmp_path, "wait", DAYS[waiter]).startswith("0 1.")
+    step(tmp_path, "work", DAYS["right"])
+
+    assert step(tmp_path, "wait", DAYS[waiter]).startswith("1 0.")
+
+    found = store_in(tmp_path).find(A)
+    assert found is not None
+    # Asked a day ago, as the clock has it: by then its time was over.
+    expected = "timeout" if asker == "a day back" else "completed"
+    assert found.status == expected
+
+
+# Rows 11 and 21: two answers at once
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", ["the same", "their own"])
+def test_of_many_answers_at_once_one_wins(tmp_path: Path, words: str):
+    rounds, publishers = 60, 3
+    store = store_in(tmp_path, lock_wait_s=30.0)
+    for number in range(rounds):
+        name = f"r-{number}"
+        store.submit(request(name))
+        (mine,) = claim_all(store)
+
+        def publish(who: int, one=mine) -> bool:
+            text = "so" if words == "the same" else f"says {who}"
+            route = "host" if who else "claude"
+            end = answer(one, text).with_(route=route)
+            return store.publish(end, source=f"publisher {who}")
+
+        children = [start(lambda who=who: publish(who)) for who in range(publishers)]
+        for _, go, _ in children:
+            os.write(go, b"!")
+            os.close(go)
+        won = [collect(pid, report).value for pid, _, report in children]
+
+        assert won.count(True) == 1, won
+        found = store.find(RequestId(name))
+        assert found is not None
+        assert found.response is not None
+        winner = won.index(True)
+        assert found.response.route == ("host" if winner else "claude")
+        if words == "their own":
+            assert found.response.parsed_output["summary"] == f"says {winner}"
+        assert len(store.evidence(RequestId(name))) == publishers - 1
+    tell("11, 21", f"{rounds} races of {publishers}")
+
+
+# Row 24: no flock
+
+
+REFUSALS = {
+    "ENOSYS": "Function not implemented",
+    "EOPNOTSUPP": "Operation not supported",
+    "ENOLCK": "No locks available",
+}
+
+
+@pytest.mark.parametrize("error", list(REFUSALS))
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
+def test_error_a_file_system_without_flock(operation: Operation, error: str):
+    with prepared(operation) as state:
+        store = state.fresh()
+        before = files(store)
+
+        fault = f"inject=flock:error={error}:when=1+"
+        outcome = run_broken(lambda: operation.act(store), "-e", fault)
+
+        assert outcome.message == (
+            f"StateUnavailable: {store.place.state}/locks/store.lock: cannot be locked "
+            f"({REFUSALS[error]}); the state directory must lie on a local file system "
+            "with a working flock"
+        )
+        assert files(store) == before
+
+
+def files(store: FileStore) -> dict[str, bytes]:
+    if not store.place.state.exists():
+        return {}
+    found = tree(store.place.state)
+    return {n: d for n, d in found.items() if d is not None and "locks/" not in n}
+
+
+# Row 29: ten thousand waiting, ten thousand finished
+
+
+@pytest.mark.slow
+def test_a_crowd_costs_the_few_nothing(tmp_path: Path):
+    few, many = store_in(tmp_path / "few"), store_in(tmp_path / "many")
+    crowd(few, 12)
+    crowd(many, 10_000)
+    for store in (few, many):
+        store.claim(claimant(), 4, take)  # lists them once
+
+    looks = {store: median_ms(store.has_waiting, 50) for store in (few, many)}
+    claims = {
+        store: median_ms(lambda s=store: answer_and_claim(s), 12)
+        for store in (few, many)
+    }
+
+    costs = f"look {looks[few]:.2f} and {looks[many]:.2f} ms"
+    tell("29", f"{costs}; claim {claims[few]:.2f} and {claims[many]:.2f} ms")
+    assert looks[many] < 3 * looks[few] + 1
+    assert claims[many] < 3 * claims[few] + 5
+
+
+def crowd(store: FileStore, count: int) -> None:
+    base_us = time.time_ns() // 1000
+    with store.open_state() as state:
+        for room in ("requests", "done", "responses"):
+            state.folder(room).close()
+    for number in range(count):
+        waits = request(new_request_id(base_us + number))
+        path_of(store, "requests", waits.request_id).write_bytes(waits.to_json())
+        ended = new_request_id(base_us - 1 - number)
+        for room in ("done", "responses"):
+            path_of(store, room, ended).write_bytes(b"{}")
+
+
+def answer_and_claim(store: FileStore) -> None:
+    for mine in store.claimed():
+        store.publish(answer(mine), source="test")
+    store.claim(claimant(), 1, take)
+
+
+def median_ms(act, times: int) -> float:
+    took = []
+    for _ in range(times):
+        began = time.perf_counter()
+        act()
+        took.append(time.perf_counter() - began)
+    return statistics.median(took) * 1000
+
+
+def test_what_was_left_over_is_finished(tmp_path: Path):
+    """Row 22: what an old version left beside what we do not know."""
+    store = store_in(tmp_path)
+    store.submit(request("a"))
+    for name in ("future.json", "future.d", "note.txt"):
+        (store.place.state / "requests" / name).write_text('{"schemaVersion": 99}')
+    (store.place.state / "newfolder").mkdir()
+
+    store.sweep(everything=True)
+    (mine,) = claim_all(store)
+
+    assert store.publish(answer(mine), source="test")
+
+    left = {p.name for p in path_of(store, "requests").iterdir()}
+    assert left == {"future.json", "future.d", "note.txt"}

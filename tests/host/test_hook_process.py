@@ -1,0 +1,337 @@
+"""Hook processes as the client starts them: whatever happens, the session goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import needs
+import pytest
+from hookworld import HookWorld, hook_world
+
+import bridge
+from bridge.host.registration import entries, of_this_machine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HOOKS = Path(bridge.__file__).parents[1] / "hooks"
+TABLE = [
+    (event, [hook["command"], *hook["args"]])
+    for event, registered in entries(
+        of_this_machine("local", HOOKS, sys.executable)
+    ).items()
+    for entry in registered
+    for hook in entry["hooks"]
+]
+IDS = [f"{event}:{Path(command[3]).name}" for event, command in TABLE]
+# How long any hook may take; the machine may be busy.
+PATIENCE_S = 15
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookWorld]:
+    with hook_world(tmp_path, monkeypatch) as made:
+        monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", made.session)
+        yield made
+
+
+def example(world: HookWorld, event: str) -> bytes:
+    """An event with what any of its kind may hold."""
+    told = world.event(
+        event,
+        source="startup",
+        reason="other",
+        prompt="hello",
+        agent_id="agent1",
+        tool_name="Agent",
+        tool_use_id="toolu_1",
+        tool_input={"description": "b", "prompt": "bridge:r-1"},
+        last_assistant_message="{}",
+        background_tasks=[],
+        a_new_field={"x": [1]},
+    )
+    return json.dumps(told).encode()
+
+
+def start(command: list[str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def run_all(
+    feed: dict[str, bytes], wrap: tuple[str, ...] = ()
+) -> dict[str, tuple[int, bytes, bytes]]:
+    """Run every hook with its event, all at once, as the client does."""
+    started = {
+        name: (start([*wrap, *command]), feed[event])
+        for name, (event, command) in zip(IDS, TABLE, strict=True)
+    }
+    ended = {}
+    for name, (process, data) in started.items():
+        stdout, stderr = process.communicate(data, timeout=PATIENCE_S)
+        ended[name] = (process.returncode, stdout, stderr)
+    return ended
+
+
+def assert_harmless(ended: dict[str, tuple[int, bytes, bytes]]) -> None:
+    """At most one JSON object, nothing blocked, nothing on the user's screen."""
+    for name, (code, stdout, stderr) in ended.items():
+        if name == "FileChanged:bell" and stderr.startswith(b"hostbridge: call Agent"):
+            # A wake, which is meant.
+            continue
+        assert (name, code, stderr) == (name, 0, b"")
+        output = json.loads(stdout) if stdout else {}
+        assert output.get("continue", True), name
+        assert "decision" not in output, name
+
+
+def feed_of(world: HookWorld) -> dict[str, bytes]:
+    return {event: example(world, event) for event, _ in TABLE}
+
+
+# Stdin
+
+BODIES: dict[str, bytes] = {
+    "closed at once": b"",
+    "not JSON": b"hello\n",
+    "no object": b"[1, 2]",
+    "no fields": b"{}",
+    "another event": b'{"hook_event_name": "Unheard"}',
+    "not UTF-8": b'{"hook_event_name": "\xff"}',
+    "deep": b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.usefixtures("world")
+def test_error_stdin(body: str) -> None:
+    ended = run_all({event: BODIES[body] for event, _ in TABLE})
+
+    assert_harmless(ended)
+    assert {stdout for _, stdout, _ in ended.values()} == {b""}
+
+
+def test_events_with_new_fields_and_without_old_ones(world: HookWorld) -> None:
+    run = world.start(world.launch(_offered(world)))
+    missing = {
+        event: json.dumps(
+            {"hook_event_name": event, "session_id": world.session, "agent_id": run}
+        ).encode()
+        for event, _ in TABLE
+    }
+
+    assert_harmless(run_all(feed_of(world)))
+    assert_harmless(run_all(missing))
+
+
+@pytest.mark.slow
+def test_error_stdin_of_50_megabytes(world: HookWorld) -> None:
+    """It is read to its end: a client that is cut off sees a broken pipe."""
+    feed = {}
+    for event, _ in TABLE:
+        told = world.event(event, prompt="x" * 50_000_000)
+        feed[event] = json.dumps(told).encode()
+
+    assert_harmless(run_all(feed))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("world")
+def test_error_stdin_never_closed() -> None:
+    """All of them at once: the client would wait for each."""
+    reading, writing = os.pipe()
+    try:
+        started = [subprocess.Popen(command, stdin=reading) for _, command in TABLE]
+        codes = [process.wait(PATIENCE_S) for process in started]
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+    assert set(codes) == {0}
+
+
+# The state directory
+
+
+def test_state_that_nobody_can_read(world: HookWorld) -> None:
+    """Garbage in every file that a hook looks at."""
+    state = world.store.place.state
+    for name in (
+        "requests/r-1.json",
+        "processing/r-2.json",
+        "agents/agent1.json",
+        "agents/call-toolu_1.json",
+        f"sessions/{world.session}.json",
+        f"sessions/{world.session}.owner",
+        "bell/1-x/wake",
+    ):
+        file = state / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"\xff{garbage")
+
+    assert_harmless(run_all(feed_of(world)))
+
+
+@pytest.mark.parametrize("name", ["", "sessions", "requests", "agents", "locks"])
+def test_a_file_in_the_way_of_a_folder(world: HookWorld, name: str) -> None:
+    state = world.store.place.state
+    moved = state / name
+    moved.rename(moved.with_name("away")) if moved.exists() else None
+    moved.write_text("in the way")
+
+    assert_harmless(run_all(feed_of(world)))
+
+
+@pytest.mark.parametrize(
+    "mount",
+    [
+        pytest.param("true", id="small"),
+        pytest.param('dd if=/dev/zero of="$1/full" 2>/dev/null || true', id="full"),
+        pytest.param('mount -o remount,ro "$1"', id="read-only"),
+    ],
+)
+def test_a_disk_that_takes_nothing(world: HookWorld, mount: str) -> None:
+    unshare = needs.tool("unshare")
+    home = str(world.home / ".hostbridge")
+    script = f'mount -t tmpfs -o size=64k,mode=700 t "$1" && {mount}; shift; exec "$@"'
+    wrap = (unshare, "-rm", "/bin/sh", "-c", script, "sh", home)
+
+    assert_harmless(run_all(feed_of(world), wrap))
+
+
+def test_no_home_at_all(world: HookWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/proc/nowhere")
+
+    assert_harmless(run_all(feed_of(world)))
+
+
+def test_error_a_setting_that_means_nothing(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BRIDGE_SLOTS", "many")
+
+    ended = run_all(feed_of(world))
+
+    assert_harmless(ended)
+
+
+# Failing
+
+
+def _offered(world: HookWorld) -> str:
+    request = world.submit()
+    world.say("UserPromptSubmit", prompt="hello")
+    return request
+
+
+def command_of(name: str) -> list[str]:
+    return TABLE[IDS.index(name)][1]
+
+
+def test_error_a_token_that_cannot_be_served_now(world: HookWorld) -> None:
+    """Let through, the agent would get the token for a prompt."""
+    request = _offered(world)
+    given = {"description": "b", "prompt": f"bridge:{request}"}
+    told = world.event(
+        "PreToolUse", tool_name="Agent", tool_use_id="t", tool_input=given
+    )
+
+    with world.store.exclusive():
+        process = start(command_of("PreToolUse:always"))
+        stdout, _ = process.communicate(json.dumps(told).encode(), timeout=PATIENCE_S)
+
+    output = json.loads(stdout)["hookSpecificOutput"]
+    assert output["permissionDecision"] == "deny"
+    assert world.code(request) is None  # type: ignore[arg-type]
+
+
+def test_a_hook_that_takes_too_long_ends(tmp_path: Path) -> None:
+    """Nothing that looks after errors on its way may keep it."""
+    script = """
+import time
+import bridge.host.hook as hook
+
+def react(*_):
+    while True:
+        try:
+            time.sleep(60)
+        except Exception:
+            pass
+
+hook.TIME_LIMIT_S = 1
+hook.react = react
+hook.main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, "Stop", "local"],
+        input=b"{}",
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
+        env={"HOME": str(tmp_path)},
+        cwd=HOOKS.parent,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+DELAYS_S = [0.0, 0.03, 0.06, 0.09, 0.12, 0.15, 0.18, 0.21, 0.25, 0.3]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_hook_that_is_killed_loses_nothing(world: HookWorld, number: int) -> None:
+    """At each stage of offer, launch and capture; fresh processes finish the work."""
+    for delay_s in DELAYS_S:
+        for victim in ("UserPromptSubmit:turn", "PreToolUse:always", "SubagentStop"):
+            request = world.submit()
+            served = _serve(world, request, victim, delay_s, number)
+            assert served == "success", (victim, delay_s)
+
+
+def _serve(
+    world: HookWorld, request: str, victim: str, delay_s: float, number: int
+) -> str | None:
+    """One request, start to end, where the first process of one hook is killed."""
+
+    def fire(name: str, event: str, **fields: Any) -> None:
+        if name == victim:
+            told = json.dumps(world.event(event, **fields)).encode()
+            with start(command_of(IDS[_index(name)])) as process:
+                assert process.stdin is not None
+                process.stdin.write(told)
+                process.stdin.close()
+                time.sleep(delay_s)
+                process.send_signal(number)
+        else:
+            world.fire(event, **fields)
+
+    fire("UserPromptSubmit:turn", "UserPromptSubmit", prompt="hello")
+    world.fire("Stop", background_tasks=[])
+    call = f"call-{request}"
+    given = {"description": "b", "prompt": f"bridge:{request}"}
+    tool = {"tool_name": "Agent", "tool_use_id": call, "tool_input": given}
+    fire("PreToolUse:always", "PreToolUse", **tool)
+    # Without an answer from the hook the client would run the call as it stands; here
+    # it asks again, as it does for a hook that is registered twice.
+    world.fire("PreToolUse", **tool)
+    agent = world.start(call)
+    words = '{"status": "success", "summary": "s"}'
+    fire("SubagentStop", "SubagentStop", agent_id=agent, last_assistant_message=words)
+    world.notice(agent, **{"tool-use-id": call, "result": words})
+    return world.code(request)  # type: ignore[arg-type]
+
+
+def _index(name: str) -> int:
+    return next(i for i, each in enumerate(IDS) if each.startswith(name))
