@@ -113,4 +113,5 @@ if [ -z "$session" ] || [ "$event" = SessionStart ] ||
 fi
 [ "$owner" = "$kind" ] || exit 0
 # The last sign of life, for those who cannot see this process.
-true 2>/dev/null >"$state/sessions/$session.beat"
+beat=$state/sessions/$session.beat
+[ -h "$beat" ] || true 2>/dev/null >"$beat"

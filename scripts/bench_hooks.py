@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bench.floors import FLOORS
 from bench.table import Row, missed, show
 from bench.timing import run, take_turns
 from bench.world import World
@@ -29,23 +30,6 @@ if TYPE_CHECKING:
 
     Figures = dict[str, float]
 
-PYTHON = "import json, os"
-LIBRARY = """
-import orjson, filelock
-from jinja2.sandbox import SandboxedEnvironment
-from pydantic import BaseModel
-
-class Model(BaseModel):
-    name: str
-
-template = SandboxedEnvironment().from_string("hello {{ name }}")
-orjson.dumps(template.render(name=Model(name="x").name))
-"""
-FLOORS = {
-    "shell": ["/bin/sh", "-c", ":"],
-    "python": [sys.executable, "-I", "-S", "-c", PYTHON],
-    "library": [sys.executable, "-I", "-c", LIBRARY],
-}
 BASH = {
     "tool_name": "Bash",
     "tool_use_id": "toolu_main",

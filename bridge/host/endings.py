@@ -75,7 +75,7 @@ def after_agent(scene: Scene) -> Reaction:
         # Otherwise these are the client's copy of words that were heard before.
         words = _body(told)
         take_words(scene, run, words, source="PostToolUse(Agent)", may_correct=False)
-    runs.drop_family(scene.store, run)
+    runs.drop(scene.store, run)
     line = line_about(scene, run.request_id)
     if run.answer_to_host:
         return tell_user(line)
@@ -224,7 +224,8 @@ def reconcile(scene: Scene) -> None:
 def _settle_missing(scene: Scene, run: AgentRun) -> None:
     """An agent that does not run (any more), and that nothing will wake."""
     if run.nested or run.state == "ended":
-        # A notice about it may still come.
+        # A notice about it may still come: whether the host hears of the end of an
+        # agent's own agent is a matter of milliseconds.
         since = run.ended_at or run.launched_at
         if scene.now_ms() - since > runs.ENDED_KEPT_MS:
             runs.drop(scene.store, run)

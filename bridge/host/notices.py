@@ -104,7 +104,7 @@ def take_notice(scene: Scene, notice: Notice) -> Reaction | None:
     if notice.status == "message":
         runs.note_sign(scene.store, run, "heard")
     elif not notice.is_interim:
-        runs.drop_family(scene.store, run)
+        runs.drop(scene.store, run)
     if run.answer_to_host or scene.session.one_shot:
         return SILENT
     return swallow(line_about(scene, run.request_id))

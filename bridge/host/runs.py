@@ -138,7 +138,7 @@ def note_sign(
         folder.touch(f"{run.agent_id}.{sign}")
         complete = all(folder.has(f"{run.agent_id}.{each}") for each in _SIGNS)
     if complete:
-        drop_family(store, run)
+        drop(store, run)
 
 
 def drop(store: FileStore, run: AgentRun) -> None:
@@ -163,17 +163,6 @@ def nested_below(store: FileStore, run: AgentRun) -> list[AgentRun]:
         for each in all_runs(store)
         if each.nested and each.request_id == run.request_id
     ]
-
-
-def drop_family(store: FileStore, run: AgentRun) -> None:
-    """Forget a run and what ended below it.
-
-    One that still works is kept: the client will tell the host of its end.
-    """
-    for nested in nested_below(store, run):
-        if nested.state == "ended":
-            drop(store, nested)
-    drop(store, run)
 
 
 def all_runs(store: FileStore) -> list[AgentRun]:

@@ -13,8 +13,9 @@ from stage.stream import StreamSession
 from stage.terminal import TerminalSession
 
 from bench import host
+from bench.floors import FLOORS
 from bench.table import Row
-from bench.timing import Series
+from bench.timing import Series, run
 from bridge import Bridge
 from bridge.config import Settings
 
@@ -49,6 +50,8 @@ def measure(root: Path, rounds: int) -> list[Row]:
             stage = host.world(root / f"bare-{name}", api, host.bare_bell(bell))
             enter(stack, stage, name)
             asked[f"bare {name}"] = _waking(api, bell)
+        # Three hooks of this kind are on the way: on a busy machine, most of the time.
+        asked["library"] = lambda: run(FLOORS["library"], stage.environment()).ms / 1000
         found = {name: Series() for name in asked}
         for turn in range(-1, rounds):
             for name, ask in asked.items():
@@ -57,11 +60,13 @@ def measure(root: Path, rounds: int) -> list[Row]:
                 if turn >= 0:
                     found[name].values.append(value)
     goals = {"stream": 1.3, "terminal": 1.8, "terminal, auto mode": 1.8}
-    return [
+    rows = [
         Row(f"{name}: question -> answer", found[name], found[bare], goal, "value", "s")
         for name, goal in goals.items()
         for bare in [f"bare {name.partition(',')[0]}"]
     ]
+    one = Row("  one python with pydantic, jinja2", found["library"], unit="s")
+    return [*rows, one]
 
 
 def enter(stack: ExitStack, stage: Stage, kind: str) -> Callable[[str], None]:

@@ -225,12 +225,16 @@ class HostWorld:
         return response
 
     def wait_until_forgotten(self) -> None:
-        """Wait until nothing is written down about agents (any more)."""
-        agents = self.store.place.state / "agents"
-        wait_until(
-            lambda: not agents.exists() or not any(agents.iterdir()),
-            what="forgetting the agents",
-        )
+        """Wait until nothing is written down about agents (any more).
+
+        Agents that agents have started are remembered for a while after their end.
+        """
+
+        def nothing() -> bool:
+            known = runs.all_runs(self.store)
+            return all(run.nested and run.state == "ended" for run in known)
+
+        wait_until(nothing, what="forgetting the agents")
 
     def live(self) -> list[Session]:
         """The sessions that are open."""

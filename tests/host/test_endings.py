@@ -14,6 +14,8 @@ from hostworld import HostWorld, host_world, wait_until
 from stage.models import agent_output, answering, launching, obedient_model
 from stage.replies import error, reply, tool_use
 
+from bridge.host.runs import all_runs
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -207,11 +209,14 @@ def test_agents_of_our_agents_are_not_the_answer(
 
     def answers(prompt: str, request: ApiRequest) -> Answer:
         if prompt.startswith("inner"):
-            return reply("inner words", delay_s=1)
+            return reply("inner words", delay_s=3)
         return agent_output() if request.own_calls else reply(call)
 
     with host_world(tmp_path, obedient_model(answers)) as world:
-        response = world.serve("stream")
+        request = world.submit()
+        with world.stream():
+            response = world.ended(request)
+            wait_until(lambda: not all_runs(world.store), what="the last notice")
 
     assert response.success
     assert "inner words" not in world.main_words()

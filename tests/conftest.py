@@ -1,0 +1,29 @@
+"""For every test: nothing skips where nothing may, and an interrupt interrupts."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+# What a shell starts in the background ignores interrupts, and so do its children.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """With BRIDGE_TEST_STRICT=1, as in CI, a skip is a failure that says why."""
+    report = yield
+    is_skip = report.skipped and not hasattr(report, "wasxfail")
+    if is_skip and os.environ.get("BRIDGE_TEST_STRICT") == "1":
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} may not skip here: {report.longrepr}"
+    return report
