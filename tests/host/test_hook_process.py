@@ -21,6 +21,9 @@ from bridge.host.registration import entries, of_this_machine
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# Each test starts every hook there is.
+pytestmark = pytest.mark.slow
+
 HOOKS = Path(bridge.__file__).parents[1] / "hooks"
 TABLE = [
     (event, [hook["command"], *hook["args"]])
@@ -135,7 +138,6 @@ def test_events_with_new_fields_and_without_old_ones(world: HookWorld) -> None:
     assert_harmless(run_all(missing))
 
 
-@pytest.mark.slow
 def test_error_stdin_of_50_megabytes(world: HookWorld) -> None:
     """It is read to its end: a client that is cut off sees a broken pipe."""
     feed = {}
@@ -146,7 +148,6 @@ def test_error_stdin_of_50_megabytes(world: HookWorld) -> None:
     assert_harmless(run_all(feed))
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("world")
 def test_error_stdin_never_closed() -> None:
     """All of them at once: the client would wait for each."""
@@ -289,7 +290,6 @@ hook.main()
 DELAYS_S = [0.0, 0.03, 0.06, 0.09, 0.12, 0.15, 0.18, 0.21, 0.25, 0.3]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_hook_that_is_killed_loses_nothing(world: HookWorld, number: int) -> None:
     """At each stage of offer, launch and capture; fresh processes finish the work."""

@@ -348,7 +348,7 @@ def test_dry_run_shows_the_change_and_makes_none(world: World) -> None:
     assert out.splitlines()[:9] == [
         f"--- {world.local}",
         f"+++ {world.local}",
-        "@@ -1,3 +1,274 @@",
+        "@@ -1,3 +1,276 @@",
         " {",
         '-  "model": "opus"',
         '+  "model": "opus",',
