@@ -57,6 +57,7 @@ def main() -> int:
             )
             return done.returncode
 
+        print("The client is the real one; the model behind it is scripted.")
         hostbridge("install")
         print("\n$ claude        # opens a session; here one that reads a stream")
         with StreamSession(stage) as session:
@@ -69,6 +70,7 @@ def main() -> int:
             print(f"\nexit code {code}. The host's model made these calls for it:\n")
             for call in api.turns("main")[-1].own_calls:
                 print(f"    {call['name']}({json.dumps(call['input'])})")
+            print("\nNext: `hostbridge install` in a project of yours, and `claude`.")
         return code
 
 
@@ -125,7 +127,8 @@ class Narrator:
         print(f"\n…/@/{file.parent.name}/{file.name}")
         for key, value in record.items():
             if value not in (None, [], "") and before.get(key) != value:
-                print(f"    {key}: {json.dumps(value)}"[:WIDTH])
+                line = f"    {key}: {json.dumps(value)}"
+                print(line if len(line) <= WIDTH else line[: WIDTH - 1] + "…")
         sys.stdout.flush()
 
 

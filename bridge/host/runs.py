@@ -1,9 +1,10 @@
 """Which subagent works on which request.
 
-    agents/call-<tool_use_id>.json  an Agent call of ours, launched; no subagent seen
-    yet agents/<agent_id>.json          the subagent it became agents/<agent_id>.calls
-    the tool calls seen in it, one JSON line each agents/<agent_id>.heard         its
-    report has come to the host agents/<agent_id>.stopped       it has stopped
+    agents/call-<tool_use_id>.json  an Agent call of ours; no subagent seen yet
+    agents/<agent_id>.json          the subagent it became
+    agents/<agent_id>.calls         the tool calls seen in it, one JSON line each
+    agents/<agent_id>.heard         its report has come to the host
+    agents/<agent_id>.stopped       it has stopped
     agents/<tool_use_id>.bash       a Bash call of it that is running right now
 
 The client tells a hook only the subagent's own id; the call that started it is in the

@@ -61,7 +61,7 @@ def no_host(store: FileStore, request: Request, *, lease_s: float) -> NoHost:
         why = f"no Claude Code session with hostbridge is open in {project}"
     return NoHost(
         f"{why}. Ways out: start `claude` in {project} (after `hostbridge install`); "
-        "leave the request for a later session with `hostbridge submit`; see what is "
-        "wrong with `hostbridge doctor`",
+        "leave it for a later session: `hostbridge submit --timeout 86400`; see what "
+        "is wrong with `hostbridge doctor`",
         stage=str(Stage.NO_HOST),
     )

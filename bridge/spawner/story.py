@@ -62,6 +62,8 @@ def tell(store: FileStore, request: str) -> Story:
     with store.open_state() as state:
         history = tuple(journal.lines_about(state, request_id))
         files = _files(state, request_id, own)
+        if history:
+            files += (Path(state.path) / journal.NAME,)
     if found is None and not history and not files:
         raise UnknownRequest(
             f"no request {request_id} in {store.place.state}", request_id=request_id
@@ -93,6 +95,4 @@ def _files(
             found += [f"{room}/{n}" for n in names if n.startswith(f"{request_id}.")]
     agents = [f"agents/{r.agent_id}{end}" for r in own for end in (".json", ".calls")]
     found += [name for name in agents if (Path(state.path) / name).exists()]
-    if state.has(journal.NAME):
-        found.append(journal.NAME)
     return tuple(Path(state.path) / name for name in found)

@@ -85,10 +85,11 @@ class Tender:
         found = self._store.find(request_id)
         if found is None or found.request is None or found.response is not None:
             return
-        self._on_stage(self.stage_of(found))
+        stage = self.stage_of(found)
+        self._on_stage(stage)
         now_ms = self._store.now_ms()
         if now_ms >= found.request.deadline_ms:
-            self._store.publish(expired(found.request, now_ms), source="waiter")
+            self._store.publish(expired(found.request, now_ms, stage), source="waiter")
         elif ring and found.request.stage in (Stage.WAITING, Stage.OFFERED):
             hosts = eligible_hosts(self._store, found.request, lease_s=self._lease_s)
             with suppress(StateUnavailable):

@@ -10,6 +10,7 @@ from bridge.protocol.response import failed
 if TYPE_CHECKING:
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
+    from bridge.protocol.status import Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,11 @@ def lost(request: Request, now_ms: int) -> Fate:
     return Fate("end", response=failed(request, "host_gone", message, now_ms=now_ms))
 
 
-def expired(request: Request, now_ms: int) -> Response:
-    """The response of a request whose deadline has passed."""
-    message = f"no answer within {request.timeout / 1000:g} s; stage: {request.stage}"
-    return failed(request, "timeout", message, now_ms=now_ms)
+def expired(request: Request, now_ms: int, stage: Stage | None = None) -> Response:
+    """The response of a request whose deadline has passed.
+
+    `stage` is how far it had come, where more is known than the record tells.
+    """
+    stage = stage or request.stage
+    message = f"no answer within {request.timeout / 1000:g} s; stage: {stage}"
+    return failed(request, "timeout", message, now_ms=now_ms, stage=stage)

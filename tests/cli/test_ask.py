@@ -145,8 +145,8 @@ def test_exit_1_when_the_request_failed(project, host):
 
 NO_HOST = (
     "no Claude Code session with hostbridge is open in {0}. Ways out: start `claude` "
-    "in {0} (after `hostbridge install`); leave the request for a later session with "
-    "`hostbridge submit`; see what is wrong with `hostbridge doctor`"
+    "in {0} (after `hostbridge install`); leave it for a later session: "
+    "`hostbridge submit --timeout 86400`; see what is wrong with `hostbridge doctor`"
 )
 
 

@@ -154,7 +154,9 @@ def test_traces_of_a_pruned_request(project):
 
 
 def test_error_unknown_request(project):
-    """With the place that was looked at."""
+    """With the place that was looked at; the log of others is no trace of it."""
+    project.submit()
+
     ran = project.run("show", "nobody")
 
     assert ran == (1, "", f"hostbridge: no request nobody in {project.state}\n")

@@ -90,6 +90,16 @@ def test_wait_for_a_request_that_ran_out_of_time(project, until):
     assert (ran.code, ran.out.split("  ")[1], ran.err) == (5, "timeout", "")
 
 
+def test_a_deadline_with_no_session_open_says_so(project):
+    """Whose stage is "waiting" waits in vain where nobody could take it."""
+    request_id = project.submit(timeout_s=1)
+
+    ran = project.run("wait", request_id, "--json")
+
+    assert ran.json["error"]["stage"] == "no host"
+    assert ran.json["error"]["message"] == "no answer within 1 s; stage: no host"
+
+
 def test_error_wait_for_an_unknown_request(project):
     """A wrong id is told from a long wait."""
     ran = project.run("wait", "nobody")
