@@ -11,6 +11,7 @@ Source: measured on Claude Code 2.1.330.
 from __future__ import annotations
 
 import re
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,9 @@ _UNKNOWN_USAGE = (
 )
 
 LAUNCHED = "hostbridge has it from here; go on."
+
+# How long a hook of the client may take to start on a busy machine, in seconds.
+SETTLE_S = 3.0
 
 _NO_AGENT = re.compile(r"agent type '?[^']*'? not found", re.I)
 _STOPPED = re.compile(r"\bstopped\b|\bkilled\b|interrupt|aborted|cancel", re.I)
@@ -230,6 +234,8 @@ def _settle_missing(scene: Scene, run: AgentRun) -> None:
         if scene.now_ms() - since > runs.ENDED_KEPT_MS:
             runs.drop(scene.store, run)
     elif run.agent_id:
+        if _speaks_now(scene, run):
+            return
         detail = "the client no longer lists it among its running tasks"
         fail(scene, run, "agent_stopped", detail=detail, source="Stop")
     else:
@@ -237,6 +243,29 @@ def _settle_missing(scene: Scene, run: AgentRun) -> None:
         detail = "the Agent call did not run; does a rule or another hook deny it?"
         fail(scene, run, "agent_error", detail=detail, source="Stop")
         runs.drop(scene.store, run)
+
+
+def _speaks_now(scene: Scene, run: AgentRun) -> bool:
+    """Whether the agent's own end is being heard at this moment, by another hook.
+
+    An agent that ends together with the turn is missing from the list while its
+    SubagentStop hook still starts: its words must win over our guess.
+    """
+    before = _heard_so_far(scene, run)
+    deadline = time.monotonic() + SETTLE_S
+    while time.monotonic() < deadline:
+        if _heard_so_far(scene, run) != before:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def _heard_so_far(scene: Scene, run: AgentRun) -> tuple[bool, int]:
+    """Whether the request has ended, and how often its agent was corrected."""
+    found = scene.store.find(RequestId(run.request_id))
+    claim = found.request.claim if found and found.request else None
+    ended = found is None or found.response is not None
+    return ended, claim.corrections if claim else 0
 
 
 def forget_gone(scene: Scene) -> None:

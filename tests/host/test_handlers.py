@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -316,6 +317,21 @@ def test_an_agent_that_never_stops_is_missed(world: HookWorld) -> None:
     world.say("Stop", background_tasks=[])
 
     assert world.code(request) == "agent_stopped"
+
+
+def test_an_agent_that_ends_with_the_turn_is_heard(world: HookWorld) -> None:
+    """The client no longer lists it, but the hook of its own end has yet to start."""
+    request, _, agent = run_one(world)
+    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+    late = Timer(0.3, world.stop, (agent, GOOD))
+
+    late.start()
+    world.say("Stop", background_tasks=[])
+    late.join()
+
+    response = world.found(request).response
+    assert response is not None
+    assert response.success
 
 
 def test_a_host_that_says_it_is_done_is_not_believed(world: HookWorld) -> None:
