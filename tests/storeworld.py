@@ -48,8 +48,8 @@ class FakeClock:
 def place_in(folder: Path) -> Place:
     """As `locate` would say it, for a project two folders deep."""
     home = folder / "home"
-    state = home / "state" / "work" / "app" / "@"
-    return Place(folder / "work" / "app", state, home, "a test names it")
+    state = home / "state" / "srv" / "app" / "@"
+    return Place(folder / "srv" / "app", state, home, "a test names it")
 
 
 def store_in(folder: Path, **how: Any) -> FileStore:

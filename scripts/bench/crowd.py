@@ -107,7 +107,7 @@ def measure(root: Path, asks: int) -> list[Row]:
         asker_mib, client_mib = Series(), Series()
         for line in asker.stdout:
             told.append(json.loads(line))
-            if len(told) % max(1, asks // SAMPLES) == 1:
+            if (len(told) - 1) % max(1, asks // SAMPLES) == 0:
                 asker_mib.values.append(rss_mib(asker.pid))
                 client_mib.values.append(rss_mib(session.pid))
                 _report(told, start, asker_mib, client_mib)

@@ -42,7 +42,7 @@ def check_outcome(outcome: Outcome) -> None:
         assert outcome.is_ours, outcome.message
         kind, _, message = outcome.message.partition(": ")
         assert kind in ("StateUnavailable", "StateRefused"), outcome.message
-        assert "/state/work/app/@" in message or "/home" in message
+        assert "/state/srv/app/@" in message or "/home" in message
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
