@@ -70,6 +70,10 @@ def test_growth_is_constant_and_small(tmp_path: Path, mode: str) -> None:
     words = world.main_words()
     assert PROMPT_MARK not in words
     assert ANSWER_MARK not in words
+    # What the launches gave back is of one length, whatever was asked and answered.
+    receipts = [r.text for t in world.api.turns("main") for r in t.tool_results]
+    assert len(receipts) >= 3
+    assert len({len(receipt) for receipt in receipts}) == 1
     # The client's own reminders come and go; prompt and answer leave no trace.
     assert abs(tiny_then_big - tiny) <= SLACK
     assert tiny - idle <= CLIENT_FRAMES + OURS
