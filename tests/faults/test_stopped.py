@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import time
 from functools import partial
 from pathlib import Path
@@ -49,34 +50,27 @@ def prepare(store: FileStore) -> None:
 OPERATION = Operation("work", prepare, lambda s: work(s, "stopped"), frozenset(IDS))
 
 
-def is_stopped(pid: int) -> bool:
-    """Whether it stands still, and not only between two system calls."""
-    for _ in range(5):
-        try:
-            status = Path(f"/proc/{pid}/status").read_text()
-        except FileNotFoundError:
-            return False
-        if "State:\tT" not in status and "State:\tt" not in status:
-            return False
-        time.sleep(0.004)
-    return True
+# What strace writes once the process really stands still, not between two system calls.
+STOPPED = "--- stopped by SIGSTOP ---"
 
 
 def stop_in(act: Callable[[], object], call: str, number: int):
     """Start `act`, stopped before its `number`th `call`; None when it has none."""
     pid, go, report = start(act)
     stop = f"inject={call}:signal=STOP:when={number}"
-    tracer = attach(pid, "-e", stop)
-    os.write(go, b"!")
-    os.close(go)
-    deadline = time.monotonic() + 10
-    while not is_stopped(pid):
-        status = Path(f"/proc/{pid}/status")
-        if "State:\tZ" in status.read_text():
-            collect(pid, report)
-            tracer.wait()
-            return None
-        assert time.monotonic() < deadline
+    with tempfile.NamedTemporaryFile("r") as log:
+        tracer = attach(pid, "-o", log.name, "-e", stop)
+        os.write(go, b"!")
+        os.close(go)
+        deadline = time.monotonic() + 60
+        seen = ""
+        while STOPPED not in (seen := seen + log.read()):
+            if "State:\tZ" in Path(f"/proc/{pid}/status").read_text():
+                collect(pid, report)
+                tracer.wait()
+                return None
+            assert time.monotonic() < deadline
+            time.sleep(0.002)
     return pid, report, tracer
 
 
