@@ -102,7 +102,13 @@ def test_the_gate_loads_the_standard_library_only() -> None:
 
 
 def test_hooks_load_no_command_line() -> None:
-    """What a claim costs is a promise: no rich, typer, jsonschema or watchdog."""
-    loaded = loaded_by("import bridge.host.hook, bridge.host.handlers")
+    """What a claim or an answer costs is a promise: no rich, jsonschema, watchdog."""
+    loaded = loaded_by(
+        "import bridge.host.hook, bridge.host.handlers\n"
+        "from bridge.protocol.answer import judge\n"
+        "from bridge.protocol.request import Request\n"
+        'said = \'{"status": "success", "summary": "done"}\'\n'
+        "assert judge(Request(request_id='a', prompt='?'), said).is_valid\n"
+    )
 
     assert not loaded & {"typer", "rich", "jsonschema", "watchdog", "asyncio"}

@@ -75,7 +75,7 @@ def read_schema(file: Path | None) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         kind = type(value).__name__
         raise InvalidRequest(f"{file}: expected a JSON Schema (an object), got {kind}")
-    from bridge.protocol.answer import problem_of_schema
+    from bridge.protocol.json_schema import problem_of_schema
 
     problem = problem_of_schema(value)
     if problem:

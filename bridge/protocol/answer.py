@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from pydantic import ValidationError
 
 from bridge.protocol.contract import HEADING, answer_schema
 from bridge.protocol.finding import Oddity, find_json
@@ -19,9 +19,7 @@ from bridge.protocol.output import AgentOutput
 from bridge.protocol.record import first_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import jsonschema
+    from collections.abc import Sequence
 
     from bridge.protocol.failure import FailureCode
     from bridge.protocol.request import Request
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 MAX_ANSWER_CHARS = 4_000_000
 _MAX_COMPLAINT = 600
 _ECHO_FROM = 80
-_MAX_ERRORS = 100
 _FILLED_IN = frozenset(
     {"agentId", "agent_id", "taskId", "task_id", "timestamp"}
     | {"toolUseId", "tool_use_id", "verified"}
@@ -117,7 +114,7 @@ def _choose(request: Request, words: str) -> Verdict:
                 "it",
             )
     found = list(values.values())
-    problems = [problem_of(schema, value) for value in found]
+    problems = [_problem_of(request.answer_schema, value) for value in found]
     valid = [v for v, problem in zip(found, problems, strict=True) if problem is None]
     if len(valid) == 1:
         return Verdict(parsed=valid[0])
@@ -151,64 +148,26 @@ def _bytes(value: Any) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-def problem_of(schema: dict[str, Any], value: Any) -> str | None:
-    """What is wrong with `value` under `schema`, place first; None for nothing.
+def _problem_of(schema: dict[str, Any] | None, value: Any) -> str | None:
+    if schema is None:
+        return _problem_of_output(value)
+    from bridge.protocol.json_schema import problem_of
 
-    Source: JSON Schema, draft 2020-12 unless `$schema` says otherwise.
+    return problem_of(schema, value)
+
+
+def _problem_of_output(value: Any) -> str | None:
+    """What is wrong with an AgentOutput; by its model, which is there already.
+
+    The JSON Schema says the same; to import what checks one takes a hook's time.
     """
-    import jsonschema
-
+    if not isinstance(value, dict):
+        return "expected a JSON object"
     try:
-        errors = islice(_validator(schema).iter_errors(value), _MAX_ERRORS)
-        error = jsonschema.exceptions.best_match(errors)
-    except RecursionError:
-        return "the answer is nested too deeply for its schema"
-    except Exception as exc:  # noqa: BLE001 - a schema that any program wrote, unchecked
-        return f"the schema cannot be used: {_short(str(exc))}"
-    if error is None:
-        return None
-    return f"{error.json_path}: {_short(error.message)}"
-
-
-def problem_of_schema(schema: dict[str, Any]) -> str | None:
-    """What is wrong with a caller's schema itself, place first; None for nothing."""
-    import jsonschema
-
-    try:
-        validator = _validator(schema)
-        validator.check_schema(schema)
-        for reference in _references(schema):
-            validator._resolver.lookup(reference)  # type: ignore[attr-defined]  # noqa: SLF001
-    except jsonschema.SchemaError as exc:
-        return f"{exc.json_path}: {_short(exc.message)}"
-    except Exception as exc:  # noqa: BLE001 - whatever a caller can think of
-        return f"cannot be used: {_short(str(exc))}"
+        AgentOutput.model_validate_json(_bytes(_own_words(value)), strict=True)
+    except ValidationError as exc:
+        return _short(first_problem(exc))
     return None
-
-
-def _validator(schema: dict[str, Any]) -> jsonschema.protocols.Validator:
-    """A validator that fetches nothing: a reference to elsewhere is an error."""
-    import jsonschema
-    import referencing
-
-    kind: type[jsonschema.protocols.Validator] = jsonschema.Draft202012Validator
-    if "$schema" in schema:
-        kind = jsonschema.validators.validator_for(schema, default=kind)
-    return kind(schema, registry=referencing.Registry())
-
-
-def _references(schema: Any) -> Iterator[str]:
-    """Every `$ref` that is told from the top; those below an `$id` are left out."""
-    waiting = [schema]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, list):
-            waiting.extend(part)
-        elif isinstance(part, dict) and (part is schema or "$id" not in part):
-            reference = part.get("$ref")
-            if isinstance(reference, str):
-                yield reference
-            waiting.extend(part.values())
 
 
 def _short(text: str) -> str:
@@ -224,12 +183,7 @@ def _check_output(
     now_ms: int,
 ) -> Verdict:
     """Fill in what the bridge knows, and refuse evidence of calls nobody saw."""
-    from pydantic import ValidationError
-
-    try:
-        output = AgentOutput.model_validate(_own_words(value))
-    except ValidationError as exc:
-        return Verdict(code="schema_mismatch", complaint=first_problem(exc))
+    output = AgentOutput.model_validate(_own_words(value))
     evidence = []
     for place, item in enumerate(output.evidence):
         call = _find_call(calls or (), item.command)
@@ -278,6 +232,8 @@ def _own_words(value: dict[str, Any]) -> dict[str, Any]:
     if isinstance(evidence, list):
         kept["evidence"] = [
             {key: part for key, part in item.items() if key not in _FILLED_IN}
+            if isinstance(item, dict)
+            else item
             for item in evidence
         ]
     return kept

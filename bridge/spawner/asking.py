@@ -79,7 +79,7 @@ def find_parent(store: FileStore, settings: Settings) -> tuple[str, int] | None:
 
 def _checked(shape: Shape) -> dict[str, Any] | None:
     """The JSON Schema of a shape, itself checked."""
-    from bridge.protocol.answer import problem_of_schema
+    from bridge.protocol.json_schema import problem_of_schema
     from bridge.spawner.result import schema_of
 
     schema = schema_of(shape)

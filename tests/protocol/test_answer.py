@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridge.protocol.answer import ToolCall, Verdict, judge, problem_of_schema
+from bridge.protocol.answer import ToolCall, Verdict, judge
 from bridge.protocol.contract import full_prompt
+from bridge.protocol.json_schema import problem_of, problem_of_schema
 from bridge.protocol.output import ANSWER_SCHEMA
 from bridge.protocol.request import Request
 
@@ -356,6 +357,41 @@ def test_the_judge_takes_any_bytes(data: bytes):
     words = data.decode("utf-8", "surrogateescape")
 
     assert judge(asked(NUMBER), words).parsed is None
+
+
+NEARLY = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(0, 1),
+    st.just(1.5),
+    st.sampled_from(["", "a"]),
+)
+EVIDENCE = st.dictionaries(
+    st.sampled_from(["type", "content", "passed", "command", "verified", "x"]), NEARLY
+)
+OUTPUTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "status": st.sampled_from(["success", "blocked", "done", None, 1]),
+        "summary": NEARLY,
+        "evidence": st.one_of(
+            NEARLY, st.lists(st.one_of(EVIDENCE, NEARLY), max_size=2)
+        ),
+        "timestamp": NEARLY,
+        "x": NEARLY,
+    },
+)
+
+
+@settings(max_examples=500)
+@given(st.one_of(NEARLY, st.lists(OUTPUTS, max_size=2), OUTPUTS))
+def test_the_default_answer_is_checked_as_its_schema_says(value: Any):
+    """The schema is what the agent reads; the model is what checks, being quicker."""
+    by_schema = problem_of(ANSWER_SCHEMA, value)
+
+    by_model = judge(asked(), json.dumps(value)).code == "schema_mismatch"
+
+    assert by_model == (by_schema is not None), by_schema
 
 
 PIECES = st.sampled_from(
