@@ -14,9 +14,15 @@ import bridge
 PACKAGE = Path(bridge.__file__).parent
 
 # A room may import from rooms further down, and from itself.
-ROOMS = ("cli", "doctor", "spawner", "host", "store", "protocol", "config", "errors")
+ROOMS = (
+    "cli", "doctor", "spawner", "claude_cli", "local", "endpoint", "runner", "nodes",
+    "host", "agents", "store", "protocol", "config", "errors",
+)  # fmt: skip
 
-PURE = ("protocol", "store/decide.py", "store/order.py", "host/instruct.py")
+PURE = (
+    "protocol", "store/decide.py", "store/order.py", "host/instruct.py",
+    "runner/engine.py",
+)  # fmt: skip
 IMPURE_MODULES = {"os", "io", "subprocess", "time", "socket", "pathlib", "shutil"}
 
 

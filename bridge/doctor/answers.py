@@ -82,6 +82,30 @@ ISSUES: dict[FailureCode, tuple[str, str]] = {
         "the session had used up its agents of the hour",
         "raise BRIDGE_AGENTS_PER_HOUR for the session, or wait",
     ),
+    "AGENT_001": (
+        "the agent's definition cannot be used as it is written",
+        "see every problem with its place: hostbridge agents check",
+    ),
+    "AGENT_002": (
+        "the local model could not be loaded",
+        "see what is there and whether it works: hostbridge models",
+    ),
+    "AGENT_003": (
+        "what the local model submitted does not satisfy the schema",
+        "see where: hostbridge show ID; a simpler schema, or a larger model",
+    ),
+    "AGENT_004": (
+        "the local model reached its limit of turns or tokens",
+        "raise max_turns in the definition, or ask for less in one request",
+    ),
+    "AGENT_005": (
+        "the deadline passed while the local model was at work",
+        "ask with a longer --timeout, or use a smaller model",
+    ),
+    "AGENT_006": (
+        "the process of the local model died: memory, or a signal",
+        "see whether the model works at all: hostbridge models",
+    ),
 }
 
 

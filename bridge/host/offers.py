@@ -65,6 +65,8 @@ def judge_for(scene: Scene, request: Request, *, promised: int = 0) -> Verdict:
     `promised` is how many it has taken and not begun: they count against its budget.
     """
     session = scene.session
+    if request.route != "host":
+        return "leave"
     if request.session is not None and request.session not in session.ids:
         return "leave"
     if session.ids & set(request.declined_by):

@@ -24,6 +24,12 @@ FailureCode = Literal[
     "cancelled",
     "depth",
     "budget",
+    "AGENT_001",
+    "AGENT_002",
+    "AGENT_003",
+    "AGENT_004",
+    "AGENT_005",
+    "AGENT_006",
 ]
 
 MEANINGS: dict[FailureCode, str] = {
@@ -46,6 +52,12 @@ MEANINGS: dict[FailureCode, str] = {
     "cancelled": "somebody cancelled the request",
     "depth": "agents asking for agents went deeper than the limit",
     "budget": "the session may start no more agents in this hour",
+    "AGENT_001": "the definition cannot be used",
+    "AGENT_002": "the model cannot be loaded",
+    "AGENT_003": "what was submitted does not satisfy the schema",
+    "AGENT_004": "a limit of turns or tokens was reached",
+    "AGENT_005": "the deadline passed while the model was at work",
+    "AGENT_006": "the process of the model died",
 }
 
 assert set(MEANINGS) == set(get_args(FailureCode))  # noqa: S101

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -29,6 +29,10 @@ SessionId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
 ToolUseId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
 
 
+# Who may answer: an open session, or a process of the asker's.
+RouteName = Literal["host", "claude", "local", "endpoint"]
+
+
 class HostProcess(Value):
     """One running Claude Code client, told apart from any other that ever ran.
 
@@ -42,11 +46,15 @@ class HostProcess(Value):
 
 
 class Claim(Value):
-    """Who works on a request, and how far that has come. Times are milliseconds."""
+    """Who works on a request, and how far that has come. Times are milliseconds.
+
+    On a route other than the host's, `session` and `host` are the serving process.
+    """
 
     session: SessionId
     host: HostProcess
     at: Milliseconds
+    route: RouteName = "host"
     offers: tuple[Milliseconds, ...] = ()
     tool_use_id: ToolUseId | None = None
     launched_at: Milliseconds | None = None
@@ -63,6 +71,19 @@ class Claim(Value):
         return Stage.OFFERED if self.launched_at is None else Stage.RUNNING
 
 
+class Node(Value):
+    """A piece of source that a request is about, as it was when it was asked.
+
+    `file` is relative to the project; `line` counts from 1.
+    """
+
+    file: str
+    name: str
+    type: str
+    line: Annotated[int, Field(ge=1)]
+    text: str
+
+
 class Request(Record):
     """One question to one agent.
 
@@ -74,6 +95,9 @@ class Request(Record):
     agent_type: AgentName = "general-purpose"
     model: str | None = None
     prompt: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS)]
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    node: Node | None = None
+    route: RouteName = "host"
     task_id: str | None = None
     timeout: Annotated[Milliseconds, Field(gt=0)] = DEFAULT_TIMEOUT_MS
     created_at: Milliseconds = 0

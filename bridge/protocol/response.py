@@ -15,6 +15,7 @@ Route = Literal["host", "manual", "claude", "local", "endpoint", "none"]
 
 _STATUS_OF: dict[str, Status] = {
     "timeout": Status.TIMEOUT,
+    "AGENT_005": Status.TIMEOUT,
     "cancelled": Status.CANCELLED,
 }
 
@@ -97,7 +98,7 @@ def failed(
         raw_output=raw,
         completed_at=now_ms,
         duration=max(0, now_ms - request.created_at),
-        route="host" if claim else "none",
+        route=claim.route if claim else "none",
         model=request.model,
         error=Failure(code=code, message=message, stage=stage or request.stage),
         agent_id=claim.agent_id if claim else None,

@@ -1,0 +1,1 @@
+"""Agent definitions: what an agent is told, may do and must answer."""

@@ -1,0 +1,129 @@
+"""An agent definition: one value, whatever it was written in.
+
+Three spellings (a YAML agent, a subagent definition, a Markdown agent) are read into
+this; nothing beyond the loaders knows which it was.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from bridge.protocol.ids import Priority
+from bridge.protocol.request import RouteName
+
+Layer = Literal["built-in", "user", "project"]
+LAYERS: tuple[Layer, ...] = ("built-in", "user", "project")
+
+Spelling = Literal["yaml", "subagent", "markdown"]
+
+
+class Part(BaseModel):
+    """A frozen part of a definition; a field nobody knows is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Source(Part):
+    """Where a definition was read.
+
+    `digest` is the SHA-256 of everything it would run or say: the file itself and the
+    scripts that it names.
+    """
+
+    file: Path
+    layer: Layer
+    spelling: Spelling
+    digest: str
+
+
+class ScriptTool(Part):
+    """A tool of the definition's own: a `.pym` script with a JSON Schema.
+
+    Source: seed format "subagent definition", ToolDefinition.
+    """
+
+    name: str
+    pym: Path
+    description: str
+    parameters: dict[str, Any]
+    context_providers: tuple[Path, ...] = ()
+
+
+class ExampleCall(Part):
+    """A tool call in an example, and what it gave."""
+
+    tool: str
+    arguments: dict[str, Any]
+    result: str
+
+
+class Example(Part):
+    """One exchange shown to a small model before the real one: few-shot.
+
+    `prompt` is what is asked, `calls` the tool calls made with what they gave, `answer`
+    the value answered.
+    """
+
+    prompt: str
+    calls: tuple[ExampleCall, ...] = ()
+    answer: dict[str, Any]
+
+
+class Definition(Part):
+    """One agent.
+
+    Attributes:
+        name: how it is asked for.
+        description: what it is for, in one line.
+        source: where it was read.
+        prompt: jinja2 over `task`, `arguments` and the variables; None: the task alone.
+        system_prompt: said before anything else; None: a default.
+        node_context: jinja2 over `node_text, node_name, node_type, file_path`.
+        model: haiku, sonnet, opus, fable, inherit, a GGUF file or `openai:NAME`.
+        provider, mode: where it runs, as written; `routes` is what counts.
+        routes: the routes that may answer it.
+        tools: names it may call, None for all that the route has.
+        blocked_tools: names it may never call.
+        allow: granted without asking, as permission rules of Claude Code.
+        script_tools: tools of its own.
+        examples: for small models.
+        output_schema: JSON Schema of its answer; None for AgentOutput.
+        require_verified_evidence: success counts only with evidence that was verified.
+        timeout_s, max_turns, priority, max_attempts: limits; None for the default.
+        subagent_type: the client's agent that runs it on the host route.
+        default_variables, lifecycle_variables, lifecycle_variables_mode: variables.
+        lifecycle_workflow, workflow, workflows, default_workflow: kept as written.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.-]{0,127}$")]
+    description: str = ""
+    source: Source
+    prompt: str | None = None
+    system_prompt: str | None = None
+    node_context: str | None = None
+    model: str | None = None
+    provider: Literal["claude", "local", "endpoint"] | None = None
+    mode: Literal["terminal", "headless", "self"] | None = None
+    routes: tuple[RouteName, ...] = ("host", "claude", "local", "endpoint")
+    tools: tuple[str, ...] | None = None
+    blocked_tools: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    script_tools: tuple[ScriptTool, ...] = ()
+    examples: tuple[Example, ...] = ()
+    output_schema: dict[str, Any] | None = None
+    require_verified_evidence: bool = False
+    timeout_s: Annotated[float, Field(gt=0)] | None = None
+    max_turns: Annotated[int, Field(ge=1, le=1000)] | None = None
+    priority: Priority | None = None
+    max_attempts: Annotated[int, Field(ge=1, le=100)] | None = None
+    subagent_type: str | None = None
+    default_variables: dict[str, Any] = {}
+    lifecycle_variables: dict[str, Any] = {}
+    lifecycle_variables_mode: Literal["merge", "replace"] = "merge"
+    lifecycle_workflow: Any = None
+    workflow: Any = None
+    workflows: Any = None
+    default_workflow: str | None = None
