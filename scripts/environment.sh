@@ -56,9 +56,8 @@ make_environment() {
             fail "no C++ compiler found; on Debian: apt-get install g++"
         ;;
     esac
-    # Only the library: no vision, none of the command-line tools.
+    # Only the library: without its vision part.
     export CMAKE_ARGS="${CMAKE_ARGS--DLLAVA_BUILD=OFF}"
-    export SKBUILD_BUILD_TARGETS="${SKBUILD_BUILD_TARGETS-llama}"
     with_signs_of_life "$python" -m pip install --quiet --disable-pip-version-check \
         --editable "$root$1" || fail "pip could not install hostbridge$1"
     printf '%s\n' "$stamp" >"$root/.venv/made-for"
