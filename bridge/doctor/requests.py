@@ -3,6 +3,7 @@
 The table of common issues, as far as it concerns what is not answered yet:
 
     nothing processes requests      no session, switched off, or its hooks do not run
+    its deadline has passed         nobody was there to end it
     a request stays pending         it is for another session, declined, over a budget
     offered, but no agent started   the model has not made the call
 """
@@ -59,6 +60,12 @@ class Why:
     cure: str
 
 
+OVERDUE = Why(
+    Verdict.WARNING,
+    "overdue",
+    "the deadline has passed; nobody waits for it, and no session has looked since",
+    "hostbridge prune ends it, as does a look at it (status, show)",
+)
 OFF = Why(
     Verdict.PROBLEM,
     "waiting, and the bridge is switched off",
@@ -181,6 +188,8 @@ def judge(queue: Queue) -> Iterator[Finding]:
 
 def why_waiting(request: Request, queue: Queue) -> Why:
     """The first reason that keeps a request from being taken."""
+    if queue.now_ms >= request.deadline_ms:
+        return OVERDUE
     if queue.is_off:
         return OFF
     if not queue.live:
@@ -206,6 +215,8 @@ def why_waiting(request: Request, queue: Queue) -> Why:
 def why_held(request: Request, queue: Queue) -> Why | None:
     """What is wrong with a claim; None when an agent works, or soon will."""
     claim = request.claim
+    if queue.now_ms >= request.deadline_ms:
+        return OVERDUE
     if claim is None:
         return ORPHANED
     if not any(session.host == claim.host for session in queue.live):

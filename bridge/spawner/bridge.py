@@ -24,6 +24,7 @@ from bridge.host import bells
 from bridge.protocol.ids import check_id
 from bridge.spawner.asking import new_request
 from bridge.spawner.routes import check_route, eligible_hosts, no_host
+from bridge.spawner.tending import end_overdue
 from bridge.store.files import FileStore
 from bridge.store.place import locate
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from bridge.host.sessions import Session
     from bridge.protocol.ids import Priority, RequestId
     from bridge.protocol.request import Request
+    from bridge.protocol.response import Response
     from bridge.protocol.status import Stage
     from bridge.spawner.awaiting import Waiter
     from bridge.spawner.overview import Overview
@@ -318,6 +320,8 @@ class Bridge:
 
         return respond(self.store, self.status(request), words)
 
+    # Looking: whoever looks ends what is overdue, since nobody else may be there.
+
     def status(self, request: str) -> Found:
         """One request as it stands now.
 
@@ -326,6 +330,8 @@ class Bridge:
         """
         request_id = self._known(request)
         found = self.store.find(request_id)
+        if found is not None and self._ended_overdue(found.request, found.response):
+            found = self.store.find(request_id)
         if found is None:
             raise UnknownRequest(
                 f"request {request_id} has vanished", request_id=request_id
@@ -336,7 +342,11 @@ class Bridge:
         """What is open, waits, runs and has ended in this project, at one moment."""
         from bridge.spawner.overview import overview
 
-        return overview(self.store, self.settings)
+        seen = overview(self.store, self.settings)
+        overdue = [check_id(r.request_id) for r in seen.requests if r.left_s <= 0]
+        if overdue and end_overdue(self._quick, overdue):
+            return overview(self.store, self.settings)
+        return seen
 
     def story(self, request: str) -> Story:
         """Everything that is known of one request.
@@ -346,7 +356,20 @@ class Bridge:
         """
         from bridge.spawner.story import tell
 
-        return tell(self.store, request)
+        story = tell(self.store, request)
+        if self._ended_overdue(story.request, story.response):
+            return tell(self.store, request)
+        return story
+
+    def _ended_overdue(
+        self, request: Request | None, response: Response | None
+    ) -> bool:
+        """End a request that is overdue; whether it is to be looked at again."""
+        if request is None or response is not None:
+            return False
+        if self.store.now_ms() < request.deadline_ms:
+            return False
+        return end_overdue(self._quick, [check_id(request.request_id)])
 
 
 def ask(prompt: str, agent: str = "general-purpose", **options: Any) -> Result:

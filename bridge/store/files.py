@@ -195,28 +195,33 @@ class FileStore:
 
     # Tidying
 
-    def sweep(self, *, everything: bool = False) -> int:
+    def sweep(
+        self, *, everything: bool = False, waiting: Iterable[RequestId] = ()
+    ) -> int:
         """Take back what dead hosts held and end what is overdue.
 
-        `everything` also looks into each waiting request; without it the cost does not
-        grow with the queue. Returns how many requests changed.
+        `everything` also looks into each waiting request, `waiting` into these; without
+        them the cost does not grow with the queue. Returns how many requests changed.
         """
         from bridge.store.sweeping import sweep
 
         with self.rooms() as rooms, rooms.hold():
-            return sweep(rooms, lease_s=self._lease_s, everything=everything)
+            names = rooms["requests"].names() if everything else waiting
+            return sweep(rooms, lease_s=self._lease_s, waiting=names)
 
     def prune(
         self, *, older_than_days: float | None = None, max_bytes: int | None = None
     ) -> Pruned:
         """Remove finished requests that are older, then the oldest until the rest fits.
 
-        Left-over temporaries and keys of nothing go in any case; what is unfinished
-        stays.
+        What is overdue is ended first. Left-over temporaries and keys of nothing go in
+        any case; what is unfinished stays.
         """
         from bridge.store.prune import prune
+        from bridge.store.sweeping import sweep_all
 
         with self.rooms() as rooms:
+            sweep_all(rooms, lease_s=self._lease_s)
             return prune(rooms, older_than_days=older_than_days, max_bytes=max_bytes)
 
     # Waiting

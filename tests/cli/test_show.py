@@ -153,6 +153,23 @@ def test_traces_of_a_pruned_request(project):
     )
 
 
+def test_what_is_overdue_is_ended(project):
+    """Nobody was there to end it; whoever looks at it does."""
+    request_id = project.submit(timeout_s=0.001)
+
+    ran = project.run("show", request_id)
+
+    assert "\nstatus    timeout after 0.0 s\n" in ran.out
+    assert "\nverdict   timeout: no answer within 0.001 s; stage: waiting\n" in ran.out
+
+
+def test_a_program_that_looks_ends_what_is_overdue(project):
+    """One that polls would otherwise read "pending" for ever."""
+    request_id = project.submit(timeout_s=0.001)
+
+    assert project.bridge.status(request_id).status == "timeout"
+
+
 def test_error_unknown_request(project):
     """With the place that was looked at; the log of others is no trace of it."""
     project.submit()

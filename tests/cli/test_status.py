@@ -117,11 +117,27 @@ def test_of_many_waiting_the_first_twenty_are_shown(project):
     assert "\nand 980 more wait; 1,000 in all\n" in ran.out
 
 
-def test_overdue_is_said(project):
-    """Nobody was there to end it; whoever looks next does."""
+def test_what_is_overdue_is_ended(project):
+    """Nobody was there to end it; whoever looks does. It took what it was given."""
+    request_id = project.submit("a", timeout_s=0.3)
+    time.sleep(0.5)
+
+    ran = project.run("status")
+
+    assert "\nnothing waits or runs\n" in ran.out
+    assert re.search(rf"timeout .* 0\.3 s .* timeout +{request_id}\n", ran.out)
+    assert project.bridge.store.waiting() == []
+
+
+def test_overdue_is_said_where_it_cannot_be_ended(project):
+    """The lock is taken: a look does not fail for that."""
     project.submit("a", timeout_s=0.001)
 
-    assert "  overdue  " in project.run("status").out
+    with project.bridge.store.exclusive():
+        ran = project.run("status")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert "  overdue  " in ran.out
 
 
 @pytest.mark.usefixtures("host")

@@ -55,6 +55,16 @@ CASES = {
         Verdict.OK,
         "none waits; 1 running",
     ),
+    "overdue, whatever else": (
+        queue(waiting=(request(timeout=60_000),), live=()),
+        Verdict.WARNING,
+        "1 overdue: r1",
+    ),
+    "overdue in the hands of an agent": (
+        queue(held=(request(timeout=60_000, claim=claim(launched_at=NOW)),)),
+        Verdict.WARNING,
+        "1 overdue: r1",
+    ),
     "switched off": (
         queue(waiting=(request(),), is_off=True),
         Verdict.PROBLEM,
