@@ -27,7 +27,9 @@ def overview_text(seen: Overview) -> str:
 
 
 def _lines(seen: Overview) -> Iterator[str]:
-    yield f"{seen.project}{'  OFF (`hostbridge on` goes on)' if seen.is_off else ''}"
+    off = "  OFF (`hostbridge on` goes on)" if seen.is_off else ""
+    off_here = "  OFF in this shell (BRIDGE_OFF is set)" if seen.is_off_here else ""
+    yield f"{seen.project}{off}{off_here}"
     yield ""
     if seen.sessions:
         head = ("SESSION", "PID", "SEEN", "WAKES", "AGENTS", "")

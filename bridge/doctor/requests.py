@@ -45,6 +45,7 @@ class Queue:
     live: tuple[Session, ...]
     off: frozenset[str]
     is_off: bool
+    is_off_here: bool
     slots: int
     agents_per_hour: int
     now_ms: int
@@ -71,6 +72,12 @@ OFF = Why(
     "waiting, and the bridge is switched off",
     "`hostbridge off`",
     "hostbridge on",
+)
+OFF_HERE = Why(
+    Verdict.PROBLEM,
+    "waiting, and no session is open; BRIDGE_OFF is set in this shell",
+    "the hooks of a session that is started with it do nothing",
+    "unset BRIDGE_OFF, then start `claude` in the project",
 )
 NO_SESSION = Why(
     Verdict.PROBLEM,
@@ -158,7 +165,8 @@ def stuck(subject: Subject) -> Iterator[Finding]:
         off=frozenset(
             s.session_id for s in live if sessions.is_off(store, s.session_id)
         ),
-        is_off=settings.off or sessions.is_off(store),
+        is_off=sessions.is_off(store),
+        is_off_here=settings.off,
         slots=settings.slots,
         agents_per_hour=settings.agents_per_hour,
         now_ms=store.now_ms(),
@@ -193,7 +201,7 @@ def why_waiting(request: Request, queue: Queue) -> Why:
     if queue.is_off:
         return OFF
     if not queue.live:
-        return NO_SESSION
+        return OFF_HERE if queue.is_off_here else NO_SESSION
     meant = [s for s in queue.live if request.session in (None, *s.ids)]
     if not meant:
         return OTHER_SESSION

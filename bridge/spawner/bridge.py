@@ -101,7 +101,8 @@ class Bridge:
         `on_stage` is called as the request comes forward.
 
         Raises:
-            NoHost: no live session could take it; nothing was asked.
+            NoHost: no live session could take it, or the bridge is off (`BRIDGE_OFF`,
+                `hostbridge off`); nothing was asked.
             UnknownAgent, InvalidRequest, DepthExceeded: nothing was asked.
             CannotWaitHere: asked, but the only host would have to wait for itself.
             RequestFailed: it ended without a valid answer; `code` and `stage` say how.
@@ -124,8 +125,13 @@ class Bridge:
             session=session,
             answer_to_host=answer_to_host,
         )
-        if not self._hosts(request):
-            raise no_host(self.store, request, lease_s=self.settings.lease_s)
+        if self.settings.off or not self._hosts(request):
+            raise no_host(
+                self.store,
+                request,
+                lease_s=self.settings.lease_s,
+                is_off_here=self.settings.off,
+            )
         clock = self.store.clock
         deadline_s = clock.monotonic_s() + timeout_s
         try:

@@ -81,11 +81,15 @@ class EndedRequest:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The project at one moment; `requests` are those claimed and the first waiting."""
+    """The project at one moment; `requests` are those claimed and the first waiting.
+
+    `is_off` is by `hostbridge off`, `is_off_here` by the environment of who looks.
+    """
 
     project: str
     state: str
     is_off: bool
+    is_off_here: bool
     sessions: tuple[OpenSession, ...]
     requests: tuple[LiveRequest, ...]
     claimed: int
@@ -107,6 +111,7 @@ def overview(store: FileStore, settings: Settings) -> Overview:
             project=str(store.place.project),
             state=str(store.place.state),
             is_off=rooms.state.has("off"),
+            is_off_here=settings.off,
             sessions=tuple(
                 _open_session(s, claimed, settings.slots, is_off=s.session_id in off)
                 for s in live

@@ -164,6 +164,62 @@ def test_exit_4_when_no_session_is_open(project):
     assert project.bridge.overview().waiting == 0
 
 
+LATER = "leave it for a later session: `hostbridge submit --timeout 86400`"
+CAUSES = {
+    "by the environment": (
+        [],
+        {"BRIDGE_OFF": "1"},
+        [],
+        (
+            "the bridge is switched off here (BRIDGE_OFF is set). Ways out: unset "
+            f"BRIDGE_OFF; {LATER}"
+        ),
+    ),
+    "in the project": (
+        ["off"],
+        {},
+        [],
+        (
+            "the bridge is switched off here (`hostbridge off`). Ways out: "
+            f"`hostbridge on`; {LATER}"
+        ),
+    ),
+    "in the session": (
+        ["off", "--session", "session-1"],
+        {},
+        ["--session", "session-1"],
+        (
+            "the bridge is switched off in every session that could take it. Ways out: "
+            f"`hostbridge on --session session-1`; {LATER}"
+        ),
+    ),
+    "for a session that is not open": (
+        [],
+        {},
+        ["--session", "s2"],
+        (
+            "session 's2' is not open in {0} (open: session-1). Ways out: ask without "
+            f"naming a session; open it again: `claude --resume s2`; {LATER}"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("before", "env", "options", "message"), CAUSES.values(), ids=CAUSES
+)
+@pytest.mark.usefixtures("host")
+def test_exit_4_names_the_ways_out_of_its_cause(project, before, env, options, message):
+    """To start a session would not help where one is open."""
+    if before:
+        project.run(*before)
+
+    ran = project.run("ask", "Anybody?", *options, env=env)
+
+    assert ran == (4, "", f"hostbridge: {message.format(project.folder)}\n")
+    assert project.bridge.overview().waiting == 0
+
+
 @pytest.mark.usefixtures("host")
 def test_exit_5_at_the_deadline(project):
     """The caller gets its answer in time, also when that is: none."""

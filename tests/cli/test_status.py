@@ -79,6 +79,7 @@ def test_json_has_the_same_facts(project):
         "project": str(project.folder),
         "state": str(project.state),
         "isOff": False,
+        "isOffHere": False,
         "sessions": [
             {
                 "sessionId": "session-1",
@@ -115,6 +116,18 @@ def test_of_many_waiting_the_first_twenty_are_shown(project):
     shown = [line for line in ran.out.splitlines() if line.startswith("no host")]
     assert (len(shown), shown[0].split()[-1]) == (20, first.stem)
     assert "\nand 980 more wait; 1,000 in all\n" in ran.out
+
+
+def test_off_is_said_with_its_cause(project):
+    """Two switches: one for the project, one for what is started in this shell."""
+    project.run("off")
+
+    ran = project.run("status", env={"BRIDGE_OFF": "1"})
+
+    assert ran.out.splitlines()[0] == (
+        f"{project.folder}  OFF (`hostbridge on` goes on)"
+        "  OFF in this shell (BRIDGE_OFF is set)"
+    )
 
 
 def test_what_is_overdue_is_ended(project):

@@ -282,12 +282,19 @@ def test_off_is_a_problem_with_a_cure(patient: Patient) -> None:
     on = patient.found(machine.switch)
     (patient.state / "off").touch()
     off = patient.found(machine.switch)
+    both = patient.found(machine.switch, BRIDGE_OFF="1")
+    (patient.state / "off").unlink()
     env = patient.found(machine.switch, BRIDGE_OFF="1")
 
-    assert [f.found for f in (*on, *off, *env)] == [
-        "on",
+    by_env, by_word = (
+        "off in this shell: BRIDGE_OFF is set",
         f"off in {patient.project}",
-        "off: BRIDGE_OFF is set",
+    )
+    assert [[f.found for f in each] for each in (on, off, both, env)] == [
+        ["on"],
+        [by_word],
+        [by_env, by_word],
+        [by_env],
     ]
     assert [f.cure for f in off] == ["hostbridge on"]
 
