@@ -48,7 +48,10 @@ def _lines(seen: Overview) -> Iterator[str]:
     yield ""
     if seen.last:
         yield from table(("ENDED", "AGO", "TOOK", "AGENT", "", "REQUEST"), _ended(seen))
-    yield f"{seen.ended:,} ended in all"
+    if seen.exists:
+        yield f"{seen.ended:,} ended in all"
+    else:
+        yield f"nothing was ever asked here: there is no {seen.state}"
 
 
 def _session(session: OpenSession) -> Sequence[str]:

@@ -286,10 +286,7 @@ class Bridge:
     def _known(self, request: str) -> RequestId:
         request_id = check_id(request)
         if self.store.find(request_id) is None:
-            raise UnknownRequest(
-                f"no request {request_id} in {self.store.place.state}",
-                request_id=request_id,
-            )
+            raise self.store.unknown(request_id)
         return request_id
 
     # Ending

@@ -17,10 +17,40 @@ def test_where_prints_the_path_alone(project):
         f"{project.state}\n",
         (
             f"hostbridge: the project is {project.folder}; it mirrors the project's "
-            "real path under ~/.hostbridge\n"
+            "real path under ~/.hostbridge; it is not there yet: nothing was ever "
+            "asked here\n"
         ),
     )
     assert not project.state.exists()
+
+
+NEVER = "nothing was ever asked here"
+NOBODY = "no request nobody here: there is no "
+LOOKS = {
+    "status": NEVER,
+    "status --json": '"exists":false',
+    "show nobody": NOBODY,
+    "wait nobody": NOBODY,
+    "cancel nobody": NOBODY,
+    "respond nobody": NOBODY,
+    "where": NEVER,
+    "on": "(it was not off)",
+    "prune": "removed: requests 0",
+    "doctor": NEVER,
+    "ask Anybody?": "no Claude Code session with hostbridge is open",
+}
+
+
+@pytest.mark.parametrize("words", LOOKS)
+@pytest.mark.parametrize("variable", ["HOME", "BRIDGE_STATE_DIR"])
+def test_who_only_looks_makes_nothing(project, tmp_path, words, variable):
+    """A fresh home stays fresh, and a slip in a path leaves no folders."""
+    before = set(tmp_path.rglob("*"))
+
+    ran = project.run(*words.split(), env={variable: str(tmp_path / "slip" / "of")})
+
+    assert LOOKS[words] in ran.out + ran.err
+    assert set(tmp_path.rglob("*")) == before
 
 
 def test_where_json(project):

@@ -29,7 +29,7 @@ def test_an_empty_project(project):
             "\n"
             "nothing waits or runs\n"
             "\n"
-            "0 ended in all\n"
+            f"nothing was ever asked here: there is no {project.state}\n"
         ),
         "",
     )
@@ -78,6 +78,7 @@ def test_json_has_the_same_facts(project):
     assert told == {
         "project": str(project.folder),
         "state": str(project.state),
+        "exists": True,
         "isOff": False,
         "isOffHere": False,
         "sessions": [

@@ -101,10 +101,17 @@ def test_a_deadline_with_no_session_open_says_so(project):
 
 
 def test_error_wait_for_an_unknown_request(project):
-    """A wrong id is told from a long wait."""
-    ran = project.run("wait", "nobody")
+    """A wrong id is told from a long wait, and from a wrong place."""
+    nowhere = project.run("wait", "nobody")
+    project.submit()
+    here = project.run("wait", "nobody")
 
-    assert ran == (1, "", f"hostbridge: no request nobody in {project.state}\n")
+    assert nowhere == (
+        1,
+        "",
+        f"hostbridge: no request nobody here: there is no {project.state}\n",
+    )
+    assert here == (1, "", f"hostbridge: no request nobody in {project.state}\n")
 
 
 def test_cancel_goes_on_after_a_failure(project):
