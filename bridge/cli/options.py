@@ -31,7 +31,10 @@ Timeout: TypeAlias = Annotated[
     float, typer.Option("--timeout", metavar="S", help="Seconds until the deadline.")
 ]
 Model: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="M", help="haiku, sonnet, opus or fable.")
+    str | None,
+    typer.Option(
+        metavar="M", help="haiku, sonnet, opus or fable; by default the session's own."
+    ),
 ]
 PriorityChoice: TypeAlias = Annotated[
     Literal["high", "normal", "low"], typer.Option(help="What is taken first.")

@@ -12,6 +12,7 @@ from bridge.protocol.ids import check_id, new_request_id
 from bridge.protocol.record import first_problem
 from bridge.protocol.request import Request
 from bridge.spawner.requester import default_requester
+from bridge.spawner.routes import check_route
 
 if TYPE_CHECKING:
     from bridge.config import Settings
@@ -27,6 +28,8 @@ def new_request(
     *,
     schema: Shape,
     timeout_s: float,
+    route: str = "auto",
+    model: str | None = None,
     request_id: str | None = None,
     **fields: Any,
 ) -> Request:
@@ -34,9 +37,11 @@ def new_request(
 
     Raises:
         UnknownAgent: nobody knows the agent.
-        InvalidRequest: the schema, the prompt, the id or a number is not acceptable.
+        InvalidRequest: the route, the model, the schema, the prompt, the id or a number
+            is not acceptable.
         DepthExceeded: too many agents stand above it.
     """
+    check_route(route, model)
     agent_names.check_agent(agent, store.place.project, settings.claude_dir)
     answer_schema = None if schema is None else _checked(schema)
     parent = find_parent(store, settings)
@@ -55,6 +60,7 @@ def new_request(
         return Request(
             request_id=named or new_request_id(now_us, fields["priority"]),
             agent_type=agent,
+            model=model,
             prompt=prompt,
             timeout=_milliseconds(timeout_s),
             created_at=now_us // 1000,

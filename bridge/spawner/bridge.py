@@ -23,7 +23,7 @@ from bridge.errors import (
 from bridge.host import bells
 from bridge.protocol.ids import check_id
 from bridge.spawner.asking import new_request
-from bridge.spawner.routes import check_route, eligible_hosts, no_host
+from bridge.spawner.routes import eligible_hosts, no_host
 from bridge.spawner.tending import end_overdue
 from bridge.store.files import FileStore
 from bridge.store.place import locate
@@ -110,7 +110,6 @@ class Bridge:
         from bridge.spawner.result import result_or_raise
         from bridge.spawner.tending import Abandoned
 
-        check_route(route)
         request = new_request(
             self.store,
             self.settings,
@@ -118,6 +117,7 @@ class Bridge:
             agent,
             schema=schema,
             timeout_s=timeout_s,
+            route=route,
             model=model,
             priority=priority,
             task_id=task_id,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from bridge.errors import InvalidRequest, NoHost
-from bridge.host import sessions
+from bridge.host import agent_names, sessions
 from bridge.protocol.status import Stage
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from bridge.host.sessions import Session
@@ -16,17 +17,25 @@ if TYPE_CHECKING:
     from bridge.store.files import FileStore
 
 RouteChoice = Literal["auto", "host"]
-ROUTES: tuple[RouteChoice, ...] = ("auto", "host")
+# Each route, and what tells the models it can be asked to use from any other name.
+ROUTES: dict[RouteChoice, Callable[[str], None]] = {
+    "auto": agent_names.check_model,
+    "host": agent_names.check_model,
+}
 
 
-def check_route(route: str) -> None:
-    """Let a route pass that exists.
+def check_route(route: str, model: str | None) -> None:
+    """Let a route pass that exists, with a model that it knows; None is its own.
 
     Raises:
-        InvalidRequest: no such route.
+        InvalidRequest: no such route, or it knows no such model.
     """
-    if route not in ROUTES:
-        raise InvalidRequest(f"route {route!r}: expected one of {', '.join(ROUTES)}")
+    for name, check_model in ROUTES.items():
+        if name == route:
+            if model is not None:
+                check_model(model)
+            return
+    raise InvalidRequest(f"route {route!r}: expected one of {', '.join(ROUTES)}")
 
 
 def eligible_hosts(

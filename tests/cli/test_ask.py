@@ -294,6 +294,11 @@ USAGE = {
     "x --timeout inf": "timeout_s inf: expected seconds",
     "x --timeout soon": "ask: invalid value for '--timeout': Input should be a valid "
     f"number, unable to parse string as a number; {HELP}",
+    "x --model hauku": "an open session knows no model 'hauku'; did you mean haiku?",
+    "x --model claude-Opus-4": "an open session knows no model 'claude-Opus-4'; did you "
+    "mean opus?",
+    "x --model gpt": "an open session knows no model 'gpt'; known models are: fable, "
+    "haiku, inherit, opus, sonnet",
     "Explorer x": "no agent is named 'Explorer'; did you mean Explore?",
     "x --schema no.json": "no.json: no such file or directory",
     "x --schema bad.json": "bad.json:2:10: not JSON: unexpected character, expected "

@@ -35,6 +35,15 @@ def test_submit_under_an_id_of_ones_own(project):
     }
 
 
+def test_error_submit_for_a_model_that_nobody_knows(project):
+    """It would run on another one, and say so only in the answer."""
+    ran = project.run("submit", "Which?", "--model", "sonet")
+
+    message = "an open session knows no model 'sonet'; did you mean sonnet?"
+    assert ran == (2, "", f"hostbridge: {message}\n")
+    assert project.run("submit", "Which?", "--model", "inherit").code == 0
+
+
 def test_wait_prints_a_line_for_each_as_completed(project, host):
     """The failure of one does not hide the others; it shows in the exit code."""
     good, bad = project.submit("good"), project.submit("bad")
