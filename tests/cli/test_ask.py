@@ -295,11 +295,18 @@ USAGE = {
     "x --timeout soon": "ask: invalid value for '--timeout': Input should be a valid "
     f"number, unable to parse string as a number; {HELP}",
     "x --model hauku": "an open session knows no model 'hauku'; did you mean haiku?",
-    "x --model claude-Opus-4": "an open session knows no model 'claude-Opus-4'; did you "
-    "mean opus?",
+    "x --model claude-opus-4": "an open session knows no model 'claude-opus-4'; did "
+    "you mean opus?",
     "x --model gpt": "an open session knows no model 'gpt'; known models are: fable, "
     "haiku, inherit, opus, sonnet",
-    "Explorer x": "no agent is named 'Explorer'; did you mean Explore?",
+    "Explorer x": "no agent is named 'Explorer'; did you mean Explore? (if both words "
+    "are the prompt, quote them: hostbridge ask 'Explorer x')",
+    "which modules": "no agent is named 'which'; known agents are: Explore, Plan, "
+    "claude-code-guide, general-purpose, statusline-setup (if both words are the "
+    "prompt, quote them: hostbridge ask 'which modules')",
+    "Explore": "'Explore' is an agent, and there is no prompt; try: hostbridge ask "
+    'Explore "Which modules lack tests?" (to ask about that word alone: '
+    "hostbridge ask general-purpose Explore)",
     "x --schema no.json": "no.json: no such file or directory",
     "x --schema bad.json": "bad.json:2:10: not JSON: unexpected character, expected "
     "':' after key",
@@ -307,7 +314,10 @@ USAGE = {
     "x --schema odd.json": "odd.json: not a JSON Schema: $.type: 'strin' is not valid "
     "under any of the given schemas",
     "x --schema latin.json": "latin.json: expected UTF-8, got byte 0xfc at offset 13",
-    "a b c": f"ask: got unexpected extra argument(s) (c); {HELP}",
+    "which modules have none": "4 words; a prompt is one, in quotes: hostbridge ask "
+    "'which modules have none'",
+    "Plan which modules first": "4 words; a prompt is one, in quotes: hostbridge ask "
+    "Plan 'which modules first'",
     "x --prio high": "ask: no such option: --prio (Possible options: --priority, "
     f"--route); {HELP}",
     "x --priority top": "ask: invalid value for '--priority': 'top' is not one of "
