@@ -165,16 +165,28 @@ def test_respond_from_stdin_and_from_a_file(project):
 
 def test_error_respond_with_words_that_are_no_answer(project):
     """Nothing is reported as done without an answer that counts."""
-    request_id = project.submit()
+    plain = project.submit()
+    typed = project.submit(schema={"type": "integer"})
 
-    ran = project.run("respond", request_id, stdin=b"Friday")
+    words = project.run("respond", plain, stdin=b"Friday")
+    value = project.run("respond", typed, stdin=b'"Friday"')
 
-    assert ran == (
+    assert words == (
         2,
         "",
         (
-            f"hostbridge: not an answer to request {request_id}: "
-            "your last message holds no JSON value\n"
+            f"hostbridge: not an answer to request {plain}: what you gave holds no "
+            "JSON value; expected one JSON value: `hostbridge schema agent-answer` "
+            "prints its schema\n"
+        ),
+    )
+    assert value == (
+        2,
+        "",
+        (
+            f"hostbridge: not an answer to request {typed}: $: 'Friday' is not of type "
+            "'integer'; expected one JSON value: `hostbridge show --full "
+            f"{typed}` shows its schema\n"
         ),
     )
 
