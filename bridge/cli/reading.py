@@ -117,6 +117,8 @@ def decoded(data: bytes, what: str) -> str:
 def read_schema(file: Path | None) -> dict[str, Any] | None:
     """A JSON Schema from a file; None for no file.
 
+    Warns of keywords that look like a slip of the pen.
+
     Raises:
         InvalidRequest: no such file, not JSON, or not a JSON Schema; says where.
     """
@@ -133,10 +135,16 @@ def read_schema(file: Path | None) -> dict[str, Any] | None:
         kind = type(value).__name__
         raise InvalidRequest(f"{file}: expected a JSON Schema (an object), got {kind}")
     from bridge.protocol.answer import problem_of_schema
+    from bridge.protocol.keywords import constrains_nothing, slips
 
     problem = problem_of_schema(value)
     if problem:
         raise InvalidRequest(f"{file}: not a JSON Schema: {problem}")
+    told = list(slips(value))
+    if constrains_nothing(value):
+        raise InvalidRequest(f"{file}: allows anything: {told[0]}")
+    for slip in told:
+        complain(f"{file}: {slip} (it is ignored)")
     return value
 
 

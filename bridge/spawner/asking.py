@@ -86,12 +86,17 @@ def find_parent(store: FileStore, settings: Settings) -> tuple[str, int] | None:
 def _checked(shape: Shape) -> dict[str, Any] | None:
     """The JSON Schema of a shape, itself checked."""
     from bridge.protocol.answer import problem_of_schema
+    from bridge.protocol.keywords import constrains_nothing, slips
     from bridge.spawner.result import schema_of
 
     schema = schema_of(shape)
-    problem = problem_of_schema(schema) if schema is not None else None
+    if schema is None:
+        return None
+    problem = problem_of_schema(schema)
     if problem:
         raise InvalidRequest(f"the schema is not a JSON Schema: {problem}")
+    if constrains_nothing(schema):
+        raise InvalidRequest(f"the schema allows anything: {next(slips(schema))}")
     return schema
 
 

@@ -96,9 +96,11 @@ class Bridge:
     ) -> Result:
         """Ask an agent and wait for its answer, `timeout_s` seconds at most.
 
-        `schema` is a pydantic model, a JSON Schema, or None for `AgentOutput`. A result
-        may report failure (`success` False) in a valid answer; anything less raises.
-        `on_stage` is called as the request comes forward.
+        `schema` is a pydantic model, a JSON Schema, or None for `AgentOutput`. One that
+        holds nothing but keywords unknown to JSON Schema is refused: it would let any
+        answer pass; beside known ones they are ignored, as the standard has it. A
+        result may report failure (`success` False) in a valid answer; anything less
+        raises. `on_stage` is called as the request comes forward.
 
         Raises:
             NoHost: no live session could take it, or the bridge is off (`BRIDGE_OFF`,

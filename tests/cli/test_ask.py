@@ -10,6 +10,8 @@ import subprocess
 
 import pytest
 
+from bridge.errors import InvalidRequest
+
 MODULES = {
     "type": "object",
     "required": ["modules"],
@@ -75,6 +77,30 @@ def test_schema_answers_are_pretty_json(project, host):
 
     assert ran == (0, '{\n  "modules": [\n    "billing"\n  ]\n}\n', "")
     assert seen[0].answer_schema == MODULES
+
+
+def test_a_slip_in_a_schema_is_told(project):
+    """JSON Schema ignores what it does not know; whoever wrote it would not."""
+    (project.folder / "slip.json").write_text('{"type": "object", "requierd": ["a"]}')
+
+    ran = project.run("submit", "Which?", "--schema", "slip.json")
+
+    assert ran.code == 0
+    assert ran.err == (
+        "hostbridge: slip.json: $: JSON Schema has no keyword 'requierd'; did you mean "
+        "'required'? (it is ignored)\n"
+    )
+
+
+def test_error_a_schema_that_allows_anything(project):
+    """The library refuses it as the command does."""
+    with pytest.raises(InvalidRequest) as caught:
+        project.submit(schema={"tpye": "object"})
+
+    assert str(caught.value) == (
+        "the schema allows anything: $: JSON Schema has no keyword 'tpye'; did you "
+        "mean 'type'?"
+    )
 
 
 def test_every_option_reaches_the_request(project, host):
@@ -313,6 +339,8 @@ USAGE = {
     "x --schema list.json": "list.json: expected a JSON Schema (an object), got list",
     "x --schema odd.json": "odd.json: not a JSON Schema: $.type: 'strin' is not valid "
     "under any of the given schemas",
+    "x --schema slip.json": "slip.json: allows anything: $: JSON Schema has no keyword "
+    "'tpye'; did you mean 'type'?",
     "x --schema latin.json": "latin.json: expected UTF-8, got byte 0xfc at offset 13",
     "which modules have none": "4 words; a prompt is one, in quotes: hostbridge ask "
     "'which modules have none'",
@@ -332,6 +360,7 @@ def test_error_usage_is_exit_2(project, words):
     (project.folder / "bad.json").write_text('{\n  "type" "object"}')
     (project.folder / "list.json").write_text("[]")
     (project.folder / "odd.json").write_text('{"type": "strin"}')
+    (project.folder / "slip.json").write_text('{"tpye": "object"}')
     (project.folder / "latin.json").write_bytes(b'{"title": "gr\xfc\xdf"}')
 
     ran = project.run("ask", *words.split())
