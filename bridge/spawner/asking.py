@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -101,7 +102,8 @@ def _checked(shape: Shape) -> dict[str, Any] | None:
 
 
 def _milliseconds(timeout_s: float) -> int:
-    try:
-        return int(timeout_s * 1000)
-    except (OverflowError, ValueError):
-        raise InvalidRequest(f"timeout_s {timeout_s!r}: expected seconds") from None
+    if not 0 < timeout_s < math.inf:
+        raise InvalidRequest(
+            f"timeout {timeout_s:g}: expected seconds, more than 0 and not for ever"
+        )
+    return max(1, int(timeout_s * 1000))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from bridge.protocol.duration import seconds
 from bridge.protocol.response import failed
 
 if TYPE_CHECKING:
@@ -57,5 +58,6 @@ def expired(request: Request, now_ms: int, stage: Stage | None = None) -> Respon
     """
     ended_ms = min(now_ms, request.deadline_ms)
     stage = stage or request.stage
-    message = f"no answer within {request.timeout / 1000:g} s; stage: {stage}"
+    allowed = seconds(request.timeout / 1000)
+    message = f"no answer within {allowed}; stage: {stage}"
     return failed(request, "timeout", message, now_ms=ended_ms, stage=stage)

@@ -41,7 +41,7 @@ def test_tells_the_story_from_every_file(project, host):
         "    Which modules\n"
         "    lack tests?\n"
         "session   session-1 (pid {pid})\n"
-        "offered   1 times: TIME\n"
+        "offered   1 time: TIME\n"
         "history\n"
         "    TIME submitted agent=general-purpose by=a test\n"
         "    TIME claimed session=session-1 pid={pid}\n"
@@ -116,6 +116,16 @@ def test_json_says_the_same_and_keeps_every_character(project):
     assert ran.json["request"]["prompt"] == HOSTILE
     assert (ran.json["status"], ran.json["response"]) == ("pending", None)
     assert [line["event"] for line in ran.json["history"]] == ["submitted"]
+
+
+def test_a_deadline_to_come_is_told_from_now(project):
+    """Of what still waits one asks how long it may."""
+    month = project.submit("?", timeout_s=30 * 86_400)
+
+    shown = project.run("show", month).out
+
+    assert "\ndeadline  2,592,000 s after it was asked: in 30 d\n" in shown
+    assert "\nprompt (1 character)\n" in shown
 
 
 def test_a_long_prompt_is_cut_unless_full(project):
