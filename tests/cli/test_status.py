@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import signal
+import struct
+import termios
 import time
 
 import pytest
 
+from bridge.cli.overview_text import fitted
 from bridge.protocol.ids import new_request_id
 
 
@@ -52,15 +56,15 @@ def test_sessions_requests_and_results(project, host):
         f"{project.folder}\n"
         "\n"
         "SESSION  PID  SEEN  WAKES  AGENTS\n"
-        f"session-  {os.getpid()}  alive  yes  1/4\n"
+        f"session-1  {os.getpid()}  alive  yes  1/4\n"
         "\n"
-        "STAGE  AGE  LEFT  AGENT  ASKED BY  REQUEST\n"
-        f"running  SPAN  SPAN  Explore  a test  {running}\n"
-        f"no host  SPAN  SPAN  general-purpose  a test  {nobody}\n"
-        f"waiting (low)  SPAN  SPAN  general-purpose  a test  {waiting}\n"
+        "REQUEST  STAGE  AGE  LEFT  AGENT  ASKED BY\n"
+        f"{running}  running  SPAN  SPAN  Explore  a test\n"
+        f"{nobody}  no host  SPAN  SPAN  general-purpose  a test\n"
+        f"{waiting}  waiting (low)  SPAN  SPAN  general-purpose  a test\n"
         "\n"
-        "ENDED  AGO  TOOK  AGENT  REQUEST\n"
-        f"failed  SPAN  SPAN  general-purpose  no_json  {ended}\n"
+        "REQUEST  ENDED  AGO  TOOK  AGENT\n"
+        f"{ended}  failed  SPAN  SPAN  general-purpose  no_json\n"
         "1 ended in all\n"
     )
 
@@ -114,8 +118,8 @@ def test_of_many_waiting_the_first_twenty_are_shown(project):
 
     ran = project.run("status")
 
-    shown = [line for line in ran.out.splitlines() if line.startswith("no host")]
-    assert (len(shown), shown[0].split()[-1]) == (20, first.stem)
+    shown = [line for line in ran.out.splitlines() if "  no host  " in line]
+    assert (len(shown), shown[0].split()[0]) == (20, first.stem)
     assert "\nand 980 more wait; 1,000 in all\n" in ran.out
 
 
@@ -139,7 +143,7 @@ def test_what_is_overdue_is_ended(project):
     ran = project.run("status")
 
     assert "\nnothing waits or runs\n" in ran.out
-    assert re.search(rf"timeout .* 0\.3 s .* timeout +{request_id}\n", ran.out)
+    assert re.search(rf"{request_id}  timeout .* 0\.3 s .* timeout\n", ran.out)
     assert project.bridge.store.waiting() == []
 
 
@@ -172,6 +176,34 @@ def test_watch_keeps_the_table_on_the_terminal(project):
     os.close(ours)
     assert process.returncode == 0
     assert "waiting" in shown
+
+
+@pytest.mark.usefixtures("host")
+def test_watch_cuts_no_id(project):
+    """A narrow terminal loses what is said of a request, not which one it is."""
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 30, 0, 0))
+    short = project.submit("a")
+    long = project.submit("b", request_id="x" * 50)
+    env = {"TERM": "xterm", "COLUMNS": "30"}
+    process = project.start("status", "--watch", stdout=theirs, stderr=theirs, env=env)
+    os.close(theirs)
+
+    shown = read_until(ours, "ended in all")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=120)
+
+    os.close(ours)
+    whole = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\s", "", shown)
+    assert short in whole
+    assert long in whole
+    assert "general-purpose" not in whole
+
+
+def test_lines_are_cut_behind_the_id():
+    text = "project\nx-1  waiting  3 s\nlonger-than-the-line  waiting"
+
+    assert fitted(text, 12) == "project\nx-1  waitin…\nlonger-than-the-line…"
 
 
 def read_until(terminal: int, wanted: str) -> str:
