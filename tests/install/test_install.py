@@ -411,13 +411,27 @@ def test_dry_run_shows_the_change_and_makes_none(world: World) -> None:
 
 
 def test_dry_run_of_uninstall(world: World) -> None:
+    """Short enough to be read before one says yes."""
+    world.user.parent.mkdir()
+    world.user.write_text(MINE)
     world.run("install")
+    world.run("install", "--user")
     before = world.tree()
 
-    code, out, _ = world.run("uninstall", "--local", "--dry-run")
+    done = world.run("uninstall", "--dry-run")
 
-    assert code == 0
-    assert out.splitlines()[:2] == [f"--- {world.local}", "+++ /dev/null"]
+    before_it = "SessionStart, SessionEnd, FileChanged, UserPromptSubmit"
+    behind_it = (
+        "PreToolUse 2, PostToolUse 2, PostToolUseFailure 2, PermissionRequest, "
+        "SubagentStop, StopFailure"
+    )
+    said = (
+        f"would remove {world.local}, which holds 14 hooks and nothing else: "
+        f"{before_it}, Stop, {behind_it}\n"
+        f"would take 14 hooks out of {world.user}: Stop, {before_it}, {behind_it}\n"
+        f"{world.shared}: nothing would change\n"
+    )
+    assert done == (0, said, "")
     assert world.tree() == before
 
 
