@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import jsonschema
 import pytest
@@ -172,12 +173,28 @@ def test_prune_removes_what_has_ended(project):
 
     assert by_default == (
         0,
-        "removed: requests 0, quarantined files 0, temporary files 0; 0.0 MiB freed\n",
+        (
+            "removed: requests 0, quarantined files 0, temporary files 0, bells of "
+            "sessions that are gone 0; 0.0 MiB freed\n"
+        ),
         "",
     )
     assert by_size.json["requests"] == 1
     assert project.run("show", waiting).code == 0
     assert not list(project.state.glob("responses/*"))
+
+
+def test_prune_takes_down_bells_that_nobody_hears(project):
+    """Each session leaves a folder; they would pile up for ever."""
+    project.submit()
+    folder = project.state / "bell" / "4194305-0123456789ab"
+    folder.mkdir(mode=0o700, parents=True)
+    os.utime(folder, (1, 1))
+
+    ran = project.run("prune", "--json")
+
+    assert ran.json["bells"] == 1
+    assert not folder.exists()
 
 
 def test_hook_reads_an_event_and_fails_open(project):
