@@ -266,6 +266,10 @@ class Bridge:
         as it ends, also for those that failed (`error` is set, `parsed` is None). The
         requests are left as they are when the time is up.
 
+        `schema` is the pydantic model they were asked with, given again: on disk is its
+        JSON Schema, not the class. Without it `parsed` is an `AgentOutput` where that
+        was asked for, and the decoded JSON otherwise; either way it was checked.
+
         Raises:
             UnknownRequest: there is no such request.
             WaitTimeout: `timeout_s` seconds passed.

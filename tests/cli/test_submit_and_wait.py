@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from pydantic import BaseModel
+
 SUCCESS = '{"status": "success", "summary": "yes"}'
 
 
@@ -73,6 +75,22 @@ def test_wait_json_is_a_record_a_line(project, host):
     assert (ran.code, ran.err) == (0, "")
     assert {record["requestId"] for record in told} == ids
     assert all(record["parsedOutput"]["summary"] == "yes" for record in told)
+
+
+def test_wait_gives_back_a_model_when_it_is_told_which(project):
+    """On disk is the model's schema: the class is whoever waits to name."""
+
+    class Modules(BaseModel):
+        modules: list[str]
+
+    request_id = project.submit(schema=Modules)
+    project.bridge.respond(request_id, '{"modules": ["billing"]}')
+
+    plain = project.bridge.wait(request_id).parsed
+    (one_of_many,) = project.bridge.wait([request_id], schema=Modules)
+
+    assert plain == {"modules": ["billing"]}
+    assert one_of_many.parsed == Modules(modules=["billing"])
 
 
 def test_wait_gives_up_at_its_deadline(project):
