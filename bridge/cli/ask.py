@@ -16,17 +16,16 @@ import typer
 from bridge.cli.answer_text import answer_text
 from bridge.cli.exit_codes import of_result
 from bridge.cli.options import (
-    Agent,
     AnswerToHost,
     AsJson,
     DedupKey,
     Model,
     PriorityChoice,
-    Prompt,
     SchemaFile,
     SessionId,
     TaskId,
     Timeout,
+    Words,
 )
 from bridge.cli.printing import record, say, say_json
 from bridge.cli.progress import Progress
@@ -36,8 +35,7 @@ from bridge.spawner.bridge import DEFAULT_TIMEOUT_S, Bridge
 
 
 def command(
-    agent: Agent = None,
-    prompt: Prompt = None,
+    words: Words = None,
     *,
     schema: SchemaFile = None,
     timeout_s: Timeout = DEFAULT_TIMEOUT_S,
@@ -51,13 +49,14 @@ def command(
     as_json: AsJson = False,
 ) -> int:
     """Ask and print; returns the exit code."""
-    name, words = agent_and_prompt(agent, prompt)
+    bridge = Bridge.open()
+    agent, prompt = agent_and_prompt(bridge, words or [])
     _interrupt_on(signal.SIGTERM, signal.SIGHUP)
     try:
-        with Progress(name) as progress:
-            result = Bridge.open().ask(
-                words,
-                name,
+        with Progress(agent) as progress:
+            result = bridge.ask(
+                prompt,
+                agent,
                 schema=read_schema(schema),
                 timeout_s=timeout_s,
                 route=route,

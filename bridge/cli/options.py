@@ -5,20 +5,13 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-Agent: TypeAlias = Annotated[
-    str | None,
+Words: TypeAlias = Annotated[
+    list[str] | None,
     typer.Argument(
-        metavar="AGENT",
+        metavar="[AGENT] PROMPT|-",
         show_default=False,
-        help="Which agent; general-purpose when only the prompt is given.",
-    ),
-]
-Prompt: TypeAlias = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="PROMPT|-",
-        show_default=False,
-        help="What to ask; - reads it from stdin, as UTF-8.",
+        help="Which agent (general-purpose without one), and what to ask, in quotes; - "
+        "reads it from stdin, as UTF-8.",
     ),
 ]
 SchemaFile: TypeAlias = Annotated[
@@ -31,7 +24,10 @@ Timeout: TypeAlias = Annotated[
     float, typer.Option("--timeout", metavar="S", help="Seconds until the deadline.")
 ]
 Model: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="M", help="haiku, sonnet, opus or fable.")
+    str | None,
+    typer.Option(
+        metavar="M", help="haiku, sonnet, opus or fable; by default the session's own."
+    ),
 ]
 PriorityChoice: TypeAlias = Annotated[
     Literal["high", "normal", "low"], typer.Option(help="What is taken first.")

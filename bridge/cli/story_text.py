@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli.answer_text import answer_text
-from bridge.cli.printing import indented, json_text, span
+from bridge.cli.printing import counted, indented, json_text, span
 from bridge.host.reaction import one_line
+from bridge.protocol.duration import seconds
 from bridge.spawner.result import result_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def _sections(story: Story, now_ms: int, *, full: bool) -> Iterator[str]:
     yield _fact("request", story.request_id)
     yield _fact("status", _status(story))
     if request is not None:
-        yield from _asked(request, now_ms, full=full)
+        yield from _asked(request, now_ms, is_over=response is not None, full=full)
         if request.claim is not None:
             yield from _held(request.claim)
     yield from _titled("history", [_event(event) for event in story.history])
@@ -59,18 +60,20 @@ def _status(story: Story) -> str:
     return f"{story.status}, {stage}" if stage != story.status else f"{stage}"
 
 
-def _asked(request: Request, now_ms: int, *, full: bool) -> Iterator[str]:
+def _asked(
+    request: Request, now_ms: int, *, is_over: bool, full: bool
+) -> Iterator[str]:
     model = f" ({request.model})" if request.model else ""
     yield _fact("agent", request.agent_type + model)
     age = span((now_ms - request.created_at) / 1000)
     yield _fact("asked by", f"{request.requester or 'a program'}, {age} ago")
     if request.parent_request_id:
         yield _fact("parent", f"{request.parent_request_id} (depth {request.depth})")
-    yield _fact("deadline", f"{request.timeout / 1000:g} s after it was asked")
+    yield _fact("deadline", _deadline(request, now_ms, is_over=is_over))
     if request.task_id:
         yield _fact("task", request.task_id)
     yield from _titled(
-        f"prompt ({len(request.prompt):,} characters)",
+        f"prompt ({counted(len(request.prompt), 'character')})",
         [_words(request.prompt, full=full)],
     )
     if request.answer_schema is not None:
@@ -78,15 +81,22 @@ def _asked(request: Request, now_ms: int, *, full: bool) -> Iterator[str]:
         yield from _titled("schema", [_words(schema, full=full)])
 
 
+def _deadline(request: Request, now_ms: int, *, is_over: bool) -> str:
+    left_s = (request.deadline_ms - now_ms) / 1000
+    left = f"in {span(left_s)}" if left_s > 0 else f"passed {span(-left_s)} ago"
+    allowed = f"{seconds(request.timeout / 1000)} after it was asked"
+    return allowed if is_over else f"{allowed}: {left}"
+
+
 def _held(claim: Claim) -> Iterator[str]:
     yield _fact("session", f"{claim.session} (pid {claim.host.pid})")
     offers = ", ".join(_clock(at) for at in claim.offers)
-    yield _fact("offered", f"{len(claim.offers)} times: {offers}")
+    yield _fact("offered", f"{counted(len(claim.offers), 'time')}: {offers}")
     if claim.agent_id:
         yield _fact("agent id", claim.agent_id)
     if claim.corrections:
         why = f" (last: {claim.last_failure})" if claim.last_failure else ""
-        yield _fact("corrected", f"{claim.corrections} times{why}")
+        yield _fact("corrected", f"{counted(claim.corrections, 'time')}{why}")
 
 
 def _answer(response: Response, *, full: bool) -> Iterator[str]:
@@ -97,7 +107,7 @@ def _answer(response: Response, *, full: bool) -> Iterator[str]:
         yield _fact("agent id", response.agent_id)
     yield _fact("verdict", verdict)
     if response.raw_output:
-        title = f"words ({len(response.raw_output):,} characters)"
+        title = f"words ({counted(len(response.raw_output), 'character')})"
         yield from _titled(title, [_words(response.raw_output, full=full)])
     if response.parsed_output is not None:
         value = answer_text(result_of(response).parsed)
@@ -139,7 +149,7 @@ def _words(text: str, *, full: bool) -> str:
         return indented(text)
     short = "\n".join(text[:_CHARS].splitlines()[:_LINES])
     cut = len(text.rstrip()) - len(short.rstrip())
-    more = f"\n    … {cut:,} more characters (--full)" if cut > 0 else ""
+    more = f"\n    … {counted(cut, 'more character')} (--full)" if cut > 0 else ""
     return indented(short) + more
 
 

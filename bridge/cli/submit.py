@@ -8,17 +8,16 @@ from typing import Annotated
 import typer
 
 from bridge.cli.options import (
-    Agent,
     AnswerToHost,
     AsJson,
     DedupKey,
     Model,
     PriorityChoice,
-    Prompt,
     SchemaFile,
     SessionId,
     TaskId,
     Timeout,
+    Words,
 )
 from bridge.cli.printing import say, say_json
 from bridge.cli.reading import agent_and_prompt, read_schema
@@ -26,8 +25,7 @@ from bridge.spawner.bridge import DEFAULT_TIMEOUT_S, Bridge
 
 
 def command(
-    agent: Agent = None,
-    prompt: Prompt = None,
+    words: Words = None,
     *,
     schema: SchemaFile = None,
     timeout_s: Timeout = DEFAULT_TIMEOUT_S,
@@ -44,10 +42,11 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Submit and print the id."""
-    name, words = agent_and_prompt(agent, prompt)
-    submitted = Bridge.open().submit(
-        words,
-        name,
+    bridge = Bridge.open()
+    agent, prompt = agent_and_prompt(bridge, words or [])
+    submitted = bridge.submit(
+        prompt,
+        agent,
         schema=read_schema(schema),
         timeout_s=timeout_s,
         model=model,

@@ -80,11 +80,10 @@ def switch(subject: Subject) -> Iterator[Finding]:
     if subject.settings.off:
         yield problem(
             "switch",
-            "off: BRIDGE_OFF is set",
-            cause="hooks with this variable in their environment do nothing",
+            "off in this shell: BRIDGE_OFF is set",
+            cause="`ask` and sessions that are started from here do nothing",
             cure="unset BRIDGE_OFF, and start sessions without it",
         )
-        return
     store = subject.store()
     if store is None or not store.place.state.is_dir():
         return
@@ -96,4 +95,5 @@ def switch(subject: Subject) -> Iterator[Finding]:
             cure="hostbridge on",
         )
         return
-    yield ok("switch", "on")
+    if not subject.settings.off:
+        yield ok("switch", "on")

@@ -3,6 +3,7 @@
 The table of common issues, as far as it concerns what is not answered yet:
 
     nothing processes requests      no session, switched off, or its hooks do not run
+    its deadline has passed         nobody was there to end it
     a request stays pending         it is for another session, declined, over a budget
     offered, but no agent started   the model has not made the call
 """
@@ -44,6 +45,7 @@ class Queue:
     live: tuple[Session, ...]
     off: frozenset[str]
     is_off: bool
+    is_off_here: bool
     slots: int
     agents_per_hour: int
     now_ms: int
@@ -59,11 +61,23 @@ class Why:
     cure: str
 
 
+OVERDUE = Why(
+    Verdict.WARNING,
+    "overdue",
+    "the deadline has passed; nobody waits for it, and no session has looked since",
+    "hostbridge prune ends it, as does a look at it (status, show)",
+)
 OFF = Why(
     Verdict.PROBLEM,
     "waiting, and the bridge is switched off",
     "`hostbridge off`",
     "hostbridge on",
+)
+OFF_HERE = Why(
+    Verdict.PROBLEM,
+    "waiting, and no session is open; BRIDGE_OFF is set in this shell",
+    "the hooks of a session that is started with it do nothing",
+    "unset BRIDGE_OFF, then start `claude` in the project",
 )
 NO_SESSION = Why(
     Verdict.PROBLEM,
@@ -151,7 +165,8 @@ def stuck(subject: Subject) -> Iterator[Finding]:
         off=frozenset(
             s.session_id for s in live if sessions.is_off(store, s.session_id)
         ),
-        is_off=settings.off or sessions.is_off(store),
+        is_off=sessions.is_off(store),
+        is_off_here=settings.off,
         slots=settings.slots,
         agents_per_hour=settings.agents_per_hour,
         now_ms=store.now_ms(),
@@ -181,10 +196,12 @@ def judge(queue: Queue) -> Iterator[Finding]:
 
 def why_waiting(request: Request, queue: Queue) -> Why:
     """The first reason that keeps a request from being taken."""
+    if queue.now_ms >= request.deadline_ms:
+        return OVERDUE
     if queue.is_off:
         return OFF
     if not queue.live:
-        return NO_SESSION
+        return OFF_HERE if queue.is_off_here else NO_SESSION
     meant = [s for s in queue.live if request.session in (None, *s.ids)]
     if not meant:
         return OTHER_SESSION
@@ -206,6 +223,8 @@ def why_waiting(request: Request, queue: Queue) -> Why:
 def why_held(request: Request, queue: Queue) -> Why | None:
     """What is wrong with a claim; None when an agent works, or soon will."""
     claim = request.claim
+    if queue.now_ms >= request.deadline_ms:
+        return OVERDUE
     if claim is None:
         return ORPHANED
     if not any(session.host == claim.host for session in queue.live):

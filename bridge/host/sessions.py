@@ -165,6 +165,8 @@ def find_session(
 
 def live_sessions(store: FileStore, *, lease_s: float) -> list[Session]:
     """Sessions whose process runs, newest first."""
+    if not store.exists():
+        return []
     with store.open_state() as state, state.folder("sessions") as folder:
         alive = [
             session
@@ -187,6 +189,8 @@ def _is_gone(store: FileStore, state: Folder, session: Session, lease_s: float) 
 
 def is_off(store: FileStore, session_id: str | None = None) -> bool:
     """Whether the user switched the bridge off, here or for one session."""
+    if not store.exists():
+        return False
     with store.open_state() as state:
         if state.has("off"):
             return True
@@ -215,6 +219,8 @@ def switch_off(store: FileStore, session_id: str | None = None) -> None:
 
 def switch_on(store: FileStore, session_id: str | None = None) -> bool:
     """Let the bridge go on; False when it was not switched off."""
+    if not store.exists():
+        return False
     with store.open_state() as state:
         if session_id is None:
             return state.remove("off")

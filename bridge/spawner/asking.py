@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -12,6 +13,7 @@ from bridge.protocol.ids import check_id, new_request_id
 from bridge.protocol.record import first_problem
 from bridge.protocol.request import Request
 from bridge.spawner.requester import default_requester
+from bridge.spawner.routes import check_route
 
 if TYPE_CHECKING:
     from bridge.config import Settings
@@ -27,6 +29,8 @@ def new_request(
     *,
     schema: Shape,
     timeout_s: float,
+    route: str = "auto",
+    model: str | None = None,
     request_id: str | None = None,
     **fields: Any,
 ) -> Request:
@@ -34,9 +38,11 @@ def new_request(
 
     Raises:
         UnknownAgent: nobody knows the agent.
-        InvalidRequest: the schema, the prompt, the id or a number is not acceptable.
+        InvalidRequest: the route, the model, the schema, the prompt, the id or a number
+            is not acceptable.
         DepthExceeded: too many agents stand above it.
     """
+    check_route(route, model)
     agent_names.check_agent(agent, store.place.project, settings.claude_dir)
     answer_schema = None if schema is None else _checked(schema)
     parent = find_parent(store, settings)
@@ -55,6 +61,7 @@ def new_request(
         return Request(
             request_id=named or new_request_id(now_us, fields["priority"]),
             agent_type=agent,
+            model=model,
             prompt=prompt,
             timeout=_milliseconds(timeout_s),
             created_at=now_us // 1000,
@@ -80,17 +87,23 @@ def find_parent(store: FileStore, settings: Settings) -> tuple[str, int] | None:
 def _checked(shape: Shape) -> dict[str, Any] | None:
     """The JSON Schema of a shape, itself checked."""
     from bridge.protocol.json_schema import problem_of_schema
+    from bridge.protocol.keywords import constrains_nothing, slips
     from bridge.spawner.result import schema_of
 
     schema = schema_of(shape)
-    problem = problem_of_schema(schema) if schema is not None else None
+    if schema is None:
+        return None
+    problem = problem_of_schema(schema)
     if problem:
         raise InvalidRequest(f"the schema is not a JSON Schema: {problem}")
+    if constrains_nothing(schema):
+        raise InvalidRequest(f"the schema allows anything: {next(slips(schema))}")
     return schema
 
 
 def _milliseconds(timeout_s: float) -> int:
-    try:
-        return int(timeout_s * 1000)
-    except (OverflowError, ValueError):
-        raise InvalidRequest(f"timeout_s {timeout_s!r}: expected seconds") from None
+    if not 0 < timeout_s < math.inf:
+        raise InvalidRequest(
+            f"timeout {timeout_s:g}: expected seconds, more than 0 and not for ever"
+        )
+    return max(1, int(timeout_s * 1000))

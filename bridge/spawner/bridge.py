@@ -23,7 +23,8 @@ from bridge.errors import (
 from bridge.host import bells
 from bridge.protocol.ids import check_id
 from bridge.spawner.asking import new_request
-from bridge.spawner.routes import check_route, eligible_hosts, no_host
+from bridge.spawner.routes import eligible_hosts, no_host
+from bridge.spawner.tending import end_overdue
 from bridge.store.files import FileStore
 from bridge.store.place import locate
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from bridge.host.sessions import Session
     from bridge.protocol.ids import Priority, RequestId
     from bridge.protocol.request import Request
+    from bridge.protocol.response import Response
     from bridge.protocol.status import Stage
     from bridge.spawner.awaiting import Waiter
     from bridge.spawner.overview import Overview
@@ -94,12 +96,15 @@ class Bridge:
     ) -> Result:
         """Ask an agent and wait for its answer, `timeout_s` seconds at most.
 
-        `schema` is a pydantic model, a JSON Schema, or None for `AgentOutput`. A result
-        may report failure (`success` False) in a valid answer; anything less raises.
-        `on_stage` is called as the request comes forward.
+        `schema` is a pydantic model, a JSON Schema, or None for `AgentOutput`. One that
+        holds nothing but keywords unknown to JSON Schema is refused: it would let any
+        answer pass; beside known ones they are ignored, as the standard has it. A
+        result may report failure (`success` False) in a valid answer; anything less
+        raises. `on_stage` is called as the request comes forward.
 
         Raises:
-            NoHost: no live session could take it; nothing was asked.
+            NoHost: no live session could take it, or the bridge is off (`BRIDGE_OFF`,
+                `hostbridge off`); nothing was asked.
             UnknownAgent, InvalidRequest, DepthExceeded: nothing was asked.
             CannotWaitHere: asked, but the only host would have to wait for itself.
             RequestFailed: it ended without a valid answer; `code` and `stage` say how.
@@ -107,7 +112,6 @@ class Bridge:
         from bridge.spawner.result import result_or_raise
         from bridge.spawner.tending import Abandoned
 
-        check_route(route)
         request = new_request(
             self.store,
             self.settings,
@@ -115,6 +119,7 @@ class Bridge:
             agent,
             schema=schema,
             timeout_s=timeout_s,
+            route=route,
             model=model,
             priority=priority,
             task_id=task_id,
@@ -122,8 +127,13 @@ class Bridge:
             session=session,
             answer_to_host=answer_to_host,
         )
-        if not self._hosts(request):
-            raise no_host(self.store, request, lease_s=self.settings.lease_s)
+        if self.settings.off or not self._hosts(request):
+            raise no_host(
+                self.store,
+                request,
+                lease_s=self.settings.lease_s,
+                is_off_here=self.settings.off,
+            )
         clock = self.store.clock
         deadline_s = clock.monotonic_s() + timeout_s
         try:
@@ -256,6 +266,10 @@ class Bridge:
         as it ends, also for those that failed (`error` is set, `parsed` is None). The
         requests are left as they are when the time is up.
 
+        `schema` is the pydantic model they were asked with, given again: on disk is its
+        JSON Schema, not the class. Without it `parsed` is an `AgentOutput` where that
+        was asked for, and the decoded JSON otherwise; either way it was checked.
+
         Raises:
             UnknownRequest: there is no such request.
             WaitTimeout: `timeout_s` seconds passed.
@@ -278,10 +292,7 @@ class Bridge:
     def _known(self, request: str) -> RequestId:
         request_id = check_id(request)
         if self.store.find(request_id) is None:
-            raise UnknownRequest(
-                f"no request {request_id} in {self.store.place.state}",
-                request_id=request_id,
-            )
+            raise self.store.unknown(request_id)
         return request_id
 
     # Ending
@@ -318,6 +329,8 @@ class Bridge:
 
         return respond(self.store, self.status(request), words)
 
+    # Looking: whoever looks ends what is overdue, since nobody else may be there.
+
     def status(self, request: str) -> Found:
         """One request as it stands now.
 
@@ -326,6 +339,8 @@ class Bridge:
         """
         request_id = self._known(request)
         found = self.store.find(request_id)
+        if found is not None and self._ended_overdue(found.request, found.response):
+            found = self.store.find(request_id)
         if found is None:
             raise UnknownRequest(
                 f"request {request_id} has vanished", request_id=request_id
@@ -336,7 +351,11 @@ class Bridge:
         """What is open, waits, runs and has ended in this project, at one moment."""
         from bridge.spawner.overview import overview
 
-        return overview(self.store, self.settings)
+        seen = overview(self.store, self.settings)
+        overdue = [check_id(r.request_id) for r in seen.requests if r.left_s <= 0]
+        if overdue and end_overdue(self._quick, overdue):
+            return overview(self.store, self.settings)
+        return seen
 
     def story(self, request: str) -> Story:
         """Everything that is known of one request.
@@ -346,7 +365,20 @@ class Bridge:
         """
         from bridge.spawner.story import tell
 
-        return tell(self.store, request)
+        story = tell(self.store, request)
+        if self._ended_overdue(story.request, story.response):
+            return tell(self.store, request)
+        return story
+
+    def _ended_overdue(
+        self, request: Request | None, response: Response | None
+    ) -> bool:
+        """End a request that is overdue; whether it is to be looked at again."""
+        if request is None or response is not None:
+            return False
+        if self.store.now_ms() < request.deadline_ms:
+            return False
+        return end_overdue(self._quick, [check_id(request.request_id)])
 
 
 def ask(prompt: str, agent: str = "general-purpose", **options: Any) -> Result:

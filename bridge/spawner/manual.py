@@ -11,6 +11,7 @@ from bridge.spawner.result import result_of
 from bridge.store.process import Liveness, liveness
 
 if TYPE_CHECKING:
+    from bridge.protocol.answer import Verdict
     from bridge.protocol.request import Request
     from bridge.spawner.result import Result
     from bridge.store import Found
@@ -28,7 +29,7 @@ def respond(store: FileStore, found: Found, words: str) -> Result:
     verdict = judge(request, words, now_ms=now_ms)
     if not verdict.is_valid:
         raise InvalidRequest(
-            f"not an answer to request {request.request_id}: {verdict.complaint}",
+            f"not an answer to request {request.request_id}: {_told(request, verdict)}",
             request_id=request.request_id,
         )
     failure = None
@@ -47,6 +48,17 @@ def respond(store: FileStore, found: Found, words: str) -> Result:
     if not store.publish(response, source="respond"):
         raise _ended(request.request_id)
     return result_of(response)
+
+
+def _told(request: Request, verdict: Verdict) -> str:
+    """The complaint, which is written for an agent, as one tells it to a person."""
+    complaint = verdict.complaint.replace("your last message", "what you gave")
+    form = (
+        "`hostbridge schema agent-answer` prints its schema"
+        if request.answer_schema is None
+        else f"`hostbridge show --full {request.request_id}` shows its schema"
+    )
+    return f"{complaint}; expected one JSON value: {form}"
 
 
 def _open_request(found: Found) -> Request:

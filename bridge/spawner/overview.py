@@ -81,11 +81,17 @@ class EndedRequest:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The project at one moment; `requests` are those claimed and the first waiting."""
+    """The project at one moment; `requests` are those claimed and the first waiting.
+
+    `is_off` is by `hostbridge off`, `is_off_here` by the environment of who looks.
+    Without a state directory (`exists` False) nothing was ever asked here.
+    """
 
     project: str
     state: str
+    exists: bool
     is_off: bool
+    is_off_here: bool
     sessions: tuple[OpenSession, ...]
     requests: tuple[LiveRequest, ...]
     claimed: int
@@ -95,7 +101,9 @@ class Overview:
 
 
 def overview(store: FileStore, settings: Settings) -> Overview:
-    """Look at the project once."""
+    """Look at the project once; what does not exist yet is not made."""
+    if not store.exists():
+        return _untouched(store, settings)
     live = sessions.live_sessions(store, lease_s=settings.lease_s)
     off = {s.session_id for s in live if sessions.is_off(store, s.session_id)}
     hosts = [s for s in live if s.session_id not in off]
@@ -106,7 +114,9 @@ def overview(store: FileStore, settings: Settings) -> Overview:
         return Overview(
             project=str(store.place.project),
             state=str(store.place.state),
+            exists=True,
             is_off=rooms.state.has("off"),
+            is_off_here=settings.off,
             sessions=tuple(
                 _open_session(s, claimed, settings.slots, is_off=s.session_id in off)
                 for s in live
@@ -119,6 +129,23 @@ def overview(store: FileStore, settings: Settings) -> Overview:
             ended=len(rooms["responses"].names()),
             last=tuple(islice(_last_ended(rooms), SHOWN_ENDED)),
         )
+
+
+def _untouched(store: FileStore, settings: Settings) -> Overview:
+    """A project in which nothing was asked, and no session is known."""
+    return Overview(
+        project=str(store.place.project),
+        state=str(store.place.state),
+        exists=False,
+        is_off=False,
+        is_off_here=settings.off,
+        sessions=(),
+        requests=(),
+        claimed=0,
+        waiting=0,
+        ended=0,
+        last=(),
+    )
 
 
 def _open_session(

@@ -5,26 +5,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from bridge.errors import InvalidRequest, NoHost
-from bridge.host import sessions
+from bridge.host import agent_names, sessions
 from bridge.protocol.status import Stage
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from bridge.host.sessions import Session
     from bridge.protocol.request import Request
     from bridge.store.files import FileStore
 
 RouteChoice = Literal["auto", "host"]
-ROUTES: tuple[RouteChoice, ...] = ("auto", "host")
+# Each route, and what tells the models it can be asked to use from any other name.
+ROUTES: dict[RouteChoice, Callable[[str], None]] = {
+    "auto": agent_names.check_model,
+    "host": agent_names.check_model,
+}
 
 
-def check_route(route: str) -> None:
-    """Let a route pass that exists.
+def check_route(route: str, model: str | None) -> None:
+    """Let a route pass that exists, with a model that it knows; None is its own.
 
     Raises:
-        InvalidRequest: no such route.
+        InvalidRequest: no such route, or it knows no such model.
     """
-    if route not in ROUTES:
-        raise InvalidRequest(f"route {route!r}: expected one of {', '.join(ROUTES)}")
+    for name, check_model in ROUTES.items():
+        if name == route:
+            if model is not None:
+                check_model(model)
+            return
+    raise InvalidRequest(f"route {route!r}: expected one of {', '.join(ROUTES)}")
 
 
 def eligible_hosts(
@@ -46,22 +57,53 @@ def may_take(session: Session, request: Request) -> bool:
     return is_meant and not session.ids & set(request.declined_by)
 
 
-def no_host(store: FileStore, request: Request, *, lease_s: float) -> NoHost:
-    """The error for a request that no live session could take."""
-    project = store.place.project
-    live = sessions.live_sessions(store, lease_s=lease_s)
-    if sessions.is_off(store):
-        why = "the bridge is switched off here (`hostbridge on` switches it on)"
-    elif request.session is not None and live:
-        known = ", ".join(s.session_id for s in live)
-        why = f"session {request.session!r} is not open here (open: {known})"
-    elif live:
-        why = "the bridge is switched off in every open session (`hostbridge on`)"
+_LATER = "leave it for a later session: `hostbridge submit --timeout 86400`"
+
+
+def no_host(
+    store: FileStore, request: Request, *, lease_s: float, is_off_here: bool
+) -> NoHost:
+    """The error for a request that no live session could take.
+
+    `is_off_here` is whether the environment of who asks says so (`BRIDGE_OFF`).
+    """
+    if is_off_here:
+        why, ways = _off_by("BRIDGE_OFF is set", "unset BRIDGE_OFF")
+    elif sessions.is_off(store):
+        why, ways = _off_by("`hostbridge off`", "`hostbridge on`")
     else:
-        why = f"no Claude Code session with hostbridge is open in {project}"
-    return NoHost(
-        f"{why}. Ways out: start `claude` in {project} (after `hostbridge install`); "
-        "leave it for a later session: `hostbridge submit --timeout 86400`; see what "
-        "is wrong with `hostbridge doctor`",
-        stage=str(Stage.NO_HOST),
+        live = sessions.live_sessions(store, lease_s=lease_s)
+        why, ways = _cause(store.place.project, request, live)
+    return NoHost(f"{why}. Ways out: {'; '.join(ways)}", stage=str(Stage.NO_HOST))
+
+
+def _off_by(cause: str, cure: str) -> tuple[str, tuple[str, ...]]:
+    return f"the bridge is switched off here ({cause})", (cure, _LATER)
+
+
+def _cause(
+    project: Path, request: Request, live: list[Session]
+) -> tuple[str, tuple[str, ...]]:
+    """Why none of the live sessions could take a request, and the ways out."""
+    meant = [session for session in live if may_take(session, request)]
+    if meant:
+        on = " or ".join(f"`hostbridge on --session {s.session_id}`" for s in meant)
+        return "the bridge is switched off in every session that could take it", (
+            on,
+            _LATER,
+        )
+    if request.session is not None:
+        known = ", ".join(s.session_id for s in live) or "none"
+        return (
+            f"session {request.session!r} is not open in {project} (open: {known})",
+            (
+                "ask without naming a session",
+                f"open it again: `claude --resume {request.session}`",
+                _LATER,
+            ),
+        )
+    return f"no Claude Code session with hostbridge is open in {project}", (
+        f"start `claude` in {project} (after `hostbridge install`)",
+        _LATER,
+        "see what is wrong with `hostbridge doctor`",
     )

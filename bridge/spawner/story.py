@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import UnknownRequest
 from bridge.host import runs
 from bridge.protocol.ids import RequestId, check_id
 from bridge.store import journal
@@ -57,6 +56,8 @@ def tell(store: FileStore, request: str) -> Story:
         UnknownRequest: nothing knows of it.
     """
     request_id = check_id(request)
+    if not store.exists():
+        raise store.unknown(request_id)
     found = store.find(request_id)
     own = tuple(r for r in runs.all_runs(store) if r.request_id == request_id)
     with store.open_state() as state:
@@ -65,9 +66,7 @@ def tell(store: FileStore, request: str) -> Story:
         if history:
             files += (Path(state.path) / journal.NAME,)
     if found is None and not history and not files:
-        raise UnknownRequest(
-            f"no request {request_id} in {store.place.state}", request_id=request_id
-        )
+        raise store.unknown(request_id)
     return Story(
         request_id=request_id,
         status=found.status if found else None,

@@ -16,7 +16,7 @@ from bridge.spawner.routes import eligible_hosts
 from bridge.store.decide import expired
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from bridge.protocol.ids import RequestId
     from bridge.store import Found
@@ -30,6 +30,15 @@ _LOOKED_AT = 8
 
 class Abandoned(BridgeError):
     """Nobody waits for the answer any more."""
+
+
+def end_overdue(store: FileStore, ids: Iterable[RequestId]) -> bool:
+    """End those of `ids` that are overdue; False when that cannot be done just now."""
+    try:
+        store.sweep(waiting=ids)
+    except StateUnavailable:
+        return False
+    return True
 
 
 class Tender:

@@ -103,7 +103,9 @@ class Store(Protocol):
     def evidence(self, request_id: RequestId) -> list[dict[str, Any]]:
         """What was kept for a request, oldest first."""
 
-    def sweep(self, *, everything: bool = False) -> int:
+    def sweep(
+        self, *, everything: bool = False, waiting: Iterable[RequestId] = ()
+    ) -> int:
         """Take back what dead hosts held, end what is overdue; how many changed."""
 
     def prune(

@@ -40,6 +40,7 @@ class Pruned:
     quarantined: int = 0
     dedup_keys: int = 0
     temporaries: int = 0
+    bells: int = 0
     freed_bytes: int = 0
 
 

@@ -41,7 +41,7 @@ def test_tells_the_story_from_every_file(project, host):
         "    Which modules\n"
         "    lack tests?\n"
         "session   session-1 (pid {pid})\n"
-        "offered   1 times: TIME\n"
+        "offered   1 time: TIME\n"
         "history\n"
         "    TIME submitted agent=general-purpose by=a test\n"
         "    TIME claimed session=session-1 pid={pid}\n"
@@ -118,6 +118,16 @@ def test_json_says_the_same_and_keeps_every_character(project):
     assert [line["event"] for line in ran.json["history"]] == ["submitted"]
 
 
+def test_a_deadline_to_come_is_told_from_now(project):
+    """Of what still waits one asks how long it may."""
+    month = project.submit("?", timeout_s=30 * 86_400)
+
+    shown = project.run("show", month).out
+
+    assert "\ndeadline  2,592,000 s after it was asked: in 30 d\n" in shown
+    assert "\nprompt (1 character)\n" in shown
+
+
 def test_a_long_prompt_is_cut_unless_full(project):
     """A prompt of 600 kB does not bury the story."""
     request_id = project.submit("\n".join(f"line {n}" for n in range(1, 101)))
@@ -151,6 +161,23 @@ def test_traces_of_a_pruned_request(project):
     assert ran.out.startswith(
         f"request   {request_id}\nstatus    gone; only traces are left\nhistory\n"
     )
+
+
+def test_what_is_overdue_is_ended(project):
+    """Nobody was there to end it; whoever looks at it does."""
+    request_id = project.submit(timeout_s=0.001)
+
+    ran = project.run("show", request_id)
+
+    assert "\nstatus    timeout after 0.0 s\n" in ran.out
+    assert "\nverdict   timeout: no answer within 0.001 s; stage: waiting\n" in ran.out
+
+
+def test_a_program_that_looks_ends_what_is_overdue(project):
+    """One that polls would otherwise read "pending" for ever."""
+    request_id = project.submit(timeout_s=0.001)
+
+    assert project.bridge.status(request_id).status == "timeout"
 
 
 def test_error_unknown_request(project):

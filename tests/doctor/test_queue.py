@@ -41,6 +41,7 @@ def queue(**fields: Any) -> Queue:
         "live": (session(),),
         "off": frozenset(),
         "is_off": False,
+        "is_off_here": False,
         "slots": 4,
         "agents_per_hour": 50,
         "now_ms": NOW,
@@ -55,6 +56,16 @@ CASES = {
         Verdict.OK,
         "none waits; 1 running",
     ),
+    "overdue, whatever else": (
+        queue(waiting=(request(timeout=60_000),), live=()),
+        Verdict.WARNING,
+        "1 overdue: r1",
+    ),
+    "overdue in the hands of an agent": (
+        queue(held=(request(timeout=60_000, claim=claim(launched_at=NOW)),)),
+        Verdict.WARNING,
+        "1 overdue: r1",
+    ),
     "switched off": (
         queue(waiting=(request(),), is_off=True),
         Verdict.PROBLEM,
@@ -64,6 +75,16 @@ CASES = {
         queue(waiting=(request(),), live=()),
         Verdict.PROBLEM,
         "1 waiting, and no session is open that could answer: r1",
+    ),
+    "no session, and none would answer": (
+        queue(waiting=(request(),), live=(), is_off_here=True),
+        Verdict.PROBLEM,
+        "1 waiting, and no session is open; BRIDGE_OFF is set in this shell: r1",
+    ),
+    "off in this shell, not in the session": (
+        queue(waiting=(request(created_at=NOW - 1),), is_off_here=True),
+        Verdict.OK,
+        "1 asked just now: r1",
     ),
     "for another session": (
         queue(waiting=(request(session="s2"),)),
