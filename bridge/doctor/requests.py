@@ -19,6 +19,7 @@ from bridge.errors import BridgeError
 from bridge.host import sessions
 from bridge.host.instruct import instruction
 from bridge.host.reaction import context
+from bridge.store.process import Liveness, liveness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,6 +114,12 @@ UNHEARD = Why(
     "its hooks do not run any more, or it hangs: a tool that does not end, a dialog",
     "look at the session; see `hooks run` and `hook policy`; hostbridge doctor --live",
 )
+UNSERVED = Why(
+    Verdict.WARNING,
+    "waiting for a process of ours to serve it",
+    "submitted for the route claude, local or endpoint, which no session takes",
+    "hostbridge serve",
+)
 YOUNG = Why(Verdict.OK, "asked just now", "", "")
 NOT_LAUNCHED = Why(
     Verdict.WARNING,
@@ -124,6 +131,12 @@ ORPHANED = Why(
     Verdict.WARNING,
     "held by a session that is gone",
     "its process ended without a word",
+    "nothing: the next hook or waiter takes it back",
+)
+DESERTED = Why(
+    Verdict.WARNING,
+    "held by a process that served it and is gone",
+    "it was killed",
     "nothing: the next hook or waiter takes it back",
 )
 
@@ -183,6 +196,9 @@ def why_waiting(request: Request, queue: Queue) -> Why:
     """The first reason that keeps a request from being taken."""
     if queue.is_off:
         return OFF
+    if request.route != "host":
+        is_young = queue.now_ms - request.created_at < _SOON_MS
+        return YOUNG if is_young else UNSERVED
     if not queue.live:
         return NO_SESSION
     meant = [s for s in queue.live if request.session in (None, *s.ids)]
@@ -208,6 +224,8 @@ def why_held(request: Request, queue: Queue) -> Why | None:
     claim = request.claim
     if claim is None:
         return ORPHANED
+    if claim.route != "host":
+        return DESERTED if liveness(claim.host) is Liveness.GONE else None
     if not any(session.host == claim.host for session in queue.live):
         return ORPHANED
     first = claim.offers[0] if claim.offers else claim.at

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from bridge.errors import DepthExceeded, InvalidRequest
 from bridge.host import agent_names
-from bridge.protocol.ids import check_id, new_request_id
+from bridge.protocol.ids import check_id, is_id, new_request_id
 from bridge.protocol.record import first_problem
 from bridge.protocol.request import Request
 from bridge.spawner.requester import default_requester
@@ -69,12 +69,19 @@ def new_request(
 
 
 def find_parent(store: FileStore, settings: Settings) -> tuple[str, int] | None:
-    """The request of the subagent whose Bash call started us, and its depth."""
+    """The request of the agent that started us, and its depth.
+
+    An agent in a session did it by a Bash call that hooks saw; one of `claude -p`
+    is told by the environment.
+    """
+    parent = None
+    if settings.parent_request is not None and is_id(settings.parent_request):
+        parent = settings.parent_request, settings.parent_depth
     if settings.host_pid is None:
-        return None
+        return parent
     from bridge.host import runs
 
-    return runs.running_bash_depth(store, settings.host_pid)
+    return runs.running_bash_depth(store, settings.host_pid) or parent
 
 
 def _checked(shape: Shape) -> dict[str, Any] | None:

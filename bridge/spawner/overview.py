@@ -55,13 +55,18 @@ class OpenSession:
 
 @dataclass(frozen=True, slots=True)
 class LiveRequest:
-    """One request that has not ended; `left_s` is below 0 when it is overdue."""
+    """One request that has not ended; `left_s` is below 0 when it is overdue.
+
+    `route` is who holds it, or may take it; `session` the process, on other routes than
+    the host's.
+    """
 
     request_id: str
     stage: Stage
     agent: str
     requester: str
     priority: str
+    route: str
     session: str | None
     age_s: float
     left_s: float
@@ -140,7 +145,8 @@ def _open_session(
 def _live(request: Request, hosts: list[Session], now_ms: int) -> LiveRequest:
     claim = request.claim
     stage = request.stage
-    if claim is None and not any(may_take(host, request) for host in hosts):
+    waits_for_host = claim is None and request.route == "host"
+    if waits_for_host and not any(may_take(host, request) for host in hosts):
         stage = Stage.NO_HOST
     return LiveRequest(
         request_id=request.request_id,
@@ -148,6 +154,7 @@ def _live(request: Request, hosts: list[Session], now_ms: int) -> LiveRequest:
         agent=request.agent_type,
         requester=request.requester or "",
         priority=request.priority,
+        route=claim.route if claim else request.route,
         session=claim.session if claim else None,
         age_s=(now_ms - request.created_at) / 1000,
         left_s=(request.deadline_ms - now_ms) / 1000,

@@ -75,7 +75,8 @@ class Tender:
         request = found.request
         if request is None:
             return Stage.WAITING
-        if found.status is Status.PENDING and not eligible_hosts(
+        waits_for_host = found.status is Status.PENDING and request.route == "host"
+        if waits_for_host and not eligible_hosts(
             self._store, request, lease_s=self._lease_s
         ):
             return Stage.NO_HOST
