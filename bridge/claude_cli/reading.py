@@ -8,10 +8,9 @@ Source: measured on Claude Code 2.1.330.
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
-
-import orjson
 
 from bridge.protocol.answer import ToolCall
 from bridge.protocol.answering import Outcome
@@ -67,24 +66,27 @@ def read_output(
             model=model,
             calls=calls,
         )
-    answer = orjson.dumps(result["structured_output"]).decode()
+    answer = json.dumps(
+        result["structured_output"], ensure_ascii=False, separators=(",", ":")
+    )
     return Outcome(answer, model=model, calls=calls)
 
 
 def _events(stdout: bytes) -> list[Json]:
     """The objects printed: of one document, or of one a line."""
-    try:
-        told = orjson.loads(stdout)
-        found = told if isinstance(told, list) else [told]
-    except orjson.JSONDecodeError:
-        found = [_loaded(line) for line in stdout.splitlines()]
+    told = _decoded(stdout)
+    found = told if isinstance(told, list) else [told]
+    if told is None:
+        found = [_decoded(line) for line in stdout.splitlines()]
     return [event for event in found if isinstance(event, dict)]
 
 
-def _loaded(line: bytes) -> Any:
+def _decoded(data: bytes) -> Any:
+    """JSON, or None."""
+    # Not by orjson: half a character in a tool's output is no reason to lose an answer.
     try:
-        return orjson.loads(line)
-    except orjson.JSONDecodeError:
+        return json.loads(data)
+    except (ValueError, RecursionError):
         return None
 
 
