@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from bridge.errors import BadSetting
 
@@ -18,6 +18,21 @@ if TYPE_CHECKING:
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"", "0", "false", "no", "off"})
+
+FallbackRoute = Literal["local", "claude", "endpoint"]
+_FALLBACKS: dict[str, FallbackRoute] = {"claude": "claude", "endpoint": "endpoint"}
+
+# What a client tells the programs that it starts; another one must not take it for its
+# own, or for being started from within.
+_OF_A_CLIENT = (
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_PID",
+    "CLAUDE_PROJECT_DIR",
+    "CLAUDE_PLUGIN_ROOT",
+    "CLAUDE_PLUGIN_DATA",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +51,12 @@ class Settings:
         max_offers: times a session is asked before its silence counts as a no.
         lease_s: how long an unseen host stays alive without a sign, in seconds.
         requester: who asks, as the user reads it (`BRIDGE_REQUESTER`).
+        cli_fallback: the route that `auto` takes instead of the host's
+            (`BRIDGE_CLI_FALLBACK`).
+        claude: the client for the route `claude`, a path or a name on PATH
+            (`BRIDGE_CLAUDE`).
+        parent_request, parent_depth: the request whose `claude -p` this process runs
+            under, and how many agents stand above it (`BRIDGE_PARENT`, `BRIDGE_DEPTH`).
         host_pid: pid of the Claude Code client this process runs under (`CLAUDE_PID`).
         host_session: its session id (`CLAUDE_CODE_SESSION_ID`).
         project_dir: the client's project (`CLAUDE_PROJECT_DIR`).
@@ -53,6 +74,10 @@ class Settings:
     max_offers: int = 3
     lease_s: int = 900
     requester: str | None = None
+    cli_fallback: FallbackRoute | None = None
+    claude: str = "claude"
+    parent_request: str | None = None
+    parent_depth: int = 0
     host_pid: int | None = None
     host_session: str | None = None
     project_dir: Path | None = None
@@ -80,11 +105,35 @@ class Settings:
             max_offers=_count(env, "BRIDGE_MAX_OFFERS", 3, least=1),
             lease_s=_count(env, "BRIDGE_LEASE_S", 900, least=1),
             requester=env.get("BRIDGE_REQUESTER") or None,
+            cli_fallback=_fallback(env),
+            claude=env.get("BRIDGE_CLAUDE") or "claude",
+            parent_request=env.get("BRIDGE_PARENT") or None,
+            parent_depth=_count(env, "BRIDGE_DEPTH", 0, least=0),
             host_pid=_pid(env),
             host_session=env.get("CLAUDE_CODE_SESSION_ID") or None,
             project_dir=Path(p) if (p := env.get("CLAUDE_PROJECT_DIR")) else None,
             claude_dir=Path(env.get("CLAUDE_CONFIG_DIR") or user_home / ".claude"),
         )
+
+
+def environment_for_a_client(env: Mapping[str, str] | None = None) -> dict[str, str]:
+    """`env`, by default the process environment, for a client that we start."""
+    env = os.environ if env is None else env
+    return {name: value for name, value in env.items() if name not in _OF_A_CLIENT}
+
+
+def _fallback(env: Mapping[str, str]) -> FallbackRoute | None:
+    name = "BRIDGE_CLI_FALLBACK"
+    value = env.get(name, "").strip().lower()
+    if value in _FALSE:
+        return None
+    if value in _TRUE:
+        return "local"
+    if value in _FALLBACKS:
+        return _FALLBACKS[value]
+    raise BadSetting(
+        f"{name}={env[name]!r}: expected 1 (a local model), claude, endpoint or 0"
+    )
 
 
 def _folder(env: Mapping[str, str], name: str) -> Path | None:

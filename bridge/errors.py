@@ -54,6 +54,13 @@ class NoHost(BridgeError):
     code = "no_host"
 
 
+class NoRoute(BridgeError):
+    """The route asked for cannot be taken here: something that it needs is missing."""
+
+    # To a program it is one case: nobody is there who could answer.
+    code = "no_host"
+
+
 class DepthExceeded(BridgeError):
     """An agent asked for an agent once too often."""
 

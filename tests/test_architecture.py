@@ -16,12 +16,12 @@ PACKAGE = Path(bridge.__file__).parent
 # A room may import from rooms further down, and from itself.
 ROOMS = (
     "cli", "doctor", "spawner", "claude_cli", "local", "endpoint", "runner", "nodes",
-    "host", "agents", "store", "protocol", "config", "errors",
+    "host", "agents", "store", "protocol", "children", "config", "errors",
 )  # fmt: skip
 
 PURE = (
     "protocol", "store/decide.py", "store/order.py", "host/instruct.py",
-    "runner/engine.py",
+    "runner/engine.py", "claude_cli/command.py", "claude_cli/reading.py",
 )  # fmt: skip
 IMPURE_MODULES = {"os", "io", "subprocess", "time", "socket", "pathlib", "shutil"}
 

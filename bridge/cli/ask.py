@@ -1,10 +1,12 @@
-"""Ask an agent of the open Claude Code session, wait, and print its answer.
+"""Ask an agent, wait, and print its answer.
+
+The open Claude Code session answers, or, with --route, a model right here.
 
 Without --schema the answer is a status, a summary and its evidence; with it, a JSON
 value that satisfies the schema.
 
 Ctrl-C and SIGTERM cancel the request. Exit codes: 0 answered with success; 1 the
-agent answered failure, or the request failed; 2 usage; 4 no session could take it; 5
+agent answered failure, or the request failed; 2 usage; 4 nobody could take it; 5
 deadline; 6 submitted, cannot wait here; 130 interrupted.
 """
 
@@ -17,10 +19,12 @@ from bridge.cli.answer_text import answer_text
 from bridge.cli.exit_codes import of_result
 from bridge.cli.options import (
     AnswerToHost,
+    Arguments,
     AsJson,
     DedupKey,
     Model,
     PriorityChoice,
+    Route,
     SchemaFile,
     SessionId,
     TaskId,
@@ -29,7 +33,7 @@ from bridge.cli.options import (
 )
 from bridge.cli.printing import record, say, say_json
 from bridge.cli.progress import Progress
-from bridge.cli.reading import agent_and_prompt, read_schema
+from bridge.cli.reading import agent_and_prompt, read_arguments, read_schema
 from bridge.errors import CannotWaitHere
 from bridge.spawner.bridge import DEFAULT_TIMEOUT_S, Bridge
 
@@ -39,19 +43,28 @@ def command(
     *,
     schema: SchemaFile = None,
     timeout_s: Timeout = DEFAULT_TIMEOUT_S,
-    route: Annotated[str, typer.Option(metavar="R", help="auto or host.")] = "auto",
+    route: Route = "auto",
+    fallback_after_s: Annotated[
+        float | None,
+        typer.Option(
+            "--fallback-after",
+            metavar="S",
+            help="Serve it here when no session has taken it after so many seconds.",
+        ),
+    ] = None,
     model: Model = None,
     priority: PriorityChoice = "normal",
     task_id: TaskId = None,
     dedup_key: DedupKey = None,
     session: SessionId = None,
+    arguments: Arguments = None,
     answer_to_host: AnswerToHost = False,
     as_json: AsJson = False,
 ) -> int:
     """Ask and print; returns the exit code."""
     bridge = Bridge.open()
     agent, prompt = agent_and_prompt(bridge, words or [])
-    _interrupt_on(signal.SIGTERM, signal.SIGHUP)
+    interrupt_on(signal.SIGTERM, signal.SIGHUP)
     try:
         with Progress(agent) as progress:
             result = bridge.ask(
@@ -60,13 +73,16 @@ def command(
                 schema=read_schema(schema),
                 timeout_s=timeout_s,
                 route=route,
+                fallback_after_s=fallback_after_s,
                 model=model,
                 priority=priority,
                 task_id=task_id,
                 dedup_key=dedup_key,
                 session=session,
+                arguments=read_arguments(arguments),
                 answer_to_host=answer_to_host,
                 on_stage=progress,
+                on_progress=progress.go_on,
             )
     except CannotWaitHere as exc:
         if not as_json:
@@ -79,7 +95,7 @@ def command(
     return of_result(result)
 
 
-def _interrupt_on(*signals: signal.Signals) -> None:
+def interrupt_on(*signals: signal.Signals) -> None:
     """End as Ctrl-C does; what nohup ignores stays ignored."""
     for number in signals:
         if signal.getsignal(number) is signal.SIG_DFL:

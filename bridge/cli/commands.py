@@ -30,6 +30,10 @@ COMMANDS = {
             'hostbridge wait $(hostbridge submit Explore "Where is main?")',
         ),
     ),
+    "serve": Command(
+        "Answer right here what waits for no session.",
+        ("hostbridge serve", "hostbridge serve --once --route claude"),
+    ),
     "wait": Command(
         "Wait for requests, as they are completed.",
         (

@@ -45,6 +45,21 @@ SessionId: TypeAlias = Annotated[
         "--session", metavar="ID", help="Only this Claude Code session may take it."
     ),
 ]
+Route: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="R",
+        help="auto, host (an open session), claude (claude -p), local or endpoint.",
+    ),
+]
+Arguments: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="An argument for the agent; KEY:=JSON for a value that is no text.",
+    ),
+]
 AnswerToHost: TypeAlias = Annotated[
     bool,
     typer.Option("--answer-to-host", help="Let the open session read the answer, too."),

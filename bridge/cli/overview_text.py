@@ -70,10 +70,11 @@ def _session(session: OpenSession) -> Sequence[str]:
 
 def _request(request: LiveRequest) -> Sequence[str]:
     left = span(request.left_s) if request.left_s > 0 else "overdue"
-    priority = "" if request.priority == "normal" else f" ({request.priority})"
+    usual = ("normal", "host")
+    notes = [n for n in (request.priority, request.route) if n not in usual]
     return (
         request.request_id,
-        f"{request.stage}{priority}",
+        f"{request.stage} ({', '.join(notes)})" if notes else str(request.stage),
         span(request.age_s),
         left,
         request.agent,

@@ -16,6 +16,8 @@ from bridge.protocol.status import Stage
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from bridge.protocol.answering import Progress as Work
+
 _AT_ONCE_S = 0.4
 _REFRESH_S = 0.5
 
@@ -26,6 +28,7 @@ class Progress:
     def __init__(self, agent: str) -> None:
         self._agent = agent
         self._stage = Stage.WAITING
+        self._work = ""
         self._began_s = time.monotonic()
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
@@ -33,6 +36,15 @@ class Progress:
     def __call__(self, stage: Stage) -> None:
         """Take note of a stage."""
         self._stage = stage
+
+    def go_on(self, work: Work) -> None:
+        """Take note of how far the work has come that is done right here."""
+        told = (
+            f"turn {work.turn}" if work.turn is not None else "",
+            work.tool or "",
+            f"{work.tokens_per_s:.0f} tokens/s" if work.tokens_per_s else "",
+        )
+        self._work = "".join(f", {words}" for words in told if words)
 
     def __enter__(self) -> Self:
         if sys.stderr.isatty():
@@ -61,4 +73,4 @@ class Progress:
 
     def _words(self) -> str:
         elapsed_s = time.monotonic() - self._began_s
-        return f"{self._agent}: {self._stage} ({elapsed_s:.0f} s)"
+        return f"{self._agent}: {self._stage}{self._work} ({elapsed_s:.0f} s)"

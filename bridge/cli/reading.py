@@ -148,6 +148,30 @@ def read_schema(file: Path | None) -> dict[str, Any] | None:
     return value
 
 
+def read_arguments(given: list[str] | None) -> dict[str, Any]:
+    """Arguments for the agent: `KEY=VALUE` is text, `KEY:=JSON` any value.
+
+    Raises:
+        InvalidRequest: one has no `=`, no key, or no JSON where it promises some.
+    """
+    found = {}
+    for each in given or ():
+        key, equals, value = each.partition("=")
+        if not equals or not key.strip(":"):
+            raise InvalidRequest(f"--set {each!r}: expected KEY=VALUE or KEY:=JSON")
+        found[key.removesuffix(":")] = (
+            _json_of(each, value) if key.endswith(":") else whole(value)
+        )
+    return found
+
+
+def _json_of(argument: str, text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as exc:
+        raise InvalidRequest(f"--set {argument!r}: not JSON: {exc.msg}") from None
+
+
 def _bytes_of(file: Path) -> bytes:
     try:
         return file.read_bytes()

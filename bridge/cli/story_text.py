@@ -67,6 +67,8 @@ def _asked(
     yield _fact("agent", request.agent_type + model)
     age = span((now_ms - request.created_at) / 1000)
     yield _fact("asked by", f"{request.requester or 'a program'}, {age} ago")
+    if request.route != "host":
+        yield _fact("for", f"route {request.route}")
     if request.parent_request_id:
         yield _fact("parent", f"{request.parent_request_id} (depth {request.depth})")
     yield _fact("deadline", _deadline(request, now_ms, is_over=is_over))
@@ -89,6 +91,11 @@ def _deadline(request: Request, now_ms: int, *, is_over: bool) -> str:
 
 
 def _held(claim: Claim) -> Iterator[str]:
+    if claim.route != "host":
+        since = _clock(claim.at)
+        words = f"a process of route {claim.route} (pid {claim.host.pid}), {since}"
+        yield _fact("served by", words)
+        return
     yield _fact("session", f"{claim.session} (pid {claim.host.pid})")
     offers = ", ".join(_clock(at) for at in claim.offers)
     yield _fact("offered", f"{counted(len(claim.offers), 'time')}: {offers}")
@@ -102,7 +109,11 @@ def _held(claim: Claim) -> Iterator[str]:
 def _answer(response: Response, *, full: bool) -> Iterator[str]:
     error = response.error
     verdict = f"{error.code}: {error.message}" if error else "valid"
-    yield _fact("route", response.route)
+    # A session does not tell which model of its own it was.
+    model = response.model if response.route != "host" else None
+    marks = [model, "degraded" if response.degraded else None]
+    told = ", ".join(mark for mark in marks if mark)
+    yield _fact("route", f"{response.route} ({told})" if told else response.route)
     if response.agent_id:
         yield _fact("agent id", response.agent_id)
     yield _fact("verdict", verdict)

@@ -1,6 +1,7 @@
 """Ask without waiting: print the request's id, which is durable from then on.
 
-Needs no open session: the request waits for one until its deadline.
+Needs no open session: the request waits for one until its deadline; with --route
+claude, local or endpoint for somebody who runs `hostbridge serve`.
 """
 
 from typing import Annotated
@@ -9,10 +10,12 @@ import typer
 
 from bridge.cli.options import (
     AnswerToHost,
+    Arguments,
     AsJson,
     DedupKey,
     Model,
     PriorityChoice,
+    Route,
     SchemaFile,
     SessionId,
     TaskId,
@@ -20,7 +23,7 @@ from bridge.cli.options import (
     Words,
 )
 from bridge.cli.printing import say, say_json
-from bridge.cli.reading import agent_and_prompt, read_schema
+from bridge.cli.reading import agent_and_prompt, read_arguments, read_schema
 from bridge.spawner.bridge import DEFAULT_TIMEOUT_S, Bridge
 
 
@@ -29,11 +32,13 @@ def command(
     *,
     schema: SchemaFile = None,
     timeout_s: Timeout = DEFAULT_TIMEOUT_S,
+    route: Route = "auto",
     model: Model = None,
     priority: PriorityChoice = "normal",
     task_id: TaskId = None,
     dedup_key: DedupKey = None,
     session: SessionId = None,
+    arguments: Arguments = None,
     answer_to_host: AnswerToHost = False,
     request_id: Annotated[
         str | None,
@@ -49,11 +54,13 @@ def command(
         agent,
         schema=read_schema(schema),
         timeout_s=timeout_s,
+        route=route,
         model=model,
         priority=priority,
         task_id=task_id,
         dedup_key=dedup_key,
         session=session,
+        arguments=read_arguments(arguments),
         answer_to_host=answer_to_host,
         request_id=request_id,
     )

@@ -21,7 +21,7 @@ from bridge.errors import BridgeError
 from bridge.host import bells
 from bridge.protocol.duration import seconds
 from bridge.spawner.bridge import Bridge
-from bridge.spawner.routes import eligible_hosts
+from bridge.spawner.hosts import eligible_hosts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,6 +20,7 @@ from bridge.errors import BridgeError
 from bridge.host import sessions
 from bridge.host.instruct import instruction
 from bridge.host.reaction import context
+from bridge.store.process import Liveness, liveness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,6 +128,12 @@ UNHEARD = Why(
     "its hooks do not run any more, or it hangs: a tool that does not end, a dialog",
     "look at the session; see `hooks run` and `hook policy`; hostbridge doctor --live",
 )
+UNSERVED = Why(
+    Verdict.WARNING,
+    "waiting for a process of ours to serve it",
+    "submitted for the route claude, local or endpoint, which no session takes",
+    "hostbridge serve",
+)
 YOUNG = Why(Verdict.OK, "asked just now", "", "")
 NOT_LAUNCHED = Why(
     Verdict.WARNING,
@@ -138,6 +145,12 @@ ORPHANED = Why(
     Verdict.WARNING,
     "held by a session that is gone",
     "its process ended without a word",
+    "nothing: the next hook or waiter takes it back",
+)
+DESERTED = Why(
+    Verdict.WARNING,
+    "held by a process that served it and is gone",
+    "it was killed",
     "nothing: the next hook or waiter takes it back",
 )
 
@@ -200,6 +213,12 @@ def why_waiting(request: Request, queue: Queue) -> Why:
         return OVERDUE
     if queue.is_off:
         return OFF
+    if request.route == "host":
+        return _why_no_host(request, queue)
+    return YOUNG if queue.now_ms - request.created_at < _SOON_MS else UNSERVED
+
+
+def _why_no_host(request: Request, queue: Queue) -> Why:
     if not queue.live:
         return OFF_HERE if queue.is_off_here else NO_SESSION
     meant = [s for s in queue.live if request.session in (None, *s.ids)]
@@ -227,6 +246,8 @@ def why_held(request: Request, queue: Queue) -> Why | None:
         return OVERDUE
     if claim is None:
         return ORPHANED
+    if claim.route != "host":
+        return DESERTED if liveness(claim.host) is Liveness.GONE else None
     if not any(session.host == claim.host for session in queue.live):
         return ORPHANED
     first = claim.offers[0] if claim.offers else claim.at

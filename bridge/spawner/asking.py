@@ -9,11 +9,10 @@ from pydantic import ValidationError
 
 from bridge.errors import DepthExceeded, InvalidRequest
 from bridge.host import agent_names
-from bridge.protocol.ids import check_id, new_request_id
+from bridge.protocol.ids import check_id, is_id, new_request_id
 from bridge.protocol.record import first_problem
 from bridge.protocol.request import Request
 from bridge.spawner.requester import default_requester
-from bridge.spawner.routes import check_route
 
 if TYPE_CHECKING:
     from bridge.config import Settings
@@ -29,8 +28,6 @@ def new_request(
     *,
     schema: Shape,
     timeout_s: float,
-    route: str = "auto",
-    model: str | None = None,
     request_id: str | None = None,
     **fields: Any,
 ) -> Request:
@@ -38,11 +35,9 @@ def new_request(
 
     Raises:
         UnknownAgent: nobody knows the agent.
-        InvalidRequest: the route, the model, the schema, the prompt, the id or a number
-            is not acceptable.
+        InvalidRequest: the schema, the prompt, the id or a number is not acceptable.
         DepthExceeded: too many agents stand above it.
     """
-    check_route(route, model)
     agent_names.check_agent(agent, store.place.project, settings.claude_dir)
     answer_schema = None if schema is None else _checked(schema)
     parent = find_parent(store, settings)
@@ -61,7 +56,6 @@ def new_request(
         return Request(
             request_id=named or new_request_id(now_us, fields["priority"]),
             agent_type=agent,
-            model=model,
             prompt=prompt,
             timeout=_milliseconds(timeout_s),
             created_at=now_us // 1000,
@@ -76,12 +70,19 @@ def new_request(
 
 
 def find_parent(store: FileStore, settings: Settings) -> tuple[str, int] | None:
-    """The request of the subagent whose Bash call started us, and its depth."""
+    """The request of the agent that started us, and its depth.
+
+    An agent in a session did it by a Bash call that hooks saw; one of `claude -p`
+    is told by the environment.
+    """
+    parent = None
+    if settings.parent_request is not None and is_id(settings.parent_request):
+        parent = settings.parent_request, settings.parent_depth
     if settings.host_pid is None:
-        return None
+        return parent
     from bridge.host import runs
 
-    return runs.running_bash_depth(store, settings.host_pid)
+    return runs.running_bash_depth(store, settings.host_pid) or parent
 
 
 def _checked(shape: Shape) -> dict[str, Any] | None:

@@ -21,9 +21,11 @@ from bridge.errors import (
     WaitTimeout,
 )
 from bridge.host import bells
+from bridge.host.sessions import is_off
 from bridge.protocol.ids import check_id
 from bridge.spawner.asking import new_request
-from bridge.spawner.routes import eligible_hosts, no_host
+from bridge.spawner.hosts import eligible_hosts, no_host
+from bridge.spawner.routes import check_route, on_route, plan
 from bridge.spawner.tending import end_overdue
 from bridge.store.files import FileStore
 from bridge.store.place import locate
@@ -32,13 +34,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from bridge.host.sessions import Session
+    from bridge.protocol.answering import Progress
     from bridge.protocol.ids import Priority, RequestId
-    from bridge.protocol.request import Request
+    from bridge.protocol.request import Request, RouteName
     from bridge.protocol.response import Response
     from bridge.protocol.status import Stage
     from bridge.spawner.awaiting import Waiter
     from bridge.spawner.overview import Overview
     from bridge.spawner.result import Result, Shape
+    from bridge.spawner.serving import Server
     from bridge.spawner.story import Story
     from bridge.store import Found
     from bridge.store.clock import Clock
@@ -49,6 +53,10 @@ _QUICK_LOCK_S = 0.2
 
 
 def _ignore_stage(_stage: Stage) -> None:
+    pass
+
+
+def _ignore_progress(_progress: Progress) -> None:
     pass
 
 
@@ -91,8 +99,11 @@ class Bridge:
         dedup_key: str | None = None,
         session: str | None = None,
         route: str = "auto",
+        fallback_after_s: float | None = None,
+        arguments: dict[str, Any] | None = None,
         answer_to_host: bool = False,
         on_stage: Callable[[Stage], None] = _ignore_stage,
+        on_progress: Callable[[Progress], None] = _ignore_progress,
     ) -> Result:
         """Ask an agent and wait for its answer, `timeout_s` seconds at most.
 
@@ -100,11 +111,16 @@ class Bridge:
         holds nothing but keywords unknown to JSON Schema is refused: it would let any
         answer pass; beside known ones they are ignored, as the standard has it. A
         result may report failure (`success` False) in a valid answer; anything less
-        raises. `on_stage` is called as the request comes forward.
+        raises. `route` is auto, host (an open session), or one that this process serves
+        by itself: claude, local, endpoint. With `fallback_after_s` a request that no
+        host has taken after so many seconds is served here; at once, on auto, where no
+        session is open. `on_stage` is called as the request comes forward,
+        `on_progress` by what this process serves.
 
         Raises:
             NoHost: no live session could take it, or the bridge is off (`BRIDGE_OFF`,
                 `hostbridge off`); nothing was asked.
+            NoRoute: this machine lacks what the route needs; nothing was asked.
             UnknownAgent, InvalidRequest, DepthExceeded: nothing was asked.
             CannotWaitHere: asked, but the only host would have to wait for itself.
             RequestFailed: it ended without a valid answer; `code` and `stage` say how.
@@ -112,6 +128,7 @@ class Bridge:
         from bridge.spawner.result import result_or_raise
         from bridge.spawner.tending import Abandoned
 
+        choice = check_route(route)
         request = new_request(
             self.store,
             self.settings,
@@ -119,26 +136,34 @@ class Bridge:
             agent,
             schema=schema,
             timeout_s=timeout_s,
-            route=route,
             model=model,
             priority=priority,
             task_id=task_id,
             dedup_key=dedup_key,
             session=session,
+            arguments=arguments or {},
             answer_to_host=answer_to_host,
         )
-        if self.settings.off or not self._hosts(request):
+        planned = plan(
+            choice,
+            flag=self.settings.cli_fallback,
+            fallback_after_s=fallback_after_s,
+            has_host=self._has_host(request),
+        )
+        request = on_route(request, planned.route)
+        if self._is_off() or not (planned.own or self._hosts(request)):
             raise no_host(
                 self.store,
                 request,
                 lease_s=self.settings.lease_s,
                 is_off_here=self.settings.off,
             )
+        server = planned.own and self.server(planned.own, on_stage, on_progress)
         clock = self.store.clock
         deadline_s = clock.monotonic_s() + timeout_s
         try:
             request_id, is_new = self._submit(request)
-            if self._would_wait_for_itself(request):
+            if not server and self._would_wait_for_itself(request):
                 raise CannotWaitHere(
                     f"submitted {request_id}; this runs inside the only open session, "
                     "which answers when its turn comes. Read the answer with: "
@@ -148,7 +173,12 @@ class Bridge:
             waiter = self._waiter(on_stage)
             left_s = max(0.0, deadline_s - clock.monotonic_s())
             try:
-                response = waiter.one(request_id, left_s)
+                if server and (is_new or self._is_for(server, request_id)):
+                    response = server.see_to(
+                        request_id, waiter, after_s=planned.after_s, timeout_s=left_s
+                    )
+                else:
+                    response = waiter.one(request_id, left_s)
             except WaitTimeout as exc:
                 if not is_new:
                     # Another asker's request, found by its key: not ours to end.
@@ -173,12 +203,16 @@ class Bridge:
         task_id: str | None = None,
         dedup_key: str | None = None,
         session: str | None = None,
+        route: str = "auto",
+        arguments: dict[str, Any] | None = None,
         answer_to_host: bool = False,
         request_id: str | None = None,
     ) -> RequestId:
         """Ask without waiting; durable on return. Needs no live session.
 
-        `request_id` names the request; by default it gets an id that sorts by time.
+        On `route` auto it waits for a session; on claude, local or endpoint for
+        somebody who runs `hostbridge serve`. `request_id` names the request; by default
+        it gets an id that sorts by time.
 
         Raises:
             UnknownAgent, InvalidRequest, DepthExceeded: nothing was asked.
@@ -195,9 +229,12 @@ class Bridge:
             task_id=task_id,
             dedup_key=dedup_key,
             session=session,
+            arguments=arguments or {},
             answer_to_host=answer_to_host,
             request_id=request_id,
         )
+        choice = check_route(route)
+        request = on_route(request, "host" if choice == "auto" else choice)
         return self._submit(request)[0]
 
     def _submit(self, request: Request) -> tuple[RequestId, bool]:
@@ -213,6 +250,41 @@ class Bridge:
 
     def _hosts(self, request: Request) -> list[Session]:
         return eligible_hosts(self.store, request, lease_s=self.settings.lease_s)
+
+    def _has_host(self, request: Request) -> bool:
+        return bool(self._hosts(request)) and not self._would_wait_for_itself(request)
+
+    def _is_off(self) -> bool:
+        """Whether everything is to stop: nothing is served here either."""
+        return self.settings.off or is_off(self.store)
+
+    def _is_for(self, server: Server, request_id: RequestId) -> bool:
+        """Whether a request found by its key is for this server's route, too."""
+        found = self.store.find(request_id)
+        return bool(found and found.request and found.request.route == server.route)
+
+    def server(
+        self,
+        route: RouteName,
+        on_stage: Callable[[Stage], None] = _ignore_stage,
+        on_progress: Callable[[Progress], None] = _ignore_progress,
+    ) -> Server:
+        """What serves requests of a route in this process.
+
+        Raises:
+            NoRoute: this machine lacks what the route needs.
+        """
+        from bridge.spawner.answerers import answerer_for
+        from bridge.spawner.serving import Server
+
+        return Server(
+            self.store,
+            route,
+            answerer_for(route, self.settings, self.store.place.project),
+            max_depth=self.settings.max_depth,
+            on_stage=on_stage,
+            on_progress=on_progress,
+        )
 
     def _would_wait_for_itself(self, request: Request) -> bool:
         """Whether the only host that could answer is waiting for this very process.

@@ -22,7 +22,7 @@ def respond(store: FileStore, found: Found, words: str) -> Result:
     """Publish `words` as the answer, marked `route: manual`.
 
     Raises:
-        InvalidRequest: a host works on it, it has ended, or the words are no answer.
+        InvalidRequest: somebody works on it, it has ended, or the words are no answer.
     """
     request = _open_request(found)
     now_ms = store.now_ms()
@@ -69,9 +69,11 @@ def _open_request(found: Found) -> Request:
         raise _ended(ended.request_id if ended else "")
     claim = request.claim
     if claim is not None and liveness(claim.host) is not Liveness.GONE:
+        who = f"a host is working on request {request.request_id} (session "
+        if claim.route != "host":
+            who = f"request {request.request_id} is being served ("
         raise InvalidRequest(
-            f"a host is working on request {request.request_id} (session "
-            f"{claim.session}, pid {claim.host.pid}); cancel it first, or wait",
+            f"{who}{claim.session}, pid {claim.host.pid}); cancel it first, or wait",
             request_id=request.request_id,
         )
     return request

@@ -17,7 +17,7 @@ from bridge.errors import NewerSchema
 from bridge.host import sessions
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.status import FINAL, Stage
-from bridge.spawner.routes import may_take
+from bridge.spawner.hosts import may_take
 from bridge.store import journal, looking
 from bridge.store.order import in_order
 from bridge.store.process import liveness
@@ -55,13 +55,18 @@ class OpenSession:
 
 @dataclass(frozen=True, slots=True)
 class LiveRequest:
-    """One request that has not ended; `left_s` is below 0 when it is overdue."""
+    """One request that has not ended; `left_s` is below 0 when it is overdue.
+
+    `route` is who holds it, or may take it; `session` the process, on other routes than
+    the host's.
+    """
 
     request_id: str
     stage: Stage
     agent: str
     requester: str
     priority: str
+    route: str
     session: str | None
     age_s: float
     left_s: float
@@ -167,7 +172,8 @@ def _open_session(
 def _live(request: Request, hosts: list[Session], now_ms: int) -> LiveRequest:
     claim = request.claim
     stage = request.stage
-    if claim is None and not any(may_take(host, request) for host in hosts):
+    waits_for_host = claim is None and request.route == "host"
+    if waits_for_host and not any(may_take(host, request) for host in hosts):
         stage = Stage.NO_HOST
     return LiveRequest(
         request_id=request.request_id,
@@ -175,6 +181,7 @@ def _live(request: Request, hosts: list[Session], now_ms: int) -> LiveRequest:
         agent=request.agent_type,
         requester=request.requester or "",
         priority=request.priority,
+        route=claim.route if claim else request.route,
         session=claim.session if claim else None,
         age_s=(now_ms - request.created_at) / 1000,
         left_s=(request.deadline_ms - now_ms) / 1000,

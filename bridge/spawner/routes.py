@@ -1,109 +1,112 @@
-"""Which route a request takes, and where none is open: every way out, by name."""
+"""Which route a request takes: an open session, or a process of the asker's own."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from bridge.errors import InvalidRequest, NoHost
-from bridge.host import agent_names, sessions
-from bridge.protocol.status import Stage
+from bridge.errors import InvalidRequest
+from bridge.host.agent_names import check_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from bridge.host.sessions import Session
-    from bridge.protocol.request import Request
-    from bridge.store.files import FileStore
+    from bridge.config import FallbackRoute
+    from bridge.protocol.request import Request, RouteName
 
-RouteChoice = Literal["auto", "host"]
-# Each route, and what tells the models it can be asked to use from any other name.
-ROUTES: dict[RouteChoice, Callable[[str], None]] = {
-    "auto": agent_names.check_model,
-    "host": agent_names.check_model,
-}
+RouteChoice = Literal["auto", "host", "claude", "local", "endpoint"]
+OWN: tuple[FallbackRoute, ...] = ("claude", "local", "endpoint")
+ROUTES: tuple[RouteChoice, ...] = ("auto", "host", *OWN)
+# What tells the models that a route takes from any other name; others see for
+# themselves when they serve.
+_MODELS: dict[RouteName, Callable[[str], None]] = {"host": check_model}
 
 
-def check_route(route: str, model: str | None) -> None:
-    """Let a route pass that exists, with a model that it knows; None is its own.
+def check_route(route: str) -> RouteChoice:
+    """Let a route pass that exists.
 
     Raises:
-        InvalidRequest: no such route, or it knows no such model.
+        InvalidRequest: no such route.
     """
-    for name, check_model in ROUTES.items():
-        if name == route:
-            if model is not None:
-                check_model(model)
-            return
+    for known in ROUTES:
+        if route == known:
+            return known
     raise InvalidRequest(f"route {route!r}: expected one of {', '.join(ROUTES)}")
 
 
-def eligible_hosts(
-    store: FileStore, request: Request, *, lease_s: float
-) -> list[Session]:
-    """Live sessions that may take the request."""
-    if sessions.is_off(store):
-        return []
-    return [
-        session
-        for session in sessions.live_sessions(store, lease_s=lease_s)
-        if may_take(session, request) and not sessions.is_off(store, session.session_id)
-    ]
+def check_own(route: str) -> RouteName:
+    """Let a route pass that a process of ours serves.
 
-
-def may_take(session: Session, request: Request) -> bool:
-    """Whether a request is for this session, and not declined by it."""
-    is_meant = request.session is None or request.session in session.ids
-    return is_meant and not session.ids & set(request.declined_by)
-
-
-_LATER = "leave it for a later session: `hostbridge submit --timeout 86400`"
-
-
-def no_host(
-    store: FileStore, request: Request, *, lease_s: float, is_off_here: bool
-) -> NoHost:
-    """The error for a request that no live session could take.
-
-    `is_off_here` is whether the environment of who asks says so (`BRIDGE_OFF`).
+    Raises:
+        InvalidRequest: no such route.
     """
-    if is_off_here:
-        why, ways = _off_by("BRIDGE_OFF is set", "unset BRIDGE_OFF")
-    elif sessions.is_off(store):
-        why, ways = _off_by("`hostbridge off`", "`hostbridge on`")
-    else:
-        live = sessions.live_sessions(store, lease_s=lease_s)
-        why, ways = _cause(store.place.project, request, live)
-    return NoHost(f"{why}. Ways out: {'; '.join(ways)}", stage=str(Stage.NO_HOST))
+    for known in OWN:
+        if route == known:
+            return known
+    raise InvalidRequest(f"route {route!r}: expected one of {', '.join(OWN)}")
 
 
-def _off_by(cause: str, cure: str) -> tuple[str, tuple[str, ...]]:
-    return f"the bridge is switched off here ({cause})", (cure, _LATER)
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The route that an ask begins on, and when this process serves it.
+
+    `own` is the route on which it does, None for never, `after_s` how many seconds a
+    host has before that.
+    """
+
+    route: RouteName
+    own: RouteName | None = None
+    after_s: float = 0.0
 
 
-def _cause(
-    project: Path, request: Request, live: list[Session]
-) -> tuple[str, tuple[str, ...]]:
-    """Why none of the live sessions could take a request, and the ways out."""
-    meant = [session for session in live if may_take(session, request)]
-    if meant:
-        on = " or ".join(f"`hostbridge on --session {s.session_id}`" for s in meant)
-        return "the bridge is switched off in every session that could take it", (
-            on,
-            _LATER,
+def plan(
+    choice: RouteChoice,
+    *,
+    flag: FallbackRoute | None,
+    fallback_after_s: float | None,
+    has_host: bool,
+) -> Plan:
+    """Decide on a route. Pure.
+
+    `flag` is what `BRIDGE_CLI_FALLBACK` says, `has_host` whether a live session could
+    answer who asks.
+
+    Raises:
+        InvalidRequest: `fallback_after_s` is no time, or there is nothing to fall back
+            from.
+    """
+    is_hosts = choice in ("auto", "host")
+    if fallback_after_s is not None:
+        if not is_hosts:
+            raise InvalidRequest(
+                f"route {choice!r} is served here at once: fallback_after_s belongs to "
+                "auto and host"
+            )
+        if not 0 <= fallback_after_s < float("inf"):
+            raise InvalidRequest(
+                f"fallback_after_s {fallback_after_s!r}: expected seconds"
+            )
+        own = flag or "local"
+        if choice == "auto" and not has_host:
+            return Plan(own, own)
+        return Plan("host", own, fallback_after_s)
+    if choice == "auto":
+        return Plan(flag, flag) if flag else Plan("host")
+    return Plan(choice) if choice == "host" else Plan(choice, choice)
+
+
+def on_route(request: Request, route: RouteName) -> Request:
+    """The request, for those who serve this route.
+
+    Raises:
+        InvalidRequest: it is for one session, and the route has none; or the route
+            knows no such model.
+    """
+    if request.session is not None and route != "host":
+        raise InvalidRequest(
+            f"session {request.session!r} cannot take what route {route!r} is to serve"
         )
-    if request.session is not None:
-        known = ", ".join(s.session_id for s in live) or "none"
-        return (
-            f"session {request.session!r} is not open in {project} (open: {known})",
-            (
-                "ask without naming a session",
-                f"open it again: `claude --resume {request.session}`",
-                _LATER,
-            ),
-        )
-    return f"no Claude Code session with hostbridge is open in {project}", (
-        f"start `claude` in {project} (after `hostbridge install`)",
-        _LATER,
-        "see what is wrong with `hostbridge doctor`",
-    )
+    check = _MODELS.get(route)
+    if check is not None and request.model is not None:
+        check(request.model)
+    return request.with_(route=route)

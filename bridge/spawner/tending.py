@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import bells
 from bridge.protocol.status import Stage, Status
-from bridge.spawner.routes import eligible_hosts
+from bridge.spawner.hosts import eligible_hosts
 from bridge.store.decide import expired
 
 if TYPE_CHECKING:
@@ -84,7 +84,8 @@ class Tender:
         request = found.request
         if request is None:
             return Stage.WAITING
-        if found.status is Status.PENDING and not eligible_hosts(
+        waits_for_host = found.status is Status.PENDING and request.route == "host"
+        if waits_for_host and not eligible_hosts(
             self._store, request, lease_s=self._lease_s
         ):
             return Stage.NO_HOST

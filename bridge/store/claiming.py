@@ -67,6 +67,20 @@ def claim(
     return taken
 
 
+def claim_one(
+    rooms: Rooms, request_id: RequestId, claimant: Claimant
+) -> Request | None:
+    """Take this very request; None when it does not wait (any more)."""
+    request = next(_candidates(rooms, [request_id]), None)
+    if request is None:
+        return None
+    now_ms = rooms.now_ms()
+    if now_ms >= request.deadline_ms:
+        end(rooms, request, expired(request, now_ms), source="claim")
+        return None
+    return _take(rooms, request, claimant)
+
+
 def _candidates(rooms: Rooms, ids: Iterable[RequestId]) -> Iterator[Request]:
     for request_id in ids:
         if not is_over(rooms, request_id):
@@ -128,9 +142,7 @@ def _take(rooms: Rooms, request: Request, claimant: Claimant) -> Request | None:
     requests, processing = rooms["requests"], rooms["processing"]
     mine = request.with_(
         status=move(request.status, Status.PROCESSING),
-        claim=Claim(
-            session=claimant.session, host=claimant.host, at=now_ms, offers=(now_ms,)
-        ),
+        claim=_claim_of(claimant, now_ms),
     )
     # Written before the request is taken: a full disk leaves it where it was.
     temporary = processing.prepare(file, mine.to_json())
@@ -151,6 +163,19 @@ def _take(rooms: Rooms, request: Request, claimant: Claimant) -> Request | None:
         attempt=request.attempt or None,
     )
     return mine
+
+
+def _claim_of(claimant: Claimant, now_ms: int) -> Claim:
+    """An offer to a host's model; on other routes the work begins with the claim."""
+    claim = Claim(
+        session=claimant.session,
+        host=claimant.host,
+        at=now_ms,
+        route=claimant.route,
+    )
+    if claimant.route == "host":
+        return claim.model_copy(update={"offers": (now_ms,)})
+    return claim.model_copy(update={"launched_at": now_ms})
 
 
 def change_claim(

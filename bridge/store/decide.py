@@ -43,9 +43,11 @@ def lost(request: Request, now_ms: int) -> Fate:
     attempt = request.attempt + 1
     if attempt < request.max_attempts:
         return Fate("again", request=request.with_(attempt=attempt))
+    served_here = request.claim is not None and request.claim.route != "host"
+    holder = "process that served" if served_here else "session that held"
     message = (
-        f"the session that held the request is gone, and {request.max_attempts} "
-        "attempts were used up"
+        f"the {holder} the request is gone, and {request.max_attempts} attempts were "
+        "used up"
     )
     return Fate("end", response=failed(request, "host_gone", message, now_ms=now_ms))
 

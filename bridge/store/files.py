@@ -168,6 +168,14 @@ class FileStore:
         with self.rooms() as rooms, rooms.hold():
             return claiming.claim(rooms, claimant, slots, judge)
 
+    def claim_one(self, request_id: RequestId, claimant: Claimant) -> Request | None:
+        """Take this very request; None when it does not wait (any more).
+
+        One that is overdue is ended instead.
+        """
+        with self.rooms() as rooms, rooms.hold():
+            return claiming.claim_one(rooms, request_id, claimant)
+
     def change_claim(
         self,
         request_id: RequestId,

@@ -172,7 +172,9 @@ def test_exit_1_when_the_request_failed(project, host):
 NO_HOST = (
     "no Claude Code session with hostbridge is open in {0}. Ways out: start `claude` "
     "in {0} (after `hostbridge install`); leave it for a later session: "
-    "`hostbridge submit --timeout 86400`; see what is wrong with `hostbridge doctor`"
+    "`hostbridge submit --timeout 86400`; have it answered here: `--route local` (a "
+    "local model), `--route claude` (claude -p) or `--route endpoint`, or "
+    "BRIDGE_CLI_FALLBACK for every ask; see what is wrong with `hostbridge doctor`"
 )
 
 
@@ -316,7 +318,8 @@ def test_ignored_signals_stay_ignored(project, host, until):
 HELP = "see `hostbridge ask --help`"
 USAGE = {
     "": 'no prompt; try: hostbridge ask "Which modules lack tests?"',
-    "x --route moon": "route 'moon': expected one of auto, host",
+    "x --route moon": "route 'moon': expected one of auto, host, claude, local, "
+    "endpoint",
     "x --timeout inf": "timeout inf: expected seconds, more than 0 and not for ever",
     "x --timeout -1": "timeout -1: expected seconds, more than 0 and not for ever",
     "x --timeout 0": "timeout 0: expected seconds, more than 0 and not for ever",
