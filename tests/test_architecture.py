@@ -118,3 +118,13 @@ def test_hooks_load_no_command_line() -> None:
     )
 
     assert not loaded & {"typer", "rich", "jsonschema", "watchdog", "asyncio"}
+
+
+def test_asking_loads_nothing_that_serves() -> None:
+    """`submit` and `status` start as fast as before there were other routes."""
+    loaded = loaded_by("import bridge.cli.submit, bridge.cli.status")
+
+    serving = {"bridge.spawner.serving", "bridge.spawner.answerers", "selectors"}
+    rooms = {".".join(name.split(".")[:2]) for name in loaded}
+    assert not loaded & serving
+    assert not rooms & {"bridge.claude_cli", "bridge.children", "bridge.runner"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -235,20 +234,3 @@ def test_an_agent_inside_is_a_child_and_its_depth_counts(
         asked = world.bridge.status(child).request
         assert asked is not None
         assert (asked.parent_request_id, asked.depth) == (told["requestId"], 1)
-
-
-def test_asked_from_within_a_session(tmp_path: Path):
-    """What tells a client's children where they are does not reach the new client."""
-    inside = {
-        "CLAUDECODE": "1",
-        "CLAUDE_CODE_SESSION_ID": "outer",
-        "CLAUDE_PID": str(os.getpid()),
-        "CLAUDE_CODE_ENTRYPOINT": "cli",
-    }
-
-    with host_world(tmp_path, turns(submits(SUCCESS), reply("done"))) as world:
-        ran = ask(world, "Say hi.", env=inside)
-        (first, *_) = world.api.turns("main")
-
-    assert answered(ran)["success"] is True
-    assert first.session_id != "outer"

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
 from fakeclaude import OBEDIENT, SUCCESS, fake_claude, printing, result
+from stage.processes import is_alive
+
+from bridge.config import Settings
+from bridge.spawner.aio import AsyncBridge
+from bridge.spawner.bridge import Bridge
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -147,6 +155,36 @@ def test_depth_counts_through_claude_p(project, claude):
         ),
     )
     assert not (claude / "stdin").exists()
+
+
+def test_the_client_is_told_how_deep_it_is_and_nothing_of_another(project, claude):
+    """What a session tells its children would make it take itself for one."""
+    fake_claude(claude, f'env >"$here/env"\n{OBEDIENT}')
+    outer = project.submit()
+    session = {
+        "CLAUDECODE": "1",
+        "CLAUDE_PID": str(os.getpid()),
+        "CLAUDE_CODE_SESSION_ID": "outer",
+        "CLAUDE_PROJECT_DIR": str(project.folder),
+        "CLAUDE_CONFIG_DIR": "/somewhere",
+    }
+
+    asked = project.run(
+        "ask", "--route", "claude", "?", "--json",
+        env={**session, "BRIDGE_PARENT": outer, "BRIDGE_DEPTH": "1"},
+    )  # fmt: skip
+
+    lines = (claude / "env").read_text().splitlines()
+    told = dict(line.split("=", 1) for line in lines if "=" in line)
+    assert {name: told.get(name) for name in session} == {
+        **dict.fromkeys(session),
+        "CLAUDE_CONFIG_DIR": "/somewhere",
+    }
+    assert {name: told[name] for name in ("BRIDGE_OFF", "BRIDGE_DEPTH")} == {
+        "BRIDGE_OFF": "1",
+        "BRIDGE_DEPTH": "2",
+    }
+    assert told["BRIDGE_PARENT"] == asked.json["requestId"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -367,3 +405,41 @@ def test_a_key_finds_the_request_of_an_asker_that_was_killed(project, claude, un
 
     assert (ran.code, ran.json["success"]) == (0, True)
     assert len(list(project.state.glob("done/*.json"))) == 1
+
+
+# The same from Python
+
+
+@pytest.mark.usefixtures("host")
+def test_a_cancelled_task_ends_the_program(project, claude, until):
+    """Who no longer awaits the answer has nobody work for it."""
+    fake_claude(claude, WAITING)
+    settings = Settings.from_environment(project.env)
+    bridge = AsyncBridge(Bridge(settings, project.folder))
+
+    async def let_go() -> None:
+        task = asyncio.create_task(bridge.ask("Which?", route="claude"))
+        await asyncio.to_thread(until, (claude / "pid").exists)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+    asyncio.run(let_go())
+
+    (file,) = until(lambda: list(project.state.glob("responses/*.json")))
+    assert json.loads(file.read_text())["status"] == "cancelled"
+    pid = int((claude / "pid").read_text())
+    until(lambda: not is_alive(pid))
+
+
+def test_two_at_once_in_one_process(project, claude):
+    """Threads share a bridge: each request has a program of its own."""
+    fake_claude(claude, f"sleep 0.3\n{OBEDIENT}")
+    bridge = Bridge(Settings.from_environment(project.env), project.folder)
+
+    with ThreadPoolExecutor(6) as pool:
+        asked = [pool.submit(bridge.ask, f"{n}?", route="claude") for n in range(6)]
+        results = [each.result() for each in asked]
+
+    assert len({r.request_id for r in results}) == 6
+    assert all(r.success and r.route == "claude" for r in results)
