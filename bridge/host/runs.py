@@ -24,7 +24,7 @@ import orjson
 from bridge.errors import NewerSchema
 from bridge.protocol.answer import ToolCall
 from bridge.protocol.ids import is_id
-from bridge.protocol.record import Milliseconds, Record, Unparsable, parse
+from bridge.protocol.record import Count, Milliseconds, Record, Unparsable, parse
 from bridge.protocol.request import HostProcess
 from bridge.store.folder import NotAPlainFile
 
@@ -53,10 +53,10 @@ class AgentRun(Record):
     agent_id: str = ""
     state: Literal["launched", "running", "ended"] = "launched"
     nested: bool = False
-    depth: int = 0
+    depth: Count = 0
     launched_at: Milliseconds
     answer_by: Milliseconds
-    warnings: int = 0
+    warnings: Count = 0
     prompt_sha256: str = ""
     prompt_replaced: bool = False
     answer_to_host: bool = False

@@ -108,11 +108,12 @@ def known_request(
         known = orjson.loads(rooms["dedup"].read(file) or b"null")
     except (orjson.JSONDecodeError, NotAPlainFile):
         return None
-    if not isinstance(known, dict) or not is_id(str(known.get("requestId", ""))):
+    named = known.get("requestId") if isinstance(known, dict) else None
+    if not isinstance(named, str) or not is_id(named):
         return None
     if dedup_key is not None and known.get("dedupKey") != dedup_key:
         return None
-    return RequestId(str(known["requestId"]))
+    return RequestId(named)
 
 
 def _remember_key(rooms: Rooms, request: Request) -> None:
