@@ -47,7 +47,12 @@ def before_agent(scene: Scene) -> Reaction:
         return deny(f"hostbridge knows no request {request_id}. No agent is needed.")
     if found.status in FINAL:
         return deny(f"hostbridge: request {request_id} has ended. No agent is needed.")
+    if not event.tool_use_id:
+        return deny("hostbridge cannot tell this call from others. Leave it; go on.")
     if earlier is not None:
+        if earlier.request_id != request_id:
+            # Whose words were whose could not be told.
+            return deny("hostbridge: another call has the id of this one; call again.")
         # The same call seen twice: two installs, or the client asked again.
         return _rewrite(scene, found.request)
     return _launch(scene, found.request, found.status)
@@ -150,7 +155,7 @@ def _nested(scene: Scene) -> Reaction:
     if isinstance(prompt, str) and find_token(prompt):
         return deny("hostbridge tokens are for the main conversation only.")
     parent = runs.find_run(scene.store, event)
-    if parent is None:
+    if parent is None or not event.tool_use_id:
         return SILENT
     refused = limits.refuse_nested(scene, parent)
     if refused is not None:

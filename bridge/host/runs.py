@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import orjson
 
 from bridge.errors import NewerSchema
+from bridge.host.gate import name_of
 from bridge.protocol.answer import ToolCall
 from bridge.protocol.ids import is_id
 from bridge.protocol.record import Count, Milliseconds, Record, Unparsable, parse
@@ -231,7 +232,7 @@ def _started_by(event: HookEvent, agent_id: str) -> str | None:
         found = meta.get("toolUseId")
     except (OSError, orjson.JSONDecodeError, AttributeError):
         return None
-    return found if isinstance(found, str) and _is_name(found) else None
+    return name_of(found) or None
 
 
 def _all(folder: Folder) -> list[AgentRun]:

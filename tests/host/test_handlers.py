@@ -371,6 +371,57 @@ def test_a_host_that_writes_an_answer_itself_is_not_believed(world: HookWorld) -
     assert response.raw_output == GOOD
 
 
+@pytest.mark.parametrize(
+    "call", ["functions.Agent:0", "../../up", "c" * 300, "a\nb", "\u00e9", "nul\x00"]
+)
+def test_a_call_whose_id_is_no_name_is_served(world: HookWorld, call: str) -> None:
+    """Models behind a gateway number their calls as they like."""
+    request = world.submit()
+    world.say("UserPromptSubmit", prompt="hello")
+
+    given = {"description": "b", "prompt": f"bridge:{request}"}
+    fields = {"tool_name": "Agent", "tool_input": given, "tool_use_id": call}
+    said = world.say("PreToolUse", **fields)
+    assert said["hookSpecificOutput"]["permissionDecision"] == "allow"
+    assert world.found(request).request is not None
+    world.stop(world.start(call))
+
+    assert world.code(request) == "success"
+
+
+@pytest.mark.parametrize("call", [None, "", 7, ["a"]])
+def test_error_a_call_without_an_id_loses_nothing(
+    world: HookWorld, call: object
+) -> None:
+    request = world.submit()
+    world.say("UserPromptSubmit", prompt="hello")
+
+    given = {"description": "b", "prompt": f"bridge:{request}"}
+    fields = {"tool_name": "Agent", "tool_input": given, "tool_use_id": call}
+    said = world.say("PreToolUse", **fields)
+
+    assert said["hookSpecificOutput"]["permissionDecision"] == "deny"
+    world.stop(world.start(world.launch(request)))
+    assert world.code(request) == "success"
+
+
+def test_error_two_calls_with_one_id_are_not_mixed_up(world: HookWorld) -> None:
+    """The words of one agent must not become the answer of the other's request."""
+    one, other = world.submit("One?"), world.submit("Other?")
+    world.say("UserPromptSubmit", prompt="hello")
+    call = world.launch(one)
+
+    given = {"description": "b", "prompt": f"bridge:{other}"}
+    fields = {"tool_name": "Agent", "tool_input": given, "tool_use_id": call}
+    said = world.say("PreToolUse", **fields)
+
+    assert said["hookSpecificOutput"]["permissionDecision"] == "deny"
+    world.stop(world.start(call))
+    assert (world.code(one), world.code(other)) == ("success", None)
+    world.stop(world.start(world.launch(other)))
+    assert world.code(other) == "success"
+
+
 def test_an_old_run_does_not_fail_what_another_has_now(world: HookWorld) -> None:
     """The request was taken back; the end of the first agent is not its end."""
     request, _, agent = run_one(world)
