@@ -13,7 +13,10 @@ nothing.
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from bridge.errors import StateRefused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,10 +42,13 @@ def hang(store: FileStore, host: HostProcess) -> str:
 
 
 def ring(store: FileStore, sessions: Iterable[Session]) -> None:
-    """Ring for each session; a bell that still rings is left alone."""
+    """Ring for each session; a bell that still rings is left alone.
+
+    One that cannot be rung keeps the others from nothing.
+    """
     with store.open_state() as state, state.folder("bell") as bells:
         for session in sessions:
-            with bells.folder(bell_name(session.host)) as bell:
+            with suppress(StateRefused), bells.folder(bell_name(session.host)) as bell:
                 bell.touch(CLAPPER)
 
 

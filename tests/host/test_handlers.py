@@ -157,6 +157,23 @@ def test_a_bell_that_cannot_be_answered_is_rung_again(world: HookWorld) -> None:
     assert not bells.silence(world.store, session.host)
 
 
+@pytest.mark.parametrize("name", ["bell", "bell/of a session"])
+def test_a_bell_that_cannot_be_rung_keeps_no_request_back(
+    world: HookWorld, tmp_path: Path, name: str
+) -> None:
+    """What is durable was asked: an error would have the asker ask again."""
+    bell = world.store.place.state / "bell"
+    if name != "bell":
+        (bell,) = bell.iterdir()
+    bell.rename(tmp_path / "away")
+    bell.symlink_to(tmp_path / "away")
+
+    request = world.submit()
+
+    assert world.found(request).status == "pending"
+    assert not list((tmp_path / "away").rglob(bells.CLAPPER))
+
+
 # Inside subagents
 
 
