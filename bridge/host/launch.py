@@ -20,6 +20,7 @@ from bridge.host.reaction import SILENT, Reaction, allow, deny, one_line
 from bridge.host.runs import AgentRun
 from bridge.protocol.contract import full_prompt
 from bridge.protocol.ids import RequestId
+from bridge.protocol.record import LATEST_MS
 from bridge.protocol.status import FINAL, Status
 
 if TYPE_CHECKING:
@@ -116,7 +117,8 @@ def _take(scene: Scene, request_id: RequestId) -> bool:
 def _answer_by(request: Request, now_ms: int) -> int:
     """From when on the agent is told to answer with what it has."""
     left = max(0, request.deadline_ms - now_ms)
-    return request.deadline_ms - min(_SOFT_MAX_MS, int(left * _SOFT_SHARE))
+    moment = request.deadline_ms - min(_SOFT_MAX_MS, int(left * _SOFT_SHARE))
+    return min(moment, LATEST_MS)
 
 
 def _rewrite(scene: Scene, request: Request) -> Reaction:

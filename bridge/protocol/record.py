@@ -18,7 +18,9 @@ SCHEMA_VERSION = 1
 
 R = TypeVar("R", bound="Record")
 
-Milliseconds = Annotated[int, Field(ge=0, le=2**53 - 1)]
+# Every reader of JSON keeps a whole number up to this one.
+LATEST_MS = 2**53 - 1
+Milliseconds = Annotated[int, Field(ge=0, le=LATEST_MS)]
 # Bounded: an integer of more than 64 bits can be read (from a string) and not written.
 Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
 

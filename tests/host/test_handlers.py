@@ -388,6 +388,16 @@ def test_a_host_that_writes_an_answer_itself_is_not_believed(world: HookWorld) -
     assert response.raw_output == GOOD
 
 
+def test_the_longest_time_that_can_be_asked_for(world: HookWorld) -> None:
+    """Its deadline lies beyond every moment that a record may name."""
+    request = world.submit(timeout_s=(2**53 - 1) // 1000)
+    world.say("UserPromptSubmit", prompt="hello")
+
+    world.stop(world.start(world.launch(request)))
+
+    assert world.code(request) == "success"
+
+
 @pytest.mark.parametrize(
     "call", ["functions.Agent:0", "../../up", "c" * 300, "a\nb", "\u00e9", "nul\x00"]
 )
