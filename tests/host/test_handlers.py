@@ -398,6 +398,34 @@ def test_the_longest_time_that_can_be_asked_for(world: HookWorld) -> None:
     assert world.code(request) == "success"
 
 
+SPOILT = (
+    b"\xff", b"\xff\xfe{", b"[" * 100_000, b"7", b"null", b"{}",
+    b'{"id": [], "tool": 7, "command": ["ls"]}',
+    b'{"id": "x", "tool": "Bash", "command": ["ls"], "pid": 1}',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("note", SPOILT, ids=range(len(SPOILT)))
+def test_a_spoilt_note_of_a_call_stops_nobody(world: HookWorld, note: bytes) -> None:
+    agents = world.store.place.state / "agents"
+    agents.mkdir(exist_ok=True)
+    (agents / "toolu_x.bash").write_bytes(note)
+    request = world.submit()
+    world.say("UserPromptSubmit", prompt="hello")
+    agent = world.start(world.launch(request))
+    (agents / f"{agent}.calls").write_bytes(note + b"\n")
+    claim = {"type": "t", "content": "c", "command": "ls"}
+    told = {"status": "success", "summary": "s", "evidence": [claim]}
+
+    said = world.stop(agent, json.dumps(told))
+    assert "was not seen to run" in said["reason"]
+    world.stop(agent)
+    world.notice(agent)
+
+    assert world.code(request) == "success"
+    assert world.runs() == []
+
+
 @pytest.mark.parametrize(
     "call", ["functions.Agent:0", "../../up", "c" * 300, "a\nb", "\u00e9", "nul\x00"]
 )
