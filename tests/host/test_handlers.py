@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hookworld import GOOD, HookWorld, hook_world
 
-from bridge.host import bells
+from bridge.host import bells, capture
 from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.reaction import MAX_CONTEXT
 from bridge.host.sessions import own
+from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Claim, HostProcess
 from bridge.store.lock import LockBusy
 
@@ -424,6 +425,52 @@ def test_a_spoilt_note_of_a_call_stops_nobody(world: HookWorld, note: bytes) -> 
 
     assert world.code(request) == "success"
     assert world.runs() == []
+
+
+BOMBS: dict[str, tuple[dict[str, Any], str]] = {
+    "pattern": ({"pattern": "^(a+)+$"}, json.dumps("a" * 50 + "!")),
+    "branches": (
+        {
+            "$defs": {
+                str(n): {"oneOf": [{"$ref": f"#/$defs/{n + 1}"}] * 2} for n in range(40)
+            }
+            | {"40": {}},
+            "$ref": "#/$defs/0",
+        },
+        "{}",
+    ),
+    "unique": (
+        {"uniqueItems": True},
+        json.dumps([{"n": n} for n in range(40_000)]),
+    ),
+}
+
+
+# What the alarm interrupts may be a callback of the test runner's.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("bomb", list(BOMBS))
+def test_error_an_answer_that_cannot_be_checked_in_time(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch, bomb: str
+) -> None:
+    """Left to the hook's own limit, the words were lost and the agent called silent."""
+    monkeypatch.setattr(capture, "JUDGE_S", 0.2)
+    schema, words = BOMBS[bomb]
+    world.drop("bomb", prompt="?", schema=schema)
+    world.say("UserPromptSubmit", prompt="hello")
+    agent = world.start(world.launch("bomb"))
+
+    world.stop(agent, words)
+    world.stop(agent, words)
+    world.stop(agent, words)
+
+    response = world.found(RequestId("bomb")).response
+    assert response is not None
+    assert response.error is not None
+    assert response.error.code == "schema_mismatch"
+    assert response.error.message.endswith(
+        "the answer could not be checked against its schema within 0.2 s"
+    )
+    assert response.raw_output == words
 
 
 @pytest.mark.parametrize(
