@@ -239,6 +239,18 @@ def test_a_failed_request_may_be_asked_again_with_its_key(store: FileStore):
     )
 
 
+def test_an_overdue_request_may_be_asked_again_with_its_key(
+    store: FileStore, clock: FakeClock
+):
+    """Nobody may have ended it yet: who joined it would get its timeout at once."""
+    store.submit(request("a", dedup_key="k", timeout=1000))
+    clock.go_on(1)
+
+    assert store.submit(request("b", dedup_key="k")) == Submitted(
+        RequestId("b"), is_new=True
+    )
+
+
 @pytest.mark.parametrize(
     "content",
     [
