@@ -18,6 +18,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bridge.errors import StateRefused
 from bridge.store.process import identify
 
 if TYPE_CHECKING:
@@ -46,10 +47,13 @@ def hang(store: FileStore, host: HostProcess) -> str:
 
 
 def ring(store: FileStore, sessions: Iterable[Session]) -> None:
-    """Ring for each session; a bell that still rings is left alone."""
+    """Ring for each session; a bell that still rings is left alone.
+
+    One that cannot be rung keeps the others from nothing.
+    """
     with store.open_state() as state, state.folder("bell") as bells:
         for session in sessions:
-            with bells.folder(bell_name(session.host)) as bell:
+            with suppress(StateRefused), bells.folder(bell_name(session.host)) as bell:
                 bell.touch(CLAPPER)
 
 

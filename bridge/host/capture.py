@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from bridge.host import runs
 from bridge.host.agent_names import HOST_MODELS
 from bridge.host.offers import look_again
+from bridge.host.patience import TooSlow, within
 from bridge.host.reaction import (
     SILENT,
     Reaction,
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Request
 
 MAX_CORRECTIONS = 2
+# How long the check of one answer may take, in seconds.
+JUDGE_S = 8
 RECEIPT = "hostbridge delivered this answer to the program that asked."
 
 
@@ -140,13 +143,7 @@ def take_words(
     if run.prompt_replaced:
         return fail(scene, run, "prompt_replaced", words=words, source=source)
     now_ms = scene.now_ms()
-    verdict = judge(
-        request,
-        words,
-        calls=runs.seen_calls(scene.store, run),
-        agent_id=run.agent_id,
-        now_ms=now_ms,
-    )
+    verdict = _judged(scene, run, request, words)
     if verdict.is_valid:
         return _publish(scene, run, request, words, verdict, source)
     if wait:
@@ -157,6 +154,30 @@ def take_words(
         return _correct(scene, run, words, verdict, source)
     code = verdict.code or "no_json"
     return fail(scene, run, code, words=words, source=source, detail=verdict.complaint)
+
+
+def _judged(scene: Scene, run: AgentRun, request: Request, words: str) -> Verdict:
+    """What the words are worth; an answer that nobody can check in time is none."""
+    # Beforehand: an import that is broken off leaves half a module.
+    import jsonschema  # noqa: F401
+    import referencing  # noqa: F401
+
+    calls = runs.seen_calls(scene.store, run)
+    try:
+        with within(JUDGE_S):
+            return judge(
+                request,
+                words,
+                calls=calls,
+                agent_id=run.agent_id,
+                now_ms=scene.now_ms(),
+            )
+    except TooSlow:
+        return Verdict(
+            code="schema_mismatch",
+            complaint="the answer could not be checked against its schema within "
+            f"{JUDGE_S} s",
+        )
 
 
 def _correct(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import InvalidRequest, NewerSchema
 from bridge.protocol.ids import is_id
-from bridge.protocol.record import Milliseconds, Record, Unparsable, parse
+from bridge.protocol.record import Count, Milliseconds, Record, Unparsable, parse
 from bridge.protocol.request import HostProcess, SessionId
 from bridge.store.folder import NotAPlainFile
 from bridge.store.lease import host_is_gone
@@ -48,7 +48,7 @@ class Session(Record):
     former_ids: tuple[str, ...] = ()
     launches: tuple[Milliseconds, ...] = ()
     # Offers made at the end of a turn, one after the other, that the model ignored.
-    stop_offers: int = 0
+    stop_offers: Count = 0
     # `claude -p` without a stream of prompts: it cannot be woken, and a notice that is
     # swallowed would take the place of its result.
     one_shot: bool = False

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 from bridge.config import Settings
 from bridge.errors import (
     CannotWaitHere,
+    StateRefused,
     StateUnavailable,
     UnknownRequest,
     WaitTimeout,
@@ -245,7 +246,7 @@ class Bridge:
 
     def _ring(self, request: Request) -> None:
         # Durable already: a bell that cannot be rung costs time, not the request.
-        with suppress(StateUnavailable):
+        with suppress(StateUnavailable, StateRefused):
             bells.ring(self.store, self._hosts(request))
 
     def _hosts(self, request: Request) -> list[Session]:

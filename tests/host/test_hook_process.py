@@ -19,7 +19,7 @@ import bridge
 from bridge.host.registration import entries, of_this_machine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 # Each test starts every hook there is.
 pytestmark = pytest.mark.slow
@@ -182,6 +182,32 @@ def test_state_that_nobody_can_read(world: HookWorld) -> None:
         file.write_bytes(b"\xff{garbage")
 
     assert_harmless(run_all(feed_of(world)))
+
+
+@pytest.mark.parametrize("suffix", ["owner", "beat"])
+def test_a_pipe_that_nobody_reads_or_writes(world: HookWorld, suffix: str) -> None:
+    """A shell that opens one waits for its other end."""
+    file = world.store.place.state / "sessions" / f"{world.session}.{suffix}"
+    (file.parent / f"{world.session}.owner").write_text("local\n")
+    file.unlink(missing_ok=True)
+    os.mkfifo(file)
+
+    assert_harmless(run_all(feed_of(world)))
+
+
+@pytest.mark.parametrize("link", [os.link, os.symlink])
+def test_a_sign_of_life_empties_no_other_file(
+    world: HookWorld, tmp_path: Path, link: Callable[[Path, Path], None]
+) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    sessions = world.store.place.state / "sessions"
+    (sessions / f"{world.session}.owner").write_text("local\n")
+    link(precious, sessions / f"{world.session}.beat")
+
+    assert_harmless(run_all(feed_of(world)))
+
+    assert precious.read_text() == "mine"
 
 
 @pytest.mark.parametrize("name", ["", "sessions", "requests", "agents", "locks"])
