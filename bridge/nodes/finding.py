@@ -15,10 +15,6 @@ MAX_FILE_BYTES = 2 * 1024 * 1024
 _MAX_NAMED = 8
 
 
-class NodeNotFound(InvalidRequest):
-    """There is no such piece of source."""
-
-
 def find_node(spec: str, project: Path) -> Node:
     """The node that `spec` names: `src/app.py::Class.method`, or a whole file.
 
@@ -27,9 +23,9 @@ def find_node(spec: str, project: Path) -> Node:
     `function`, `class`, `method` or `file`.
 
     Raises:
-        NodeNotFound: no such file or name; the message has the nearest names.
-        InvalidRequest: the file lies outside the project, is no plain file, is binary,
-            too large, or of a language that is not read.
+        InvalidRequest: no such file, or no such name, with the nearest ones; the file
+            lies outside the project, is no plain file, is binary, too large, or of a
+            language that is not read.
         MissingGrammar: tree-sitter is not installed.
     """
     written, mark, name = spec.partition("::")
@@ -55,9 +51,8 @@ def find_node(spec: str, project: Path) -> Node:
                 line=piece.line,
                 text=piece.text,
             )
-    raise NodeNotFound(
-        f"{written}: no node is named {name!r}; {_near(name, list(dict.fromkeys(p.name for p in pieces)))}"
-    )
+    near = _near(name, list(dict.fromkeys(piece.name for piece in pieces)))
+    raise InvalidRequest(f"{written}: no node is named {name!r}; {near}")
 
 
 def _inside(written: str, project: Path) -> Path:
@@ -75,7 +70,7 @@ def _read(real: Path, written: str) -> bytes:
         # O_NONBLOCK: a pipe must not make us wait for its other end.
         fd = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
-        raise NodeNotFound(f"{written} does not exist in the project") from None
+        raise InvalidRequest(f"{written} does not exist in the project") from None
     except OSError as exc:
         raise InvalidRequest(f"{written}: {exc.strerror}") from None
     facts = os.fstat(fd)
@@ -93,7 +88,7 @@ def _read(real: Path, written: str) -> bytes:
 
 
 def _near(name: str, names: list[str]) -> str:
-    """Where to look instead: a slip of the pen, the same last part, or what there is."""
+    """Where to look: a slip of the pen, the same last part, or what there is."""
     last = name.rpartition(".")[2]
     same = [n for n in names if n.rpartition(".")[2] == last]
     near = same or difflib.get_close_matches(name, names, n=3, cutoff=0.7)

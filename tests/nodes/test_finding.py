@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.errors import InvalidRequest
-from bridge.nodes.finding import MAX_FILE_BYTES, NodeNotFound, find_node
+from bridge.nodes.finding import MAX_FILE_BYTES, find_node
 from bridge.nodes.outline import MissingGrammar, outline
 from bridge.protocol.request import Node
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PYTHON = """\
 import os
@@ -153,8 +156,10 @@ def test_an_absolute_path_inside_the_project_will_do(project: Path) -> None:
         ),
         (
             "src/bill.py::",
-            "src/bill.py: no node is named ''; there are Bill, Bill.total, "
-            "Bill.total, Bill.pay, Bill.pay.inner, héllo, late",
+            (
+                "src/bill.py: no node is named ''; there are Bill, Bill.total, "
+                "Bill.pay, Bill.pay.inner, héllo, late"
+            ),
         ),
         ("src/none.py::f", "src/none.py does not exist in the project"),
         ("empty.py::f", "empty.py: no node is named 'f'; there is none in it"),
@@ -165,7 +170,7 @@ def test_error_not_found(project: Path, spec: str, message: str) -> None:
     """A near match is the difference between a slip and a search."""
     (project / "empty.py").write_text("")
 
-    with pytest.raises(NodeNotFound) as caught:
+    with pytest.raises(InvalidRequest) as caught:
         find_node(spec, project)
 
     assert str(caught.value) == message
@@ -198,8 +203,10 @@ def test_error_outside_the_project(project: Path, tmp_path: Path) -> None:
         (
             "r.rs",
             lambda p: p.write_text("fn f() {}"),
-            "r.rs: nodes are found in .py, .pyi, .js, .mjs, .cjs, .jsx; name the file "
-            "alone for all of it",
+            (
+                "r.rs: nodes are found in .py, .pyi, .js, .mjs, .cjs, .jsx; name the "
+                "file alone for all of it"
+            ),
         ),
     ],
     ids=["binary", "folder", "pipe", "huge", "language"],
@@ -240,7 +247,7 @@ def test_a_broken_source_still_has_names() -> None:
     """A file that is being written has syntax errors more often than not."""
     broken = b"def whole():\n    return 1\n\ndef half(:\n    x = (\n"
 
-    assert [piece.name for piece in outline(broken, "python")][0] == "whole"
+    assert outline(broken, "python")[0].name == "whole"
 
 
 @given(st.binary(max_size=300), st.sampled_from(["python", "javascript"]))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,6 +15,9 @@ from bridge.protocol.request import Request
 from bridge.runner.engine import Message, Reply
 from bridge.runner.job import Job, Outcome
 from bridge.runner.loop import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 
 def call(tool: str, **arguments: Any) -> str:
@@ -45,8 +47,8 @@ class ScriptedEngine:
         shape: dict[str, Any],
         *,
         prefix: int,
-        max_tokens: int,
-        deadline_s: float,
+        max_tokens: int,  # noqa: ARG002 - the Protocol's
+        deadline_s: float,  # noqa: ARG002 - the same
         on_tokens: Callable[[int, float], None],
     ) -> Reply:
         self.asked.append(list(messages))
