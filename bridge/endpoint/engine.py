@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
 PREFIX = "openai:"
 _MAX_REPLY_CHARS = 4_000_000
-# Such a server says so when it reads the request, before any work.
-_UNKNOWN_FORM = frozenset({400, 422})
+# A server that does not know the form says so as it reads the request; llama-cpp-python
+# calls that an error of its own.
+_UNKNOWN_FORM = frozenset({400, 422, 500, 501})
 
 
 class MissingClient(BridgeError):
@@ -79,7 +80,6 @@ class EndpointEngine:
         self._name = name
         self._client = client
         self._clock = clock or SystemClock()
-        self._closed = threading.Event()
         self._waiting: queue.SimpleQueue[Any] | None = None
         self._is_old = False
 
@@ -111,20 +111,22 @@ class EndpointEngine:
             "stream_options": {"include_usage": True},
             "timeout": max(0.1, deadline_s - began_s),
         }
+        gone = threading.Event()
         threading.Thread(
-            target=self._ask, args=(asked, shape, told), daemon=True
+            target=self._ask, args=(asked, shape, told, gone), daemon=True
         ).start()
         said = _Said()
-        while not said.is_over:
-            chunk = self._next(told, deadline_s)
-            said.add(chunk)
-            if said.chunks:
-                on_tokens(said.tokens, self._clock.monotonic_s() - began_s)
+        try:
+            while not said.is_over:
+                said.add(self._next(told, deadline_s))
+                if said.chunks:
+                    on_tokens(said.tokens, self._clock.monotonic_s() - began_s)
+        finally:
+            gone.set()
         return said.reply(self._clock.monotonic_s() - began_s)
 
     def close(self) -> None:
         """Stop waiting, at once; the connection goes with its thread."""
-        self._closed.set()
         if self._waiting is not None:
             self._waiting.put(EngineFailed("AGENT_006", "the engine was closed"))
         with suppress(Exception):
@@ -146,13 +148,19 @@ class EndpointEngine:
     # In the thread that waits for the server
 
     def _ask(
-        self, asked: dict[str, Any], shape: dict[str, Any], told: queue.SimpleQueue[Any]
+        self,
+        asked: dict[str, Any],
+        shape: dict[str, Any],
+        told: queue.SimpleQueue[Any],
+        gone: threading.Event,
     ) -> None:
+        """Tell every chunk, and None at the end; until nobody listens any more."""
         try:
-            for chunk in self._stream(asked, shape):
-                if self._closed.is_set():
-                    return
-                told.put(chunk)
+            with self._stream(asked, shape) as stream:
+                for chunk in stream:
+                    if gone.is_set():
+                        return
+                    told.put(chunk)
             told.put(None)
         except Exception as exc:  # noqa: BLE001 - whatever a server can think of
             told.put(failure_of(exc, self._client))
