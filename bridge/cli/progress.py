@@ -16,16 +16,22 @@ from bridge.protocol.status import Stage
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from bridge.runner.job import Progress as Run
+
 _AT_ONCE_S = 0.4
 _REFRESH_S = 0.5
 
 
 class Progress:
-    """A line with the stage and the seconds; call it with each new stage."""
+    """A line with the stage and the seconds; call it with each new stage.
+
+    A run of our own is told to `follow`: its turn, its tool, its tokens a second.
+    """
 
     def __init__(self, agent: str) -> None:
         self._agent = agent
         self._stage = Stage.WAITING
+        self._run: Run | None = None
         self._began_s = time.monotonic()
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
@@ -33,6 +39,11 @@ class Progress:
     def __call__(self, stage: Stage) -> None:
         """Take note of a stage."""
         self._stage = stage
+
+    def follow(self, run: Run) -> None:
+        """Take note of where a run stands; from any thread."""
+        self._stage = Stage.RUNNING
+        self._run = run
 
     def __enter__(self) -> Self:
         if sys.stderr.isatty():
@@ -61,4 +72,12 @@ class Progress:
 
     def _words(self) -> str:
         elapsed_s = time.monotonic() - self._began_s
-        return f"{self._agent}: {self._stage} ({elapsed_s:.0f} s)"
+        doing = f", {run_words(self._run)}" if self._run else ""
+        return f"{self._agent}: {self._stage}{doing} ({elapsed_s:.0f} s)"
+
+
+def run_words(run: Run) -> str:
+    """Where a run stands: `turn 2 of 20, read_file, 31 tokens/s`."""
+    doing = run.tool or (f"{run.tokens} tokens" if run.tokens else run.doing)
+    speed = f", {run.tokens_per_s:.0f} tokens/s" if run.tokens_per_s else ""
+    return f"turn {run.turn} of {run.max_turns}, {doing}{speed}"

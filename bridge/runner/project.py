@@ -120,16 +120,22 @@ class Project:
             fd = os.open(real, _READ)
         except OSError as exc:
             raise Refused(f"{path!r}: {exc.strerror}") from None
+        facts = os.fstat(fd)
+        if problem := _not_to_read(facts, max_bytes):
+            os.close(fd)
+            raise Refused(f"{path!r} {problem}")
         with open(fd, "rb") as file:
-            facts = os.fstat(fd)
-            if stat.S_ISDIR(facts.st_mode):
-                raise Refused(f"{path!r} is a folder")
-            if not stat.S_ISREG(facts.st_mode):
-                raise Refused(f"{path!r} is not a plain file")
-            if facts.st_size > max_bytes:
-                size = f"{facts.st_size:,} bytes, over {max_bytes:,}"
-                raise Refused(f"{path!r} is too large: {size}")
             return file.read(max_bytes + 1)
+
+
+def _not_to_read(facts: os.stat_result, max_bytes: int) -> str:
+    if stat.S_ISDIR(facts.st_mode):
+        return "is a folder"
+    if not stat.S_ISREG(facts.st_mode):
+        return "is not a plain file"
+    if facts.st_size > max_bytes:
+        return f"is too large: {facts.st_size:,} bytes, over {max_bytes:,}"
+    return ""
 
 
 def _is_secret(parts: tuple[str, ...]) -> bool:

@@ -20,15 +20,14 @@ import orjson
 
 from bridge.errors import BridgeError
 from bridge.protocol.record import printable
+from bridge.store.prune import RUNS
 
 if TYPE_CHECKING:
     from bridge.store.files import FileStore
     from bridge.store.folder import Folder
 
-ROOM = "runs"
 MAX_TEXT_CHARS = 4_000
 MAX_BYTES = 4 * 1024 * 1024
-_MAX_LINE_BYTES = 64 * 1024
 
 
 class TurnLog:
@@ -52,7 +51,7 @@ class TurnLog:
         }
         with suppress(OSError, BridgeError, orjson.JSONEncodeError):
             data = orjson.dumps(line)
-            with self._store.open_state() as state, state.folder(ROOM) as room:
+            with self._store.open_state() as state, state.folder(RUNS) as room:
                 name = f"{self._request_id}.jsonl"
                 older = f"{self._request_id}.1.jsonl"
                 room.append(name, data + b"\n", max_bytes=MAX_BYTES, older=older)
@@ -61,7 +60,7 @@ class TurnLog:
 def turns_of(state: Folder, request_id: str) -> list[dict[str, Any]]:
     """The events of a run, oldest first; a broken line is skipped."""
     found = []
-    with state.folder(ROOM) as room:
+    with state.folder(RUNS) as room:
         for name in (f"{request_id}.1.jsonl", f"{request_id}.jsonl"):
             for line in _read(room, name).splitlines():
                 with suppress(orjson.JSONDecodeError):
@@ -77,17 +76,15 @@ def _read(room: Folder, name: str) -> bytes:
 
 
 def _capped(value: Any) -> Any:
-    """The value, or what its text begins with where it is long."""
+    """The value, or what its text begins with where it is long or has no JSON."""
+    if not isinstance(value, (str, dict, list)):
+        return value
     if isinstance(value, str):
-        text = printable(value)
-    elif isinstance(value, (dict, list)):
+        value = text = printable(value)
+    else:
         try:
             text = orjson.dumps(value).decode()
         except (orjson.JSONEncodeError, RecursionError):
-            text = printable(repr(value))
-        if len(text) <= MAX_TEXT_CHARS and len(text.encode()) <= _MAX_LINE_BYTES:
-            return value
-    else:
-        return value
+            value = text = printable(repr(value))
     cut = len(text) - MAX_TEXT_CHARS
-    return f"{text[:MAX_TEXT_CHARS]}… {cut:,} more" if cut > 0 else text
+    return f"{text[:MAX_TEXT_CHARS]}… {cut:,} more" if cut > 0 else value
