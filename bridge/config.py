@@ -61,6 +61,8 @@ class Settings:
         host_session: its session id (`CLAUDE_CODE_SESSION_ID`).
         project_dir: the client's project (`CLAUDE_PROJECT_DIR`).
         claude_dir: the client's own folder (`CLAUDE_CONFIG_DIR`, `~/.claude`).
+        openai_base_url: the server behind `openai:NAME` (`BRIDGE_OPENAI_BASE_URL`).
+        openai_api_key: what that server wants to see (`BRIDGE_OPENAI_API_KEY`).
     """
 
     home: Path
@@ -82,6 +84,8 @@ class Settings:
     host_session: str | None = None
     project_dir: Path | None = None
     claude_dir: Path = Path("~/.claude")
+    openai_base_url: str | None = None
+    openai_api_key: str = "none"
 
     @classmethod
     def from_environment(cls, env: Mapping[str, str] | None = None) -> Settings:
@@ -113,6 +117,8 @@ class Settings:
             host_session=env.get("CLAUDE_CODE_SESSION_ID") or None,
             project_dir=Path(p) if (p := env.get("CLAUDE_PROJECT_DIR")) else None,
             claude_dir=Path(env.get("CLAUDE_CONFIG_DIR") or user_home / ".claude"),
+            openai_base_url=_address(env, "BRIDGE_OPENAI_BASE_URL"),
+            openai_api_key=env.get("BRIDGE_OPENAI_API_KEY") or "none",
         )
 
 
@@ -165,6 +171,13 @@ def _count(env: Mapping[str, str], name: str, default: int, *, least: int) -> in
     if number < least:
         raise BadSetting(f"{name}={value!r}: expected a whole number from {least} up")
     return number
+
+
+def _address(env: Mapping[str, str], name: str) -> str | None:
+    value = env.get(name)
+    if value and not value.startswith(("http://", "https://")):
+        raise BadSetting(f"{name}={value!r}: expected http:// or https://")
+    return value or None
 
 
 def _pid(env: Mapping[str, str]) -> int | None:

@@ -82,7 +82,7 @@ def command(
                 arguments=read_arguments(arguments),
                 answer_to_host=answer_to_host,
                 on_stage=progress,
-                on_progress=progress.go_on,
+                on_progress=progress.follow,
             )
     except CannotWaitHere as exc:
         if not as_json:

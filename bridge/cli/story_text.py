@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _LINES = 8
 _CHARS = 1_000
 _FACT_CHARS = 200
+_TOLD = frozenset({"at", "requestId", "event", "turn"})
 _OUTCOME = {None: "not seen to end", True: "ok", False: "failed"}
 
 
@@ -43,6 +44,7 @@ def _sections(story: Story, now_ms: int, *, full: bool) -> Iterator[str]:
             yield from _held(request.claim)
     yield from _titled("history", [_event(event) for event in story.history])
     yield from _titled("tool calls", [_call(call) for call in story.calls])
+    yield from _titled("run", [_turn(event) for event in story.turns])
     kept = [_kept(evidence, full=full) for evidence in story.evidence]
     yield from _titled("kept as evidence", kept)
     if response is not None:
@@ -145,6 +147,16 @@ def _event(event: dict[str, Any]) -> str:
 
 def _call(call: ToolCall) -> str:
     line = f"{_OUTCOME[call.ok]}: {call.tool} {call.command or ''}"
+    return indented(one_line(line, _FACT_CHARS))
+
+
+def _turn(event: dict[str, Any]) -> str:
+    """One event of a run: when, in which turn, and its facts as far as a line goes."""
+    facts = {k: v for k, v in event.items() if k not in _TOLD and v not in (None, "")}
+    told = " ".join(f"{name}={value}" for name, value in facts.items())
+    at = event.get("at")
+    when = _clock(at) if isinstance(at, int) else "?"
+    line = f"{when} {event.get('turn')}. {event.get('event')} {told}"
     return indented(one_line(line, _FACT_CHARS))
 
 

@@ -7,7 +7,7 @@ worth, and everything on disk, is not its business.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,17 +16,23 @@ if TYPE_CHECKING:
     from bridge.protocol.failure import FailureCode
     from bridge.protocol.request import Request
 
+Doing = Literal["thinking", "tool", "checking"]
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far an answerer has come; what it cannot tell is None.
 
-    `turn` counts from 1, `tool` is the one being called, `tokens_per_s` the pace.
+    `turn` counts from 1, `tool` is the one being called; `tokens` and `tokens_per_s`
+    are those of the reply being made, or of the last.
     """
 
+    doing: Doing = "thinking"
     turn: int | None = None
+    max_turns: int | None = None
     tool: str | None = None
-    tokens_per_s: float | None = None
+    tokens: int = 0
+    tokens_per_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
