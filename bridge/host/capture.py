@@ -146,6 +146,7 @@ def take_words(
         calls=runs.seen_calls(scene.store, run),
         agent_id=run.agent_id,
         now_ms=now_ms,
+        must_verify=run.require_verified_evidence,
     )
     if verdict.is_valid:
         return _publish(scene, run, request, words, verdict, source)
