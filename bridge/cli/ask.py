@@ -18,21 +18,22 @@ from bridge.cli.exit_codes import of_result
 from bridge.cli.options import (
     Agent,
     AnswerToHost,
+    Arguments,
     AsJson,
     DedupKey,
+    Lifetime,
     Model,
     PriorityChoice,
     Prompt,
     SchemaFile,
     SessionId,
     TaskId,
-    Timeout,
 )
 from bridge.cli.printing import record, say, say_json
 from bridge.cli.progress import Progress
-from bridge.cli.reading import agent_and_prompt, read_schema
+from bridge.cli.reading import agent_and_prompt, read_arguments, read_schema
 from bridge.errors import CannotWaitHere
-from bridge.spawner.bridge import DEFAULT_TIMEOUT_S, Bridge
+from bridge.spawner.bridge import Bridge
 
 
 def command(
@@ -40,10 +41,11 @@ def command(
     prompt: Prompt = None,
     *,
     schema: SchemaFile = None,
-    timeout_s: Timeout = DEFAULT_TIMEOUT_S,
+    timeout_s: Lifetime = None,
     route: Annotated[str, typer.Option(metavar="R", help="auto or host.")] = "auto",
     model: Model = None,
-    priority: PriorityChoice = "normal",
+    priority: PriorityChoice = None,
+    arguments: Arguments = None,
     task_id: TaskId = None,
     dedup_key: DedupKey = None,
     session: SessionId = None,
@@ -63,6 +65,7 @@ def command(
                 route=route,
                 model=model,
                 priority=priority,
+                arguments=read_arguments(arguments),
                 task_id=task_id,
                 dedup_key=dedup_key,
                 session=session,

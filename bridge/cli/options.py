@@ -30,11 +30,28 @@ SchemaFile: TypeAlias = Annotated[
 Timeout: TypeAlias = Annotated[
     float, typer.Option("--timeout", metavar="S", help="Seconds until the deadline.")
 ]
+Lifetime: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        metavar="S",
+        help="Seconds until the deadline; by default the agent's own, or 120.",
+    ),
+]
+Arguments: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--arg",
+        metavar="NAME=VALUE",
+        help="What the agent's definition calls arguments.NAME; may be repeated.",
+    ),
+]
 Model: TypeAlias = Annotated[
     str | None, typer.Option(metavar="M", help="haiku, sonnet, opus or fable.")
 ]
 PriorityChoice: TypeAlias = Annotated[
-    Literal["high", "normal", "low"], typer.Option(help="What is taken first.")
+    Literal["high", "normal", "low"] | None,
+    typer.Option(help="What is taken first; by default the agent's own, or normal."),
 ]
 TaskId: TypeAlias = Annotated[
     str | None, typer.Option(metavar="ID", help="Comes back in the answer.")

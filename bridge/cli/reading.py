@@ -83,6 +83,26 @@ def read_schema(file: Path | None) -> dict[str, Any] | None:
     return value
 
 
+def read_arguments(told: list[str] | None) -> dict[str, Any] | None:
+    """`NAME=VALUE`, each; a value that is JSON is what it says, any other a string.
+
+    Raises:
+        InvalidRequest: one has no name.
+    """
+    if not told:
+        return None
+    found = {}
+    for each in told:
+        name, sign, value = whole(each).partition("=")
+        if not (name and sign):
+            raise InvalidRequest(f"--arg {each!r}: expected NAME=VALUE")
+        try:
+            found[name] = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            found[name] = value
+    return found
+
+
 def _bytes_of(file: Path) -> bytes:
     try:
         return file.read_bytes()

@@ -10,19 +10,20 @@ import typer
 from bridge.cli.options import (
     Agent,
     AnswerToHost,
+    Arguments,
     AsJson,
     DedupKey,
+    Lifetime,
     Model,
     PriorityChoice,
     Prompt,
     SchemaFile,
     SessionId,
     TaskId,
-    Timeout,
 )
 from bridge.cli.printing import say, say_json
-from bridge.cli.reading import agent_and_prompt, read_schema
-from bridge.spawner.bridge import DEFAULT_TIMEOUT_S, Bridge
+from bridge.cli.reading import agent_and_prompt, read_arguments, read_schema
+from bridge.spawner.bridge import Bridge
 
 
 def command(
@@ -30,9 +31,10 @@ def command(
     prompt: Prompt = None,
     *,
     schema: SchemaFile = None,
-    timeout_s: Timeout = DEFAULT_TIMEOUT_S,
+    timeout_s: Lifetime = None,
     model: Model = None,
-    priority: PriorityChoice = "normal",
+    priority: PriorityChoice = None,
+    arguments: Arguments = None,
     task_id: TaskId = None,
     dedup_key: DedupKey = None,
     session: SessionId = None,
@@ -52,6 +54,7 @@ def command(
         timeout_s=timeout_s,
         model=model,
         priority=priority,
+        arguments=read_arguments(arguments),
         task_id=task_id,
         dedup_key=dedup_key,
         session=session,

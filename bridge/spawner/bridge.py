@@ -82,9 +82,11 @@ class Bridge:
         agent: str = "general-purpose",
         *,
         schema: Shape = None,
-        timeout_s: float = DEFAULT_TIMEOUT_S,
+        timeout_s: float | None = None,
         model: str | None = None,
-        priority: Priority = "normal",
+        priority: Priority | None = None,
+        arguments: dict[str, Any] | None = None,
+        variables: dict[str, Any] | None = None,
         task_id: str | None = None,
         dedup_key: str | None = None,
         session: str | None = None,
@@ -94,13 +96,16 @@ class Bridge:
     ) -> Result:
         """Ask an agent and wait for its answer, `timeout_s` seconds at most.
 
-        `schema` is a pydantic model, a JSON Schema, or None for `AgentOutput`. A result
-        may report failure (`success` False) in a valid answer; anything less raises.
-        `on_stage` is called as the request comes forward.
+        `schema` is a pydantic model, a JSON Schema, or None for `AgentOutput`. What is
+        None is as the agent's definition says, or the default: 120 s, priority normal.
+        `arguments` and `variables` are what the templates of a definition may name. A
+        result may report failure (`success` False) in a valid answer; anything less
+        raises. `on_stage` is called as the request comes forward.
 
         Raises:
             NoHost: no live session could take it; nothing was asked.
             UnknownAgent, InvalidRequest, DepthExceeded: nothing was asked.
+            BadDefinition, NotTrusted: nothing was asked; the definition is no use.
             CannotWaitHere: asked, but the only host would have to wait for itself.
             RequestFailed: it ended without a valid answer; `code` and `stage` say how.
         """
@@ -117,6 +122,8 @@ class Bridge:
             timeout_s=timeout_s,
             model=model,
             priority=priority,
+            arguments=arguments,
+            variables=variables,
             task_id=task_id,
             dedup_key=dedup_key,
             session=session,
@@ -125,6 +132,7 @@ class Bridge:
         if not self._hosts(request):
             raise no_host(self.store, request, lease_s=self.settings.lease_s)
         clock = self.store.clock
+        timeout_s = request.timeout / 1000
         deadline_s = clock.monotonic_s() + timeout_s
         try:
             request_id, is_new = self._submit(request)
@@ -157,9 +165,11 @@ class Bridge:
         agent: str = "general-purpose",
         *,
         schema: Shape = None,
-        timeout_s: float = DEFAULT_TIMEOUT_S,
+        timeout_s: float | None = None,
         model: str | None = None,
-        priority: Priority = "normal",
+        priority: Priority | None = None,
+        arguments: dict[str, Any] | None = None,
+        variables: dict[str, Any] | None = None,
         task_id: str | None = None,
         dedup_key: str | None = None,
         session: str | None = None,
@@ -172,6 +182,7 @@ class Bridge:
 
         Raises:
             UnknownAgent, InvalidRequest, DepthExceeded: nothing was asked.
+            BadDefinition, NotTrusted: nothing was asked; the definition is no use.
         """
         request = new_request(
             self.store,
@@ -182,6 +193,8 @@ class Bridge:
             timeout_s=timeout_s,
             model=model,
             priority=priority,
+            arguments=arguments,
+            variables=variables,
             task_id=task_id,
             dedup_key=dedup_key,
             session=session,
