@@ -92,7 +92,7 @@ def _message(model: type[BaseModel], error: ErrorDetails) -> str:
         expected = error.get("ctx", {}).get("expected", "")
         hint = near(given, expected.split("'")[1::2]) if isinstance(given, str) else ""
         return f"expected {expected}, got {shown(given)}{hint}"
-    told = error["msg"].removeprefix("Value error, ").replace("Input should be", "must")
+    told = error["msg"].removeprefix("Value error, ").replace("Input should", "must")
     return f"{told[:1].lower()}{told[1:]}, got {shown(given)}"
 
 

@@ -17,7 +17,8 @@ NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*(?: [A-Za-z0-9_.-]+)*"
 MAX_NAME = 128
 SUFFIXES = (".yaml", ".yml", ".md")
 
-_KEY = r"(?:^|[{,\s\"'])name[\"']?[ \t]*:"
+# At the beginning, perhaps behind a byte order mark, or within a mapping.
+_KEY = r"(?:^|\xef\xbb\xbf|[{,\s\"'])name[\"']?[ \t]*:"
 
 
 def is_name(text: str) -> bool:

@@ -26,14 +26,17 @@ MODELS = ("haiku", "sonnet", "opus", "fable", "inherit")
 
 def check_template(
     tree: Tree, place: Place, template: str, known: Iterable[str]
-) -> frozenset[str]:
-    """Complain of what is no template, warn of names nobody gives; the names in it."""
+) -> frozenset[str] | None:
+    """Complain of what is no template, warn of names that nobody gives a value.
+
+    Returns the names in it; None for what is no template.
+    """
     try:
         names = templates.names_in(template)
     except templates.TemplateFailed as exc:
         line = tree.text_lines.get(place, tree.line_of(place)) + (exc.line or 1) - 1
         tree.complain(place, f"not a template: {exc}", line=line)
-        return frozenset()
+        return None
     for name in sorted(names - set(known)):
         tree.warn(
             place,

@@ -129,7 +129,7 @@ def _check_parts(told: AgentFile, tree: Tree) -> None:
     if told.prompt is not None:
         known = {*told.default_variables, *told.lifecycle_variables, *parts.RESERVED}
         names = parts.check_template(tree, ("prompt",), told.prompt, known)
-        if "task" not in names:
+        if names is not None and "task" not in names:
             message = "never says {{ task }}: what is asked is put at its end"
             tree.warn(("prompt",), message)
     parts.check_tools(tree, ("tools",), told.tools or ())

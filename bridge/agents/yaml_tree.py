@@ -88,7 +88,8 @@ def read_tree(text: str, file: Path, *, first_line: int = 1) -> Tree:
         reader.read(_events(text))
     except yaml.YAMLError as exc:
         mark = getattr(exc, "problem_mark", None)
-        line = first_line + mark.line if mark else first_line
+        # What ends too early is found on a line that is not there.
+        line = first_line + min(mark.line if mark else 0, text.count("\n"))
         what = getattr(exc, "problem", None) or getattr(exc, "reason", None) or exc
         tree.value = None
         tree.complain((), f"not YAML: {what}", line=line)

@@ -42,8 +42,8 @@ Arguments: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--arg",
-        metavar="NAME=VALUE",
-        help="What the agent's definition calls arguments.NAME; may be repeated.",
+        metavar="NAME=TEXT",
+        help="arguments.NAME of the agent's definition; NAME:=JSON is not text.",
     ),
 ]
 Model: TypeAlias = Annotated[

@@ -84,22 +84,24 @@ def read_schema(file: Path | None) -> dict[str, Any] | None:
 
 
 def read_arguments(told: list[str] | None) -> dict[str, Any] | None:
-    """`NAME=VALUE`, each; a value that is JSON is what it says, any other a string.
+    """`NAME=TEXT` or `NAME:=JSON`, each.
 
     Raises:
-        InvalidRequest: one has no name.
+        InvalidRequest: one has no name, or is not JSON where it says so.
     """
     if not told:
         return None
     found = {}
     for each in told:
         name, sign, value = whole(each).partition("=")
+        is_json = name.endswith(":")
+        name = name.removesuffix(":")
         if not (name and sign):
-            raise InvalidRequest(f"--arg {each!r}: expected NAME=VALUE")
+            raise InvalidRequest(f"--arg {each!r}: expected NAME=TEXT or NAME:=JSON")
         try:
-            found[name] = orjson.loads(value)
-        except orjson.JSONDecodeError:
-            found[name] = value
+            found[name] = orjson.loads(value) if is_json else value
+        except orjson.JSONDecodeError as exc:
+            raise InvalidRequest(f"--arg {each!r}: not JSON: {exc.msg}") from None
     return found
 
 
