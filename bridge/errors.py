@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from bridge.protocol.response import Response
@@ -46,6 +47,34 @@ class UnknownAgent(BridgeError):
     """No agent has this name."""
 
     code = "agent_missing"
+
+
+class BadDefinition(BridgeError):
+    """The definition of the agent cannot be used.
+
+    Attributes:
+        problems: each with its file, line and place.
+    """
+
+    code = "AGENT_001"
+
+    def __init__(self, name: str, problems: Sequence[object]) -> None:
+        listed = "".join(f"\n  {problem}" for problem in problems)
+        super().__init__(f"agent {name!r} cannot be used:{listed}")
+        self.problems = tuple(problems)
+
+
+class NotTrusted(BridgeError):
+    """The project brings a definition that its user has not looked at."""
+
+    code = "AGENT_001"
+
+    def __init__(self, name: str, file: Path) -> None:
+        super().__init__(
+            f"agent {name!r} is defined by this project ({file}), and you have not "
+            "trusted it, or not as it is now; look at it with: hostbridge trust"
+        )
+        self.file = file
 
 
 class NoHost(BridgeError):

@@ -22,6 +22,15 @@ def hooks_folder() -> Path:
     return _shipped("hooks", "lib.sh")
 
 
+def agents_folder() -> Path:
+    """The folder of the built-in agent definitions.
+
+    Raises:
+        NotShipped: this installation has none.
+    """
+    return _shipped("agents", "researcher.yaml")
+
+
 def _shipped(name: str, witness: str) -> Path:
     """A wheel holds a copy; an editable install has the repository's."""
     places = (_PACKAGE / "_shipped" / name, _PACKAGE.parent / name)

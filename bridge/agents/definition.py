@@ -11,11 +11,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from bridge.agents.naming import MAX_NAME, NAME, Layer
 from bridge.protocol.ids import Priority
 from bridge.protocol.request import RouteName
-
-Layer = Literal["built-in", "user", "project"]
-LAYERS: tuple[Layer, ...] = ("built-in", "user", "project")
 
 Spelling = Literal["yaml", "subagent", "markdown"]
 
@@ -42,7 +40,10 @@ class Source(Part):
 class ScriptTool(Part):
     """A tool of the definition's own: a `.pym` script with a JSON Schema.
 
-    Source: seed format "subagent definition", ToolDefinition.
+    `code` and `provider_codes` are what the files held when they were digested: what
+    runs is that, whatever has become of the files since.
+
+    Source: subagent definition format, ToolDefinition.
     """
 
     name: str
@@ -50,6 +51,8 @@ class ScriptTool(Part):
     description: str
     parameters: dict[str, Any]
     context_providers: tuple[Path, ...] = ()
+    code: str = ""
+    provider_codes: tuple[str, ...] = ()
 
 
 class ExampleCall(Part):
@@ -84,7 +87,7 @@ class Definition(Part):
         node_context: jinja2 over `node_text, node_name, node_type, file_path`.
         model: haiku, sonnet, opus, fable, inherit, a GGUF file or `openai:NAME`.
         provider, mode: where it runs, as written; `routes` is what counts.
-        routes: the routes that may answer it.
+        routes: the routes that may answer it; none for what no route runs yet.
         tools: names it may call, None for all that the route has.
         blocked_tools: names it may never call.
         allow: granted without asking, as permission rules of Claude Code.
@@ -98,7 +101,7 @@ class Definition(Part):
         lifecycle_workflow, workflow, workflows, default_workflow: kept as written.
     """
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.-]{0,127}$")]
+    name: Annotated[str, Field(pattern=f"^{NAME}$", max_length=MAX_NAME)]
     description: str = ""
     source: Source
     prompt: str | None = None

@@ -82,6 +82,14 @@ COMMANDS = {
         "Look for what is wrong, with cause and cure.",
         ("hostbridge doctor", "hostbridge doctor --live"),
     ),
+    "agents": Command(
+        "Which agents are defined, where, and what is wrong.",
+        ("hostbridge agents list", "hostbridge agents check .bridge/agents"),
+    ),
+    "trust": Command(
+        "Look at this project's own definitions, and let them count.",
+        ("hostbridge trust", "hostbridge trust --list"),
+    ),
     "off": Command(
         "Stop everything at once, here or in one session.",
         ("hostbridge off", "hostbridge off && hostbridge status"),

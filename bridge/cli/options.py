@@ -23,6 +23,14 @@ SchemaFile: TypeAlias = Annotated[
 Timeout: TypeAlias = Annotated[
     float, typer.Option("--timeout", metavar="S", help="Seconds until the deadline.")
 ]
+Lifetime: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        metavar="S",
+        help="Seconds until the deadline; by default the agent's own, or 120.",
+    ),
+]
 Model: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -30,7 +38,8 @@ Model: TypeAlias = Annotated[
     ),
 ]
 PriorityChoice: TypeAlias = Annotated[
-    Literal["high", "normal", "low"], typer.Option(help="What is taken first.")
+    Literal["high", "normal", "low"] | None,
+    typer.Option(help="What is taken first; by default the agent's own, or normal."),
 ]
 TaskId: TypeAlias = Annotated[
     str | None, typer.Option(metavar="ID", help="Comes back in the answer.")

@@ -13,32 +13,32 @@ from bridge.cli.options import (
     Arguments,
     AsJson,
     DedupKey,
+    Lifetime,
     Model,
     PriorityChoice,
     Route,
     SchemaFile,
     SessionId,
     TaskId,
-    Timeout,
     Words,
 )
 from bridge.cli.printing import say, say_json
 from bridge.cli.reading import agent_and_prompt, read_arguments, read_schema
-from bridge.spawner.bridge import DEFAULT_TIMEOUT_S, Bridge
+from bridge.spawner.bridge import Bridge
 
 
 def command(
     words: Words = None,
     *,
     schema: SchemaFile = None,
-    timeout_s: Timeout = DEFAULT_TIMEOUT_S,
+    timeout_s: Lifetime = None,
     route: Route = "auto",
     model: Model = None,
-    priority: PriorityChoice = "normal",
+    priority: PriorityChoice = None,
+    arguments: Arguments = None,
     task_id: TaskId = None,
     dedup_key: DedupKey = None,
     session: SessionId = None,
-    arguments: Arguments = None,
     answer_to_host: AnswerToHost = False,
     request_id: Annotated[
         str | None,
@@ -57,10 +57,10 @@ def command(
         route=route,
         model=model,
         priority=priority,
+        arguments=read_arguments(arguments),
         task_id=task_id,
         dedup_key=dedup_key,
         session=session,
-        arguments=read_arguments(arguments),
         answer_to_host=answer_to_host,
         request_id=request_id,
     )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from bridge.errors import InvalidRequest, UnknownAgent
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 BUILT_IN = frozenset(
@@ -41,8 +42,15 @@ def known_agents(project: Path, claude_dir: Path) -> dict[str, Path | None]:
     return found
 
 
-def check_agent(name: str, project: Path, claude_dir: Path) -> None:
-    """Let a known agent pass.
+def check_agent(
+    name: str,
+    project: Path,
+    claude_dir: Path,
+    defined: Callable[[], list[str]] = list,
+) -> None:
+    """Let an agent pass that the client knows.
+
+    `defined` gives the names that hostbridge itself knows, for the error alone.
 
     Raises:
         UnknownAgent: nobody knows the name; names near matches.
@@ -56,9 +64,10 @@ def check_agent(name: str, project: Path, claude_dir: Path) -> None:
     # Hooks use this module, too, and have no time for that one.
     from difflib import get_close_matches
 
-    near = get_close_matches(name, sorted(known), n=3, cutoff=0.5)
+    names = sorted({*known, *defined()})
+    near = get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else "known agents are: "
-    listed = "" if near else ", ".join(sorted(known))
+    listed = "" if near else ", ".join(names)
     raise UnknownAgent(f"no agent is named {name!r}; {hint}{listed}")
 
 

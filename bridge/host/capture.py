@@ -158,9 +158,9 @@ def take_words(
 
 def _judged(scene: Scene, run: AgentRun, request: Request, words: str) -> Verdict:
     """What the words are worth; an answer that nobody can check in time is none."""
-    # Beforehand: an import that is broken off leaves half a module.
-    import jsonschema  # noqa: F401
-    import referencing  # noqa: F401
+    if request.answer_schema is not None:
+        # Beforehand: an import that is broken off leaves half a module.
+        import bridge.protocol.json_schema  # noqa: F401
 
     calls = runs.seen_calls(scene.store, run)
     try:
@@ -171,6 +171,7 @@ def _judged(scene: Scene, run: AgentRun, request: Request, words: str) -> Verdic
                 calls=calls,
                 agent_id=run.agent_id,
                 now_ms=scene.now_ms(),
+                must_verify=run.require_verified_evidence,
             )
     except TooSlow:
         return Verdict(

@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     Json = dict[str, Any]
+    Names = list[str] | tuple[str, ...] | None
 
 MAX_EVENT = 64 * 1024 * 1024
 MAX_COMMAND = 20_000
 MAX_NAME = 128
 # A hook of their own looks at these.
 _NOT_HERE = frozenset({"Agent", "Task", "SubagentHandback"})
+# Without them an agent could not answer, or not use what it may.
+_ALWAYS = frozenset({"SubagentHandback", "ToolSearch"})
 
 
 def main(python: str, event: str, state: str, kind: str = "", waits: str = "") -> None:
@@ -58,16 +61,61 @@ def main(python: str, event: str, state: str, kind: str = "", waits: str = "") -
         if _started_by_us(agents, told, agent_id):
             become_full(python, event, data, kind)
         return
-    if time.time() * 1000 >= run.get("answerBy", 0) or any(
-        os.path.lexists(f"{state}/{sign}")
-        for sign in (
-            f"responses/{run.get('requestId')}.json",
-            "off",
-            f"sessions/{told.get('session_id')}.off",
+    if (
+        time.time() * 1000 >= run.get("answerBy", 0)
+        or any(
+            os.path.lexists(f"{state}/{sign}")
+            for sign in (
+                f"responses/{run.get('requestId')}.json",
+                "off",
+                f"sessions/{told.get('session_id')}.off",
+            )
         )
+        or not permits(run.get("tools"), run.get("blockedTools"), tool)
+        or not has_turns(agents, run, agent_id)
     ):
         become_full(python, event, data, kind)
     before_tool(agents, told, run, agent_id, tool)
+
+
+def permits(tools: Names, blocked: Names, tool: str) -> bool:
+    """Whether an agent may call a tool; `tools` are all it may, None for any."""
+    tool = "Agent" if tool == "Task" else tool
+    if tool in _ALWAYS:
+        return True
+    if _names(blocked, tool):
+        return False
+    return tools is None or _names(tools, tool)
+
+
+def _names(names: Names, tool: str) -> bool:
+    """Whether a list has the tool, or `mcp__server`, or a beginning with `*`."""
+    return any(
+        name == tool
+        or (name[-1:] == "*" and tool.startswith(name[:-1]))
+        or (name.startswith("mcp__") and tool.startswith(name + "__"))
+        for name in names or ()
+    )
+
+
+def has_turns(agents: str, run: Json, agent_id: str) -> bool:
+    """Whether an agent may go on: a call is a turn, and so is one refused."""
+    limit = run.get("maxTurns")
+    if not isinstance(limit, int):
+        return True
+    refused: int = run.get("refused", 0)
+    return calls_made(agents, agent_id) + refused < limit
+
+
+def calls_made(agents: str, agent_id: str) -> int:
+    """How many calls of an agent were let through."""
+    try:
+        fd = os.open(f"{agents}{agent_id}.calls", os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return 0
+    with open(fd, "rb") as file:
+        # A line has the key where a call begins; in strings quotes are escaped.
+        return file.read(MAX_EVENT).count(b', "at": ')
 
 
 def before_tool(agents: str, told: Json, run: Json, agent_id: str, tool: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from bridge.host.reaction import (
     SILENT,
     Reaction,
     context,
+    grant_permission,
     refuse_permission,
     specific,
     wake,
@@ -29,6 +31,7 @@ from bridge.host.reaction import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bridge.host.runs import AgentRun
     from bridge.host.scene import Scene
 
 
@@ -124,9 +127,25 @@ def permission_request(scene: Scene) -> Reaction:
     if run is None:
         return SILENT
     tool = scene.event.tool or "this tool"
+    if run.allow and _is_granted(scene, run):
+        return grant_permission()
     return refuse_permission(
         f"hostbridge: {tool} is not granted to this agent, and nobody is there to ask. "
         "Work without it, or answer that you are blocked and by what."
+    )
+
+
+def _is_granted(scene: Scene, run: AgentRun) -> bool:
+    """Whether the definition of the agent grants this very call."""
+    from bridge.agents.grants import is_granted
+
+    cwd = scene.event.text("cwd") or str(scene.store.place.project)
+    return is_granted(
+        run.allow,
+        scene.event.tool,
+        scene.event.table("tool_input"),
+        project=str(scene.store.place.project),
+        resolve=lambda path: os.path.realpath(os.path.join(cwd, path)),
     )
 
 

@@ -11,9 +11,16 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import StateUnavailable
+from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import limits, runs, sessions
 from bridge.host.agent_names import HOST_MODELS
+from bridge.host.defined import (
+    as_defined,
+    filled_in,
+    find_definition,
+    limits_of,
+    subagent_type,
+)
 from bridge.host.instruct import find_token
 from bridge.host.offers import judge_for, note_taken_up
 from bridge.host.reaction import SILENT, Reaction, allow, deny, one_line
@@ -21,11 +28,12 @@ from bridge.host.runs import AgentRun
 from bridge.protocol.contract import full_prompt
 from bridge.protocol.ids import RequestId
 from bridge.protocol.record import LATEST_MS
+from bridge.protocol.response import failed
 from bridge.protocol.status import FINAL, Status
 
 if TYPE_CHECKING:
     from bridge.host.scene import Scene
-    from bridge.protocol.request import Claim, Request
+    from bridge.protocol.request import Request
 
 _SOFT_SHARE = 0.15
 _SOFT_MAX_MS = 60_000
@@ -64,7 +72,11 @@ def _launch(scene: Scene, request: Request, status: Status) -> Reaction:
     if status is Status.PENDING and not _take(scene, request_id):
         return deny(f"hostbridge: request {request_id} is not for this session.")
     now_ms = scene.now_ms()
-    text = full_prompt(request.prompt, request.answer_schema)
+    try:
+        definition = find_definition(scene, request)
+        request = as_defined(scene, request, definition)
+    except BridgeError as exc:
+        return _unusable(scene, request_id, exc)
     run = AgentRun(
         request_id=request_id,
         tool_use_id=scene.event.tool_use_id,
@@ -73,21 +85,21 @@ def _launch(scene: Scene, request: Request, status: Status) -> Reaction:
         depth=request.depth,
         launched_at=now_ms,
         answer_by=_answer_by(request, now_ms),
-        prompt_sha256=digest(text),
+        prompt_sha256=digest(full_prompt(request.spoken, request.answer_schema)),
         answer_to_host=request.answer_to_host,
+        **limits_of(definition),
     )
     # First: a launch that nobody has noted could not be settled.
     runs.note_call(scene.store, run)
 
-    def launched(claim: Claim) -> Claim:
-        if claim.launched_at is not None:
-            return claim
-        tool_use_id = scene.event.tool_use_id
-        return claim.model_copy(
-            update={"tool_use_id": tool_use_id, "launched_at": now_ms}
-        )
+    def launched(held: Request) -> Request:
+        claim = held.claim
+        if claim is None or claim.launched_at is not None:
+            return held
+        begun = {"tool_use_id": scene.event.tool_use_id, "launched_at": now_ms}
+        return filled_in(held, request).with_(claim=claim.model_copy(update=begun))
 
-    mine = scene.store.change_claim(
+    mine = scene.store.change_held(
         request_id, scene.session.host, launched, event="launched"
     )
     claim = mine.claim if mine else None
@@ -114,6 +126,15 @@ def _take(scene: Scene, request_id: RequestId) -> bool:
     return bool(taken)
 
 
+def _unusable(scene: Scene, request_id: RequestId, exc: BridgeError) -> Reaction:
+    """The definition cannot be used, or not any more: the asker is told why."""
+    found = scene.store.find(request_id)
+    if found is not None and found.request is not None and found.response is None:
+        response = failed(found.request, "AGENT_001", str(exc), now_ms=scene.now_ms())
+        scene.store.publish(response, source="launch")
+    return deny(f"hostbridge: request {request_id} cannot run. No agent is needed.")
+
+
 def _answer_by(request: Request, now_ms: int) -> int:
     """From when on the agent is told to answer with what it has."""
     left = max(0, request.deadline_ms - now_ms)
@@ -125,8 +146,8 @@ def _rewrite(scene: Scene, request: Request) -> Reaction:
     who = one_line(request.requester or "a program", 40)
     tool_input: dict[str, Any] = {
         "description": describe(request, who),
-        "prompt": full_prompt(request.prompt, request.answer_schema),
-        "subagent_type": request.agent_type,
+        "prompt": full_prompt(request.spoken, request.answer_schema),
+        "subagent_type": subagent_type(request),
     }
     if request.model in HOST_MODELS:
         tool_input["model"] = request.model
@@ -170,7 +191,8 @@ def _nested(scene: Scene) -> Reaction:
         depth=parent.depth + 1,
         launched_at=scene.now_ms(),
     )
-    runs.note_call(scene.store, nested.with_(warnings=0, waits_for=(), ended_at=None))
+    fresh = nested.with_(warnings=0, refused=0, waits_for=(), ended_at=None)
+    runs.note_call(scene.store, fresh)
     return SILENT
 
 

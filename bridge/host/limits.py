@@ -1,7 +1,8 @@
 """What ends an agent of ours before it ends by itself: looked at before each tool call.
 
 Its request may have ended (answered, cancelled, overdue), the bridge may be switched
-off, its time may be nearly up. The same holds for agents that ours has started.
+off, its time or its turns may be up, or its definition keeps the tool from it. The same
+holds for agents that ours has started.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from bridge.host import runs, sessions
 from bridge.host.capture import fail
+from bridge.host.gate import has_turns, permits
 from bridge.host.reaction import Reaction, deny
 from bridge.protocol.ids import RequestId
 
 if TYPE_CHECKING:
     from bridge.host.runs import AgentRun
     from bridge.host.scene import Scene
+    from bridge.protocol.failure import FailureCode
 
 MAX_WARNINGS = 2
 
@@ -31,24 +34,43 @@ def refuse(scene: Scene, run: AgentRun) -> Reaction | None:
         runs.end(scene.store, run)
         return deny("hostbridge was switched off; stop working.", stop=True)
     if scene.now_ms() >= run.answer_by:
-        return _hurry(scene, run)
-    return None
+        return _hurry(scene, run, "the time for this request is", "timeout")
+    agents = f"{scene.store.place.state}/agents/"
+    told = run.model_dump(mode="json", by_alias=True)
+    if not has_turns(agents, told, run.agent_id):
+        limit = f"the {run.max_turns} tool calls of this request are"
+        return _hurry(scene, run, limit, "AGENT_004")
+    return _refuse_tool(scene, run)
 
 
-def _hurry(scene: Scene, run: AgentRun) -> Reaction:
-    """Time is nearly up: twice a warning, then the end."""
+def _refuse_tool(scene: Scene, run: AgentRun) -> Reaction | None:
+    """Why the definition keeps this tool from the agent; None when it does not."""
+    tool = scene.event.tool
+    if permits(run.tools, run.blocked_tools, tool):
+        return None
+    runs.save(scene.store, run.with_(refused=run.refused + 1))
+    has = "no tools" if run.tools == () else ", ".join(run.tools or ())
+    others = f" It has: {has}." if run.tools is not None else ""
+    return deny(
+        f"hostbridge: the definition of this agent keeps {tool} from it.{others} Work "
+        "without it, or answer that you are blocked and by what."
+    )
+
+
+def _hurry(scene: Scene, run: AgentRun, what: str, code: FailureCode) -> Reaction:
+    """A limit is nearly reached: twice a warning, then the end."""
     if run.warnings < MAX_WARNINGS:
         runs.save(scene.store, run.with_(warnings=run.warnings + 1))
         return deny(
-            "hostbridge: the time for this request is nearly up. Call no more tools; "
-            "answer now, in the form your instructions ask for, with what you have."
+            f"hostbridge: {what} nearly up. Call no more tools; answer now, in the "
+            "form your instructions ask for, with what you have."
         )
     if run.nested:
         # Its words are not the answer: whoever started it still has time to speak.
         runs.end(scene.store, run)
     else:
-        fail(scene, run, "timeout", detail="the agent went on working", source="limit")
-    return deny("hostbridge: the time for this request is up.", stop=True)
+        fail(scene, run, code, detail="the agent went on working", source="limit")
+    return deny(f"hostbridge: {what} up.", stop=True)
 
 
 def refuse_nested(scene: Scene, run: AgentRun) -> Reaction | None:

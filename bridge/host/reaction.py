@@ -75,6 +75,11 @@ def refuse_permission(reason: str) -> Reaction:
     return specific("PermissionRequest", decision=decision)
 
 
+def grant_permission() -> Reaction:
+    """Answer a permission dialog with yes, before it opens."""
+    return specific("PermissionRequest", decision={"behavior": "allow"})
+
+
 def block(reason: str) -> Reaction:
     """Make an agent that wanted to stop go on."""
     return _json({"decision": "block", "reason": clean(reason, MAX_REASON)})

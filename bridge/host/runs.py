@@ -44,6 +44,11 @@ class AgentRun(Record):
     but it ends with the request and may not raise a dialog either. `warnings` counts
     how often it was told to answer now. `waits_for` are the background commands it had
     running when it last stopped: the client wakes it when they end.
+
+    Of an agent with a definition: the `tools` it may call (None for all), those it may
+    not, what is granted to it (`allow`), after how many calls it must answer
+    (`max_turns`), how many it was refused, whether success needs verified evidence. An
+    agent that it starts has the same.
     """
 
     request_id: str
@@ -62,6 +67,12 @@ class AgentRun(Record):
     answer_to_host: bool = False
     ended_at: Milliseconds | None = None
     waits_for: tuple[str, ...] = ()
+    tools: tuple[str, ...] | None = None
+    blocked_tools: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    max_turns: int | None = None
+    refused: int = 0
+    require_verified_evidence: bool = False
 
 
 def note_call(store: FileStore, run: AgentRun) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -72,10 +73,13 @@ def judge(
     calls: Sequence[ToolCall] | None = None,
     agent_id: str | None = None,
     now_ms: int = 0,
+    must_verify: bool = False,
 ) -> Verdict:
     """Decide what the agent's last words are worth as an answer to `request`.
 
     `calls` are the tool calls seen in the agent; None where nobody could have seen any.
+    With `must_verify` success counts only with evidence of a command that was seen to
+    end well.
     """
     words = words.lstrip("\ufeff")
     if not words.replace("\ufeff", "").strip():
@@ -87,24 +91,50 @@ def judge(
             f"{MAX_ANSWER_CHARS:,} is the limit",
         )
     verdict = _choose(request, words)
-    if not verdict.is_valid or request.answer_schema is not None:
+    if not verdict.is_valid:
+        return verdict
+    if must_verify and not _is_verified(verdict.parsed, calls or ()):
+        return Verdict(
+            code="unverified",
+            complaint="success needs evidence: run the command, and name it in the "
+            "`command` of an `evidence` item, letter for letter; or say how it failed",
+        )
+    if request.answer_schema is not None:
         return verdict
     return _check_output(
         request, verdict.parsed, calls=calls, agent_id=agent_id, now_ms=now_ms
     )
 
 
+def _is_verified(value: Any, calls: Sequence[ToolCall]) -> bool:
+    """Whether an answer claims no success, or has a command that was seen to succeed.
+
+    An answer of the caller's own form claims success unless its `status` is another
+    word of ours.
+    """
+    if not isinstance(value, dict):
+        return False
+    if value.get("status") in ("partial", "failed", "blocked"):
+        return True
+    evidence = value.get("evidence")
+    items = evidence if isinstance(evidence, list) else []
+    named = (item.get("command") for item in items if isinstance(item, dict))
+    found = (_find_call(calls, name) for name in named if isinstance(name, str))
+    return any(call is not None and call.ok is True for call in found)
+
+
 def _choose(request: Request, words: str) -> Verdict:
     """Pick the one value in `words` that satisfies the schema."""
     schema = answer_schema(request.answer_schema)
-    echoed = _is_echo(request.prompt, words)
+    prompts = dict.fromkeys((request.prompt, request.spoken))
+    echoed = any(_is_echo(prompt, words) for prompt in prompts)
     # By their bytes: to Python, 1 and true are equal.
     said = list(find_json(words))
     oddity = next((v.problem for v in said if isinstance(v, Oddity)), "")
     values = {_bytes(v): v for v in said if not isinstance(v, Oddity)}
     values.pop(_bytes(schema), None)
     if echoed:
-        for value in find_json(request.prompt):
+        for value in chain.from_iterable(map(find_json, prompts)):
             if not isinstance(value, Oddity):
                 values.pop(_bytes(value), None)
         if not values:

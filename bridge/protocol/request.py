@@ -84,11 +84,24 @@ class Node(Value):
     text: str
 
 
+class Applied(Value):
+    """The agent definition that filled in what the asker left open.
+
+    `digest` is the SHA-256 of the definition, `prompt` what the agent is told with it,
+    without the contract, `subagent_type` the client's agent that runs it.
+    """
+
+    digest: str
+    prompt: str
+    subagent_type: AgentName | None = None
+
+
 class Request(Record):
     """One question to one agent.
 
     Only `requestId`, `agentType` and `prompt` need be there. `timeout` is in
-    milliseconds from `createdAt`, which is in milliseconds since 1970.
+    milliseconds from `createdAt`, which is in milliseconds since 1970. `arguments` and
+    `variables` are what the templates of a defined agent know beside the prompt.
     """
 
     request_id: RequestIdField
@@ -96,6 +109,8 @@ class Request(Record):
     model: str | None = None
     prompt: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS)]
     arguments: dict[str, Any] = Field(default_factory=dict)
+    variables: dict[str, Any] = Field(default_factory=dict)
+    definition: Applied | None = None
     node: Node | None = None
     route: RouteName = "host"
     task_id: str | None = None
@@ -119,6 +134,11 @@ class Request(Record):
     def deadline_ms(self) -> int:
         """When the request ends by itself, milliseconds since 1970."""
         return self.created_at + self.timeout
+
+    @property
+    def spoken(self) -> str:
+        """What the agent is told, without the contract."""
+        return self.prompt if self.definition is None else self.definition.prompt
 
     @property
     def stage(self) -> Stage:

@@ -3,43 +3,89 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from bridge.errors import DepthExceeded, InvalidRequest
 from bridge.host import agent_names
-from bridge.protocol.ids import check_id, is_id, new_request_id
+from bridge.protocol.ids import RequestId, check_id, is_id, new_request_id
 from bridge.protocol.record import first_problem
 from bridge.protocol.request import Request
 from bridge.spawner.requester import default_requester
+from bridge.spawner.routes import on_route
 
 if TYPE_CHECKING:
+    from bridge.agents.definition import Definition
     from bridge.config import Settings
+    from bridge.protocol.request import RouteName
     from bridge.spawner.result import Shape
     from bridge.store.files import FileStore
 
 
-def new_request(
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A request that is checked and has no route yet; `definition` is its agent's."""
+
+    request: Request
+    definition: Definition | None
+    store: FileStore
+
+    @property
+    def routes(self) -> tuple[RouteName, ...] | None:
+        """The routes that may answer it; None for any."""
+        return self.definition.routes if self.definition else None
+
+    def on(self, route: RouteName) -> Request:
+        """The request, as those who serve this route will find it.
+
+        What its agent is told is settled when it is served; to fill in the prompt
+        already here finds what is missing while the asker is there.
+
+        Raises:
+            InvalidRequest: the route, or the definition, takes no such request.
+        """
+        request = on_route(self.request, route)
+        if self.definition is None:
+            return request
+        from bridge.agents.applying import applied
+
+        parent = None
+        if request.parent_request_id is not None:
+            found = self.store.find(RequestId(request.parent_request_id))
+            parent = found.request.variables if found and found.request else None
+        return applied(self.definition, request, parent)
+
+
+def draft(
     store: FileStore,
     settings: Settings,
     prompt: str,
     agent: str,
     *,
     schema: Shape,
-    timeout_s: float,
+    timeout_s: float | None,
     request_id: str | None = None,
     **fields: Any,
-) -> Request:
-    """Build a request; `fields` are those of `Request`, by their names there.
+) -> Draft:
+    """Begin a request; `fields` are those of `Request`, by their names there.
+
+    What is None was not asked for: the agent's definition says it, or the default.
 
     Raises:
         UnknownAgent: nobody knows the agent.
+        BadDefinition, NotTrusted: its definition cannot be used.
         InvalidRequest: the schema, the prompt, the id or a number is not acceptable.
         DepthExceeded: too many agents stand above it.
     """
-    agent_names.check_agent(agent, store.place.project, settings.claude_dir)
-    answer_schema = None if schema is None else _checked(schema)
+    definition = _find_definition(store, settings, agent)
+    fields["answer_schema"] = None if schema is None else _checked(schema)
+    fields["timeout"] = None if timeout_s is None else _milliseconds(timeout_s)
+    if definition is not None:
+        from bridge.agents.applying import choices
+
+        fields = choices(definition) | _given(fields)
     parent = find_parent(store, settings)
     depth = parent[1] + 1 if parent else 0
     if depth > settings.max_depth:
@@ -52,14 +98,14 @@ def new_request(
         fields["priority"] = "high"
     now_us = store.clock.now_us()
     named = check_id(request_id) if request_id is not None else None
+    fields = _given(fields)
+    priority = fields.get("priority", "normal")
     try:
-        return Request(
-            request_id=named or new_request_id(now_us, fields["priority"]),
+        request = Request(
+            request_id=named or new_request_id(now_us, priority),
             agent_type=agent,
             prompt=prompt,
-            timeout=_milliseconds(timeout_s),
             created_at=now_us // 1000,
-            schema=answer_schema,
             requester=settings.requester or default_requester(),
             parent_request_id=parent[0] if parent else None,
             depth=depth,
@@ -67,6 +113,30 @@ def new_request(
         )
     except ValidationError as exc:
         raise InvalidRequest(first_problem(exc)) from None
+    return Draft(request, definition, store)
+
+
+def _given(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _find_definition(
+    store: FileStore, settings: Settings, agent: str
+) -> Definition | None:
+    """The definition of an agent; None for one of the client's own.
+
+    Raises:
+        UnknownAgent: neither hostbridge nor the client knows it; names near matches.
+    """
+    from bridge.agents.registry import Registry
+
+    registry = Registry.open(settings, store.place.project)
+    definition = registry.find(agent)
+    if definition is None:
+        agent_names.check_agent(
+            agent, store.place.project, settings.claude_dir, registry.names
+        )
+    return definition
 
 
 def find_parent(store: FileStore, settings: Settings) -> tuple[str, int] | None:

@@ -24,9 +24,9 @@ from bridge.errors import (
 from bridge.host import bells
 from bridge.host.sessions import is_off
 from bridge.protocol.ids import check_id
-from bridge.spawner.asking import new_request
+from bridge.spawner.asking import draft
 from bridge.spawner.hosts import eligible_hosts, no_host
-from bridge.spawner.routes import check_route, on_route, plan
+from bridge.spawner.routes import check_route, plan
 from bridge.spawner.tending import end_overdue
 from bridge.store.files import FileStore
 from bridge.store.place import locate
@@ -93,15 +93,16 @@ class Bridge:
         agent: str = "general-purpose",
         *,
         schema: Shape = None,
-        timeout_s: float = DEFAULT_TIMEOUT_S,
+        timeout_s: float | None = None,
         model: str | None = None,
-        priority: Priority = "normal",
+        priority: Priority | None = None,
+        arguments: dict[str, Any] | None = None,
+        variables: dict[str, Any] | None = None,
         task_id: str | None = None,
         dedup_key: str | None = None,
         session: str | None = None,
         route: str = "auto",
         fallback_after_s: float | None = None,
-        arguments: dict[str, Any] | None = None,
         answer_to_host: bool = False,
         on_stage: Callable[[Stage], None] = _ignore_stage,
         on_progress: Callable[[Progress], None] = _ignore_progress,
@@ -112,17 +113,20 @@ class Bridge:
         holds nothing but keywords unknown to JSON Schema is refused: it would let any
         answer pass; beside known ones they are ignored, as the standard has it. A
         result may report failure (`success` False) in a valid answer; anything less
-        raises. `route` is auto, host (an open session), or one that this process serves
-        by itself: claude, local, endpoint. With `fallback_after_s` a request that no
-        host has taken after so many seconds is served here; at once, on auto, where no
-        session is open. `on_stage` is called as the request comes forward,
-        `on_progress` by what this process serves.
+        raises. What is None is as the agent's definition says, or the default: 120 s,
+        priority normal. `arguments` and `variables` are what the templates of a
+        definition may name. `route` is auto (the definition's, or an open session),
+        host, or one that this process serves by itself: claude, local, endpoint. With
+        `fallback_after_s` a request that no host has taken after so many seconds is
+        served here; at once, on auto, where no session is open. `on_stage` is called as
+        the request comes forward, `on_progress` by what this process serves.
 
         Raises:
             NoHost: no live session could take it, or the bridge is off (`BRIDGE_OFF`,
                 `hostbridge off`); nothing was asked.
             NoRoute: this machine lacks what the route needs; nothing was asked.
             UnknownAgent, InvalidRequest, DepthExceeded: nothing was asked.
+            BadDefinition, NotTrusted: nothing was asked; the definition is no use.
             CannotWaitHere: asked, but the only host would have to wait for itself.
             RequestFailed: it ended without a valid answer; `code` and `stage` say how.
         """
@@ -130,7 +134,7 @@ class Bridge:
         from bridge.spawner.tending import Abandoned
 
         choice = check_route(route)
-        request = new_request(
+        begun = draft(
             self.store,
             self.settings,
             prompt,
@@ -139,19 +143,23 @@ class Bridge:
             timeout_s=timeout_s,
             model=model,
             priority=priority,
+            arguments=arguments,
+            variables=variables,
             task_id=task_id,
             dedup_key=dedup_key,
             session=session,
-            arguments=arguments or {},
             answer_to_host=answer_to_host,
         )
         planned = plan(
             choice,
             flag=self.settings.cli_fallback,
             fallback_after_s=fallback_after_s,
-            has_host=self._has_host(request),
+            has_host=self._has_host(begun.request),
+            accepted=begun.routes,
         )
-        request = on_route(request, planned.route)
+        if planned.own:
+            begun.on(planned.own)
+        request = begun.on(planned.route)
         if self._is_off() or not (planned.own or self._hosts(request)):
             raise no_host(
                 self.store,
@@ -161,6 +169,7 @@ class Bridge:
             )
         server = planned.own and self.server(planned.own, on_stage, on_progress)
         clock = self.store.clock
+        timeout_s = request.timeout / 1000
         deadline_s = clock.monotonic_s() + timeout_s
         try:
             request_id, is_new = self._submit(request)
@@ -198,14 +207,15 @@ class Bridge:
         agent: str = "general-purpose",
         *,
         schema: Shape = None,
-        timeout_s: float = DEFAULT_TIMEOUT_S,
+        timeout_s: float | None = None,
         model: str | None = None,
-        priority: Priority = "normal",
+        priority: Priority | None = None,
+        arguments: dict[str, Any] | None = None,
+        variables: dict[str, Any] | None = None,
         task_id: str | None = None,
         dedup_key: str | None = None,
         session: str | None = None,
         route: str = "auto",
-        arguments: dict[str, Any] | None = None,
         answer_to_host: bool = False,
         request_id: str | None = None,
     ) -> RequestId:
@@ -217,8 +227,9 @@ class Bridge:
 
         Raises:
             UnknownAgent, InvalidRequest, DepthExceeded: nothing was asked.
+            BadDefinition, NotTrusted: nothing was asked; the definition is no use.
         """
-        request = new_request(
+        begun = draft(
             self.store,
             self.settings,
             prompt,
@@ -227,16 +238,23 @@ class Bridge:
             timeout_s=timeout_s,
             model=model,
             priority=priority,
+            arguments=arguments,
+            variables=variables,
             task_id=task_id,
             dedup_key=dedup_key,
             session=session,
-            arguments=arguments or {},
             answer_to_host=answer_to_host,
             request_id=request_id,
         )
         choice = check_route(route)
-        request = on_route(request, "host" if choice == "auto" else choice)
-        return self._submit(request)[0]
+        planned = plan(
+            choice,
+            flag=None,
+            fallback_after_s=None,
+            has_host=False,
+            accepted=begun.routes,
+        )
+        return self._submit(begun.on(planned.route))[0]
 
     def _submit(self, request: Request) -> tuple[RequestId, bool]:
         done = self.store.submit(request)

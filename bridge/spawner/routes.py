@@ -65,11 +65,13 @@ def plan(
     flag: FallbackRoute | None,
     fallback_after_s: float | None,
     has_host: bool,
+    accepted: tuple[RouteName, ...] | None = None,
 ) -> Plan:
     """Decide on a route. Pure.
 
     `flag` is what `BRIDGE_CLI_FALLBACK` says, `has_host` whether a live session could
-    answer who asks.
+    answer who asks, `accepted` the routes that the agent's definition takes, the one it
+    likes best first; None for any.
 
     Raises:
         InvalidRequest: `fallback_after_s` is no time, or there is nothing to fall back
@@ -91,6 +93,9 @@ def plan(
             return Plan(own, own)
         return Plan("host", own, fallback_after_s)
     if choice == "auto":
+        if accepted and (flag or "host") not in accepted:
+            # Not silently something else: it is what the definition says.
+            flag = next((r for r in OWN if r == accepted[0]), None)
         return Plan(flag, flag) if flag else Plan("host")
     return Plan(choice) if choice == "host" else Plan(choice, choice)
 

@@ -91,6 +91,16 @@ class Store(Protocol):
     ) -> Request | None:
         """Change the claim that `host` has; None when it has none (any more)."""
 
+    def change_held(
+        self,
+        request_id: RequestId,
+        host: HostProcess,
+        change: Callable[[Request], Request],
+        *,
+        event: str | None = None,
+    ) -> Request | None:
+        """Change the request that `host` holds; None when it holds it not."""
+
     def give_back(
         self,
         request_id: RequestId,

@@ -178,19 +178,19 @@ def _claim_of(claimant: Claimant, now_ms: int) -> Claim:
     return claim.model_copy(update={"launched_at": now_ms})
 
 
-def change_claim(
+def change_held(
     rooms: Rooms,
     request_id: RequestId,
     host: HostProcess,
-    change: Callable[[Claim], Claim],
+    change: Callable[[Request], Request],
     *,
     event: str | None = None,
 ) -> Request | None:
-    """Change the claim that `host` has; None when it has none (any more)."""
+    """Change the request that `host` holds; None when it holds it not (any more)."""
     request = _held(rooms, request_id, host)
-    if request is None or request.claim is None:
+    if request is None:
         return None
-    changed = request.with_(claim=change(request.claim))
+    changed = change(request)
     rooms["processing"].replace(file_of(request_id), changed.to_json(), durable=False)
     if event:
         rooms.note(event, request_id)

@@ -188,8 +188,23 @@ class FileStore:
 
         `event` names the change in the journal.
         """
+
+        def changed(held: Request) -> Request:
+            return held.with_(claim=change(held.claim)) if held.claim else held
+
+        return self.change_held(request_id, host, changed, event=event)
+
+    def change_held(
+        self,
+        request_id: RequestId,
+        host: HostProcess,
+        change: Callable[[Request], Request],
+        *,
+        event: str | None = None,
+    ) -> Request | None:
+        """Change the request that `host` holds; otherwise as `change_claim`."""
         with self.rooms() as rooms, rooms.hold():
-            return claiming.change_claim(rooms, request_id, host, change, event=event)
+            return claiming.change_held(rooms, request_id, host, change, event=event)
 
     def give_back(
         self,

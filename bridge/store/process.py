@@ -60,6 +60,25 @@ def arguments_of(pid: int) -> list[str]:
     return [part.decode(errors="replace") for part in line.split(b"\0")[1:]]
 
 
+def ancestors_of(pid: int) -> list[int]:
+    """The processes above `pid`, its parent first, as far as they can be seen."""
+    found: list[int] = []
+    while (pid := _parent(pid)) > 1 and pid not in found:
+        found.append(pid)
+    return found
+
+
+def _parent(pid: int) -> int:
+    if sys.platform != "linux":
+        told = _ask("ps", "-o", "ppid=", "-p", str(pid))
+        return int(told) if told.isdigit() else 0
+    try:
+        stat = (_PROC / str(pid) / "stat").read_text(errors="replace")
+    except OSError:
+        return 0
+    return int(stat.rpartition(")")[2].split()[1])
+
+
 def _start_time(pid: int) -> str | None:
     if sys.platform != "linux":
         return _ask("ps", "-o", "lstart=", "-p", str(pid)) or None

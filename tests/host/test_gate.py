@@ -190,3 +190,33 @@ def test_the_main_thread_has_its_own_work(fire: Any) -> None:
     assert fire("PostToolUse", waits="yes", tool_name="Read") == "PostToolUse"
     looks_so = {"tool_response": {"agent_id": "x"}}
     assert fire("PostToolUse", waits="yes", **looks_so) == "PostToolUse"
+
+
+@pytest.mark.parametrize(
+    ("run", "tool", "started"),
+    [
+        ({}, "Bash", None),
+        ({"tools": ["Bash"]}, "Bash", None),
+        ({"tools": ["Read"]}, "Bash", "PreToolUse"),
+        ({"tools": []}, "Bash", "PreToolUse"),
+        ({"tools": None, "blockedTools": ["Bash"]}, "Bash", "PreToolUse"),
+        ({"tools": ["mcp__*"]}, "mcp__git__log", None),
+        ({"tools": ["Read"]}, "ToolSearch", None),
+        ({"maxTurns": 2}, "Bash", None),
+        ({"maxTurns": 1}, "Bash", "PreToolUse"),
+        ({"maxTurns": 2, "refused": 1}, "Bash", "PreToolUse"),
+        ({"maxTurns": "many"}, "Bash", None),
+    ],
+)
+def test_what_a_definition_keeps_from_an_agent_is_left_to_the_full_hook(
+    fire: Any, agents: Path, run: Any, tool: str, started: str | None
+) -> None:
+    """One call has been let through; its command looks like the note of another."""
+    command = 'echo \'{"id": "x", "at": 5}\', "at": 6'
+    fire("PreToolUse", tool_input={"command": command}, **BASH)
+    told = json.loads((agents / "a1.json").read_text())
+    (agents / "a1.json").write_text(json.dumps(told | run))
+
+    event = {"agent_id": "a1", "tool_name": tool, "tool_use_id": "t2"}
+
+    assert fire("PreToolUse", tool_input={}, **event) == started

@@ -1,0 +1,167 @@
+"""Permission rules of a definition's `allow`: which tool calls they grant. Pure.
+
+    Read                    every call of the tool
+    Bash(pytest *)          commands; `*` stands for anything
+    Edit(src/**)            files below the project; `*` stays in one folder
+    WebFetch(domain:x.org)  one host
+    mcp__server             every tool of a server
+
+A rule for `Read` covers Grep and Glob, one for `Edit` covers every tool that writes
+files, as the client has it. A pattern never covers a command that could run a second
+one. Nothing here grants a change of what governs the session itself (`.claude`, `.git`,
+`.bridge`), unless the rule names that folder.
+
+Source: Claude Code permissions reference, "Permission rule syntax".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    # A path as the tool was given it -> where that really is, absolute.
+    Resolve = Callable[[str], str]
+
+_RULE = re.compile(r"([A-Za-z_][A-Za-z0-9_.*-]*)(?:\((.+)\))?\Z", re.S)
+_SECOND_COMMAND = re.compile(r"[;&|`<>\n\r\0]|\$\(")
+_FAMILIES = {
+    "Read": frozenset({"Read", "Grep", "Glob", "NotebookRead"}),
+    "Edit": frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"}),
+    "Write": frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"}),
+}
+_PATH_KEYS = ("file_path", "notebook_path", "path")
+_GOVERNING = frozenset({".claude", ".git", ".bridge"})
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule, taken apart; `spec` is what stands in parentheses."""
+
+    tool: str
+    spec: str | None = None
+
+
+def parse_rule(text: str) -> Rule | str:
+    """Take a rule apart; what is wrong with it, where it is none."""
+    match = _RULE.match(text.strip())
+    if match is None:
+        return "expected Tool or Tool(what), such as Bash(pytest *)"
+    tool, spec = match[1], match[2]
+    if spec == "*":
+        spec = None
+    if spec is None:
+        return Rule(tool)
+    if tool == "WebFetch" and not spec.startswith("domain:"):
+        return "expected WebFetch(domain:HOST)"
+    if tool not in ("Bash", "WebFetch", "Agent", *_FAMILIES):
+        return f"a rule for {tool} takes nothing in parentheses"
+    return Rule(tool, spec)
+
+
+def is_granted(
+    rules: Iterable[str],
+    tool: str,
+    tool_input: Mapping[str, Any],
+    *,
+    project: str,
+    resolve: Resolve,
+) -> bool:
+    """Whether any rule grants the call.
+
+    `project` is the real path of the project; `resolve` makes a path of the tool's
+    absolute, with links followed.
+    """
+    parsed = (parse_rule(rule) for rule in rules)
+    return any(
+        isinstance(rule, Rule) and _grants(rule, tool, tool_input, project, resolve)
+        for rule in parsed
+    )
+
+
+def grants_command(rules: Iterable[str], command: str) -> bool:
+    """Whether any rule grants the shell command."""
+    given = {"command": command}
+    return is_granted(rules, "Bash", given, project="/", resolve=lambda path: path)
+
+
+def _grants(
+    rule: Rule,
+    tool: str,
+    tool_input: Mapping[str, Any],
+    project: str,
+    resolve: Resolve,
+) -> bool:
+    if tool not in _FAMILIES.get(rule.tool, {rule.tool}):
+        is_server = rule.tool.startswith("mcp__")
+        prefix = rule.tool.rstrip("*").removesuffix("__") + "__"
+        return is_server and rule.spec is None and tool.startswith(prefix)
+    if tool == "Bash":
+        return _grants_command(rule.spec, tool_input)
+    if rule.tool in _FAMILIES:
+        return _grants_path(rule, tool, tool_input, project, resolve)
+    if rule.spec is None:
+        return True
+    if tool == "Agent":
+        return bool(tool_input.get("subagent_type") == rule.spec)
+    url = tool_input.get("url")
+    host = urlsplit(url).hostname if isinstance(url, str) else None
+    return host == rule.spec.removeprefix("domain:").lower()
+
+
+def _grants_command(spec: str | None, tool_input: Mapping[str, Any]) -> bool:
+    command = tool_input.get("command")
+    if not isinstance(command, str) or tool_input.get("dangerouslyDisableSandbox"):
+        return False
+    if spec is None or command == spec:
+        return True
+    if _SECOND_COMMAND.search(command):
+        return False
+    # `pytest:*` is the client's older way to write `pytest *`.
+    spec = re.sub(r":\*\Z", " *", spec)
+    pattern = ".*".join(map(re.escape, spec.split("*")))
+    # `pytest *` covers bare `pytest`, too.
+    pattern = re.sub(r"\\ \.\*\Z", r"(?:\\ .*)?", pattern)
+    return re.fullmatch(pattern, command.strip()) is not None
+
+
+def _grants_path(
+    rule: Rule,
+    tool: str,
+    tool_input: Mapping[str, Any],
+    project: str,
+    resolve: Resolve,
+) -> bool:
+    given = next((v for k in _PATH_KEYS if isinstance(v := tool_input.get(k), str)), "")
+    real = resolve(given or ".")
+    spec = rule.spec or ""
+    governing = _GOVERNING & set(PurePosixPath(real).parts)
+    if tool in _FAMILIES["Edit"] and any(name not in spec for name in governing):
+        return False
+    if rule.spec is None:
+        return True
+    wanders = tool_input.get("pattern") if tool == "Glob" else None
+    if isinstance(wanders, str) and (wanders[:1] in "/~" or ".." in wanders):
+        return False
+    if spec.startswith("//"):
+        return _covers(spec[1:], real)
+    below = PurePosixPath(real)
+    if not below.is_relative_to(project):
+        return False
+    relative = str(below.relative_to(project))
+    return _covers(spec.removeprefix("./").lstrip("/"), relative)
+
+
+def _covers(pattern: str, path: str) -> bool:
+    """Whether a pattern covers a path: `**` any depth, `*` one name, `?` a letter."""
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
+    means = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    text = "".join(means.get(part, re.escape(part)) for part in parts)
+    # `src/**` covers the folder itself, for tools that look into it.
+    text = text.removesuffix("/.*") + "(?:/.*)?" if text.endswith("/.*") else text
+    return re.fullmatch(text, path, re.S) is not None

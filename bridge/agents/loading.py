@@ -1,0 +1,107 @@
+"""One file becomes one definition, or the list of what is wrong with it.
+
+    reviewer.yaml   a YAML agent, or a subagent definition (it has `initial_context`)
+    reviewer.md     a Markdown agent
+
+Problems are carried, never raised: the other definitions still load.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bridge.agents.naming import declares, is_name
+from bridge.agents.problem import Problem
+from bridge.agents.reading import Reader, Unreadable, read_bytes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.agents.definition import Definition, Spelling
+    from bridge.agents.naming import Layer
+    from bridge.agents.yaml_tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What came of one file; `definition` is None where a problem is an error.
+
+    `digests` are the SHA-256 of the file itself and of the scripts that it names;
+    `digest` is one over all of them.
+    """
+
+    name: str
+    file: Path
+    layer: Layer
+    spelling: Spelling
+    definition: Definition | None
+    problems: tuple[Problem, ...]
+    digest: str
+    digests: dict[Path, str]
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        """The problems that keep it from being used."""
+        return tuple(p for p in self.problems if p.level == "error")
+
+
+def load(file: Path, layer: Layer, data: bytes | None = None) -> Loaded:
+    """Read a definition and all that it names, once; `data` is what the file held."""
+    reader = Reader(file.parent, is_confined=layer == "project")
+    try:
+        if data is None:
+            data = read_bytes(file, follow_links=layer != "project")
+        text = reader.note(file, data)
+    except Unreadable as exc:
+        problem = Problem(file, 1, (), str(exc))
+        spelling: Spelling = "markdown" if file.suffix == ".md" else "yaml"
+        return Loaded(
+            file.stem, file, layer, spelling, None, (problem,), "", reader.digests
+        )
+    spelling, tree, definition = _read(text, file, layer, reader)
+    if definition is not None and not declares(data, definition.name):
+        line = f"name: {definition.name}"
+        tree.complain(("name",), f"write it plainly, on a line of its own: {line}")
+    problems = tuple(sorted(tree.problems, key=lambda p: (p.line, p.path)))
+    if any(problem.level == "error" for problem in problems):
+        definition = None
+    name = tree.value.get("name") if isinstance(tree.value, dict) else None
+    return Loaded(
+        name=name if isinstance(name, str) and is_name(name) else file.stem,
+        file=file,
+        layer=layer,
+        spelling=spelling,
+        definition=definition,
+        problems=problems,
+        digest=reader.digest,
+        digests=reader.digests,
+    )
+
+
+def _read(
+    text: str, file: Path, layer: Layer, reader: Reader
+) -> tuple[Spelling, Tree, Definition | None]:
+    if file.suffix == ".md":
+        from bridge.agents.markdown import read_markdown
+
+        return "markdown", *read_markdown(text, file, layer, reader)
+    from bridge.agents.yaml_tree import read_tree
+
+    tree = read_tree(text, file)
+    if is_subagent(tree.value):
+        from bridge.agents.subagent import read_subagent
+
+        return "subagent", tree, read_subagent(tree, layer, reader)
+    from bridge.agents.yaml_agent import read_agent
+
+    return "yaml", tree, read_agent(tree, layer, reader)
+
+
+def is_subagent(value: Any) -> bool:
+    """Whether a value is written as a subagent definition."""
+    if not isinstance(value, dict):
+        return False
+    tools = value.get("tools")
+    has_scripts = isinstance(tools, list) and any(isinstance(t, dict) for t in tools)
+    return has_scripts or "initial_context" in value

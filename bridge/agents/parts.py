@@ -1,0 +1,119 @@
+"""The parts that every spelling has: templates, schemas, tools, grants, the model.
+
+Each function looks at one part and complains at its place in the file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.agents import templates, toolnames
+from bridge.agents.grants import Rule, parse_rule
+from bridge.agents.problem import Place, near, shown
+from bridge.agents.reading import resolve_path, stays_inside
+from bridge.protocol.json_schema import problem_of, problem_of_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bridge.agents.reading import Reader
+    from bridge.agents.yaml_tree import Tree
+
+NODE_NAMES = frozenset({"node_text", "node_name", "node_type", "file_path"})
+RESERVED = NODE_NAMES | {"task", "arguments"}
+MODELS = ("haiku", "sonnet", "opus", "fable", "inherit")
+
+
+def check_template(
+    tree: Tree, place: Place, template: str, known: Iterable[str]
+) -> frozenset[str] | None:
+    """Complain of what is no template, warn of names that nobody gives a value.
+
+    Returns the names in it; None for what is no template.
+    """
+    try:
+        names = templates.names_in(template)
+    except templates.TemplateFailed as exc:
+        line = tree.text_lines.get(place, tree.line_of(place)) + (exc.line or 1) - 1
+        tree.complain(place, f"not a template: {exc}", line=line)
+        return None
+    for name in sorted(names - set(known)):
+        tree.warn(
+            place,
+            f"only the call can give {name!r} a value, and without one it fails"
+            f"{near(name, known)}",
+        )
+    return names
+
+
+def check_schema(tree: Tree, place: Place, schema: dict[str, Any]) -> bool:
+    """Complain of what is not the JSON Schema of an object."""
+    problem = problem_of_schema(schema)
+    if problem is None and schema.get("type") != "object":
+        problem = f"expected type: object, got {shown(schema.get('type'))}"
+    if problem is not None:
+        tree.complain(place, f"not the JSON Schema of an object: {problem}")
+    return problem is None
+
+
+def check_answer(
+    tree: Tree, place: Place, schema: dict[str, Any], answer: dict[str, Any]
+) -> None:
+    """Complain of an example that does not satisfy its own schema."""
+    problem = problem_of(schema, answer)
+    if problem is not None:
+        tree.complain(place, f"does not satisfy output_schema: {problem}")
+
+
+def check_tools(tree: Tree, place: Place, names: Iterable[str]) -> None:
+    """Complain of a tool that is misspelt, warn of one that nobody knows."""
+    for position, name in enumerate(names):
+        if toolnames.is_known(name):
+            continue
+        hint = near(name, toolnames.KNOWN)
+        here = (*place, position) if (*place, position) in tree.lines else place
+        if hint:
+            tree.complain(here, f"no tool is named {name!r}{hint}")
+        else:
+            tree.warn(here, f"no tool named {name!r} is known")
+
+
+def check_rules(tree: Tree, place: Place, rules: Iterable[str]) -> None:
+    """Complain of permission rules that mean nothing."""
+    for position, text in enumerate(rules):
+        rule = parse_rule(text)
+        problem = rule if isinstance(rule, str) else ""
+        if isinstance(rule, Rule) and not toolnames.is_known(rule.tool):
+            problem = f"no tool is named {rule.tool!r}"
+            problem += near(rule.tool, toolnames.KNOWN)
+        if problem:
+            tree.complain((*place, position), f"{text!r}: {problem}")
+
+
+def check_variables(tree: Tree, place: Place, variables: Iterable[str]) -> None:
+    """Complain of variables that would hide what every template has."""
+    for name in variables:
+        if name in RESERVED:
+            tree.complain((*place, name), "this name is taken; choose another")
+
+
+def read_model(tree: Tree, place: Place, model: str, reader: Reader) -> str | None:
+    """The model, a file as its absolute path; complains of what is no model."""
+    if model in MODELS or model.startswith("claude-"):
+        return model
+    if model.startswith("openai:") and model != "openai:":
+        return model
+    if not model.endswith(".gguf"):
+        tree.complain(
+            place,
+            f"expected one of {', '.join(MODELS)}, a file ending in .gguf or "
+            f"openai:NAME, got {model!r}{near(model, MODELS)}",
+        )
+        return None
+    path = resolve_path(reader.folder, model)
+    if reader.is_confined and not stays_inside(path, reader.folder):
+        tree.complain(place, f"{path} leaves {reader.folder}, where it must lie")
+        return None
+    if not path.is_file():
+        tree.warn(place, f"there is no {path} yet")
+    return str(path)

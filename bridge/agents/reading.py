@@ -1,0 +1,113 @@
+"""Read the files of a definition: once, bounded, and for a project never outside it.
+
+What was read is what is digested, checked, shown and run. A definition of a project
+names files in its own folder only, and no link leads out of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MAX_BYTES = 256 * 1024
+
+
+class Unreadable(Exception):
+    """The file cannot be read; `str()` says why, without the path."""
+
+
+def resolve_path(base: Path, relative: str) -> Path:
+    """The absolute path that a definition in the folder `base` names by `relative`.
+
+    `~` is the user's home. Links are left as they are.
+    """
+    path = Path(base, Path(relative).expanduser())
+    return Path(os.path.abspath(path))
+
+
+def stays_inside(path: Path, folder: Path) -> bool:
+    """Whether a path, links followed, lies in a folder."""
+    real, around = os.path.realpath(path), os.path.realpath(folder)
+    return real.startswith(around + os.sep)
+
+
+def read_bytes(path: Path, *, follow_links: bool = True) -> bytes:
+    """The bytes of a plain file.
+
+    Raises:
+        Unreadable: it is none, or larger than `MAX_BYTES`.
+    """
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        fd = os.open(path, flags | (0 if follow_links else os.O_NOFOLLOW))
+    except OSError as exc:
+        if not follow_links and path.is_symlink():
+            raise Unreadable(
+                "a link; the files of a project stand by themselves"
+            ) from None
+        raise Unreadable((exc.strerror or str(exc)).lower()) from None
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise Unreadable("not a plain file")
+        with open(fd, "rb", closefd=False) as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as exc:
+        raise Unreadable((exc.strerror or str(exc)).lower()) from None
+    finally:
+        os.close(fd)
+    if len(data) > MAX_BYTES:
+        raise Unreadable(f"larger than {MAX_BYTES // 1024} KiB")
+    return data
+
+
+def text_of(data: bytes) -> str:
+    """UTF-8, without a byte order mark.
+
+    Raises:
+        Unreadable: it is not UTF-8; says on which line.
+    """
+    try:
+        return data.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError as exc:
+        line = data.count(b"\n", 0, exc.start) + 1
+        raise Unreadable(
+            f"expected UTF-8, got byte 0x{data[exc.start]:02x} on line {line}"
+        ) from None
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads what one definition names, and remembers what it was.
+
+    Attributes:
+        folder: where the definition lies; what it names is told from there.
+        is_confined: nothing outside the folder may be named.
+    """
+
+    folder: Path
+    is_confined: bool
+    digests: dict[Path, str] = field(default_factory=dict)
+
+    def read(self, path: Path) -> str:
+        """The text of a file that the definition names; raises `Unreadable`."""
+        if self.is_confined and not stays_inside(path, self.folder):
+            raise Unreadable(f"leaves {self.folder}, where all of it must lie")
+        data = read_bytes(path, follow_links=not self.is_confined)
+        return self.note(path, data)
+
+    def note(self, path: Path, data: bytes) -> str:
+        """Remember what a file held; its text."""
+        self.digests[path] = hashlib.sha256(data).hexdigest()
+        return text_of(data)
+
+    @property
+    def digest(self) -> str:
+        """One digest over all that was read, names included."""
+        whole = hashlib.sha256()
+        for path, digest in sorted(self.digests.items()):
+            name = os.path.relpath(path, self.folder)
+            whole.update(f"{digest} {name}\n".encode("utf-8", "surrogateescape"))
+        return whole.hexdigest()

@@ -1,0 +1,89 @@
+"""What an agent is told: its definition's templates, filled in with a request. Pure.
+
+In scope are `task`, `arguments`, the variables, and with a node `node_text, node_name,
+node_type, file_path`. What is asked always comes through: a template that never says
+`task` has it at its end, and a node that no template names comes last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bridge.agents.parts import NODE_NAMES
+from bridge.agents.templates import TemplateFailed, names_in, render
+from bridge.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from bridge.agents.definition import Definition
+    from bridge.protocol.request import Node, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What is said first, and what is asked; a route may join or part them."""
+
+    system: str | None
+    prompt: str
+
+    @property
+    def whole(self) -> str:
+        """Both, for a route that has one place for them."""
+        return f"{self.system}\n\n{self.prompt}" if self.system else self.prompt
+
+
+def render_request(definition: Definition, request: Request) -> Rendered:
+    """Fill in the definition's templates with `request`.
+
+    Raises:
+        InvalidRequest: a template needs what the request does not give; says what.
+    """
+    node = request.node
+    scope: dict[str, Any] = {
+        **request.variables,
+        "task": request.prompt,
+        "arguments": request.arguments,
+        **({} if node is None else node_scope(node)),
+    }
+    used: set[str] = set()
+    spoken = []
+    for field in ("node_context", "prompt"):
+        template = getattr(definition, field)
+        if template is not None:
+            used |= names_in(template)
+            spoken.append(_filled(definition, field, template, scope))
+    if "task" not in used:
+        spoken.append(request.prompt)
+    if node is not None and not used & NODE_NAMES:
+        spoken.append(node_block(node))
+    return Rendered(
+        definition.system_prompt, "\n\n".join(s.strip("\n") for s in spoken)
+    )
+
+
+def node_scope(node: Node) -> dict[str, str]:
+    """What a template knows of a node."""
+    return {
+        "node_text": node.text,
+        "node_name": node.name,
+        "node_type": node.type,
+        "file_path": node.file,
+    }
+
+
+def node_block(node: Node) -> str:
+    """A node as an agent without a template for it reads it."""
+    return f"{node.file}, line {node.line}, {node.type} {node.name}:\n\n{node.text}"
+
+
+def _filled(
+    definition: Definition, field: str, template: str, scope: dict[str, Any]
+) -> str:
+    try:
+        return render(template, scope)
+    except TemplateFailed as exc:
+        lacks_node = "node_text" not in scope and names_in(template) & NODE_NAMES
+        cure = "; it works on a node: give one" if lacks_node else ""
+        raise InvalidRequest(
+            f"agent {definition.name!r} cannot be told this: {field}: {exc}{cure}"
+        ) from None

@@ -1,0 +1,283 @@
+"""Subagent definitions: a local model with tools of its own.
+
+    name: lint
+    model: models/lint.gguf
+    max_turns: 20
+    initial_context:
+      system_prompt: You are a linter.
+      node_context: "{{ node_text }}"
+    tools:
+      - {name: run_linter, pym: run.pym, description: …, parameters: {…}}
+      - {name: submit_result, pym: submit.pym, description: …, parameters: {…}}
+
+Paths are told from the definition's folder. `submit_result` ends a run: its parameters
+are the form of the answer.
+
+Source: subagent definition format; ToolDefinition, InitialContext, SubagentDefinition.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+
+from pydantic import BaseModel, Field
+
+from bridge.agents import parts
+from bridge.agents.checking import Written, check
+from bridge.agents.definition import Definition, ScriptTool, Source
+from bridge.agents.reading import Reader, Unreadable, read_bytes, resolve_path
+from bridge.agents.yaml_agent import Name
+from bridge.errors import BadDefinition
+
+if TYPE_CHECKING:
+    from bridge.agents.naming import Layer
+    from bridge.agents.yaml_tree import Tree
+
+SUBMIT = "submit_result"
+DEFAULT_MAX_TURNS = 20
+
+
+class CSTNode(Protocol):
+    """A piece of source: what an initial context is filled in with."""
+
+    @property
+    def text(self) -> str:
+        """The source itself."""
+
+    @property
+    def name(self) -> str:
+        """What it is called, `Class.method`."""
+
+    @property
+    def node_type(self) -> str:
+        """What it is, in the words of its grammar."""
+
+    @property
+    def file_path(self) -> Path | str:
+        """The file it stands in."""
+
+
+class ToolDefinition(BaseModel):
+    """A tool of a subagent; paths are absolute, `parameters` a JSON Schema object."""
+
+    name: str
+    pym: Path
+    description: str
+    parameters: dict[str, Any]
+    context_providers: list[Path] = []
+
+
+class InitialContext(BaseModel):
+    """What a subagent is told at its start; `node_context` is a template."""
+
+    system_prompt: str
+    node_context: str
+
+    def render(self, node: CSTNode) -> str:
+        """Fill in the node; done when a run starts, not when the file is loaded.
+
+        Raises:
+            TemplateFailed: the template needs something that a node has not.
+        """
+        from bridge.agents.templates import render
+
+        return render(
+            self.node_context,
+            {
+                "node_text": node.text,
+                "node_name": node.name,
+                "node_type": node.node_type,
+                "file_path": str(node.file_path),
+            },
+        )
+
+
+class SubagentDefinition(BaseModel):
+    """A subagent; `model` is the absolute path of a GGUF file."""
+
+    name: str
+    model: Path
+    max_turns: int = DEFAULT_MAX_TURNS
+    initial_context: InitialContext
+    tools: list[ToolDefinition]
+
+    @property
+    def tool_schemas(self) -> list[dict[str, Any]]:
+        """The tools in the form of OpenAI's API."""
+        return [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.parameters,
+                    "strict": True,
+                },
+            }
+            for tool in self.tools
+        ]
+
+    @property
+    def tools_by_name(self) -> dict[str, ToolDefinition]:
+        """Each tool by its name."""
+        return {tool.name: tool for tool in self.tools}
+
+
+class _WrittenTool(Written):
+    name: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,63}$")]
+    pym: Annotated[str, Field(min_length=1)]
+    description: str
+    parameters: dict[str, Any]
+    context_providers: list[str] = Field(default_factory=list)
+
+
+class _WrittenContext(Written):
+    system_prompt: str
+    node_context: str
+
+
+class _WrittenSubagent(Written):
+    name: Name
+    model: str
+    max_turns: Annotated[int, Field(ge=1, le=1000)] = DEFAULT_MAX_TURNS
+    initial_context: _WrittenContext
+    tools: list[_WrittenTool]
+
+
+def load_subagent_definition(path: Path, agents_dir: Path) -> SubagentDefinition:
+    """Read one file; paths in it are told from `agents_dir`.
+
+    Raises:
+        BadDefinition: it cannot be used (AGENT_001); names every problem.
+    """
+    from bridge.agents.problem import Problem
+    from bridge.agents.yaml_tree import read_tree
+
+    reader = Reader(agents_dir, is_confined=False)
+    try:
+        text = reader.note(path, read_bytes(path))
+    except Unreadable as exc:
+        raise BadDefinition(path.stem, [Problem(path, 1, (), str(exc))]) from None
+    tree = read_tree(text, path)
+    found = _read(tree, reader)
+    errors = [problem for problem in tree.problems if problem.level == "error"]
+    if found is None or errors:
+        raise BadDefinition(path.stem, errors)
+    return found[0]
+
+
+def read_subagent(tree: Tree, layer: Layer, reader: Reader) -> Definition | None:
+    """Read a subagent definition as what every route understands."""
+    found = _read(tree, reader)
+    if found is None:
+        return None
+    told, codes = found
+    return Definition(
+        name=told.name,
+        source=Source(
+            file=tree.file, layer=layer, spelling="subagent", digest=reader.digest
+        ),
+        system_prompt=told.initial_context.system_prompt,
+        node_context=told.initial_context.node_context,
+        model=str(told.model),
+        # Its tools are scripts that only our own loop runs.
+        routes=("local", "endpoint"),
+        script_tools=tuple(
+            ScriptTool(
+                **tool.model_dump(exclude={"context_providers"}),
+                context_providers=tuple(tool.context_providers),
+                code=codes.get(tool.pym, ""),
+                provider_codes=tuple(codes.get(p, "") for p in tool.context_providers),
+            )
+            for tool in told.tools
+        ),
+        output_schema=told.tools_by_name[SUBMIT].parameters,
+        max_turns=told.max_turns,
+    )
+
+
+def _read(
+    tree: Tree, reader: Reader
+) -> tuple[SubagentDefinition, dict[Path, str]] | None:
+    """The definition and what its scripts hold; None where it is none."""
+    told, _ = check(_WrittenSubagent, tree)
+    if told is None:
+        return None
+    model = parts.read_model(tree, ("model",), told.model, reader)
+    if model is not None and not model.endswith(".gguf"):
+        tree.complain(("model",), f"expected a file ending in .gguf, got {model!r}")
+    place = ("initial_context", "node_context")
+    template = told.initial_context.node_context
+    parts.check_template(tree, place, template, parts.NODE_NAMES)
+    codes: dict[Path, str] = {}
+    tools = [
+        _read_tool(tool, ("tools", position), tree, reader, codes)
+        for position, tool in enumerate(told.tools)
+    ]
+    submits = sum(tool.name == SUBMIT for tool in tools)
+    if submits != 1:
+        message = f"expected exactly one tool named {SUBMIT}, got {submits}"
+        tree.complain(("tools",), message)
+    _check_names([tool.name for tool in tools], tree)
+    if model is None or submits != 1:
+        return None
+    context = InitialContext(**told.initial_context.model_dump())
+    definition = SubagentDefinition(
+        name=told.name,
+        model=Path(model),
+        max_turns=told.max_turns,
+        initial_context=context,
+        tools=tools,
+    )
+    return definition, codes
+
+
+def _check_names(names: list[str], tree: Tree) -> None:
+    for position, name in enumerate(names):
+        if name != SUBMIT and name in names[:position]:
+            place = ("tools", position, "name")
+            tree.complain(place, f"there is a tool named {name!r} already")
+
+
+def _read_tool(
+    tool: _WrittenTool,
+    place: tuple[str | int, ...],
+    tree: Tree,
+    reader: Reader,
+    codes: dict[Path, str],
+) -> ToolDefinition:
+    here = (*place, "parameters")
+    if (
+        parts.check_schema(tree, here, tool.parameters)
+        and tool.parameters.get("additionalProperties") is not False
+    ):
+        tree.warn(here, "without additionalProperties: false a model may add fields")
+    pym = _read_script(tool.pym, (*place, "pym"), tree, reader, codes)
+    providers = [
+        _read_script(each, (*place, "context_providers", position), tree, reader, codes)
+        for position, each in enumerate(tool.context_providers)
+    ]
+    return ToolDefinition(
+        name=tool.name,
+        pym=pym,
+        description=tool.description,
+        parameters=tool.parameters,
+        context_providers=providers,
+    )
+
+
+def _read_script(
+    relative: str,
+    place: tuple[str | int, ...],
+    tree: Tree,
+    reader: Reader,
+    codes: dict[Path, str],
+) -> Path:
+    path = resolve_path(reader.folder, relative)
+    if path not in codes:
+        try:
+            codes[path] = reader.read(path)
+        except Unreadable as exc:
+            tree.complain(place, f"{path}: {exc}")
+    return path

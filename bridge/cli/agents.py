@@ -1,0 +1,120 @@
+"""Which agents are defined, in which layer, what hides what, and what is wrong.
+
+`list` shows them all, `show NAME` one of them, `check [PATH]` every problem in a file,
+a folder, or all layers. A definition of the project hides one of the user, which hides
+a built-in one. Exit code 1: a definition has errors.
+"""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from bridge.agents.loading import Loaded, load
+from bridge.agents.naming import SUFFIXES
+from bridge.agents.registry import Registry
+from bridge.cli.definition_text import (
+    entry_value,
+    list_text,
+    problem_value,
+    whole_text,
+)
+from bridge.cli.exit_codes import Exit
+from bridge.cli.options import AsJson
+from bridge.cli.printing import say, say_json
+from bridge.config import Settings
+from bridge.errors import InvalidRequest
+from bridge.host.agent_names import check_agent
+from bridge.store.place import locate
+
+
+def command(
+    what: Annotated[
+        Literal["list", "show", "check"],
+        typer.Argument(metavar="list|show|check", help="What to do."),
+    ],
+    which: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME|PATH", show_default=False, help="What to show, or to check."
+        ),
+    ] = None,
+    *,
+    as_json: AsJson = False,
+) -> int:
+    """Do one of the three; returns the exit code."""
+    settings = Settings.from_environment()
+    registry = Registry.open(settings, locate(settings, Path()).project)
+    if what == "check":
+        return _check(registry, which, as_json=as_json)
+    if what == "show":
+        return _show(registry, settings, which, as_json=as_json)
+    if which is not None:
+        raise InvalidRequest(f"list takes no {which!r}; try: agents show {which}")
+    return _list(registry, as_json=as_json)
+
+
+def _list(registry: Registry, *, as_json: bool) -> int:
+    entries = registry.entries()
+    if as_json:
+        for entry in entries:
+            say_json(entry_value(entry))
+    else:
+        say(list_text(entries))
+    return _code([entry.loaded for entry in entries])
+
+
+def _show(
+    registry: Registry, settings: Settings, name: str | None, *, as_json: bool
+) -> int:
+    if name is None:
+        raise InvalidRequest("show which one? try: hostbridge agents list")
+    used = (entry for entry in registry.entries() if entry.is_used)
+    entry = next((e for e in used if e.loaded.name == name), None)
+    if entry is None:
+        check_agent(name, registry.project, settings.claude_dir, registry.names)
+        say(f"{name}: known to Claude Code; hostbridge has no definition of it")
+        return Exit.OK
+    if as_json:
+        definition = entry.loaded.definition
+        told = definition.model_dump(mode="json") if definition else None
+        say_json({**entry_value(entry), "definition": told})
+    else:
+        say(whole_text(entry.loaded))
+    return _code([entry.loaded])
+
+
+def _check(registry: Registry, path: str | None, *, as_json: bool) -> int:
+    if path is None:
+        found = [entry.loaded for entry in registry.entries()]
+    else:
+        found = [_load(file, registry) for file in _files(Path(path))]
+    problems = [problem for loaded in found for problem in loaded.problems]
+    for problem in problems:
+        if as_json:
+            say_json(problem_value(problem))
+        else:
+            say(str(problem))
+    if not as_json:
+        errors = sum(problem.level == "error" for problem in problems)
+        warnings = len(problems) - errors
+        say(f"{len(found)} looked at: {errors} errors, {warnings} warnings")
+    return _code(found)
+
+
+def _load(file: Path, registry: Registry) -> Loaded:
+    is_project = file.parent == registry.folders["project"]
+    return load(file, "project" if is_project else "user")
+
+
+def _files(path: Path) -> list[Path]:
+    path = path.absolute()
+    if not path.exists():
+        raise InvalidRequest(f"{path}: no such file or folder")
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
+
+
+def _code(found: list[Loaded]) -> int:
+    return Exit.FAILED if any(loaded.errors for loaded in found) else Exit.OK

@@ -1,0 +1,121 @@
+"""Definitions as people read them: a line each, or all that one would do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.cli.printing import indented
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bridge.agents.definition import Definition
+    from bridge.agents.loading import Loaded
+    from bridge.agents.problem import Problem
+    from bridge.agents.registry import Entry
+
+UNTRUSTED = "not trusted; look at it with: hostbridge trust"
+
+
+def list_text(entries: Sequence[Entry]) -> str:
+    """One line for each definition, what it hides and what is wrong below it."""
+    width = max((len(entry.loaded.name) for entry in entries), default=0)
+    lines = []
+    for entry in entries:
+        loaded = entry.loaded
+        name = loaded.name if entry.is_used else ""
+        lines.append(f"{name:<{width}}  {loaded.layer:<8}  {_state(entry)}")
+        lines += [f"{'':<{width}}    {problem}" for problem in loaded.problems]
+    return "\n".join(lines)
+
+
+def _state(entry: Entry) -> str:
+    loaded = entry.loaded
+    if not entry.is_used:
+        return f"{loaded.file}, hidden by {entry.hidden_by}"
+    if loaded.errors:
+        count = len(loaded.errors)
+        return f"cannot be used: {count} {'error' if count == 1 else 'errors'}"
+    if not entry.is_trusted:
+        return UNTRUSTED
+    return loaded.definition.description if loaded.definition else ""
+
+
+def entry_value(entry: Entry) -> dict[str, Any]:
+    """A definition among all, as JSON."""
+    loaded = entry.loaded
+    definition = loaded.definition
+    return {
+        "name": loaded.name,
+        "layer": loaded.layer,
+        "file": str(loaded.file),
+        "spelling": loaded.spelling,
+        "description": definition.description if definition else None,
+        "routes": definition.routes if definition else None,
+        "usable": definition is not None and entry.is_trusted and entry.is_used,
+        "trusted": entry.is_trusted,
+        "hiddenBy": entry.hidden_by and str(entry.hidden_by),
+        "digest": loaded.digest,
+        "problems": [problem_value(problem) for problem in loaded.problems],
+    }
+
+
+def problem_value(problem: Problem) -> dict[str, Any]:
+    """A problem as JSON."""
+    return {
+        "file": str(problem.file),
+        "line": problem.line,
+        "path": problem.path,
+        "level": problem.level,
+        "message": problem.message,
+    }
+
+
+def effects_text(loaded: Loaded) -> str:
+    """What a definition would do: who it is, what it may call, what it would run."""
+    definition = loaded.definition
+    if definition is None:
+        problems = "\n".join(map(str, loaded.problems))
+        return (
+            f"{loaded.name}: cannot be used, and is not trusted\n{indented(problems)}"
+        )
+    facts = [("file", str(loaded.file)), *_facts(definition)]
+    width = max(len(name) for name, _ in facts)
+    told = "\n".join(f"{name:<{width}}  {value}" for name, value in facts)
+    warnings = "".join(f"\n{problem}" for problem in loaded.problems)
+    first = ": ".join(filter(None, (definition.name, definition.description)))
+    return f"{first}\n{indented(told + warnings)}"
+
+
+def _facts(definition: Definition) -> list[tuple[str, str]]:
+    """What there is to know, where it is not the default."""
+    tools = definition.tools
+    told = {
+        "routes": ", ".join(definition.routes) or "none yet",
+        "model": definition.model,
+        "runs as": definition.subagent_type,
+        "tools": "all of its route" if tools is None else ", ".join(tools) or "none",
+        "never": ", ".join(definition.blocked_tools),
+        "granted": ", ".join(definition.allow),
+        "at most": definition.max_turns and f"{definition.max_turns} turns",
+        "timeout": definition.timeout_s and f"{definition.timeout_s:g} s",
+        "evidence": "must be verified" if definition.require_verified_evidence else "",
+    }
+    facts = [(name, str(value)) for name, value in told.items() if value]
+    for tool in definition.script_tools:
+        scripts = (tool.pym, *tool.context_providers)
+        facts.append((f"tool {tool.name}", ", ".join(map(str, scripts))))
+    return facts
+
+
+def whole_text(loaded: Loaded) -> str:
+    """All of a definition: what it would do, and what it says."""
+    definition = loaded.definition
+    text = effects_text(loaded)
+    if definition is None:
+        return text
+    for field in ("system_prompt", "node_context", "prompt"):
+        words = getattr(definition, field)
+        if words:
+            text += f"\n\n{field}:\n{indented(words.rstrip())}"
+    return text

@@ -1,0 +1,35 @@
+"""Ask the person at the controlling terminal: no pipe and no model can answer.
+
+Words and answer go through /dev/tty, whatever stdin and stdout are. What was typed
+before the question does not count.
+"""
+
+import os
+import termios
+
+from bridge.errors import BridgeError
+from bridge.host.reaction import clean
+
+
+class NoTerminal(BridgeError):
+    """Nobody can be asked here."""
+
+
+def confirm(text: str, question: str) -> bool:
+    """Show `text`, ask, and tell whether the answer was `yes`.
+
+    Raises:
+        NoTerminal: this process has no controlling terminal.
+    """
+    try:
+        fd = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        raise NoTerminal(
+            "there is no terminal to ask on; run this in one, yourself"
+        ) from None
+    with open(fd, "r+b", buffering=0) as tty:
+        words = f"{clean(text, len(text))}\n\n{question} Type yes to agree: "
+        tty.write(words.encode("utf-8", "replace"))
+        termios.tcflush(fd, termios.TCIFLUSH)
+        answer = tty.readline(200)
+    return answer.strip().lower() == b"yes"

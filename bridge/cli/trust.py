@@ -1,0 +1,98 @@
+"""Look at the definitions that this project brings, and let them count.
+
+Nothing in .bridge/agents of a project takes effect before you have seen what it would
+do and said yes, here, at a terminal. Whatever changes in a definition, or in a script
+that it names, asks again. What is built in, and what lies in ~/.hostbridge, is yours.
+"""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bridge.agents import trust
+from bridge.agents.registry import Entry, Registry
+from bridge.cli.definition_text import effects_text
+from bridge.cli.exit_codes import Exit
+from bridge.cli.printing import complain, say
+from bridge.cli.terminal import NoTerminal, confirm
+from bridge.errors import InvalidRequest
+from bridge.host.sessions import live_sessions
+from bridge.spawner.bridge import Bridge
+from bridge.store.process import ancestors_of
+
+
+def command(
+    *,
+    revoke: Annotated[
+        bool, typer.Option("--revoke", help="Trust nothing of this project any more.")
+    ] = False,
+    show_all: Annotated[
+        bool, typer.Option("--list", help="Show what is trusted, in every project.")
+    ] = False,
+) -> int:
+    """Show, ask, record; returns the exit code."""
+    bridge = Bridge.open()
+    home, project = bridge.settings.home, bridge.store.place.project
+    if revoke and show_all:
+        raise InvalidRequest("--revoke and --list exclude each other")
+    if show_all:
+        return _list(home)
+    if revoke:
+        had = trust.revoke(home, project)
+        say(f"{project}: {'trusted no more' if had else 'nothing was trusted'}")
+        return Exit.OK
+    return _ask(bridge, home, project)
+
+
+def _ask(bridge: Bridge, home: Path, project: Path) -> int:
+    registry = Registry.open(bridge.settings, project)
+    entries = [e for e in registry.entries() if e.loaded.layer == "project"]
+    sound = [entry.loaded for entry in entries if entry.loaded.definition is not None]
+    if not entries:
+        say(f"{registry.folders['project']} holds no definitions")
+        return Exit.OK
+    if all(entry.is_trusted for entry in entries):
+        say(f"all {len(entries)} definitions of {project} are trusted as they are")
+        return Exit.OK
+    _refuse_inside_a_session(bridge)
+    if not sound:
+        complain("\n".join(effects_text(entry.loaded) for entry in entries))
+        return Exit.FAILED
+    if not confirm(_text(project, entries), f"Trust these {len(sound)}?"):
+        complain("nothing was changed")
+        return Exit.FAILED
+    # What was shown: a file that has changed since is not trusted.
+    trust.record(home, project, sound)
+    say(f"{project}: {len(sound)} trusted")
+    return Exit.OK
+
+
+def _text(project: Path, entries: list[Entry]) -> str:
+    parts = [f"{project} brings definitions of agents:"]
+    for entry in entries:
+        mark = "" if entry.is_trusted else "  (new, or changed)"
+        hides = "  (hidden)" if not entry.is_used else ""
+        parts.append(effects_text(entry.loaded).replace("\n", f"{mark}{hides}\n", 1))
+    return "\n\n".join(parts)
+
+
+def _refuse_inside_a_session(bridge: Bridge) -> None:
+    """A model can start a command, and a terminal for it; it cannot change parents."""
+    live = live_sessions(bridge.store, lease_s=bridge.settings.lease_s)
+    above = set(ancestors_of(os.getpid())) & {session.host.pid for session in live}
+    if bridge.settings.host_pid is not None or above:
+        raise NoTerminal(
+            "this runs inside a Claude Code session, whose model could answer; run "
+            "`hostbridge trust` in a terminal of your own"
+        )
+
+
+def _list(home: Path) -> int:
+    projects = trust.trusted_projects(home)
+    for project, files in projects.items():
+        say("\n".join([project, *(f"  {file}" for file in files)]))
+    if not projects:
+        say("no project is trusted")
+    return Exit.OK

@@ -1,0 +1,198 @@
+"""What a definition makes of a request: its words, its limits, its variables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from agentworld import asked
+
+from bridge.agents.applying import applied
+from bridge.agents.rendering import render_request
+from bridge.agents.variables import merge
+from bridge.errors import InvalidRequest
+from bridge.protocol.request import Node
+
+if TYPE_CHECKING:
+    from agentworld import World
+
+    from bridge.agents.definition import Definition
+
+NODE = Node(file="src/a.py", name="f", type="function", line=3, text="def f(): {{ x }}")
+SCHEMA: dict[str, Any] = {"type": "object", "properties": {"x": {}}}
+
+
+def define(world: World, text: str, name: str = "a") -> Definition:
+    found = world.load(f"{name}.yaml", f"name: {name}\n{text}\n")
+    assert found.definition is not None, found.problems
+    return found.definition
+
+
+@pytest.mark.parametrize(
+    ("prompt", "fields", "spoken"),
+    [
+        ("Do {{ task }} now", {}, "Do it now"),
+        ("Do {{ task }} now", {"prompt": "{{ secret }}"}, "Do {{ secret }} now"),
+        ("{{ task }}: {{ arguments.n + 1 }}", {"arguments": {"n": 1}}, "it: 2"),
+        ("{{ task }} {{ style }}", {"variables": {"style": "long"}}, "it long"),
+        ("{{ task }} {{ style }}", {"variables": {"style": None}}, "it None"),
+        ("Look around.", {}, "Look around.\n\nit"),
+        (
+            "{{ task }} {{ node_name }} {{ node_text }}",
+            {"node": NODE},
+            "it f def f(): {{ x }}",
+        ),
+        (
+            "{{ task }}",
+            {"node": NODE},
+            "it\n\nsrc/a.py, line 3, function f:\n\ndef f(): {{ x }}",
+        ),
+    ],
+)
+def test_what_an_agent_is_told(
+    world: World, prompt: str, fields: Any, spoken: str
+) -> None:
+    """What is asked always comes through, and is never filled in twice."""
+    definition = define(
+        world, f"prompt: '{prompt}'\ndefault_variables: {{style: short}}"
+    )
+
+    request = applied(definition, asked(**{"prompt": "it", **fields}))
+
+    assert request.spoken == spoken
+    assert request.prompt == fields.get("prompt", "it")
+
+
+def test_a_markdown_agent_is_told_first_who_it_is(world: World) -> None:
+    found = world.load("m.md", "---\nname: m\ndescription: d\n---\nYou {{ are }}.\n")
+    assert found.definition is not None
+
+    told = render_request(found.definition, asked())
+
+    assert (told.system, told.prompt) == ("You {{ are }}.", "Do it.")
+    assert told.whole == "You {{ are }}.\n\nDo it."
+
+
+@pytest.mark.parametrize(
+    ("prompt", "problem"),
+    [
+        ("{{ tsk }}", "'tsk' is undefined"),
+        ("{{ arguments.n }}", "there is no 'n' in it"),
+        (
+            "{{ node_text }}",
+            "'node_text' is undefined; it works on a node: give one",
+        ),
+    ],
+)
+def test_error_what_the_call_does_not_give(
+    world: World, prompt: str, problem: str
+) -> None:
+    definition = define(world, f"prompt: '{prompt}'")
+
+    with pytest.raises(InvalidRequest) as failed:
+        applied(definition, asked())
+
+    assert str(failed.value) == f"agent 'a' cannot be told this: prompt: {problem}"
+
+
+def test_it_fills_in_what_was_left_open(world: World) -> None:
+    definition = define(
+        world,
+        "timeout: 7\nmodel: opus\nmax_attempts: 3\nsubagent_type: Explore\n"
+        "output_schema: {type: object}\ndefault_variables: {x: 1}",
+    )
+
+    request = applied(definition, asked())
+
+    assert (request.timeout, request.model, request.max_attempts) == (7000, "opus", 3)
+    assert request.answer_schema == {"type": "object"}
+    assert request.variables == {"x": 1}
+    assert request.definition is not None
+    assert request.definition.model_dump() == {
+        "digest": definition.source.digest,
+        "prompt": "Do it.",
+        "subagent_type": "Explore",
+    }
+
+
+def test_what_was_asked_stays(world: World) -> None:
+    definition = define(
+        world, "timeout: 7\nmodel: opus\nmax_attempts: 3\noutput_schema: {type: object}"
+    )
+    given = {
+        "timeout": 5000,
+        "model": "haiku",
+        "max_attempts": 1,
+        "answer_schema": SCHEMA,
+    }
+
+    request = applied(definition, asked(**given))
+
+    assert {name: getattr(request, name) for name in given} == given
+
+
+def test_a_second_time_only_the_words_are_new(world: World) -> None:
+    """At the launch of what `ask` has filled in: 120 s were asked for, and stay."""
+    first = applied(define(world, "prompt: '1 {{ task }}'"), asked())
+    later = define(world, "prompt: '2 {{ task }}'\ntimeout: 7\nmodel: opus")
+
+    second = applied(later, first)
+
+    assert (second.spoken, second.timeout, second.model) == ("2 Do it.", 120_000, None)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            "routes: [local, claude]",
+            "agent 'a' does not take the route host; it takes local or claude",
+        ),
+        (
+            "mode: self",
+            "agent 'a' is a step workflow (mode: self), which no route runs yet",
+        ),
+    ],
+)
+def test_error_a_route_it_does_not_take(
+    world: World, fields: str, message: str
+) -> None:
+    with pytest.raises(InvalidRequest) as failed:
+        applied(define(world, fields), asked())
+
+    assert str(failed.value) == message
+
+
+def test_error_a_form_without_room_for_evidence(world: World) -> None:
+    definition = define(world, "require_verified_evidence: true")
+
+    with pytest.raises(InvalidRequest, match="must show evidence"):
+        applied(definition, asked(answer_schema=SCHEMA))
+
+    with_room = {"type": "object", "properties": {"evidence": {}}}
+    assert applied(definition, asked(answer_schema=with_room)).definition
+
+
+@pytest.mark.parametrize(
+    ("mode", "parent", "call", "merged"),
+    [
+        ("merge", {}, {}, {"a": 1, "b": None}),
+        ("merge", {"a": 0, "c": 3}, {}, {"a": 1, "b": None, "c": 3}),
+        ("merge", {"b": 2}, {"a": None}, {"a": None, "b": None}),
+        ("merge", {"b": 2}, {"b": 5}, {"a": 1, "b": 5}),
+        ("merge", {"c": None}, {}, {"a": 1, "b": None, "c": None}),
+        ("replace", {"a": 0, "c": 3}, {"d": 4}, {"a": 1, "b": None, "d": 4}),
+    ],
+)
+def test_variables(
+    world: World, mode: str, parent: Any, call: Any, merged: Any
+) -> None:
+    """`null` means off: a definition can end what its parent began."""
+    definition = define(
+        world,
+        "default_variables: {a: 1, b: 1}\nlifecycle_variables: {b: null}\n"
+        f"lifecycle_variables_mode: {mode}",
+    )
+
+    assert merge(parent, definition, call) == merged
+    assert applied(definition, asked(variables=call), parent).variables == merged

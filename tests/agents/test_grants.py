@@ -1,0 +1,141 @@
+"""Which calls a permission rule grants: a table, and what never matches."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import Any
+
+import pytest
+
+from bridge.agents.grants import grants_command, is_granted, parse_rule
+
+PROJECT = "/w/app"
+# A link in the project that leads out of it.
+LINKS = {"/w/app/src/out": "/etc"}
+
+
+def resolve(path: str) -> str:
+    full = posixpath.normpath(posixpath.join(PROJECT, path))
+    for link, target in LINKS.items():
+        if full == link or full.startswith(link + "/"):
+            return target + full[len(link) :]
+    return full
+
+
+def granted(rule: str, tool: str, **tool_input: Any) -> bool:
+    return is_granted([rule], tool, tool_input, project=PROJECT, resolve=resolve)
+
+
+@pytest.mark.parametrize(
+    ("rule", "command", "is_yes"),
+    [
+        ("Bash(pytest *)", "pytest tests -q", True),
+        ("Bash(pytest *)", "pytest", True),
+        ("Bash(pytest:*)", "pytest -q", True),
+        ("Bash(pytest *)", "  pytest -q ", True),
+        ("Bash(pytest *)", "pytest-evil", False),
+        ("Bash(pytest*)", "pytest-xdist", True),
+        ("Bash(pytest *)", "X=1 pytest", False),
+        ("Bash(pytest *)", "sudo pytest -q", False),
+        ("Bash(git * --stat)", "git log -3 --stat", True),
+        ("Bash(git * --stat)", "git log --stat -p", False),
+        ("Bash(ls)", "ls", True),
+        ("Bash(ls)", "ls -l", False),
+        ("Bash(make a && make b)", "make a && make b", True),
+        ("Bash(make a && make b)", "make a && make b && make c", False),
+        ("Bash", "rm -rf / ; echo", True),
+        ("Bash(*)", "anything | at all", True),
+        ("Read", "cat x", False),
+        ("Bash(a.c *)", "abc x", False),
+        *(
+            ("Bash(pytest *)", f"pytest x{mark}rm -rf y", False)
+            for mark in (";", "&&", "||", "|", " & ", "\n", "\r", "`", "$(", ">", "<")
+        ),
+    ],
+)
+def test_commands(rule: str, command: str, *, is_yes: bool) -> None:
+    """A pattern never covers a command that could run a second one."""
+    assert grants_command([rule], command) is is_yes
+
+
+@pytest.mark.parametrize("extra", [True, "yes", 1])
+def test_no_rule_grants_a_way_out_of_the_sandbox(extra: object) -> None:
+    assert not granted("Bash", "Bash", command="ls", dangerouslyDisableSandbox=extra)
+    assert granted("Bash", "Bash", command="ls", dangerouslyDisableSandbox=False)
+
+
+@pytest.mark.parametrize(
+    ("rule", "tool", "path", "is_yes"),
+    [
+        ("Edit(src/**)", "Edit", "src/a/b.py", True),
+        ("Edit(src/**)", "Write", "/w/app/src/b.py", True),
+        ("Edit(src/**)", "Edit", "src/../setup.py", False),
+        ("Edit(src/**)", "Edit", "/etc/src/x", False),
+        ("Edit(src/**)", "Edit", "src/out/passwd", False),
+        ("Edit(src/**)", "Read", "src/b.py", False),
+        ("Edit(src/*)", "Edit", "src/a/b.py", False),
+        ("Edit(src/*.py)", "Edit", "src/b.py", True),
+        ("Edit(**/*.py)", "Edit", "b.py", True),
+        ("Edit(**/*.py)", "Edit", "x/y/b.py", True),
+        ("Edit(/src/**)", "Edit", "src/b.py", True),
+        ("Edit(./src/**)", "Edit", "src/b.py", True),
+        ("Edit(//etc/**)", "Edit", "/etc/x", True),
+        ("Edit(src/?.py)", "Edit", "src/ab.py", False),
+        ("Edit", "Edit", "anywhere.py", True),
+        ("Edit", "Edit", ".claude/settings.json", False),
+        ("Edit", "Write", ".git/hooks/pre-commit", False),
+        ("Edit(**)", "Write", ".bridge/agents/x.yaml", False),
+        ("Edit(.claude/**)", "Edit", ".claude/x", True),
+        ("Read(src/**)", "Read", "src/x", True),
+        ("Read(src/**)", "Read", "src", True),
+        ("Read", "Read", ".git/config", True),
+        ("Write(src/**)", "Edit", "src/x", True),
+    ],
+)
+def test_files(rule: str, tool: str, path: str, *, is_yes: bool) -> None:
+    """Where the file really is decides, not how it is written."""
+    assert granted(rule, tool, file_path=path) is is_yes
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_yes"), [("*.py", True), ("../**", False), ("/etc/*", False)]
+)
+def test_a_search_that_wanders_off(pattern: str, *, is_yes: bool) -> None:
+    assert granted("Read(src/**)", "Glob", path="src", pattern=pattern) is is_yes
+
+
+@pytest.mark.parametrize(
+    ("rule", "tool", "given", "is_yes"),
+    [
+        ("WebFetch(domain:x.org)", "WebFetch", {"url": "https://x.org/a"}, True),
+        ("WebFetch(domain:x.org)", "WebFetch", {"url": "https://x.org.evil/a"}, False),
+        ("WebFetch(domain:x.org)", "WebFetch", {"url": "https://x.org@evil/"}, False),
+        ("WebFetch(domain:x.org)", "WebFetch", {"url": 5}, False),
+        ("WebSearch", "WebSearch", {"query": "a"}, True),
+        ("mcp__git", "mcp__git__log", {}, True),
+        ("mcp__git__*", "mcp__git__log", {}, True),
+        ("mcp__git", "mcp__github__log", {}, False),
+        ("mcp__git__log", "mcp__git__log", {}, True),
+        ("Agent(Explore)", "Agent", {"subagent_type": "Explore"}, True),
+        ("Agent(Explore)", "Agent", {"subagent_type": "Plan"}, False),
+        ("Bash(x *)", "Bash", {}, False),
+        ("Bash(x *)", "Bash", {"command": ["x"]}, False),
+    ],
+)
+def test_others(rule: str, tool: str, given: Any, *, is_yes: bool) -> None:
+    assert granted(rule, tool, **given) is is_yes
+
+
+@pytest.mark.parametrize(
+    ("rule", "problem"),
+    [
+        ("Bash(x", "expected Tool or Tool(what), such as Bash(pytest *)"),
+        ("", "expected Tool or Tool(what), such as Bash(pytest *)"),
+        ("WebFetch(x.org)", "expected WebFetch(domain:HOST)"),
+        ("TodoWrite(x)", "a rule for TodoWrite takes nothing in parentheses"),
+    ],
+)
+def test_error_rules_that_mean_nothing(rule: str, problem: str) -> None:
+    """And grant nothing."""
+    assert parse_rule(rule) == problem
+    assert not granted(rule, "Bash", command="x")

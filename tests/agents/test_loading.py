@@ -1,0 +1,328 @@
+"""The three spellings: what they become, and every problem at its place."""
+
+# ruff: noqa: E501 - whole messages, one a line
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.agents.loading import load
+from bridge.shipped import agents_folder
+
+if TYPE_CHECKING:
+    from agentworld import World
+
+
+def test_a_yaml_agent(world: World) -> None:
+    found = world.load(
+        "reviewer.yaml",
+        """\
+        name: reviewer
+        description: Reads a change
+        provider: claude
+        mode: terminal
+        model: sonnet
+        prompt: "{{ task }} {{ style }}"
+        tools: [Read, read_file, mcp__git__log]
+        blocked_tools: [Bash]
+        allow: ["Read", "Bash(git log *)"]
+        default_variables: {style: short}
+        lifecycle_variables: {validation: null}
+        lifecycle_variables_mode: replace
+        timeout: 30
+        max_turns: 5
+        priority: high
+        max_attempts: 1
+        subagent_type: Explore
+        require_verified_evidence: true
+        """,
+    )
+
+    definition = found.definition
+    assert definition is not None, found.problems
+    assert definition.model_dump(exclude_defaults=True, exclude={"source"}) == {
+        "name": "reviewer",
+        "description": "Reads a change",
+        "provider": "claude",
+        "mode": "terminal",
+        "model": "sonnet",
+        "prompt": "{{ task }} {{ style }}",
+        "routes": ("host",),
+        "tools": ("Read", "read_file", "mcp__git__log"),
+        "blocked_tools": ("Bash",),
+        "allow": ("Read", "Bash(git log *)"),
+        "default_variables": {"style": "short"},
+        "lifecycle_variables": {"validation": None},
+        "lifecycle_variables_mode": "replace",
+        "timeout_s": 30.0,
+        "max_turns": 5,
+        "priority": "high",
+        "max_attempts": 1,
+        "subagent_type": "Explore",
+        "require_verified_evidence": True,
+    }
+    assert definition.source.model_dump(exclude={"digest"}) == {
+        "file": found.file,
+        "layer": "user",
+        "spelling": "yaml",
+    }
+
+
+def test_error_every_problem_at_once(world: World) -> None:
+    """Whoever mends a file wants to run the check once."""
+    text = """\
+    name: a
+    promt: hi
+    model: haikuu
+    tools:
+      - Raed
+      - Frobnicate
+    allow: ['Bash(x', 'Raed']
+    timeout: fast
+    max_turns: 0
+    priority: urgent
+    routes: [host, lokal]
+    require_verified_evidence: yes
+    examples:
+      - prompt: 3
+        answr: {}
+    default_variables: {task: x}
+    """
+
+    assert world.problems("a.yaml", text) == [
+        "a.yaml:2: promt: unknown field; did you mean 'prompt' or 'priority'?",
+        (
+            "a.yaml:3: model: expected one of haiku, sonnet, opus, fable, inherit, a file "
+            "ending in .gguf or openai:NAME, got 'haikuu'; did you mean 'haiku'?"
+        ),
+        "a.yaml:5: tools[0]: no tool is named 'Raed'; did you mean 'Read'?",
+        "a.yaml:6: warning: tools[1]: no tool named 'Frobnicate' is known",
+        (
+            "a.yaml:7: allow[0]: 'Bash(x': expected Tool or Tool(what), such as Bash("
+            "pytest *)"
+        ),
+        "a.yaml:7: allow[1]: 'Raed': no tool is named 'Raed'; did you mean 'Read'?",
+        "a.yaml:8: timeout: expected a number, got a string ('fast')",
+        "a.yaml:9: max_turns: must be greater than or equal to 1, got an integer (0)",
+        (
+            "a.yaml:10: priority: expected 'high', 'normal' or 'low', got a string "
+            "('urgent')"
+        ),
+        (
+            "a.yaml:11: routes[1]: expected 'host', 'claude', 'local' or 'endpoint', got a "
+            "string ('lokal'); did you mean 'local'?"
+        ),
+        (
+            "a.yaml:12: require_verified_evidence: yes: write true or false, or put the "
+            "word in quotes"
+        ),
+        (
+            "a.yaml:12: require_verified_evidence: expected true or false, got a string "
+            "('yes')"
+        ),
+        "a.yaml:14: examples[0].answer: is missing",
+        "a.yaml:14: examples[0].prompt: expected a string, got an integer (3)",
+        "a.yaml:15: examples[0].answr: unknown field; did you mean 'answer'?",
+        "a.yaml:16: default_variables.task: this name is taken; choose another",
+    ]
+
+
+ERRORS = {
+    "- a": "a.yaml:1: expected a mapping of fields, got a list",
+    "x": "a.yaml:1: expected a mapping of fields, got a string ('x')",
+    "prompt: '{{ task }}'": "a.yaml:1: name: is missing",
+    "name: [x]": "a.yaml:1: name: expected a string, got a list",
+    "name: ../x": "a.yaml:1: name: string should match pattern "
+    "'^[A-Za-z0-9][A-Za-z0-9_.-]*(?: [A-Za-z0-9_.-]+)*$', got a string ('../x')",
+    'name: "a\\x62"': "a.yaml:1: name: write it plainly, on a line of its own: name: "
+    "ab",
+    "name: a\nprompt: |\n  {{ task }}\n  {% if %}": "a.yaml:4: prompt: not a template: "
+    "Expected an expression, got 'end of statement block'",
+    "name: a\noutput_schema: {type: array}": "a.yaml:2: output_schema: not the JSON "
+    "Schema of an object: expected type: object, got a string ('array')",
+    "name: a\noutput_schema: {type: object, properties: 3}": "a.yaml:2: output_schema: "
+    "not the JSON Schema of an object: $.properties: 3 is not of type 'object'",
+    "name: a\noutput_schema: {type: object, required: [x]}\nexamples: [{prompt: p, "
+    "answer: {}}]": "a.yaml:3: examples[0].answer: does not satisfy output_schema: $: "
+    "'x' is a required property",
+    "name: a\nrequire_verified_evidence: true\noutput_schema: {type: object}": "a.yaml:"
+    "3: output_schema: has no property `evidence`, which require_verified_evidence "
+    "looks at",
+    "name: a\nroutes: []": "a.yaml:2: routes: list should have at least 1 item after "
+    "validation, not 0, got a list",
+    "name: a\ntimeout: 0": "a.yaml:2: timeout: must be greater than 0, got an integer "
+    "(0)",
+    "name: a\nmodel: 7": "a.yaml:2: model: expected a string, got an integer (7)",
+}
+
+
+@pytest.mark.parametrize("text", ERRORS, ids=lambda t: t[:40])
+def test_error_in_a_yaml_agent(world: World, text: str) -> None:
+    found = world.load("a.yaml", text)
+
+    told = [str(p).replace(f"{found.file.parent}/", "") for p in found.problems]
+    assert (told, found.definition) == ([ERRORS[text]], None)
+
+
+WARNINGS = {
+    "prompt: '{{ taks }}'": [
+        (
+            "a.yaml:2: warning: prompt: never says {{ task }}: what is asked is put at its "
+            "end"
+        ),
+        (
+            "a.yaml:2: warning: prompt: only the call can give 'taks' a value, and without "
+            "one it fails; did you mean 'task'?"
+        ),
+    ],
+    "model: no.gguf": ["a.yaml:2: warning: model: there is no FOLDER/no.gguf yet"],
+    "mode: self": [
+        "a.yaml:2: warning: mode: a step workflow on the caller: no route runs it yet"
+    ],
+    "workflows: {a: b}": [
+        "a.yaml:2: warning: workflows: is kept, but nothing runs it in this version"
+    ],
+}
+
+
+@pytest.mark.parametrize("field", WARNINGS)
+def test_warnings_do_not_keep_it_from_being_used(world: World, field: str) -> None:
+    found = world.load("a.yaml", f"name: a\n{field}\n")
+
+    folder = str(found.file.parent)
+    told = [str(p).replace(f"{folder}/a", "a") for p in found.problems]
+    assert sorted(told) == [w.replace("FOLDER", folder) for w in WARNINGS[field]]
+    assert found.definition is not None
+
+
+@pytest.mark.parametrize(
+    ("fields", "routes"),
+    [
+        ("", ("host", "claude", "local", "endpoint")),
+        ("provider: claude", ("host", "claude")),
+        ("provider: claude\nmode: headless", ("claude",)),
+        ("mode: terminal", ("host",)),
+        ("provider: local", ("local",)),
+        ("provider: endpoint\nmode: headless", ("endpoint",)),
+        ("mode: self", ()),
+        ("provider: local\nroutes: [claude, host, claude]", ("claude", "host")),
+    ],
+)
+def test_which_routes_a_definition_takes(
+    world: World, fields: str, routes: tuple[str, ...]
+) -> None:
+    """`routes` says it; provider and mode stand for some."""
+    found = world.load("a.yaml", f"name: a\n{fields}\n")
+
+    assert found.definition is not None
+    assert found.definition.routes == routes
+
+
+def test_a_markdown_agent(world: World) -> None:
+    """The words below the frontmatter are no template: Claude Code reads none."""
+    found = world.load(
+        "r.md",
+        """\
+        ---
+        name: reviewer
+        description: Reads a change
+        tools: Read, Grep
+        disallowedTools:
+          - Bash
+        model: opus
+        maxTurns: 3
+        color: red
+        ---
+
+        You review. {{ not a template }}
+        """,
+    )
+
+    definition = found.definition
+    assert definition is not None, found.problems
+    assert definition.model_dump(exclude_defaults=True, exclude={"source"}) == {
+        "name": "reviewer",
+        "description": "Reads a change",
+        "system_prompt": "You review. {{ not a template }}",
+        "model": "opus",
+        "tools": ("Read", "Grep"),
+        "blocked_tools": ("Bash",),
+        "max_turns": 3,
+    }
+    assert (found.problems, definition.source.spelling) == ((), "markdown")
+
+
+MARKDOWN = {
+    "no frontmatter": [
+        "a.md:1: expected frontmatter: --- on the first line, fields, ---"
+    ],
+    "---\nname: a\ndescription: d\n---\n": [
+        "a.md:4: no prompt stands below the frontmatter"
+    ],
+    "---\nname: a\nmodle: opus\ntools: Read, Grap\npermissionMode: plan\n---\nHi": [
+        "a.md:1: description: is missing",
+        "a.md:3: modle: unknown field; did you mean 'model'?",
+        "a.md:4: tools: no tool is named 'Grap'; did you mean 'Grep'?",
+        (
+            "a.md:5: warning: permissionMode: only the client itself acts on this; it is "
+            "not used here"
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("text", MARKDOWN, ids=lambda t: t[:30])
+def test_error_in_a_markdown_agent(world: World, text: str) -> None:
+    told = world.problems("a.md", text)
+
+    assert [t.replace("a.md:2: desc", "a.md:1: desc") for t in told] == MARKDOWN[text]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"name: a\nx: \xff\n", "expected UTF-8, got byte 0xff on line 2"),
+        ("name: a".encode("utf-16"), "expected UTF-8, got byte 0xff on line 1"),
+    ],
+)
+def test_error_not_utf_8(world: World, data: bytes, message: str) -> None:
+    file = world.write("a.yaml", "")
+    file.write_bytes(data)
+
+    [problem] = load(file, "user").problems
+
+    assert problem.message == message
+
+
+def test_a_byte_order_mark_is_no_matter(world: World) -> None:
+    assert world.problems("a.yaml", "\ufeffname: a\nprompt: '{{ task }}'\n") == []
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "gone"])
+def test_error_not_a_plain_file(world: World, kind: str) -> None:
+    """A pipe without a writer must not hang the listing."""
+    import os
+
+    file = world.folders["user"] / "a.yaml"
+    if kind == "folder":
+        file.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(file)
+
+    [problem] = load(file, "user").problems
+
+    expected = "no such file or directory" if kind == "gone" else "not a plain file"
+    assert (problem.message, problem.line) == (expected, 1)
+
+
+def test_all_that_is_shipped_is_in_order() -> None:
+    """Not one warning; and a model of this machine has examples to go by."""
+    files = sorted(agents_folder().glob("*.yaml"))
+
+    found = [load(file, "built-in") for file in files]
+
+    assert [f.name for f in found] == [file.stem for file in files]
+    assert [problem for f in found for problem in f.problems] == []
+    assert all(f.definition and len(f.definition.examples) >= 2 for f in found)

@@ -1,0 +1,202 @@
+"""Three layers, one name: the whole file wins, and what is broken still hides."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import bridge
+from bridge.agents.naming import LAYERS
+from bridge.config import Settings
+from bridge.errors import BadDefinition, NotTrusted
+from bridge.spawner.bridge import Bridge
+
+if TYPE_CHECKING:
+    from agentworld import World
+
+
+def agent(name: str, says: str = "{{ task }}") -> str:
+    return f"name: {name}\nprompt: '{says}'\ndescription: of {says}\n"
+
+
+def test_the_highest_layer_wins_whole(world: World) -> None:
+    """Nothing is merged: the timeout below is gone."""
+    world.write(
+        "a.yaml", agent("a", "built-in {{ task }}") + "timeout: 5\n", "built-in"
+    )
+    world.write("a.yaml", agent("a", "user {{ task }}"), "user")
+
+    found = world.registry.find("a")
+
+    assert found is not None
+    assert (found.prompt, found.timeout_s) == ("user {{ task }}", None)
+    world.write("a.yaml", agent("a", "project {{ task }}"), "project")
+    world.trust()
+    found = world.registry.find("a")
+    assert found is not None
+    assert found.prompt == "project {{ task }}"
+
+
+def test_what_hides_what(world: World) -> None:
+    files = {
+        layer: world.write("a.yaml", agent("a", f"{layer} {{{{ task }}}}"), layer)
+        for layer in LAYERS
+    }
+    world.write("b.md", "---\nname: b\ndescription: d\n---\nHi\n", "built-in")
+
+    told = [
+        (e.loaded.name, e.loaded.layer, e.is_trusted, e.hidden_by)
+        for e in world.registry.entries()
+    ]
+
+    assert told == [
+        ("a", "project", False, None),
+        ("a", "user", True, files["project"]),
+        ("a", "built-in", True, files["project"]),
+        ("b", "built-in", True, None),
+    ]
+
+
+def test_a_name_is_found_whatever_the_file_is_called(world: World) -> None:
+    world.write("other.yaml", "description: d\nname: my agent # it is\n")
+    world.write("flow.yml", '{"prompt": "{{ task }}", "name": "json"}')
+    world.write("x.md", "---\nname: marked\ndescription: d\n---\nHi\n")
+
+    found = [world.registry.find(name) for name in ("my agent", "json", "marked")]
+
+    assert [each and each.source.file.name for each in found] == [
+        "other.yaml",
+        "flow.yml",
+        "x.md",
+    ]
+
+
+@pytest.mark.parametrize("name", ["nobody", "../a", "plugin:x", "", "a\nb", ".a"])
+def test_nobody_has_such_a_name(world: World, name: str) -> None:
+    world.write("a.yaml", agent("a"))
+
+    assert world.registry.find(name) is None
+
+
+def test_error_a_broken_one_hides_those_below(world: World) -> None:
+    """To answer with another agent than the one meant would be worse than none."""
+    world.write("a.yaml", agent("a"), "built-in")
+    file = world.write("a.yaml", "name: a\npromt: x\nmodel: haikuu\n")
+
+    with pytest.raises(BadDefinition) as failed:
+        world.registry.find("a")
+
+    assert str(failed.value).splitlines()[:2] == [
+        "agent 'a' cannot be used:",
+        f"  {file}:2: promt: unknown field; did you mean 'prompt' or 'priority'?",
+    ]
+    assert (failed.value.code, len(failed.value.problems)) == ("AGENT_001", 2)
+
+
+@pytest.mark.parametrize("text", ["", "name: [", "\0", "- 1"])
+def test_error_an_unreadable_one_hides_by_its_file_name(
+    world: World, text: str
+) -> None:
+    world.write("a.yaml", agent("a"), "built-in")
+    world.write("a.yaml", text)
+
+    with pytest.raises(BadDefinition):
+        world.registry.find("a")
+
+
+def test_the_others_still_load(world: World) -> None:
+    world.write("a.yaml", "name: a\npromt: x\n")
+    world.write("b.yaml", agent("b"))
+    world.write("c.yaml", "!!python/object/apply:os._exit [7]")
+
+    assert world.registry.find("b") is not None
+    assert [bool(e.loaded.errors) for e in world.registry.entries()] == [
+        True,
+        False,
+        True,
+    ]
+
+
+def test_error_two_files_of_one_name(world: World) -> None:
+    first = world.write("a.yaml", agent("a", "first {{ task }}"))
+    second = world.write("b.yaml", agent("a", "second {{ task }}"))
+
+    problems = [p for e in world.registry.entries() for p in e.loaded.problems]
+
+    assert [str(p) for p in problems] == [
+        f"{second}:1: name: {first} defines 'a', too, and wins"
+    ]
+    found = world.registry.find("a")
+    assert found is not None
+    assert found.prompt == "first {{ task }}"
+
+
+def test_a_link_as_the_projects_folder_is_not_followed(
+    world: World, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    world.folders["project"].rename(elsewhere)
+    (elsewhere / "a.yaml").write_text(agent("a"))
+    world.folders["project"].symlink_to(elsewhere)
+
+    assert world.registry.entries() == []
+    assert world.registry.find("a") is None
+
+
+def test_error_a_link_as_a_projects_definition(world: World, tmp_path: Path) -> None:
+    target = tmp_path / "a.yaml"
+    target.write_text(agent("a"))
+    (world.folders["project"] / "a.yaml").symlink_to(target)
+
+    [entry] = world.registry.entries()
+
+    assert [p.message for p in entry.loaded.problems] == [
+        "a link; the files of a project stand by themselves"
+    ]
+    with pytest.raises(NotTrusted):
+        world.registry.find("a")
+
+
+def test_to_look_for_another_agent_imports_no_yaml(tmp_path: Path) -> None:
+    """What every request for the client's own agents would pay for."""
+    home = tmp_path / "home"
+    (home / "agents").mkdir(parents=True)
+    (home / "agents" / "other.yaml").write_text(agent("other"))
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from bridge.config import Settings\n"
+        "from bridge.agents.registry import Registry\n"
+        f"found = Registry.open(Settings(home=Path({str(home)!r})), Path('/tmp'))\n"
+        "assert found.find(sys.argv[1]) is None or sys.argv[1] == 'other'\n"
+        "print(*sys.modules)"
+    )
+
+    def loaded(name: str) -> set[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", code, name],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return set(done.stdout.split())
+
+    heavy = {"yaml", "jinja2", "jsonschema", "pydantic", "bridge.agents.definition"}
+    assert not loaded("general-purpose") & heavy
+    assert heavy <= loaded("other")
+
+
+def test_a_project_without_definitions_has_the_built_in_ones(tmp_path: Path) -> None:
+    opened = Bridge(Settings(home=tmp_path / "home"), tmp_path)
+
+    from bridge.agents.registry import Registry
+
+    registry = Registry.open(opened.settings, opened.store.place.project)
+
+    assert "researcher" in registry.names()
+    assert registry.folders["built-in"] == Path(bridge.__file__).parents[1] / "agents"
+    assert not os.path.exists(tmp_path / "home")

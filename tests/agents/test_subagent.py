@@ -1,0 +1,307 @@
+"""Subagent definitions, to the letter of their format."""
+
+# ruff: noqa: E501 - whole messages, one a line
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.agents.reading import resolve_path
+from bridge.agents.subagent import InitialContext, load_subagent_definition
+from bridge.agents.templates import TemplateFailed
+from bridge.errors import BadDefinition
+
+if TYPE_CHECKING:
+    from agentworld import World
+
+LINT = """\
+name: lint
+model: models/lint.gguf
+initial_context:
+  system_prompt: You are a linter.
+  node_context: |
+    {{ node_type }} {{ node_name }} in {{ file_path }}:
+    {{ node_text }}
+tools:
+  - name: run_linter
+    pym: tools/run.pym
+    description: Runs the linter
+    parameters: {type: object, properties: {}, additionalProperties: false}
+    context_providers: [tools/config.pym]
+  - name: submit_result
+    pym: tools/submit.pym
+    description: Ends the run
+    parameters:
+      type: object
+      additionalProperties: false
+      required: [summary]
+      properties: {summary: {type: string}}
+"""
+NODE = SimpleNamespace(
+    text="def f(): ...",
+    name="f",
+    node_type="function_definition",
+    file_path=Path("src/{{ x }}.py"),
+)
+
+
+@pytest.fixture
+def lint(world: World) -> Path:
+    for name in ("models/lint.gguf", "tools/run.pym", "tools/config.pym"):
+        world.write(name, f"# {name}\n")
+    world.write("tools/submit.pym", "submit()\n")
+    return world.write("lint.yaml", LINT)
+
+
+def test_a_valid_file(lint: Path) -> None:
+    definition = load_subagent_definition(lint, lint.parent)
+
+    tools = lint.parent / "tools"
+    assert (definition.name, definition.max_turns) == ("lint", 20)
+    assert definition.model == lint.parent / "models" / "lint.gguf"
+    assert [tool.pym for tool in definition.tools] == [
+        tools / "run.pym",
+        tools / "submit.pym",
+    ]
+    assert definition.tools_by_name["run_linter"].context_providers == [
+        tools / "config.pym"
+    ]
+
+
+def test_tool_schemas_have_the_form_of_the_api(lint: Path) -> None:
+    definition = load_subagent_definition(lint, lint.parent)
+
+    first, second = definition.tool_schemas
+    assert first == {
+        "type": "function",
+        "function": {
+            "name": "run_linter",
+            "description": "Runs the linter",
+            "parameters": {
+                "type": "object",
+                "properties": {},
+                "additionalProperties": False,
+            },
+            "strict": True,
+        },
+    }
+    assert second["function"]["name"] == "submit_result"
+
+
+def test_render_fills_in_the_node(lint: Path) -> None:
+    """And nothing in the node is filled in again."""
+    context = load_subagent_definition(lint, lint.parent).initial_context
+
+    assert context.render(NODE) == (
+        "function_definition f in src/{{ x }}.py:\ndef f(): ..."
+    )
+
+
+@pytest.mark.parametrize("template", ["{{ node }}", "{{ node_text.__class__ }}"])
+def test_error_render_is_strict_and_happens_at_run_time(template: str) -> None:
+    context = InitialContext(system_prompt="s", node_context=template)
+
+    with pytest.raises(TemplateFailed):
+        context.render(NODE)
+
+
+def test_the_same_in_the_registry(world: World, lint: Path) -> None:
+    """The scripts are there as they were read: nothing reads them again."""
+    definition = world.registry.find("lint")
+
+    assert definition is not None
+    run, submit = definition.script_tools
+    assert (run.code, run.provider_codes) == (
+        "# tools/run.pym\n",
+        ("# tools/config.pym\n",),
+    )
+    assert (submit.code, definition.output_schema) == ("submit()\n", submit.parameters)
+    assert definition.routes == ("local", "endpoint")
+    assert definition.model == str(lint.parent / "models" / "lint.gguf")
+    assert definition.source.spelling == "subagent"
+
+
+def problems(world: World, old: str, new: str) -> list[str]:
+    text = LINT.replace(old, new, 1)
+    assert text != LINT
+    told = world.problems("lint.yaml", text)
+    return [each.replace(str(world.folders["user"]), "DIR") for each in told]
+
+
+@pytest.mark.usefixtures("lint")
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (
+            "name: submit_result",
+            "name: submit",
+            [
+                "lint.yaml:8: tools: expected exactly one tool named submit_result, got 0"
+            ],
+        ),
+        (
+            "name: run_linter",
+            "name: submit_result",
+            [
+                "lint.yaml:8: tools: expected exactly one tool named submit_result, got 2"
+            ],
+        ),
+        (
+            "tools/run.pym",
+            "tools/runn.pym",
+            [
+                (
+                    "lint.yaml:10: tools[0].pym: DIR/tools/runn.pym: no such file or "
+                    "directory"
+                )
+            ],
+        ),
+        (
+            "[tools/config.pym]",
+            "[tools/config.pym, gone.pym]",
+            [
+                (
+                    "lint.yaml:13: tools[0].context_providers[1]: DIR/gone.pym: no such "
+                    "file or directory"
+                )
+            ],
+        ),
+        (
+            "models/lint.gguf",
+            "models/gone.gguf",
+            ["lint.yaml:2: warning: model: there is no DIR/models/gone.gguf yet"],
+        ),
+        (
+            "models/lint.gguf",
+            "haiku",
+            ["lint.yaml:2: model: expected a file ending in .gguf, got 'haiku'"],
+        ),
+        (
+            ", additionalProperties: false}",
+            "}",
+            [
+                (
+                    "lint.yaml:12: warning: tools[0].parameters: without "
+                    "additionalProperties: false a model may add fields"
+                )
+            ],
+        ),
+        (
+            "{type: object, properties: {}, additionalProperties: false}",
+            "{properties: {}}",
+            [
+                (
+                    "lint.yaml:12: tools[0].parameters: not the JSON Schema of an object: "
+                    "expected type: object, got nothing"
+                )
+            ],
+        ),
+        (
+            "{type: object, properties: {}, additionalProperties: false}",
+            "{type: objekt}",
+            [
+                (
+                    "lint.yaml:12: tools[0].parameters: not the JSON Schema of an object: "
+                    "$.type: 'objekt' is not valid under any of the given schemas"
+                )
+            ],
+        ),
+        (
+            "{{ node_text }}",
+            "{{ node_txt }}",
+            [
+                (
+                    "lint.yaml:5: warning: initial_context.node_context: only the call can "
+                    "give 'node_txt' a value, and without one it fails; did you mean "
+                    "'node_text' or 'node_type'?"
+                )
+            ],
+        ),
+        (
+            "    description: Ends the run\n",
+            "    descripton: Ends the run\n",
+            [
+                "lint.yaml:14: tools[1].description: is missing",
+                (
+                    "lint.yaml:16: tools[1].descripton: unknown field; did you mean "
+                    "'description'?"
+                ),
+            ],
+        ),
+    ],
+)
+def test_error_in_a_subagent_definition(
+    world: World, old: str, new: str, told: list[str]
+) -> None:
+    assert problems(world, old, new) == told
+
+
+def test_error_without_submit_result_has_its_code(lint: Path) -> None:
+    lint.write_text(LINT.replace("submit_result", "submit"))
+
+    with pytest.raises(BadDefinition) as failed:
+        load_subagent_definition(lint, lint.parent)
+
+    assert failed.value.code == "AGENT_001"
+    assert str(failed.value) == (
+        "agent 'lint' cannot be used:\n"
+        f"  {lint}:8: tools: expected exactly one tool named submit_result, got 0"
+    )
+
+
+def test_error_two_tools_of_one_name(world: World, lint: Path) -> None:
+    extra = LINT[LINT.index("  - name: run_linter") : LINT.index("  - name: submit")]
+    lint.write_text(LINT.replace("tools:\n", f"tools:\n{extra}", 1))
+
+    with pytest.raises(BadDefinition, match="there is a tool named 'run_linter'"):
+        world.registry.find("lint")
+
+
+@pytest.mark.parametrize(
+    ("relative", "absolute"),
+    [
+        ("a.pym", "/x/y/a.pym"),
+        ("../a.pym", "/x/a.pym"),
+        ("./b/../a.pym", "/x/y/a.pym"),
+        ("/z/a.pym", "/z/a.pym"),
+        ("~/a.pym", "/home/u/a.pym"),
+    ],
+)
+def test_paths_are_told_from_the_folder(
+    monkeypatch: pytest.MonkeyPatch, relative: str, absolute: str
+) -> None:
+    monkeypatch.setenv("HOME", "/home/u")
+
+    assert resolve_path(Path("/x/y"), relative) == Path(absolute)
+
+
+@pytest.mark.parametrize("how", ["dots", "absolute", "link", "linked folder"])
+def test_error_a_project_names_nothing_outside(
+    world: World, tmp_path: Path, how: str
+) -> None:
+    """A clone could read, and show to a model, whatever its user can read."""
+    folder = world.folders["project"]
+    for name in ("models/lint.gguf", "tools/config.pym", "tools/submit.pym"):
+        world.write(name, "x", "project")
+    secret = tmp_path / "secret" / "run.pym"
+    secret.parent.mkdir()
+    secret.write_text("secret")
+    named = {
+        "dots": "../../../secret/run.pym",
+        "absolute": str(secret),
+        "link": "tools/run.pym",
+        "linked folder": "linked/run.pym",
+    }[how]
+    (folder / "tools" / "run.pym").symlink_to(secret)
+    (folder / "linked").symlink_to(secret.parent)
+
+    found = world.load("lint.yaml", LINT.replace("tools/run.pym", named), "project")
+
+    [problem] = found.errors
+    assert problem.message.endswith(f"leaves {folder}, where all of it must lie")
+    assert problem.path == "tools[0].pym"
+    assert secret not in found.digests

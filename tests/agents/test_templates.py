@@ -1,0 +1,139 @@
+"""Templates: what they can say, and what they cannot reach."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from bridge.agents.templates import MAX_CHARS, TemplateFailed, names_in, render
+
+VALUES = {
+    "task": "{{ secret }} {% raw %}",
+    "list": [1, 2, {"b": "c"}],
+    "map": {"items": 5, "k": None},
+    "off": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("{{ task }}", "{{ secret }} {% raw %}"),
+        ("{{ map.items }} {{ map['items'] }}", "5 5"),
+        ("{{ list[2].b }}{{ list[-1]['b'] }}", "cc"),
+        ("{% for x in list %}{{ loop.index }}.{% endfor %}", "1.2.3."),
+        ("{{ off is none }} {{ map.x | default('y') }}", "True y"),
+        ("{{ 2 * 3 + 1 }} {{ 'a' + 'b' ~ 1 }} {{ 7 % 4 }}", "7 ab1 3"),
+        ("{{ ['a', 'b'] | join('-') }}", "a-b"),
+        ("{{ 'aXa' | replace('X', '{{ y }}') }}", "a{{ y }}a"),
+        ("{{ map | tojson }}", '{"items": 5, "k": null}'),
+        ("{{ 'a\nb' | indent(2) }}", "a\n  b"),
+        ("{{ range(3) | list }}", "[0, 1, 2]"),
+        ("{{ task[3:9] }}", "secret"),
+        ("{% set x %}a{{ off }}{% endset %}{{ x }}", "aNone"),
+    ],
+)  # fmt: skip
+def test_what_a_template_can_say(template: str, text: str) -> None:
+    """Values are data: what looks like a template in them stays as it is."""
+    assert render(template, VALUES) == text
+
+
+ESCAPES = [
+    "{{ ''.__class__ }}",
+    "{{ ''['__class__'] }}",
+    "{{ ().__class__.__bases__[0].__subclasses__() }}",
+    "{{ task.format(1) }}",
+    "{{ '{0.__class__}'.format(1) }}",
+    "{{ ''|attr('__class__') }}",
+    "{{ list|map(attribute='__class__')|list }}",
+    "{{ list|selectattr('__class__')|list }}",
+    "{{ [list]|sum(attribute='__class__') }}",
+    "{{ self._TemplateReference__context }}",
+    "{{ self.__init__.__globals__ }}",
+    "{{ cycler.__init__.__globals__ }}",
+    "{{ lipsum.__globals__['os'] }}",
+    "{{ namespace }}",
+    "{{ range.__self__ }}",
+    "{% for x in [1] %}{{ loop.__init__.__globals__ }}{% endfor %}",
+    "{% for x in [1] %}{{ loop._iterable }}{% endfor %}",
+    "{% macro m() %}{{ caller.__globals__ }}{% endmacro %}{{ m() }}",
+    "{% macro m() %}{% endmacro %}{{ m.__init__ }}",
+    "{% include '/etc/passwd' %}",
+    "{% import 'os' as os %}",
+    "{% extends '/etc/passwd' %}",
+    "{{ list.append(1) }}",
+    "{{ map.update({'a': 1}) }}",
+    "{{ environment }}",
+    "{{ context }}",
+    "{{ '%c' % 65 }}",
+]
+
+
+@pytest.mark.parametrize("template", ESCAPES)
+def test_error_nothing_to_reach_out_with(template: str) -> None:
+    with pytest.raises(TemplateFailed):
+        render(template, VALUES)
+
+    assert VALUES["list"] == [1, 2, {"b": "c"}]
+
+
+BOMBS = [
+    "{{ 'a' * 10**10 }}",
+    "{{ 'a' * 1000000000 }}",
+    "{{ 9 ** 9 ** 9 }}",
+    "{% set a = 'aaaaaaaaaa' %}" + "{% set a = a ~ a %}" * 40 + "{{ a }}",
+    "{% set a = 'aaaaaaaaaa' %}" + "{% set a = a + a %}" * 40 + "{{ a }}",
+    "{% set a = [1, 2, 3, 4] %}" + "{% set a = a + a %}" * 40 + "{{ a }}",
+    "{% set a = 9999999 %}" + "{% set a = a * a %}" * 40 + "{{ a }}",
+    "{% set a %}aaaaaaaaaa{% endset %}"
+    + "{% set a %}{{ a }}{{ a }}{% endset %}" * 40
+    + "{{ a }}",
+    "{% macro m(a) %}{{ a }}{{ a }}{% endmacro %}{% set a = 'aaaaaaaaaa' %}"
+    + "{% set a = m(a) %}" * 40,
+    "{% set a = 'aaaaaaaaaa' %}" + "{% set a = [a, a]|join %}" * 40 + "{{ a }}",
+    "{% set a = 'aaaaaaaaaa' %}" + "{% set a = a|replace('a', 'aa') %}" * 40,
+    "{{ range(1000000000) | list }}",
+    "{{ range(10000) | join('" + "x" * 1000 + "') }}",
+    "{{ 'x' | center(1000000000) }}",
+    "{{ '%1000000000d' % 1 }}",
+    "{{ 'x' | format }}",
+    "{% for x in range(10000) %}" + "x" * 1000 + "{% endfor %}",
+]
+
+
+@pytest.mark.parametrize("template", BOMBS, ids=lambda t: t[:40])
+def test_error_too_much(template: str) -> None:
+    """Before it is there: memory and time stay small."""
+    began = time.process_time()
+
+    with pytest.raises(TemplateFailed):
+        render(template, VALUES)
+
+    assert time.process_time() - began < 5
+
+
+def test_what_comes_out_may_be_long() -> None:
+    assert len(render("{{ x }}", {"x": "y" * MAX_CHARS})) == MAX_CHARS
+
+
+@pytest.mark.parametrize(
+    ("template", "message", "line"),
+    [
+        ("{{ tsk }}", "'tsk' is undefined", None),
+        ("{{ map.x }}", "there is no 'x' in it", None),
+        ("a\n{% if %}", "Expected an expression, got 'end of statement block'", 2),
+        ("{{ x|nothing }}", "No filter named 'nothing'.", 1),
+    ],
+)
+def test_error_says_what(template: str, message: str, line: int | None) -> None:
+    with pytest.raises(TemplateFailed) as failed:
+        render(template, VALUES)
+
+    assert (str(failed.value), failed.value.line) == (message, line)
+
+
+def test_the_names_a_template_takes() -> None:
+    template = "{{ a.b }}{% for x in c %}{{ x }}{% endfor %}{% set d = 1 %}{{ d }}"
+
+    assert names_in(template) == {"a", "c"}

@@ -1,0 +1,101 @@
+"""YAML as a definition may have it: plain values with lines, or a problem."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridge.agents.yaml_tree import MAX_DEPTH, Tree, read_tree
+
+FILE = Path("f.yaml")
+
+
+def read(text: str) -> Tree:
+    return read_tree(text, FILE)
+
+
+def told(text: str) -> list[str]:
+    return [str(problem) for problem in read(text).problems]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a: 1", {"a": 1}),
+        ("a: -1.5e3\nb: .5\nc: 1e3", {"a": -1500.0, "b": 0.5, "c": 1000.0}),
+        ("a: true\nb: FALSE\nc: ~\nd:", {"a": True, "b": False, "c": None, "d": None}),
+        ("a: 2026-01-01\nb: 12:30", {"a": "2026-01-01", "b": "12:30"}),
+        ("a: 010\nb: 0x1F", {"a": "010", "b": "0x1F"}),
+        ("a: 'yes'\nb: \"off\"\nc: !!str 5", {"a": "yes", "b": "off", "c": "5"}),
+        ("1: a\nnull: b\non: c", {"1": "a", "null": "b", "on": "c"}),
+        ("a: &x [1, {b: 2}]\nc: *x", {"a": [1, {"b": 2}], "c": [1, {"b": 2}]}),
+        ("a: |\n  one\n  two\n", {"a": "one\ntwo\n"}),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)  # fmt: skip
+def test_plain_values(text: str, value: Any) -> None:
+    """As JSON has them: what YAML readers disagree about is a string or a problem."""
+    tree = read(text)
+
+    assert (tree.value, tree.problems) == (value, [])
+
+
+ERRORS = {
+    "a: 1\nb: 2\na: 3": ["f.yaml:3: a: stands twice; the first is on line 1"],
+    "a:\n  b: 1\n  b: 2": ["f.yaml:3: a.b: stands twice; the first is on line 2"],
+    "x: !!python/object/apply:os.system ['touch pwned']": [
+        "f.yaml:1: x: the tag '!!python/object/apply:os.system' is not read; write plain YAML"  # noqa: E501
+    ],
+    "x: [a, !secret b]": [
+        "f.yaml:1: x[1]: the tag '!secret' is not read; write plain YAML"
+    ],
+    "x: !!set {a, b}": ["f.yaml:1: x: the tag '!!set' is not read; write plain YAML"],
+    "a: &b {c: 1}\nd:\n  <<: *b": [
+        "f.yaml:3: d: merge keys are not read; write the fields out"
+    ],
+    "a: 1\n---\nb: 2": [
+        "f.yaml:2: a second document begins here; one file is one agent"
+    ],
+    "": ["f.yaml:1: the file is empty"],
+    "a: [1": ["f.yaml:1: not YAML: did not find expected ',' or ']'"],
+    "a: yes\nb: Off": [
+        "f.yaml:1: a: yes: write true or false, or put the word in quotes",
+        "f.yaml:2: b: Off: write true or false, or put the word in quotes",
+    ],
+    "a: *b": ["f.yaml:1: a: alias *b: unknown"],
+    "a: &b [*b]": ["f.yaml:1: a[0]: alias *b: stands within itself"],
+    "? [a]\n: b": ["f.yaml:1: expected a word as key"],
+    "a: !!int x": ["f.yaml:1: a: !!int: 'x' is none"],
+    "a: 1234567890123456789012": ["f.yaml:1: a: the number has more than 18 digits"],
+    "a: 1e999": ["f.yaml:1: a: the number is too large"],
+    "\n" + "[" * (MAX_DEPTH + 2): ["f.yaml:2: nested more than 50 deep"],
+}
+
+
+@pytest.mark.parametrize("text", ERRORS, ids=lambda t: t[:30])
+def test_error_at_its_place(text: str) -> None:
+    """Every one of them at once, with line and path."""
+    assert told(text) == ERRORS[text]
+
+
+def test_error_alias_bomb() -> None:
+    """Nine aliases of nine aliases of …: what they stand for counts each time."""
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
+
+    tree = read("\n".join(lines))
+
+    [problem] = tree.problems
+    assert tree.value is None
+    assert str(problem).endswith("more than 20,000 values, with what aliases stand for")
+
+
+def test_the_line_of_a_value_is_that_of_its_key() -> None:
+    tree = read("a:\n  - b: 1\n\n    c: |\n\n      text\n")
+
+    assert tree.line_of(("a", 0, "c")) == 4
+    assert tree.text_lines["a", 0, "c"] == 5
+    # Of what is not there, the nearest around it.
+    assert tree.line_of(("a", 0, "nothing", 7)) == 2

@@ -1,0 +1,71 @@
+"""A home, a project, and files of definitions in them."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+from typing import TYPE_CHECKING, Any
+
+from bridge.agents import trust
+from bridge.agents.loading import Loaded, load
+from bridge.agents.registry import Registry
+from bridge.protocol.request import Request
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.agents.naming import Layer
+
+
+class World:
+    """Three layers of definitions."""
+
+    def __init__(self, root: Path) -> None:
+        self.home = root / "home"
+        self.project = root / "project"
+        self.folders: dict[Layer, Path] = {
+            "built-in": root / "built-in",
+            "user": self.home / "agents",
+            "project": self.project / ".bridge" / "agents",
+        }
+        self.home.mkdir(mode=0o700)
+        for folder in self.folders.values():
+            folder.mkdir(parents=True)
+        self.registry = Registry(self.folders, self.home, self.project)
+
+    def write(self, name: str, text: str, layer: Layer = "user") -> Path:
+        """Write a file of a layer."""
+        file = self.folders[layer] / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(dedent(text))
+        return file
+
+    def load(self, name: str, text: str, layer: Layer = "user") -> Loaded:
+        """Write and load one definition."""
+        return load(self.write(name, text, layer), layer)
+
+    def problems(self, name: str, text: str, layer: Layer = "user") -> list[str]:
+        """The problems of one file, told from its folder."""
+        found = self.load(name, text, layer)
+        return [str(p).removeprefix(f"{found.file.parent}/") for p in found.problems]
+
+    def trust(self) -> None:
+        """Trust whatever the project brings."""
+        found = [e.loaded for e in self.registry.entries()]
+        mine = [each for each in found if each.layer == "project" and each.definition]
+        trust.record(self.home, self.project, mine)
+
+
+def asked(**fields: Any) -> Request:
+    """A request."""
+    return Request(**{"request_id": "r-1", "prompt": "Do it.", **fields})
+
+
+def define(project: Any, name: str, text: str, *, layer: Layer = "project") -> Path:
+    """Write a definition for the command line's project, or for its user."""
+    folder: Path = project.folder / ".bridge" / "agents"
+    if layer == "user":
+        folder = project.bridge.settings.home / "agents"
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / name
+    file.write_text(text)
+    return file

@@ -1,0 +1,221 @@
+"""`hostbridge agents`: what is defined, where, and every problem with its place."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from agentworld import define
+
+from bridge.shipped import agents_folder
+
+GOOD = "name: worker\ndescription: Works\nprompt: 'As told: {{ task }}'\n"
+RESEARCHER = (
+    "researcher  built-in  Answers a question about the project from its files, and "
+    "names the places\n"
+)
+
+
+def test_list(project):
+    """By name, what wins first; a project's own waits for trust."""
+    define(project, "worker.yaml", GOOD, layer="user")
+    file = define(project, "worker.yaml", GOOD)
+
+    ran = project.run("agents", "list")
+
+    user = project.bridge.settings.home / "agents" / "worker.yaml"
+    assert ran == (
+        0,
+        RESEARCHER
+        + "worker      project   not trusted; look at it with: hostbridge trust\n"
+        + f"            user      {user}, hidden by {file}\n",
+        "",
+    )
+
+
+def test_list_says_what_is_wrong_and_fails(project):
+    file = define(project, "worker.yaml", GOOD + "promt: x\n", layer="user")
+
+    ran = project.run("agents", "list")
+
+    assert ran == (
+        1,
+        RESEARCHER
+        + "worker      user      cannot be used: 1 error\n"
+        + f"              {file}:4: promt: unknown field; did you mean 'prompt' or "
+        "'priority'?\n",
+        "",
+    )
+
+
+def test_list_json(project):
+    file = define(project, "worker.yaml", GOOD)
+
+    ran = project.run("agents", "list", "--json")
+
+    researcher, worker = map(json.loads, ran.out.splitlines())
+    assert (ran.code, ran.err, researcher["name"]) == (0, "", "researcher")
+    digest = worker.pop("digest")
+    assert len(digest) == 64
+    assert worker == {
+        "name": "worker",
+        "layer": "project",
+        "file": str(file),
+        "spelling": "yaml",
+        "description": "Works",
+        "routes": ["host", "claude", "local", "endpoint"],
+        "usable": False,
+        "trusted": False,
+        "hiddenBy": None,
+        "problems": [],
+    }
+
+
+def test_show(project):
+    more = "tools: [Read]\nallow: ['Bash(ls *)']\ntimeout: 5\n"
+    file = define(project, "worker.yaml", GOOD + more, layer="user")
+
+    ran = project.run("agents", "show", "worker")
+
+    assert ran == (
+        0,
+        f"""\
+worker: Works
+    file     {file}
+    routes   host, claude, local, endpoint
+    tools    Read
+    granted  Bash(ls *)
+    timeout  5 s
+
+prompt:
+    As told: {{{{ task }}}}
+""",
+        "",
+    )
+
+
+def test_show_json_has_the_whole_definition(project):
+    ran = project.run("agents", "show", "researcher", "--json")
+
+    assert ran.code == 0
+    assert ran.json["definition"]["tools"] == ["Read", "Grep", "Glob"]
+    assert ran.json["usable"]
+
+
+def test_error_show_nobody(project):
+    assert project.run("agents", "show", "researchr") == (
+        2,
+        "",
+        "hostbridge: no agent is named 'researchr'; did you mean researcher?\n",
+    )
+
+
+def test_show_one_of_the_clients_own(project):
+    assert project.run("agents", "show", "Explore") == (
+        0,
+        "Explore: known to Claude Code; hostbridge has no definition of it\n",
+        "",
+    )
+
+
+def test_check_everything(project):
+    assert project.run("agents", "check") == (
+        0,
+        "1 looked at: 0 errors, 0 warnings\n",
+        "",
+    )
+
+
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_check_a_path(project, what):
+    """Before it is put anywhere; relative to where one is."""
+    folder = project.folder / "drafts"
+    folder.mkdir()
+    (folder / "a.yaml").write_text("name: a\ntols: [Read]\nmodel: gone.gguf\n")
+    (folder / "notes.txt").write_text("not one of them")
+
+    ran = project.run(
+        "agents", "check", "drafts/a.yaml" if what == "file" else "drafts"
+    )
+
+    assert ran == (
+        1,
+        f"{folder}/a.yaml:2: tols: unknown field; did you mean 'tools'?\n"
+        f"{folder}/a.yaml:3: warning: model: there is no {folder}/gone.gguf yet\n"
+        "1 looked at: 1 errors, 1 warnings\n",
+        "",
+    )
+
+
+def test_check_json(project):
+    file = define(project, "a.yaml", "name: a\ntols: [Read]\n")
+
+    ran = project.run("agents", "check", "--json")
+
+    assert (ran.code, ran.json) == (
+        1,
+        {
+            "file": str(file),
+            "line": 2,
+            "path": "tols",
+            "level": "error",
+            "message": "unknown field; did you mean 'tools'?",
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("show",), "show which one? try: hostbridge agents list"),
+        (("list", "x"), "list takes no 'x'; try: agents show x"),
+        (("check", "/nowhere"), "/nowhere: no such file or folder"),
+    ],
+)
+def test_error_usage(project, words, message):
+    assert project.run("agents", *words) == (2, "", f"hostbridge: {message}\n")
+
+
+def test_error_a_broken_definition_is_not_asked(project, host):
+    file = define(project, "worker.yaml", GOOD + "tols: 1\n", layer="user")
+
+    ran = project.run("ask", "worker", "Hi")
+
+    assert ran == (
+        1,
+        "",
+        f"hostbridge: agent 'worker' cannot be used:\n  {file}:4: tols: unknown field; "
+        "did you mean 'tools'?\n",
+    )
+
+
+def test_ask_a_defined_agent(project, host):
+    """Its form of answer, without --schema; arguments as text and as JSON."""
+    more = "output_schema: {type: object, required: [n]}\ntimeout: 33\n"
+    define(project, "worker.yaml", GOOD + more, layer="user")
+
+    with host.serving('{"n": 1}') as seen:
+        ran = project.run("ask", "worker", "Hi", "--arg", "a=1.10", "--arg", "b:=[1]")
+
+    assert (ran.code, json.loads(ran.out), ran.err[:0]) == (0, {"n": 1}, "")
+    [request] = seen
+    assert (request.arguments, request.timeout) == ({"a": "1.10", "b": [1]}, 33_000)
+    assert request.spoken == "As told: Hi"
+
+
+@pytest.mark.parametrize(
+    ("argument", "problem"),
+    [
+        ("x", "expected NAME=TEXT or NAME:=JSON"),
+        ("=x", "expected NAME=TEXT or NAME:=JSON"),
+        ("a:={", "not JSON: unexpected end of data"),
+    ],
+)
+def test_error_arguments(project, argument, problem):
+    ran = project.run("submit", "researcher", "Hi", "--arg", argument)
+
+    assert ran == (2, "", f"hostbridge: --arg {argument!r}: {problem}\n")
+
+
+def test_the_built_in_folder_is_where_it_says():
+    assert (agents_folder() / "researcher.yaml").is_file()

@@ -1,0 +1,246 @@
+"""`hostbridge trust`: shown and answered at a terminal, by nobody else."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+
+import pytest
+from agentworld import define
+
+from bridge.agents.registry import Registry
+from bridge.errors import NotTrusted
+from bridge.host.sessions import Session
+from bridge.store.process import ancestors_of, identify
+
+GOOD = """\
+name: worker
+description: Works
+prompt: 'As told: {{ task }}'
+tools: [Read, Bash]
+allow: ['Bash(pytest *)']
+"""
+REFUSED = "hostbridge: there is no terminal to ask on; run this in one, yourself\n"
+
+
+class Terminal:
+    """The command with a controlling terminal of its own."""
+
+    def __init__(self, project, *words, early=b""):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(project.folder)
+            command = [sys.executable, "-m", "bridge", *words]
+            os.execve(sys.executable, command, project.env)
+        self.seen = ""
+        if early:
+            os.write(self.fd, early)
+
+    def read_until(self, words, timeout_s=60):
+        deadline = time.monotonic() + timeout_s
+        while words not in self.seen:
+            assert time.monotonic() < deadline, self.seen
+            if select.select([self.fd], [], [], 0.1)[0]:
+                self.seen += os.read(self.fd, 4096).decode().replace("\r\n", "\n")
+
+    def type(self, words):
+        os.write(self.fd, words.encode())
+
+    def end(self):
+        """The exit code; what is left to read is read."""
+        try:
+            while part := os.read(self.fd, 4096):
+                self.seen += part.decode().replace("\r\n", "\n")
+        except OSError:
+            pass
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def is_trusted(project):
+    settings = project.bridge.settings
+    try:
+        found = Registry.open(settings, project.bridge.store.place.project)
+        return found.find("worker") is not None
+    except NotTrusted:
+        return False
+
+
+def agree(project):
+    terminal = Terminal(project, "trust")
+    terminal.read_until("Type yes to agree: ")
+    terminal.type("yes\n")
+    assert terminal.end() == 0, terminal.seen
+    return terminal
+
+
+def test_it_shows_what_a_definition_would_do_and_asks(project):
+    file = define(project, "worker.yaml", GOOD)
+
+    terminal = agree(project)
+
+    shown = terminal.seen.replace("Type yes to agree: yes", "Type yes to agree: ")
+    assert shown == (
+        f"{project.folder} brings definitions of agents:\n"
+        "\n"
+        "worker: Works  (new, or changed)\n"
+        f"    file     {file}\n"
+        "    routes   host, claude, local, endpoint\n"
+        "    tools    Read, Bash\n"
+        "    granted  Bash(pytest *)\n"
+        "\n"
+        "Trust these 1? Type yes to agree: \n"
+        f"{project.folder}: 1 trusted\n"
+    )
+    assert is_trusted(project)
+
+
+@pytest.mark.parametrize("answer", ["no\n", "\n", "y\n", "yes please\n", "\x04"])
+def test_anything_but_yes_is_no(project, answer):
+    define(project, "worker.yaml", GOOD)
+    terminal = Terminal(project, "trust")
+    terminal.read_until("Type yes to agree: ")
+
+    terminal.type(answer)
+
+    assert terminal.end() == 1
+    assert "nothing was changed" in terminal.seen
+    assert not is_trusted(project)
+
+
+def test_what_was_typed_before_the_question_counts_not(project):
+    """A program that feeds a terminal blindly answers nothing."""
+    define(project, "worker.yaml", GOOD)
+    terminal = Terminal(project, "trust", early=b"yes\nyes\nyes\n")
+    terminal.read_until("Type yes to agree: ")
+
+    terminal.type("no\n")
+
+    assert terminal.end() == 1
+    assert not is_trusted(project)
+
+
+@pytest.mark.parametrize("stdin", [b"", b"yes\n" * 9])
+def test_error_a_pipe_cannot_answer(project, stdin):
+    define(project, "worker.yaml", GOOD)
+
+    ran = project.run("trust", stdin=stdin, start_new_session=True)
+
+    assert ran == (1, "", REFUSED)
+    assert not is_trusted(project)
+
+
+def in_a_session(project):
+    """This very process is an open session: the command's parent is its client."""
+    process = identify(os.getpid())
+    session = Session(
+        session_id="s",
+        host=process,
+        cwd=str(project.folder),
+        registered_at=project.bridge.store.now_ms(),
+        wakes=True,
+    )
+    with project.bridge.store.open_state() as state, state.folder("sessions") as room:
+        room.replace("s.json", session.to_json())
+
+
+@pytest.mark.parametrize("how", ["by its environment", "by its parents"])
+def test_error_a_model_cannot_answer_even_at_a_terminal(project, how):
+    """What it starts can get a terminal, and hide where it comes from."""
+    define(project, "worker.yaml", GOOD)
+    if how == "by its parents":
+        in_a_session(project)
+    else:
+        project.env["CLAUDE_PID"] = "4711"
+
+    terminal = Terminal(project, "trust")
+    code = terminal.end()
+
+    assert (code, terminal.seen) == (
+        1,
+        "hostbridge: this runs inside a Claude Code session, whose model could answer; "
+        "run `hostbridge trust` in a terminal of your own\n",
+    )
+
+
+def test_a_change_while_one_reads_is_not_trusted(project):
+    """Agreed to is what was shown."""
+    file = define(project, "worker.yaml", GOOD)
+    terminal = Terminal(project, "trust")
+    terminal.read_until("Type yes to agree: ")
+
+    file.write_text(GOOD.replace("pytest *", "*"))
+    terminal.type("yes\n")
+
+    assert terminal.end() == 0
+    assert not is_trusted(project)
+    file.write_text(GOOD)
+    assert is_trusted(project)
+
+
+def test_what_is_broken_is_shown_and_not_trusted(project):
+    define(project, "worker.yaml", GOOD)
+    define(project, "broken.yaml", "name: broken\ntols: 1\n")
+
+    terminal = agree(project)
+
+    assert "broken: cannot be used, and is not trusted\n" in terminal.seen
+    assert "tols: unknown field; did you mean 'tools'?" in terminal.seen
+    assert is_trusted(project)
+
+
+def test_no_escape_sequence_reaches_the_terminal(project):
+    """Words of a definition could otherwise paint over what it asks for."""
+    text = GOOD.replace("Works", '"Nice\\e[2J\\e[1;1H\\u202e"')
+    define(project, "worker.yaml", text)
+
+    terminal = agree(project)
+
+    assert "\x1b" not in terminal.seen
+    assert "\u202e" not in terminal.seen
+    assert "worker: Nice[2J" in terminal.seen
+
+
+def test_list_and_revoke(project):
+    define(project, "worker.yaml", GOOD)
+    agree(project)
+
+    listed = project.run("trust", "--list")
+    again = project.run("trust")
+    revoked = project.run("trust", "--revoke")
+
+    assert listed == (0, f"{project.folder}\n  .bridge/agents/worker.yaml\n", "")
+    all_of = f"all 1 definitions of {project.folder} are trusted as they are\n"
+    assert again == (0, all_of, "")
+    assert revoked == (0, f"{project.folder}: trusted no more\n", "")
+    assert not is_trusted(project)
+    assert project.run("trust", "--list") == (0, "no project is trusted\n", "")
+
+
+def test_nothing_to_trust(project):
+    folder = project.folder / ".bridge" / "agents"
+
+    assert project.run("trust") == (0, f"{folder} holds no definitions\n", "")
+
+
+def test_error_both(project):
+    assert project.run("trust", "--list", "--revoke") == (
+        2,
+        "",
+        "hostbridge: --revoke and --list exclude each other\n",
+    )
+
+
+def test_ancestors():
+    child = subprocess.Popen(["sleep", "60"])
+    try:
+        assert ancestors_of(child.pid)[0] == os.getpid()
+        assert ancestors_of(child.pid)[1] == os.getppid()
+    finally:
+        child.kill()
+        child.wait()
+    assert ancestors_of(child.pid) == []
