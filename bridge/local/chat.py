@@ -83,8 +83,12 @@ def _pieces(
         for message, mark in zip(messages, marks, strict=True)
     ]
     try:
-        whole = _environment().from_string(template).render(
-            messages=shown, add_generation_prompt=True, bos_token=bos, eos_token=eos
+        whole = (
+            _environment()
+            .from_string(template)
+            .render(
+                messages=shown, add_generation_prompt=True, bos_token=bos, eos_token=eos
+            )
         )
     except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError) as exc:
         raise TemplateFailed(f"the model's chat template: {exc}") from None

@@ -151,7 +151,7 @@ class _Reader:
         return Header(version, metadata, parameters, quantization, self._size)
 
     def _tensors(self, count: int) -> tuple[int, str, int]:
-        """Tensor = name dimensions type offset; returns sum, usual type, end of data."""
+        """Tensor = name dimensions type offset; gives sum, usual type, end of data."""
         if count == 0:
             raise NotAModel("a GGUF file without tensors: a vocabulary, not a model")
         parameters, data_bytes = 0, 0
@@ -190,7 +190,12 @@ class _Reader:
 
     def _skip_strings(self, count: int) -> None:
         """Pass over a vocabulary: it may hold some hundred thousand words."""
-        unpack, data, at, last = struct.Struct("<Q").unpack_from, self._data, self._at, 0
+        unpack, data, at, last = (
+            struct.Struct("<Q").unpack_from,
+            self._data,
+            self._at,
+            0,
+        )
         try:
             for _ in range(count):
                 last = unpack(data, at)[0]

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 # Tokens read at once. Smaller costs speed, larger memory.
 BATCH = 512
+_MANY = 32
+# Of llama_tokenize: nothing is added, no control word is looked for.
+_PLAIN = (False, False)
 _PIECE_BYTES = 1 << 14
 _SEQUENCE = 0
 
@@ -70,9 +73,7 @@ class Vocabulary:
         data = text.encode("utf-8", errors="replace")
         room = len(data) + 8
         tokens = (lib.llama_token * room)()
-        count = lib.llama_tokenize(
-            self.pointer, data, len(data), tokens, room, False, False  # noqa: FBT003 - C
-        )
+        count = lib.llama_tokenize(self.pointer, data, len(data), tokens, room, *_PLAIN)
         if count < 0:
             raise ReadFailed(f"a text of {len(data)} bytes cannot be tokenized")
         return tokens[:count]
@@ -135,7 +136,7 @@ def _is_control(kind: int, piece: bytes) -> bool:
     """A token the user's model defined counts where it is written like a control."""
     if not piece:
         return False
-    if kind & lib.LLAMA_TOKEN_ATTR_USER_DEFINED:
+    if kind & int(lib.LLAMA_TOKEN_ATTR_USER_DEFINED):
         return piece.startswith(b"<") and piece.endswith(b">")
     return True
 
@@ -146,9 +147,10 @@ class Llama:
     Args:
         path: of the model.
         context: tokens it may hold; it was trained on as many.
-        threads: to decode with, one fewer than there are cores: with all of them a
-            busy neighbour costs a factor of thirty, as each waits for the last; one
-            fewer costs a tenth. A prompt is read with one more.
+        threads: to decode with; one fewer than there are cores. With all of them
+            decoding is a tenth faster on a machine that does nothing else, and several
+            times slower on one that does: each step waits for the last thread. A prompt
+            is read with one more.
 
     Raises:
         LoadFailed: llama.cpp refuses it.
@@ -177,7 +179,6 @@ class Llama:
         params.n_ctx = self._wanted
         params.n_batch = min(BATCH, self._wanted)
         params.n_threads = self._threads
-        params.n_threads_batch = self._threads + 1
         params.no_perf = True
         context: Any = lib.llama_init_from_model(self._model, params)
         if not context:
@@ -206,9 +207,12 @@ class Llama:
             # A name of its own: the batch only points to it.
             held = (lib.llama_token * len(part))(*part)
             batch = lib.llama_batch_get_one(held, len(part))
+            # A few tokens, such as the grammar forces, are no work for more threads.
+            more = self._threads + (len(part) >= _MANY)
+            lib.llama_set_n_threads(self._context, self._threads, more)
             failed = lib.llama_decode(self._context, batch)
             if failed:
-                raise ReadFailed(f"llama.cpp could not read {len(part)} tokens ({failed})")
+                raise ReadFailed(f"llama.cpp gave up on {len(part)} tokens: {failed}")
             self.read_tokens += part
 
     def scores(self) -> npt.NDArray[np.float32]:

@@ -18,11 +18,11 @@ import zlib
 from array import array
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 # A shorter prompt is read about as fast as a file.
 LEAST_TOKENS = 64
@@ -140,7 +140,7 @@ def _is_whole(path: Path) -> bool:
         mark, length, checksum = _SEAL.unpack(file.read(_SEAL.size))
     if mark != _MARK or length != size - _SEAL.size:
         return False
-    return _measure(path, length)[1] == checksum
+    return bool(_measure(path, length)[1] == checksum)
 
 
 def _measure(path: Path, length: int | None = None) -> tuple[int, int]:

@@ -92,7 +92,8 @@ class Replier:
                 self._model, matcher, sampler, max_tokens=room, on_tokens=teller.tell
             )
         except GrammarFailed as exc:
-            raise EngineFailed("AGENT_001", f"the schema is too complex: {exc}") from None
+            said = f"the schema is too complex: {exc}"
+            raise EngineFailed("AGENT_001", said) from None
         text = self._text(decoded.tokens)
         if not decoded.is_whole:
             raise EngineFailed(

@@ -73,29 +73,20 @@ def problem_of_shape(schema: dict[str, Any]) -> str | None:
 
 
 def narrowed(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with what it leaves open closed: each of its values is one of `schema`.
+    """The schema with what it leaves open closed: whatever it allows, `schema` does.
 
     Objects stay open throughout where the schema joins several about one object: what
     one names would be closed to the others.
     """
     closes = not any(_joins(part) for part in _parts(schema))
-    return _narrowed(schema, closes=closes)
+    closed: dict[str, Any] = _narrowed(schema, closes=closes)
+    return closed
 
 
 def _narrowed(schema: Any, *, closes: bool) -> Any:
     if not isinstance(schema, dict):
         return schema
-    told = dict(schema)
-    for key in _ONE:
-        if key in told:
-            told[key] = _narrowed(told[key], closes=closes)
-    for key in _LISTS:
-        if isinstance(told.get(key), list):
-            told[key] = [_narrowed(part, closes=closes) for part in told[key]]
-    for key in _NAMED:
-        if isinstance(told.get(key), dict):
-            named = told[key].items()
-            told[key] = {name: _narrowed(part, closes=closes) for name, part in named}
+    told = {key: _within(key, said, closes=closes) for key, said in schema.items()}
     if "const" in told or "enum" in told:
         return told
     if _is(told, "string") and not told.keys() & {"pattern", "format"}:
@@ -105,6 +96,17 @@ def _narrowed(schema: Any, *, closes: bool) -> Any:
     if closes and _is(told, "object") and "properties" in told:
         told.setdefault("additionalProperties", False)
     return told
+
+
+def _within(key: str, said: Any, *, closes: bool) -> Any:
+    """A keyword's value, with every schema in it closed."""
+    if key in _ONE:
+        return _narrowed(said, closes=closes)
+    if key in _LISTS and isinstance(said, list):
+        return [_narrowed(part, closes=closes) for part in said]
+    if key in _NAMED and isinstance(said, dict):
+        return {name: _narrowed(part, closes=closes) for name, part in said.items()}
+    return said
 
 
 def _is(schema: dict[str, Any], kind: str) -> bool:

@@ -2,9 +2,9 @@
 
 Orders come in on stdin and answers go out on stdout, one JSON object a line:
 
-    {"do": "load", "path", "template", "context", "memoryBytes", "cache"} -> {"is": "ready"}
-    {"do": "reply", …} -> {"is": "tokens", …} …, then {"is": "reply", …}
-    whatever fails -> {"is": "failed", "code", "message"}
+    {"do": "load", "path", …}       {"is": "ready"}
+    {"do": "reply", "messages", …}  {"is": "tokens", …} …, then {"is": "reply", …}
+    whatever fails                  {"is": "failed", "code", "message"}
 
 It ends with its parent, whatever ends that: the kernel kills it, and where it cannot,
 the end of stdin does. Nothing but answers reaches stdout: libraries that print find
@@ -132,12 +132,16 @@ def _die_with_parent(arguments: list[str]) -> None:
         os._exit(0)
 
 
-@ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
-def _ON_LOG(level: int, text: bytes, _: object) -> None:  # noqa: N802 - a constant
+def _on_log(level: int, text: bytes, _: object) -> None:
     """Of what llama.cpp tells, only what went wrong is kept."""
     if level == _GGML_ERROR:
         os.write(2, text)
 
+
+# Kept for life: llama.cpp holds only its address.
+_ON_LOG = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(
+    _on_log
+)
 
 if __name__ == "__main__":
     main()
