@@ -104,13 +104,13 @@ def _print(facts: dict[str, Any]) -> None:
         say(f"    cannot be used: {facts['problem']}")
         return
     say(
-        f"    {facts['format']}, {facts['quantization']}, {facts['bytes'] / MIB:.0f} MiB, "
+        f"    {facts['format']} {facts['quantization']}, {facts['bytes'] / MIB:.0f} MiB, "
         f"{facts['parameters'] / 1e6:,.0f} million parameters, "
         f"context {facts['contextLength']:,}"
     )
     if not facts["chatTemplate"]:
         say(
-            "    no chat template: a base model, which continues text rather than answer"
+            "    no chat template: a base model, which continues text"
         )
     if facts["degraded"]:
         bound = f"{SMALL_BELOW / 1e9:g} billion parameters"

@@ -190,17 +190,11 @@ class _Reader:
 
     def _skip_strings(self, count: int) -> None:
         """Pass over a vocabulary: it may hold some hundred thousand words."""
-        unpack, data, at, last = (
-            struct.Struct("<Q").unpack_from,
-            self._data,
-            self._at,
-            0,
-        )
+        unpack, data, at = struct.Struct("<Q").unpack_from, self._data, self._at
         try:
             for _ in range(count):
-                last = unpack(data, at)[0]
-                at += 8 + last
-        except struct.error:
+                at += 8 + unpack(data, at)[0]
+        except (struct.error, OverflowError):
             at = self._size + 1
         self._skip(at - self._at)
 

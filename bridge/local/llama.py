@@ -239,7 +239,7 @@ class Llama:
         written = lib.llama_state_seq_save_file(
             self._context, os.fsencode(path), _SEQUENCE, held, len(tokens)
         )
-        return written > 0
+        return bool(written > 0)
 
     def restore(self, path: str, tokens: Sequence[int]) -> bool:
         """Stand where `save` stood after these tokens; False, and empty, otherwise."""
