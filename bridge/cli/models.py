@@ -103,15 +103,14 @@ def _print(facts: dict[str, Any]) -> None:
     if facts["problem"] is not None:
         say(f"    cannot be used: {facts['problem']}")
         return
+    size = f"{facts['bytes'] / MIB:.0f} MiB"
     say(
-        f"    {facts['format']} {facts['quantization']}, {facts['bytes'] / MIB:.0f} MiB, "
+        f"    {facts['format']} {facts['quantization']}, {size}, "
         f"{facts['parameters'] / 1e6:,.0f} million parameters, "
         f"context {facts['contextLength']:,}"
     )
     if not facts["chatTemplate"]:
-        say(
-            "    no chat template: a base model, which continues text"
-        )
+        say("    no chat template: a base model, which continues text")
     if facts["degraded"]:
         bound = f"{SMALL_BELOW / 1e9:g} billion parameters"
         say(f"    small (below {bound}): its answers are marked degraded")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from ggufs import METADATA, TEMPLATE, gguf
 from hypothesis import given
@@ -51,13 +53,17 @@ def test_a_base_model_has_no_chat_template(model):
         (b"PK\x03\x04....", "not a GGUF file but a zip archive (PyTorch?)"),
         (
             b"\x10\x00\x00\x00\x00\x00\x00\x00{}",
-            "not a GGUF file but a safetensors file; convert it with llama.cpp's "
-            "convert_hf_to_gguf.py",
+            (
+                "not a GGUF file but a safetensors file; convert it with llama.cpp's "
+                "convert_hf_to_gguf.py"
+            ),
         ),
         (
             b"version https://git-lfs.github.com/spec/v1",
-            "not a GGUF file but a git-lfs pointer, not the file itself: "
-            "run `git lfs pull`",
+            (
+                "not a GGUF file but a git-lfs pointer, not the file itself: "
+                "run `git lfs pull`"
+            ),
         ),
         (gguf(version=1), "GGUF of version 1, not 2 or 3"),
         (
@@ -97,7 +103,5 @@ def test_error_damage_never_escapes(tmp_path_factory, damage, at):
     whole = gguf()
     path.write_bytes(whole[:at] + damage + whole[at + len(damage) :])
 
-    try:
+    with suppress(NotAModel):
         read_header(path)
-    except NotAModel:
-        pass
