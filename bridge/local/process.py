@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import bridge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, MutableMapping
 
 _TAIL_BYTES = 4096
 _MAX_LINE = 64 << 20
@@ -171,14 +171,22 @@ class Process:
         return f"{end}: {words}" if words else end
 
 
-def _environment() -> dict[str, str]:
-    """Ours, with this very package first, and threads that wait without spinning.
+def quiet_threads(environment: MutableMapping[str, str]) -> None:
+    """Have the threads of llama.cpp wait without spinning.
 
-    llama.cpp's threads meet after each operation. Where something else wants the cores,
-    those that spin take the time of the one that they wait for: a prompt then takes
-    twice as long.
+    They meet after each operation. Where something else wants the cores, those that
+    spin take the time of the one that they wait for: a prompt then takes twice as long.
+    Whoever has chosen otherwise keeps that.
     """
+    environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # For numpy, which only looks for the largest number here.
+    environment.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def _environment() -> dict[str, str]:
+    """Ours, with this very package first."""
     here = str(Path(bridge.__file__).parents[1])
     path = os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
-    ours = {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"}
-    return {"OMP_WAIT_POLICY": "PASSIVE"} | os.environ | ours
+    environment = {**os.environ, "PYTHONPATH": path}
+    quiet_threads(environment)
+    return environment

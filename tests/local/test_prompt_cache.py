@@ -24,6 +24,7 @@ class Model:
         return True
 
     def restore(self, path: str, tokens) -> bool:
+        assert tokens
         data = Path(path).read_bytes()[:SIZE]
         assert data == b"s" * SIZE
         self.restored.append(data)

@@ -78,8 +78,10 @@ def test_what_several_schemas_say_about_one_object_stays_open(joined):
     [
         (
             {"type": "object", "properties": {"a": {"type": "text"}}},
-            "not a JSON Schema: $.properties.a.type: 'text' is not valid under any of "
-            "the given schemas",
+            (
+                "not a JSON Schema: $.properties.a.type: 'text' is not valid under "
+                "any of the given schemas"
+            ),
         ),
         (
             {"not": {"type": "string"}},
@@ -91,8 +93,10 @@ def test_what_several_schemas_say_about_one_object_stays_open(joined):
         ),
         (
             {"type": "string", "minLength": 3, "maxLength": 2},
-            "the schema cannot be compiled: Unsatisfiable schema: minLength (3) is "
-            "greater than maxLength (2)",
+            (
+                "the schema cannot be compiled: Unsatisfiable schema: minLength (3) "
+                "is greater than maxLength (2)"
+            ),
         ),
     ],
     ids=["wrong", "unknown", "lenient", "empty"],
