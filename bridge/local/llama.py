@@ -27,8 +27,21 @@ BATCH = 512
 _MANY = 32
 # Of llama_tokenize: nothing is added, no control word is looked for.
 _PLAIN = (False, False)
+_GGML_ERROR = 4
 _PIECE_BYTES = 1 << 14
 _SEQUENCE = 0
+
+
+def _on_log(level: int, text: bytes, _: object) -> None:
+    """Of what llama.cpp tells, only what went wrong is kept."""
+    if level == _GGML_ERROR:
+        os.write(2, text)
+
+
+# Kept for life: llama.cpp holds only its address.
+_ON_LOG = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(
+    _on_log
+)
 
 
 class LoadFailed(Exception):
@@ -157,6 +170,7 @@ class Llama:
     """
 
     def __init__(self, path: str, *, context: int, threads: int | None = None) -> None:
+        lib.llama_log_set(_ON_LOG, ctypes.c_void_p(0))
         lib.llama_backend_init()
         self._model: Any = lib.llama_model_load_from_file(
             os.fsencode(path), lib.llama_model_default_params()
@@ -178,6 +192,9 @@ class Llama:
         params = lib.llama_context_default_params()
         params.n_ctx = self._wanted
         params.n_batch = min(BATCH, self._wanted)
+        # Scores are wanted of the last token alone; room for those of a whole batch
+        # would be 100 MB for a vocabulary of 50,000.
+        params.n_outputs_max = 1
         params.n_threads = self._threads
         params.no_perf = True
         context: Any = lib.llama_init_from_model(self._model, params)

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from bridge.local.replying import Replier
 
 _PR_SET_PDEATHSIG = 1
-_GGML_ERROR = 4
 
 
 def main() -> None:
@@ -65,9 +64,6 @@ def _load(order: dict[str, Any]) -> Replier:
     try:
         if limit:
             resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-        import llama_cpp.llama_cpp as lib
-
-        lib.llama_log_set(_ON_LOG, ctypes.c_void_p(0))
         from bridge.local.llama import LoadFailed
 
         try:
@@ -131,17 +127,6 @@ def _die_with_parent(arguments: list[str]) -> None:
     if os.getppid() != int(arguments[0]):
         os._exit(0)
 
-
-def _on_log(level: int, text: bytes, _: object) -> None:
-    """Of what llama.cpp tells, only what went wrong is kept."""
-    if level == _GGML_ERROR:
-        os.write(2, text)
-
-
-# Kept for life: llama.cpp holds only its address.
-_ON_LOG = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(
-    _on_log
-)
 
 if __name__ == "__main__":
     main()
