@@ -17,6 +17,8 @@ import llama_cpp.llama_cpp as lib
 import numpy as np
 from llguidance import LLTokenizer
 
+from bridge.local.bindings import LoadFailed
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -42,10 +44,6 @@ def _on_log(level: int, text: bytes, _: object) -> None:
 _ON_LOG = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(
     _on_log
 )
-
-
-class LoadFailed(Exception):
-    """llama.cpp refuses the model; why, it wrote to stderr."""
 
 
 class ReadFailed(Exception):

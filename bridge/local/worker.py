@@ -21,9 +21,11 @@ import resource
 import signal
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.local.bindings import LoadFailed, build, load_quickly
 from bridge.runner.engine import EngineFailed
 
 if TYPE_CHECKING:
@@ -64,12 +66,9 @@ def _load(order: dict[str, Any]) -> Replier:
     try:
         if limit:
             resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-        from bridge.local.llama import LoadFailed
-
-        try:
-            return _replier(order)
-        except LoadFailed as exc:
-            raise EngineFailed("AGENT_002", f"{path}: {exc}{said}") from None
+        return _replier(order)
+    except LoadFailed as exc:
+        raise EngineFailed("AGENT_002", f"{path}: {exc}{said}") from None
     except MemoryError:
         raise EngineFailed("AGENT_002", f"{path}: out of memory{said}") from None
     except (ImportError, OSError) as exc:
@@ -79,19 +78,21 @@ def _load(order: dict[str, Any]) -> Replier:
 
 
 def _replier(order: dict[str, Any]) -> Replier:
-    from llama_cpp import __version__ as build
-
+    """Load the model, and meanwhile all that is needed beside it."""
+    load_quickly()
     from bridge.local.llama import Llama
-    from bridge.local.prompt_cache import PromptCache, model_key
-    from bridge.local.replying import Replier
 
     path, told, cache = order["path"], order["cache"], None
-    model = Llama(path, context=order["context"])
-    if told is not None:
-        # Another context length may lay the state out in another way.
-        key = model_key(Path(path), f"{build} {order['context']}")
-        cache = PromptCache(Path(told["folder"]), key, told["maxBytes"])
-    return Replier(model, order["template"], cache)
+    with ThreadPoolExecutor(1) as pool:
+        loading = pool.submit(Llama, path, context=order["context"])
+        from bridge.local.prompt_cache import PromptCache, model_key
+        from bridge.local.replying import Replier
+
+        if told is not None:
+            # Another context length may lay the state out in another way.
+            key = model_key(Path(path), f"{build()} {order['context']}")
+            cache = PromptCache(Path(told["folder"]), key, told["maxBytes"])
+        return Replier(loading.result(), order["template"], cache)
 
 
 def _receive(orders: queue.SimpleQueue[dict[str, Any]]) -> None:
