@@ -40,7 +40,7 @@ class Replier:
     """A loaded model that replies, one conversation after the other.
 
     Args:
-        model: loaded; room for its context is made here.
+        model: loaded; its room is made by the first reply, where it was not before.
         template: its chat template, None where it has none.
         cache: of prompts, None for none.
     """
@@ -51,11 +51,10 @@ class Replier:
         self._model = model
         self._template = template
         self._cache = cache
-        # The vocabulary is walked while the system makes room for the context.
+        # The vocabulary is walked while others make room, or read the prompt.
         self._pool = ThreadPoolExecutor(2)
         self._vocabulary = self._pool.submit(lambda: model.vocabulary)
         self._tokenizer = self._pool.submit(self._for_grammars)
-        model.prepare()
 
     def _for_grammars(self) -> LLTokenizer:
         vocabulary: Vocabulary = self._vocabulary.result()

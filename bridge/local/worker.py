@@ -83,8 +83,9 @@ def _replier(order: dict[str, Any]) -> Replier:
     from bridge.local.llama import Llama
 
     path, told, cache = order["path"], order["cache"], None
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(2) as pool:
         loading = pool.submit(Llama, path, context=order["context"])
+        preparing = pool.submit(lambda: loading.result().prepare())
         from bridge.local.prompt_cache import PromptCache, model_key
         from bridge.local.replying import Replier
 
@@ -92,7 +93,9 @@ def _replier(order: dict[str, Any]) -> Replier:
             # Another context length may lay the state out in another way.
             key = model_key(Path(path), f"{build()} {order['context']}")
             cache = PromptCache(Path(told["folder"]), key, told["maxBytes"])
-        return Replier(loading.result(), order["template"], cache)
+        replier = Replier(loading.result(), order["template"], cache)
+        preparing.result()
+        return replier
 
 
 def _receive(orders: queue.SimpleQueue[dict[str, Any]]) -> None:
