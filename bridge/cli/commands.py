@@ -90,6 +90,10 @@ COMMANDS = {
         "Look at this project's own definitions, and let them count.",
         ("hostbridge trust", "hostbridge trust --list"),
     ),
+    "models": Command(
+        "Which models this machine has for the local route.",
+        ("hostbridge models", "hostbridge models --test"),
+    ),
     "off": Command(
         "Stop everything at once, here or in one session.",
         ("hostbridge off", "hostbridge off && hostbridge status"),
