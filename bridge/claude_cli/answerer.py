@@ -37,16 +37,14 @@ class ClaudeCli:
         program: the path of the client.
         folder: where it works: the project.
         env: its environment, without what tells who asks from within.
-        definition: what it is to be and may do; None for the client's own agents.
-        prompt: what it is told instead of the request's own words: a definition's
-            prompt, rendered.
+        define: finds what the agent of a request is to be and may do; None for one of
+            the client's own.
     """
 
     program: str
     folder: Path
     env: Mapping[str, str]
-    definition: Definition | None = None
-    prompt: str | None = None
+    define: Callable[[Request], Definition | None] = lambda _: None
 
     def answer(
         self,
@@ -58,8 +56,8 @@ class ClaudeCli:
     ) -> Outcome:
         """Run the client to its end, or to the request's."""
         ended = running.run(
-            command_line(self.program, request, self.definition),
-            stdin=prompt_of(request, self.prompt).encode("utf-8", "replace"),
+            command_line(self.program, request, self.define(request)),
+            stdin=prompt_of(request).encode("utf-8", "replace"),
             env={**self.env, **within(request)},
             folder=self.folder,
             deadline_s=deadline_s,

@@ -52,12 +52,12 @@ def command_line(
     return command
 
 
-def prompt_of(request: Request, words: str | None = None) -> str:
-    """What the client reads on stdin: `words`, by default the request's own.
+def prompt_of(request: Request) -> str:
+    """What the client reads on stdin.
 
-    Where the client cannot be given the schema, the words ask for the form themselves.
+    Where it cannot be given the schema, the words ask for the form themselves.
     """
-    asked = request.prompt if words is None else words
+    asked = request.prompt
     if structured_schema(request) is None:
         return full_prompt(asked, request.answer_schema)
     if request.answer_schema is None:

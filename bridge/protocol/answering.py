@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.protocol.answer import ToolCall
+    from bridge.protocol.answer import ToolCall, Verdict
     from bridge.protocol.failure import FailureCode
     from bridge.protocol.request import Request
 
@@ -41,9 +41,9 @@ class Outcome:
 
     Attributes:
         words: the agent's last words, letter for letter.
-        code: None to have the words judged; otherwise why they do not count, or why
-            there are none.
+        code: why they do not count, or why there are none; None to have them judged.
         detail: the same for people, in one line.
+        verdict: what they are worth, from an answerer that has weighed them itself.
         model: which model spoke, where that is known.
         degraded: it is not the one that the definition or the call wanted.
         calls: the tool calls seen to run; None where none could be seen.
@@ -52,6 +52,7 @@ class Outcome:
     words: str = ""
     code: FailureCode | None = None
     detail: str = ""
+    verdict: Verdict | None = None
     model: str | None = None
     degraded: bool = False
     calls: tuple[ToolCall, ...] | None = None
@@ -73,4 +74,7 @@ class Answerer(Protocol):
         `deadline_s` is on the monotonic clock. `should_stop` is to be asked several
         times a second; after it has said yes, whatever comes back is not used. On
         return, and on any exception (an interrupt), nothing that was started is left.
+
+        Raises:
+            BridgeError: the agent's definition cannot be used (AGENT_001).
         """

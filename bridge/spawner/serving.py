@@ -12,8 +12,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bridge.errors import StateUnavailable, WaitTimeout
-from bridge.protocol.answer import judge
+from bridge.errors import BridgeError, StateUnavailable, WaitTimeout
+from bridge.protocol.answer import Verdict, judge
 from bridge.protocol.answering import Outcome
 from bridge.protocol.failure import MEANINGS
 from bridge.protocol.ids import RequestId
@@ -95,6 +95,9 @@ class Server:
             )
         except Abandoned:
             raise
+        except BridgeError as exc:
+            self._end(request, Outcome(code="AGENT_001", detail=str(exc)))
+            return True
         except Exception as exc:
             # A bug. Never a claim without anybody at work.
             broken = Outcome(code="agent_error", detail=repr(exc))
@@ -168,19 +171,15 @@ def response_of(request: Request, outcome: Outcome, *, now_ms: int) -> Response:
     """How a claimed request ends with this outcome. Pure."""
     model = outcome.model or request.model
     told = {"model": model, "degraded": outcome.degraded}
-    code, detail, verdict = outcome.code, outcome.detail, None
-    if code == "timeout":
+    if outcome.code == "timeout":
         late = expired(request, now_ms)
         return late.with_(raw_output=outcome.words, **told)
-    if code is None:
-        verdict = judge(request, outcome.words, calls=outcome.calls, now_ms=now_ms)
-        code, detail = verdict.code, verdict.complaint
-    if verdict is None or not verdict.is_valid:
-        assert code is not None, "what is not valid has a code"  # noqa: S101
+    verdict = _verdict(request, outcome, now_ms)
+    code, detail = verdict.code, verdict.complaint
+    if code is not None and not verdict.is_valid:
         message = MEANINGS[code] + (f": {detail}" if detail else "")
-        return failed(request, code, message, now_ms=now_ms, raw=outcome.words).with_(
-            **told
-        )
+        response = failed(request, code, message, now_ms=now_ms, raw=outcome.words)
+        return response.with_(**told)
     failure = code and Failure(code=code, message=detail, stage=request.stage)
     return answered(
         request,
@@ -190,6 +189,15 @@ def response_of(request: Request, outcome: Outcome, *, now_ms: int) -> Response:
         route=request.claim.route if request.claim else "none",
         failure=failure or None,
     ).with_(**told)
+
+
+def _verdict(request: Request, outcome: Outcome, now_ms: int) -> Verdict:
+    """What the words are worth: as the answerer says, or as they are judged here."""
+    if outcome.code is not None:
+        return Verdict(code=outcome.code, complaint=outcome.detail)
+    return outcome.verdict or judge(
+        request, outcome.words, calls=outcome.calls, now_ms=now_ms
+    )
 
 
 class _Watch:

@@ -8,10 +8,20 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from storeworld import claimant, dead_process, request, rooms_of, store_in, take
+from storeworld import (
+    FakeClock,
+    claimant,
+    dead_process,
+    path_of,
+    request,
+    rooms_of,
+    store_in,
+    take,
+)
 
+from bridge.errors import InvalidRequest
 from bridge.host.sessions import switch_off
-from bridge.protocol.answer import ToolCall
+from bridge.protocol.answer import ToolCall, Verdict
 from bridge.protocol.answering import Outcome
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
@@ -176,6 +186,46 @@ def test_error_evidence_of_a_call_that_nobody_made(store: FileStore):
     assert told.error.code == "unverified"
 
 
+def test_an_answerer_may_weigh_the_words_itself(store: FileStore):
+    """It knows more of what ran than the words tell."""
+    parsed = {"status": "success", "summary": "weighed", "evidence": []}
+
+    server(store, saying(Outcome("words", verdict=Verdict(parsed=parsed)))).serve(A)
+
+    told = response(store)
+    assert (told.success, told.parsed_output, told.raw_output) == (
+        True,
+        parsed,
+        "words",
+    )
+
+
+def test_error_an_answerer_may_refuse_the_words(store: FileStore):
+    refused = Verdict(code="AGENT_003", complaint="no")
+
+    server(store, saying(Outcome(GOOD, verdict=refused))).serve(A)
+
+    told = response(store)
+    assert told.error is not None
+    assert (told.error.code, told.parsed_output) == ("AGENT_003", None)
+
+
+def test_error_a_definition_that_cannot_be_used(store: FileStore):
+    """The asker is told; whoever serves goes on."""
+
+    def refuse(*_: Any, **__: Any) -> Outcome:
+        raise InvalidRequest("agents/a.yaml: tools: expected a list")
+
+    assert server(store, Scripted(refuse)).serve(A)
+
+    told = response(store)
+    assert told.error is not None
+    assert (told.error.code, told.error.message) == (
+        "AGENT_001",
+        "the definition cannot be used: agents/a.yaml: tools: expected a list",
+    )
+
+
 def test_what_somebody_has_is_not_served(store: FileStore):
     store.claim(claimant(), 1, take)
 
@@ -280,6 +330,26 @@ def test_the_deadline_is_that_of_the_record(tmp_path: Path):
     server(store, Scripted(look)).serve(A)
 
     assert 50 < seen[0] <= 60
+
+
+def test_long_work_gives_a_sign_of_life(tmp_path: Path):
+    """Where this process cannot be seen, a lease stands in, and has to be renewed."""
+    clock = FakeClock()
+    store = store_in(tmp_path, clock=clock)
+    store.submit(request("a", route="claude"))
+    beat = path_of(store, "sessions") / f"claude-{os.getpid()}.beat"
+    seen = []
+
+    def work(*_: Any, should_stop: Callable[[], bool], **__: Any) -> Outcome:
+        for seconds in (1, 30):
+            clock.go_on(seconds)
+            assert not should_stop()
+            seen.append(beat.exists())
+        return Outcome(GOOD)
+
+    server(store, Scripted(work)).serve(A)
+
+    assert (seen, beat.exists()) == ([False, True], False)
 
 
 def test_a_claim_of_a_process_that_is_gone_is_taken_back(store: FileStore):
