@@ -51,14 +51,12 @@ class Settings:
         max_offers: times a session is asked before its silence counts as a no.
         lease_s: how long an unseen host stays alive without a sign, in seconds.
         requester: who asks, as the user reads it (`BRIDGE_REQUESTER`).
-<<<<<<< HEAD
         cli_fallback: the route that `auto` takes instead of the host's
             (`BRIDGE_CLI_FALLBACK`).
         claude: the client for the route `claude`, a path or a name on PATH
             (`BRIDGE_CLAUDE`).
         parent_request, parent_depth: the request whose `claude -p` this process runs
             under, and how many agents stand above it (`BRIDGE_PARENT`, `BRIDGE_DEPTH`).
-=======
         local_model: the GGUF file of the local route (`BRIDGE_LOCAL_MODEL`).
         local_context: tokens that a local model may hold at once, fewer where it was
             trained on fewer (`BRIDGE_LOCAL_CONTEXT`).
@@ -66,7 +64,6 @@ class Settings:
             MiB; 0 for no limit (`BRIDGE_LOCAL_MEMORY_MB`).
         local_cache_mb: what saved prompts may take on disk, in MiB; 0 saves none
             (`BRIDGE_LOCAL_CACHE_MB`).
->>>>>>> engine
         host_pid: pid of the Claude Code client this process runs under (`CLAUDE_PID`).
         host_session: its session id (`CLAUDE_CODE_SESSION_ID`).
         project_dir: the client's project (`CLAUDE_PROJECT_DIR`).
@@ -86,17 +83,14 @@ class Settings:
     max_offers: int = 3
     lease_s: int = 900
     requester: str | None = None
-<<<<<<< HEAD
     cli_fallback: FallbackRoute | None = None
     claude: str = "claude"
     parent_request: str | None = None
     parent_depth: int = 0
-=======
     local_model: Path | None = None
     local_context: int = 8192
     local_memory_mb: int = 0
     local_cache_mb: int = 1024
->>>>>>> engine
     host_pid: int | None = None
     host_session: str | None = None
     project_dir: Path | None = None
@@ -126,17 +120,14 @@ class Settings:
             max_offers=_count(env, "BRIDGE_MAX_OFFERS", 3, least=1),
             lease_s=_count(env, "BRIDGE_LEASE_S", 900, least=1),
             requester=env.get("BRIDGE_REQUESTER") or None,
-<<<<<<< HEAD
             cli_fallback=_fallback(env),
             claude=env.get("BRIDGE_CLAUDE") or "claude",
             parent_request=env.get("BRIDGE_PARENT") or None,
             parent_depth=_count(env, "BRIDGE_DEPTH", 0, least=0),
-=======
             local_model=_file(env, "BRIDGE_LOCAL_MODEL"),
             local_context=_count(env, "BRIDGE_LOCAL_CONTEXT", 8192, least=256),
             local_memory_mb=_count(env, "BRIDGE_LOCAL_MEMORY_MB", 0, least=0),
             local_cache_mb=_count(env, "BRIDGE_LOCAL_CACHE_MB", 1024, least=0),
->>>>>>> engine
             host_pid=_pid(env),
             host_session=env.get("CLAUDE_CODE_SESSION_ID") or None,
             project_dir=Path(p) if (p := env.get("CLAUDE_PROJECT_DIR")) else None,
