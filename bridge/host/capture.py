@@ -22,6 +22,7 @@ from bridge.host.reaction import (
     one_line,
 )
 from bridge.protocol.answer import Verdict, judge
+from bridge.protocol.contract import full_prompt
 from bridge.protocol.failure import MEANINGS
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import Failure, Response, answered, failed
@@ -140,6 +141,10 @@ def take_words(
             _keep_late(scene, run, words, source, why)
         runs.end(scene.store, run)
         return None
+    if not _was_asked(run, request):
+        _keep_late(scene, run, words, source, "the agent was asked something else")
+        runs.end(scene.store, run)
+        return None
     if run.prompt_replaced:
         return fail(scene, run, "prompt_replaced", words=words, source=source)
     now_ms = scene.now_ms()
@@ -179,6 +184,14 @@ def _judged(scene: Scene, run: AgentRun, request: Request, words: str) -> Verdic
             complaint="the answer could not be checked against its schema within "
             f"{JUDGE_S} s",
         )
+
+
+def _was_asked(run: AgentRun, request: Request) -> bool:
+    """Whether this is what the agent was given: a pruned id may be used again."""
+    from bridge.host.launch import digest
+
+    text = full_prompt(request.prompt, request.answer_schema)
+    return run.prompt_sha256 in ("", digest(text))
 
 
 def _correct(

@@ -43,7 +43,7 @@ def within(limit_s: float) -> Iterator[None]:
         yield
         return
     began = time.monotonic()
-    left_s, _ = signal.getitimer(signal.ITIMER_REAL)
+    left_s, every_s = signal.getitimer(signal.ITIMER_REAL)
     mine_s = min(limit_s, left_s / 2) if left_s else limit_s
     # Again and again: what is raised in a destructor is lost.
     signal.setitimer(signal.ITIMER_REAL, mine_s, _AGAIN_S)
@@ -55,4 +55,5 @@ def within(limit_s: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
         if left_s:
             spent_s = time.monotonic() - began
-            signal.setitimer(signal.ITIMER_REAL, max(0.01, left_s - spent_s))
+            left_s = max(0.01, left_s - spent_s)
+            signal.setitimer(signal.ITIMER_REAL, left_s, every_s)

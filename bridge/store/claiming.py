@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 _MAX_ENDED = 16
 # how many it looks at that are not for this claimant,
 _MAX_LEFT = 512
-# and, with all slots taken, how far it looks for requests of agents, which come first.
+# and, with all slots taken, how far it looks for requests of agents beyond those of
+# high priority, among which they are.
 _MAX_PASSED = 16
 
 
@@ -58,7 +59,7 @@ def claim(
             ended += 1
         elif verdict == "leave":
             stay.append(RequestId(request.request_id))
-            passed += not has_slot
+            passed += not has_slot and request.priority != "high"
         elif not _try_to_take(rooms, request, claimant, taken):
             break
         if ended >= _MAX_ENDED or passed >= _MAX_PASSED or len(stay) >= _MAX_LEFT:

@@ -411,6 +411,25 @@ def test_a_host_that_writes_an_answer_itself_is_not_believed(world: HookWorld) -
     assert response.raw_output == GOOD
 
 
+def test_error_an_answer_to_what_was_asked_before(world: HookWorld) -> None:
+    """A name is free again once its request was pruned; its agent may still work."""
+    world.submit("What is one?", request_id="nightly")
+    world.say("UserPromptSubmit", prompt="hello")
+    agent = world.start(world.launch("nightly"))
+    world.bridge.cancel("nightly")
+    world.store.prune(older_than_days=0)
+    request = world.submit("What is two?", request_id="nightly")
+
+    world.stop(agent)
+
+    assert world.code(request) is None
+    (kept,) = world.store.evidence(request)
+    assert kept["reason"] == "the agent was asked something else"
+    world.say("UserPromptSubmit", prompt="hello")
+    world.stop(world.start(world.launch(request)))
+    assert world.code(request) == "success"
+
+
 def test_the_longest_time_that_can_be_asked_for(world: HookWorld) -> None:
     """Its deadline lies beyond every moment that a record may name."""
     request = world.submit(timeout_s=(2**53 - 1) // 1000)

@@ -283,25 +283,36 @@ def test_error_a_token_that_cannot_be_served_now(world: HookWorld) -> None:
     assert world.code(request) is None  # type: ignore[arg-type]
 
 
-def test_a_hook_that_takes_too_long_ends(tmp_path: Path) -> None:
-    """Nothing that looks after errors on its way may keep it."""
+@pytest.mark.parametrize("where", ["react", "destructor"])
+def test_a_hook_that_takes_too_long_ends(tmp_path: Path, where: str) -> None:
+    """Nothing that looks after errors on its way may keep it.
+
+    What is raised in a destructor is kept by Python itself, and only told.
+    """
     script = """
+import sys
 import time
 import bridge.host.hook as hook
 
+class Slow:
+    def __del__(self):
+        time.sleep(60)
+
 def react(*_):
+    Slow() if WHERE == "destructor" else None
     while True:
         try:
             time.sleep(60)
         except Exception:
             pass
 
+sys.unraisablehook = lambda _: None
 hook.TIME_LIMIT_S = 1
 hook.react = react
 hook.main()
 """
     done = subprocess.run(
-        [sys.executable, "-c", script, "Stop", "local"],
+        [sys.executable, "-c", script.replace("WHERE", repr(where)), "Stop", "local"],
         input=b"{}",
         capture_output=True,
         timeout=PATIENCE_S,

@@ -145,6 +145,21 @@ def test_a_request_of_an_agent_has_slots_of_its_own(store: FileStore):
     assert [r.request_id for r in taken] == ["zz-child"]
 
 
+def test_a_request_of_an_agent_is_found_behind_urgent_ones(store: FileStore):
+    """Its parent waits for it, and holds the slot that they wait for."""
+    store.submit(request("parent"))
+    store.claim(claimant(), 1, take)
+    for number in range(40):
+        urgent = new_request_id(START_US + number, "high")
+        store.submit(request(urgent, priority="high"))
+    child = new_request_id(START_US + 99, "high")
+    store.submit(request(child, priority="high", depth=1))
+
+    taken = store.claim(claimant(), 1, take)
+
+    assert [one.request_id for one in taken] == [child]
+
+
 def test_a_claimer_may_leave_or_end_a_request(store: FileStore):
     for name in "abc":
         store.submit(request(name))
