@@ -16,10 +16,11 @@ from bridge.protocol.answer import Verdict
 from bridge.protocol.failure import MEANINGS
 from bridge.protocol.json_schema import problem_of, problem_of_schema
 from bridge.protocol.record import printable
+from bridge.protocol.run import RunSummary
 from bridge.runner.briefing import brief, call_text, result_text, task_of
 from bridge.runner.engine import EngineFailed, Message
 from bridge.runner.evidence import Seen, all_evidence, weigh
-from bridge.runner.job import DEFAULT_MAX_TURNS, Outcome, Progress, RunSummary
+from bridge.runner.job import DEFAULT_MAX_TURNS, Outcome, Progress
 from bridge.runner.project import Project
 from bridge.runner.scripts import MissingSandbox, Sandbox
 from bridge.runner.shape import Call, NoCall, call_shape, read_call, submit_schema
