@@ -23,7 +23,15 @@ from bridge.runner.evidence import Seen, all_evidence, weigh
 from bridge.runner.job import DEFAULT_MAX_TURNS, Outcome, Progress
 from bridge.runner.project import Project
 from bridge.runner.scripts import MissingSandbox, Sandbox
-from bridge.runner.shape import Call, NoCall, call_shape, read_call, submit_schema
+from bridge.runner.shape import (
+    MAX_TEXT_CHARS,
+    SMALL_TEXT_CHARS,
+    Call,
+    NoCall,
+    call_shape,
+    read_call,
+    submit_schema,
+)
 from bridge.runner.tool import SUBMIT, ToolResult, clipped, refused
 from bridge.runner.toolbox import toolbox_of
 
@@ -31,8 +39,10 @@ if TYPE_CHECKING:
     from bridge.runner.engine import Reply
     from bridge.runner.job import Doing, Job
 
-# So many calls in a row that were made before: nothing new is to be learnt.
+# So many calls in a row that were made before: nothing new is to be learnt. A small
+# model learns nothing from being told, either.
 _MAX_REPEATS = 2
+_MAX_REPEATS_SMALL = 1
 
 
 def run(job: Job) -> Outcome:
@@ -69,11 +79,17 @@ class _Run:
         if task is None:
             task = task_of(job.request.prompt, job.request.node)
         briefing = brief(
-            definition, self._box.tools, self._submit, schema=self._schema, task=task
+            definition,
+            self._box.tools,
+            self._submit,
+            schema=self._schema,
+            task=task,
+            is_small=job.engine.is_small,
         )
         self._messages = list(briefing.messages)
         self._prefix = briefing.prefix
         self._max_turns = (definition and definition.max_turns) or DEFAULT_MAX_TURNS
+        self._max_chars = SMALL_TEXT_CHARS if job.engine.is_small else MAX_TEXT_CHARS
         self._turn = 0
         self._raw = ""
         self._seen: list[Seen] = []
@@ -137,7 +153,9 @@ class _Run:
         try:
             reply = job.engine.reply(
                 self._messages,
-                call_shape({**schemas, SUBMIT: self._submit}),
+                call_shape(
+                    {**schemas, SUBMIT: self._submit}, max_chars=self._max_chars
+                ),
                 prefix=self._prefix,
                 max_tokens=min(left, job.limits.reply_tokens),
                 deadline_s=job.deadline_s,
@@ -152,7 +170,8 @@ class _Run:
 
     def _offered(self) -> dict[str, Any]:
         """The tools of this turn: none but the answer for a model that only repeats."""
-        return {} if self._repeats >= _MAX_REPEATS else self._box.tools
+        most = _MAX_REPEATS_SMALL if self._job.engine.is_small else _MAX_REPEATS
+        return {} if self._repeats >= most else self._box.tools
 
     def _check_limits(self) -> None:
         job = self._job
