@@ -21,7 +21,8 @@ ROOMS = (
 
 PURE = (
     "protocol", "store/decide.py", "store/order.py", "host/instruct.py",
-    "runner/engine.py",
+    "runner/engine.py", "runner/briefing.py", "runner/evidence.py", "runner/grants.py",
+    "runner/shape.py", "runner/signature.py",
 )  # fmt: skip
 IMPURE_MODULES = {"os", "io", "subprocess", "time", "socket", "pathlib", "shutil"}
 
@@ -118,3 +119,12 @@ def test_hooks_load_no_command_line() -> None:
     )
 
     assert not loaded & {"typer", "rich", "jsonschema", "watchdog", "asyncio"}
+
+
+def test_nothing_of_an_extra_is_loaded_before_it_is_used() -> None:
+    """Without the extras the rest works; what is missing is named where it is used."""
+    loaded = loaded_by(
+        "import bridge.runner.loop, bridge.nodes.finding, bridge.endpoint.engine"
+    )
+
+    assert not loaded & {"openai", "pydantic_monty", "tree_sitter", "llama_cpp"}

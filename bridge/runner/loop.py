@@ -229,6 +229,10 @@ class _Run:
             text=text,
             ms=round(passed_s * 1000),
         )
+        if self._repeats and self._job.engine.is_small:
+            # It would only say after us that it said so before: let the result it has
+            # be the last that it reads.
+            return
         said = call_text(call.tool, call.arguments)
         self._say(said, result_text(call.tool, tool_use_id, text))
 

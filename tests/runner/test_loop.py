@@ -474,6 +474,8 @@ def test_a_small_model_is_shown_examples_and_kept_short(world):
     shown = [m.content for m in world.engine.asked[0][1:16:4]]
     assert shown[0] == "What does setup.cfg set?"
     assert world.engine.shapes[2]["properties"]["tool"] == {"const": "submit_result"}
+    # What it repeated is forgotten: the result itself is the last that it reads.
+    assert world.engine.results() == ["Result of list_files (call-1):\nno files"]
 
     world.run(call("submit_result", files=[]), schema=FOUND, is_small=True)
 
