@@ -22,6 +22,8 @@ ROOMS = (
 PURE = (
     "protocol", "store/decide.py", "store/order.py", "host/instruct.py",
     "runner/engine.py", "claude_cli/command.py", "claude_cli/reading.py",
+    "runner/engine.py", "runner/briefing.py", "runner/evidence.py", "runner/grants.py",
+    "runner/shape.py", "runner/signature.py",
 )  # fmt: skip
 IMPURE_MODULES = {"os", "io", "subprocess", "time", "socket", "pathlib", "shutil"}
 
@@ -127,3 +129,12 @@ def test_asking_loads_nothing_that_serves() -> None:
     rooms = {".".join(name.split(".")[:2]) for name in loaded}
     assert not loaded & {"bridge.spawner.serving", "bridge.spawner.answerers"}
     assert not rooms & {"bridge.claude_cli", "bridge.children", "bridge.runner"}
+
+
+def test_nothing_of_an_extra_is_loaded_before_it_is_used() -> None:
+    """Without the extras the rest works; what is missing is named where it is used."""
+    loaded = loaded_by(
+        "import bridge.runner.loop, bridge.nodes.finding, bridge.endpoint.engine"
+    )
+
+    assert not loaded & {"openai", "pydantic_monty", "tree_sitter", "llama_cpp"}

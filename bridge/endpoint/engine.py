@@ -67,6 +67,9 @@ def open_endpoint(model: str, settings: Settings) -> EndpointEngine:
         base_url=settings.openai_base_url,
         api_key=settings.openai_api_key,
         max_retries=0,
+        # A tool may run for long between two turns: a connection that the server has
+        # let go of meanwhile would fail the second, and nothing is tried again.
+        default_headers={"Connection": "close"},
     )
     return EndpointEngine(name, client)
 

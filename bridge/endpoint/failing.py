@@ -30,7 +30,9 @@ def failure_of(exc: Exception, client: Any) -> EngineFailed:
         return EngineFailed("AGENT_005", "the server did not answer by the deadline")
     if isinstance(exc, openai.APIConnectionError):
         why = _words(exc.__cause__, client) if exc.__cause__ else words
-        return EngineFailed("AGENT_002", f"no server at {client.base_url}: {why}")
+        if type(exc.__cause__).__name__ == "ConnectError":
+            return EngineFailed("AGENT_002", f"no server at {client.base_url}: {why}")
+        return EngineFailed("agent_error", f"the connection broke: {why}")
     if isinstance(exc, openai.APIStatusError):
         return EngineFailed(
             _code(exc.status_code, words), f"HTTP {exc.status_code}: {words}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.protocol.contract import answer_schema
 from bridge.protocol.json_schema import problem_of
 from bridge.runner.engine import Message
+from bridge.runner.examples import DEFAULT
 from bridge.runner.signature import signature
 from bridge.runner.tool import SUBMIT
 
@@ -46,11 +47,13 @@ def brief(
     *,
     schema: dict[str, Any] | None,
     task: str,
+    is_small: bool = False,
 ) -> Briefing:
     """The messages for one task.
 
     `submit` is the schema of an answer as the model writes it, `schema` the one it is
-    checked against, None for AgentOutput's.
+    checked against, None for AgentOutput's. A small model whose agent has no examples
+    is shown some of ours.
     """
     who = definition.system_prompt if definition else None
     if who is None:
@@ -62,7 +65,8 @@ def brief(
     listed.append(f"{SUBMIT} {signature(submit)}: {_SUBMITTING}")
     system = f"{who}\n\n{_HOW}\n\nTools:\n" + "\n".join(listed)
     shown = [Message("system", system)]
-    for example in definition.examples if definition else ():
+    examples = definition.examples if definition else ()
+    for example in examples or (DEFAULT if is_small else ()):
         shown += _shown(example, tools, submit, answer_schema(schema))
     return Briefing((*shown, Message("user", task)), len(shown))
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bridge.protocol.output import Evidence
-from bridge.protocol.record import Milliseconds, Value
 from bridge.store.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
     from bridge.protocol.answer import Verdict
     from bridge.protocol.answering import Progress
     from bridge.protocol.request import Request
+    from bridge.protocol.run import RunSummary
     from bridge.runner.engine import Engine
 
 DEFAULT_MAX_TURNS = 20
@@ -72,23 +71,6 @@ class Job:
     log: Callable[[dict[str, Any]], None] = _ignore
     is_cancelled: Callable[[], bool] = lambda: False
     clock: Clock = field(default_factory=SystemClock)
-
-
-class RunSummary(Value):
-    """What a run took, for the record. Times are milliseconds.
-
-    `tools` counts the calls of each tool; `evidence` is what the runner itself saw
-    run, whatever the shape of the answer.
-    """
-
-    model: str
-    turns: int
-    tools: dict[str, int]
-    prompt_tokens: int
-    cached_tokens: int
-    tokens: int
-    duration: Milliseconds
-    evidence: tuple[Evidence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

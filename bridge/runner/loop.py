@@ -17,13 +17,22 @@ from bridge.protocol.answering import Progress
 from bridge.protocol.failure import MEANINGS
 from bridge.protocol.json_schema import problem_of, problem_of_schema
 from bridge.protocol.record import printable
+from bridge.protocol.run import RunSummary
 from bridge.runner.briefing import brief, call_text, result_text, task_of
 from bridge.runner.engine import EngineFailed, Message
 from bridge.runner.evidence import Seen, all_evidence, weigh
-from bridge.runner.job import DEFAULT_MAX_TURNS, Outcome, RunSummary
+from bridge.runner.job import DEFAULT_MAX_TURNS, Outcome
 from bridge.runner.project import Project
 from bridge.runner.scripts import MissingSandbox, Sandbox
-from bridge.runner.shape import Call, NoCall, call_shape, read_call, submit_schema
+from bridge.runner.shape import (
+    MAX_TEXT_CHARS,
+    SMALL_TEXT_CHARS,
+    Call,
+    NoCall,
+    call_shape,
+    read_call,
+    submit_schema,
+)
 from bridge.runner.tool import SUBMIT, ToolResult, clipped, refused
 from bridge.runner.toolbox import toolbox_of
 
@@ -32,8 +41,10 @@ if TYPE_CHECKING:
     from bridge.runner.engine import Reply
     from bridge.runner.job import Job
 
-# So many calls in a row that were made before: nothing new is to be learnt.
+# So many calls in a row that were made before: nothing new is to be learnt. A small
+# model learns nothing from being told, either.
 _MAX_REPEATS = 2
+_MAX_REPEATS_SMALL = 1
 
 
 def run(job: Job) -> Outcome:
@@ -70,11 +81,17 @@ class _Run:
         if task is None:
             task = task_of(job.request.prompt, job.request.node)
         briefing = brief(
-            definition, self._box.tools, self._submit, schema=self._schema, task=task
+            definition,
+            self._box.tools,
+            self._submit,
+            schema=self._schema,
+            task=task,
+            is_small=job.engine.is_small,
         )
         self._messages = list(briefing.messages)
         self._prefix = briefing.prefix
         self._max_turns = (definition and definition.max_turns) or DEFAULT_MAX_TURNS
+        self._max_chars = SMALL_TEXT_CHARS if job.engine.is_small else MAX_TEXT_CHARS
         self._turn = 0
         self._raw = ""
         self._seen: list[Seen] = []
@@ -138,7 +155,9 @@ class _Run:
         try:
             reply = job.engine.reply(
                 self._messages,
-                call_shape({**schemas, SUBMIT: self._submit}),
+                call_shape(
+                    {**schemas, SUBMIT: self._submit}, max_chars=self._max_chars
+                ),
                 prefix=self._prefix,
                 max_tokens=min(left, job.limits.reply_tokens),
                 deadline_s=job.deadline_s,
@@ -153,7 +172,8 @@ class _Run:
 
     def _offered(self) -> dict[str, Any]:
         """The tools of this turn: none but the answer for a model that only repeats."""
-        return {} if self._repeats >= _MAX_REPEATS else self._box.tools
+        most = _MAX_REPEATS_SMALL if self._job.engine.is_small else _MAX_REPEATS
+        return {} if self._repeats >= most else self._box.tools
 
     def _check_limits(self) -> None:
         job = self._job
@@ -211,6 +231,10 @@ class _Run:
             text=text,
             ms=round(passed_s * 1000),
         )
+        if self._repeats and self._job.engine.is_small:
+            # It would only say after us that it said so before: let the result it has
+            # be the last that it reads.
+            return
         said = call_text(call.tool, call.arguments)
         self._say(said, result_text(call.tool, tool_use_id, text))
 

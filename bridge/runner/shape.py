@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 MAX_TEXT_CHARS = 2_000
+# A small model that is not done by then goes in circles.
+SMALL_TEXT_CHARS = 400
 MAX_ITEMS = 32
 _SUMMARY_CHARS = 500
 
@@ -44,12 +46,17 @@ class NoCall:
     complaint: str
 
 
-def call_shape(schemas: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """The JSON Schema of a call of any of the tools, by name with their schemas."""
+def call_shape(
+    schemas: Mapping[str, dict[str, Any]], *, max_chars: int = MAX_TEXT_CHARS
+) -> dict[str, Any]:
+    """The JSON Schema of a call of any of the tools, by name with their schemas.
+
+    `max_chars` bounds each text that has no bound of its own.
+    """
     definitions: dict[str, Any] = {}
     options = []
     for name, schema in schemas.items():
-        arguments = bounded(schema)
+        arguments = bounded(schema, max_chars)
         if _has_key(arguments, frozenset({"$ref"})):
             # A reference is told from the top, where the tool's own schema is not.
             definitions[name] = _moved(arguments, f"#/$defs/{_pointer(name)}")
@@ -128,7 +135,7 @@ def read_call(text: str, tools: Iterable[str]) -> Call | NoCall:
     return Call(tool, arguments)
 
 
-def bounded(schema: dict[str, Any]) -> dict[str, Any]:
+def bounded(schema: dict[str, Any], max_chars: int = MAX_TEXT_CHARS) -> dict[str, Any]:
     """The schema with an end to every text and list, and no keys that it does not name.
 
     Only narrower: what satisfies it satisfies `schema`. A model that is held to a
@@ -137,11 +144,11 @@ def bounded(schema: dict[str, Any]) -> dict[str, Any]:
     """
     if _has_key(schema, _ENTANGLED):
         return {k: v for k, v in schema.items() if k not in ("$schema", "$id")}
-    narrow: dict[str, Any] = _bounded(schema)
+    narrow: dict[str, Any] = _bounded(schema, max_chars)
     return narrow
 
 
-def _bounded(schema: Any) -> Any:
+def _bounded(schema: Any, max_chars: int) -> Any:
     if not isinstance(schema, dict):
         return schema
     part = {
@@ -151,22 +158,24 @@ def _bounded(schema: Any) -> Any:
         return part
     for key in ("properties", "$defs", "definitions"):
         if isinstance(part.get(key), dict):
-            part[key] = {name: _bounded(value) for name, value in part[key].items()}
+            part[key] = {
+                name: _bounded(value, max_chars) for name, value in part[key].items()
+            }
     for key in ("items", "additionalProperties"):
-        part.update({key: _bounded(part[key])} if key in part else {})
+        part.update({key: _bounded(part[key], max_chars)} if key in part else {})
     for key in ("anyOf", "oneOf"):
         if isinstance(part.get(key), list):
-            part[key] = [_bounded(value) for value in part[key]]
+            part[key] = [_bounded(value, max_chars) for value in part[key]]
     if not part.keys() & _OPEN:
-        _end(part)
+        _end(part, max_chars)
     return part
 
 
-def _end(part: dict[str, Any]) -> None:
+def _end(part: dict[str, Any], max_chars: int) -> None:
     kinds = part.get("type")
     kinds = kinds if isinstance(kinds, list) else [kinds]
     if "string" in kinds and not part.keys() & {"pattern", "format"}:
-        part.setdefault("maxLength", max(MAX_TEXT_CHARS, part.get("minLength", 0)))
+        part.setdefault("maxLength", max(max_chars, part.get("minLength", 0)))
     if "array" in kinds:
         part.setdefault("maxItems", max(MAX_ITEMS, part.get("minItems", 0)))
     named = part.get("properties", {})

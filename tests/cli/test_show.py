@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 
 from bridge.host import runs
+from bridge.runner.turnlog import TurnLog
 
 HOSTILE = (
     "red \x1b[31m title \x1b]0;owned\x07 C1 \x9b31m bidi \u202e del \x7f\rback\x08"
@@ -187,3 +189,33 @@ def test_error_unknown_request(project):
     ran = project.run("show", "nobody")
 
     assert ran == (1, "", f"hostbridge: no request nobody in {project.state}\n")
+
+
+def test_a_run_of_our_own_is_told_turn_by_turn(project):
+    """What a local model did is to be seen; nothing in it can pose as the story."""
+    request_id = project.submit()
+    log = TurnLog(project.bridge.store, request_id)
+    log({"event": "model_request", "turn": 1, "messages": 2})
+    log({"event": "tool_call", "turn": 1, "id": "call-1", "tool": "read_file"})
+    log({"event": "submit_result", "turn": 2, "code": None, "text": f"a\n{HOSTILE}"})
+
+    told = project.run("show", request_id).out
+    as_json = project.run("show", request_id, "--json")
+
+    lines = [
+        re.sub(r"\d\d:\d\d:\d\d\.\d{3}", "TIME", line) for line in told.split("\n")
+    ]
+    start = lines.index("run")
+    assert lines[start + 1 : start + 3] == [
+        "    TIME 1. model_request messages=2",
+        "    TIME 1. tool_call id=call-1 tool=read_file",
+    ]
+    assert lines[start + 3].startswith("    TIME 2. submit_result text=a red ")
+    assert not set("\x1b\x9b\u202e\x7f\r\x08") & set(told)
+    assert f"    {project.state}/runs/{request_id}.jsonl" in lines
+    turns = json.loads(as_json.out)["turns"]
+    assert [turn["event"] for turn in turns] == [
+        "model_request",
+        "tool_call",
+        "submit_result",
+    ]

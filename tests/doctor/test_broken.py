@@ -273,6 +273,8 @@ def test_hook_errors_show_the_newest(patient: Patient) -> None:
     [
         ({}, Verdict.OK, "the defaults; no BRIDGE_* variable is set"),
         ({"BRIDGE_SLOTS": "2"}, Verdict.OK, "BRIDGE_SLOTS=2"),
+        # What doctor prints is pasted into reports.
+        ({"BRIDGE_OPENAI_API_KEY": "sk"}, Verdict.OK, "BRIDGE_OPENAI_API_KEY=…"),
         (
             {"BRIDGE_SLOTS": "many", "BRIDGE_OFF": "perhaps"},
             Verdict.PROBLEM,

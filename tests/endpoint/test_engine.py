@@ -139,6 +139,10 @@ def break_off(talk: Talk, _) -> None:
     talk.chunk(content='{"a": ')
 
 
+def hang_up(talk: Talk, _) -> None:
+    talk.connection.close()
+
+
 def nonsense(talk: Talk, _) -> None:
     talk.begin()
     talk.wfile.write(b"data: {not json\n\n")
@@ -163,10 +167,11 @@ def nonsense(talk: Talk, _) -> None:
         (say("Sure! Hi."), "no_json", "the reply is not JSON: 'Sure! Hi.'"),
         (say('{"a": 1, "a": 2}'), "no_json", "the reply is not JSON: "),
         (nonsense, "agent_error", "JSONDecodeError: "),
+        (hang_up, "agent_error", "the connection broke: "),
     ],
     ids=[
         *("refusal", "broken-off", "length", "filter", "empty"),
-        *("prose", "twice", "nonsense"),
+        *("prose", "twice", "nonsense", "hung-up"),
     ],
 )
 def test_error_a_reply_that_is_none(server, act, code, message):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 
 import pytest
 from runworld import call, definition, submit
@@ -11,8 +12,13 @@ from runworld import call, definition, submit
 from bridge.agents.definition import Example, ExampleCall, ScriptTool
 from bridge.protocol.answer import Verdict
 from bridge.protocol.answering import Progress
+from bridge.protocol.json_schema import problem_of
+from bridge.protocol.output import ANSWER_SCHEMA
 from bridge.runner.engine import EngineFailed
+from bridge.runner.examples import DEFAULT
 from bridge.runner.job import Limits
+from bridge.runner.project import Project
+from bridge.runner.reading import Reader, reading_tools
 
 FOUND = {
     "type": "object",
@@ -457,3 +463,33 @@ def test_the_log_can_be_written_as_json(world):
     world.run(call("read_file", path="a.txt"), submit())
 
     assert json.loads(json.dumps(world.log)) == world.log
+
+
+def test_a_small_model_is_shown_examples_and_kept_short(world):
+    """Few-shot by default; one repeat is enough; no text goes on for ever."""
+    again = call("list_files")
+
+    world.run(again, again, submit(), is_small=True)
+
+    assert world.engine.prefixes == [17] * 3
+    shown = [m.content for m in world.engine.asked[0][1:16:4]]
+    assert shown[0] == "What does setup.cfg set?"
+    assert world.engine.shapes[2]["properties"]["tool"] == {"const": "submit_result"}
+    # What it repeated is forgotten: the result itself is the last that it reads.
+    assert world.engine.results() == ["Result of list_files (call-1):\nno files"]
+
+    world.run(call("submit_result", files=[]), schema=FOUND, is_small=True)
+
+    item = world.engine.shapes[0]["anyOf"][3]["properties"]["arguments"]
+    assert item["properties"]["files"]["items"] == {"type": "string", "maxLength": 400}
+    assert world.engine.prefixes == [1]
+
+
+def test_the_default_examples_are_what_they_show():
+    """An example that its own tool or the answer's schema refuses teaches nonsense."""
+    tools = {tool.name: tool for tool in reading_tools(Reader(Project(Path())))}
+
+    for example in DEFAULT:
+        assert problem_of(ANSWER_SCHEMA, example.answer) is None
+        for made in example.calls:
+            assert problem_of(tools[made.tool].parameters, made.arguments) is None

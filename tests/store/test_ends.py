@@ -391,6 +391,20 @@ def test_old_requests_go_with_all_that_belongs_to_them(
     assert store.submit(request("a")).is_new
 
 
+def test_the_log_of_a_run_goes_with_its_request(store: FileStore, later: FileStore):
+    """Both parts of it; what is no log of a run is none of prune's."""
+    finished(store, "a")
+    store.submit(request("waits"))
+    with store.open_state() as state, state.folder("runs") as runs:
+        for name in ("a.jsonl", "a.1.jsonl", "waits.jsonl", "flow.json"):
+            runs.create(name, b"{}\n")
+
+    assert later.prune(older_than_days=9).requests == 1
+
+    kept = sorted(path.name for path in path_of(store, "runs").iterdir())
+    assert kept == ["flow.json", "waits.jsonl"]
+
+
 def test_unfinished_requests_stay(store: FileStore, later: FileStore):
     store.submit(request("claimed", dedup_key="c"))
     claim_all(store)
