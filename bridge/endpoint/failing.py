@@ -40,7 +40,7 @@ def failure_of(exc: Exception, client: Any) -> EngineFailed:
     return EngineFailed("agent_error", f"{type(exc).__name__}: {words}")
 
 
-def _code(status: int, words: str) -> str:
+def _code(status: int, words: str) -> FailureCode:
     if status == 404:  # noqa: PLR2004 - HTTP's own numbers
         return "AGENT_002"
     if status == 429:  # noqa: PLR2004

@@ -293,13 +293,17 @@ class Bridge:
         Raises:
             NoRoute: this machine lacks what the route needs.
         """
+        from bridge.agents.registry import Registry
+        from bridge.agents.resolving import resolve
         from bridge.spawner.answerers import answerer_for
         from bridge.spawner.serving import Server
 
+        registry = Registry.open(self.settings, self.store.place.project)
         return Server(
             self.store,
             route,
-            answerer_for(route, self.settings, self.store.place.project),
+            answerer_for(route, self.settings, self.store),
+            define=lambda request: resolve(registry, self.store, request),
             max_depth=self.settings.max_depth,
             on_stage=on_stage,
             on_progress=on_progress,
