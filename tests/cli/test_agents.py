@@ -188,8 +188,8 @@ def test_error_a_broken_definition_is_not_asked(project):
         1,
         "",
         (
-            f"hostbridge: agent 'worker' cannot be used:\n  {file}:4: tols: unknown field; "
-            "did you mean 'tools'?\n"
+            "hostbridge: agent 'worker' cannot be used:\n"
+            f"  {file}:4: tols: unknown field; did you mean 'tools'?\n"
         ),
     )
 

@@ -163,8 +163,8 @@ def test_error_a_model_cannot_answer_even_at_a_terminal(project, how):
     assert (code, terminal.seen) == (
         1,
         (
-            "hostbridge: this runs inside a Claude Code session, whose model could answer; "
-            "run `hostbridge trust` in a terminal of your own\n"
+            "hostbridge: this runs inside a Claude Code session, whose model could "
+            "answer; run `hostbridge trust` in a terminal of your own\n"
         ),
     )
 

@@ -37,7 +37,7 @@ def bash(command: str) -> Answer:
 
 
 def results(world: HostWorld) -> list[tuple[str, bool]]:
-    """What the subagent's tool calls gave, oldest first, and whether it was an error."""
+    """What the subagent's tool calls gave, oldest first; whether it was an error."""
     turns = world.api.turns("subagent")
     return [(r.text, r.is_error) for turn in turns for r in turn.tool_results]
 
@@ -46,9 +46,7 @@ def results(world: HostWorld) -> list[tuple[str, bool]]:
 def test_the_agent_is_told_what_its_definition_says(tmp_path: Path, how: str) -> None:
     """Its words, its form of answer, in the client's agent of its choice."""
     model = obedient_model(answering(reply('{"n": 3}')))
-    schema = (
-        "output_schema: {type: object, required: [n], additionalProperties: true}\n"
-    )
+    schema = "output_schema: {type: object, required: [n]}\n"
 
     with host_world(tmp_path, model) as world:
         define(world, "subagent_type: Explore\nmodel: opus\n" + schema)
@@ -113,10 +111,14 @@ def test_what_a_clone_brings_runs_only_when_trusted(tmp_path: Path) -> None:
     """A file dropped for it is refused too, at the launch, and nothing was started."""
     with host_world(tmp_path, obedient_model()) as world:
         define(world, project=True)
-        with world.stream():
-            refused = world.ended(world.drop(agentType="worker", prompt="Do it."))
+        with world.stream() as session:
+            first = world.drop(agentType="worker", prompt="Do it.")
+            session.send("look")
+            refused = world.ended(first)
             trust_project(world.bridge)
-            answered = world.ended(world.drop(agentType="worker", prompt="Do it."))
+            second = world.drop(agentType="worker", prompt="Do it.")
+            session.send("look")
+            answered = world.ended(second)
             world.wait_until_forgotten()
 
     assert refused.error is not None
