@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.agents.naming import Layer
+    from bridge.spawner.bridge import Bridge
 
 
 class World:
@@ -69,3 +70,10 @@ def define(project: Any, name: str, text: str, *, layer: Layer = "project") -> P
     file = folder / name
     file.write_text(text)
     return file
+
+
+def trust_project(opened: Bridge) -> None:
+    """Trust whatever the project of a bridge brings."""
+    home, project = opened.settings.home, opened.store.place.project
+    found = [e.loaded for e in Registry.open(opened.settings, project).entries()]
+    trust.record(home, project, [each for each in found if each.layer == "project"])

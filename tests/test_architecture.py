@@ -21,9 +21,11 @@ ROOMS = (
 
 PURE = (
     "protocol", "store/decide.py", "store/order.py", "host/instruct.py",
-    "runner/engine.py", "claude_cli/command.py", "claude_cli/reading.py",
+    "claude_cli/command.py", "claude_cli/reading.py",
     "runner/engine.py", "runner/briefing.py", "runner/evidence.py", "runner/grants.py",
     "runner/shape.py", "runner/signature.py",
+    "agents/problem.py", "agents/templates.py", "agents/variables.py",
+    "agents/naming.py", "agents/toolnames.py",
 )  # fmt: skip
 IMPURE_MODULES = {"os", "io", "subprocess", "time", "socket", "pathlib", "shutil"}
 
@@ -107,6 +109,30 @@ def test_the_gate_loads_the_standard_library_only() -> None:
     heavy = {"typing", "dataclasses", "re", "logging", "subprocess", "pydantic"}
     assert ours == {"bridge", "bridge.host", "bridge.host.gate"}
     assert not loaded & (heavy - {"re"})
+
+
+@pytest.mark.parametrize("command", ["status", "submit", "where"])
+def test_commands_load_no_definitions(command: str, tmp_path: Path) -> None:
+    """Who asks one of the client's own agents does not pay for YAML and templates."""
+    words = ["submit", "Explore", "hi"] if command == "submit" else [command]
+    code = (
+        f"import os\nos.environ['BRIDGE_HOME'] = {str(tmp_path / 'home')!r}\n"
+        f"os.chdir({str(tmp_path)!r})\n"
+        "from bridge.cli.main import run\n"
+        f"assert run({words!r}) == 0\n"
+    )
+
+    loaded = loaded_by(code)
+
+    assert f"bridge.cli.{command}" in loaded
+    assert not loaded & {"yaml", "jinja2", "bridge.agents.definition"}
+
+
+def test_a_launch_loads_no_definitions_but_its_own() -> None:
+    """Nor does a hook that fills in the prompt of any other agent."""
+    loaded = loaded_by("import bridge.host.launch, bridge.agents.registry")
+
+    assert not loaded & {"yaml", "jinja2", "bridge.agents.definition"}
 
 
 def test_hooks_load_no_command_line() -> None:

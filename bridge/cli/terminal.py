@@ -28,8 +28,8 @@ def confirm(text: str, question: str) -> bool:
             "there is no terminal to ask on; run this in one, yourself"
         ) from None
     with open(fd, "r+b", buffering=0) as tty:
-        words = f"{clean(text, len(text))}\n\n{question} Type yes to agree: "
-        tty.write(words.encode("utf-8", "replace"))
+        tty.write(f"{clean(text, len(text))}\n\n".encode("utf-8", "replace"))
         termios.tcflush(fd, termios.TCIFLUSH)
+        tty.write(f"{question} Type yes to agree: ".encode())
         answer = tty.readline(200)
     return answer.strip().lower() == b"yes"

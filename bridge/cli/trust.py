@@ -72,7 +72,8 @@ def _ask(bridge: Bridge, home: Path, project: Path) -> int:
 def _text(project: Path, entries: list[Entry]) -> str:
     parts = [f"{project} brings definitions of agents:"]
     for entry in entries:
-        mark = "" if entry.is_trusted else "  (new, or changed)"
+        is_new = entry.loaded.definition is not None and not entry.is_trusted
+        mark = "  (new, or changed)" if is_new else ""
         hides = "  (hidden)" if not entry.is_used else ""
         parts.append(effects_text(entry.loaded).replace("\n", f"{mark}{hides}\n", 1))
     return "\n\n".join(parts)

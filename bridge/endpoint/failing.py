@@ -11,9 +11,12 @@ anything else           agent_error
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bridge.runner.engine import EngineFailed
+
+if TYPE_CHECKING:
+    from bridge.protocol.failure import FailureCode
 
 _MAX_WORDS = 500
 _TOO_LONG = ("context_length", "context length", "context size", "context window")

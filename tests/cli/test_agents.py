@@ -140,9 +140,11 @@ def test_check_a_path(project, what):
 
     assert ran == (
         1,
-        f"{folder}/a.yaml:2: tols: unknown field; did you mean 'tools'?\n"
-        f"{folder}/a.yaml:3: warning: model: there is no {folder}/gone.gguf yet\n"
-        "1 looked at: 1 errors, 1 warnings\n",
+        (
+            f"{folder}/a.yaml:2: tols: unknown field; did you mean 'tools'?\n"
+            f"{folder}/a.yaml:3: warning: model: there is no {folder}/gone.gguf yet\n"
+            "1 looked at: 1 errors, 1 warnings\n"
+        ),
         "",
     )
 
@@ -176,7 +178,8 @@ def test_error_usage(project, words, message):
     assert project.run("agents", *words) == (2, "", f"hostbridge: {message}\n")
 
 
-def test_error_a_broken_definition_is_not_asked(project, host):
+@pytest.mark.usefixtures("host")
+def test_error_a_broken_definition_is_not_asked(project):
     file = define(project, "worker.yaml", GOOD + "tols: 1\n", layer="user")
 
     ran = project.run("ask", "worker", "Hi")
@@ -184,8 +187,10 @@ def test_error_a_broken_definition_is_not_asked(project, host):
     assert ran == (
         1,
         "",
-        f"hostbridge: agent 'worker' cannot be used:\n  {file}:4: tols: unknown field; "
-        "did you mean 'tools'?\n",
+        (
+            "hostbridge: agent 'worker' cannot be used:\n"
+            f"  {file}:4: tols: unknown field; did you mean 'tools'?\n"
+        ),
     )
 
 

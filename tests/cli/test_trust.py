@@ -35,7 +35,7 @@ class Terminal:
         if self.pid == 0:
             os.chdir(project.folder)
             command = [sys.executable, "-m", "bridge", *words]
-            os.execve(sys.executable, command, project.env)
+            os.execve(sys.executable, command, project.env)  # noqa: S606 - ours
         self.seen = ""
         if early:
             os.write(self.fd, early)
@@ -162,8 +162,10 @@ def test_error_a_model_cannot_answer_even_at_a_terminal(project, how):
 
     assert (code, terminal.seen) == (
         1,
-        "hostbridge: this runs inside a Claude Code session, whose model could answer; "
-        "run `hostbridge trust` in a terminal of your own\n",
+        (
+            "hostbridge: this runs inside a Claude Code session, whose model could "
+            "answer; run `hostbridge trust` in a terminal of your own\n"
+        ),
     )
 
 

@@ -6,10 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from agentworld import trust_project
 from hookworld import GOOD, HookWorld, hook_world
 
-from bridge.agents import trust
-from bridge.agents.registry import Registry
 from bridge.errors import BadDefinition, InvalidRequest, NotTrusted, UnknownAgent
 from bridge.protocol.contract import HEADING
 
@@ -37,12 +36,6 @@ def define(world: HookWorld, more: str = "", *, project: bool = False) -> Path:
     file = folder / "worker.yaml"
     file.write_text(WORKER + more)
     return file
-
-
-def trust_all(world: HookWorld) -> None:
-    registry = Registry.open(world.bridge.settings, world.project)
-    found = [e.loaded for e in registry.entries() if e.loaded.layer == "project"]
-    trust.record(world.bridge.settings.home, world.project, found)
 
 
 def call(world: HookWorld, request: str) -> dict[str, Any]:
@@ -155,7 +148,7 @@ def test_error_what_a_project_brings_waits_for_trust(world: HookWorld) -> None:
 
     with pytest.raises(NotTrusted):
         world.submit("a", agent="worker")
-    trust_all(world)
+    trust_project(world.bridge)
 
     assert world.submit("a", agent="worker")
 
@@ -238,12 +231,12 @@ def remove(world: HookWorld) -> None:
 
 def break_it(world: HookWorld) -> None:
     define(world, "promt: x\n", project=True)
-    trust_all(world)
+    trust_project(world.bridge)
 
 
 def other_routes(world: HookWorld) -> None:
     define(world, "routes: [claude]\n", project=True)
-    trust_all(world)
+    trust_project(world.bridge)
 
 
 @pytest.mark.parametrize(
@@ -261,7 +254,7 @@ def test_error_what_changed_since_it_was_asked(
 ) -> None:
     """Looked at again at the launch: a branch may have been checked out meanwhile."""
     define(world, project=True)
-    trust_all(world)
+    trust_project(world.bridge)
     request = world.submit("a", agent="worker")
 
     change(world)

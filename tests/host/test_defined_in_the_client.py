@@ -1,0 +1,129 @@
+"""Defined agents with the real client: what it runs, what it lets them do."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from agentworld import trust_project
+from hostworld import HostWorld, host_world
+from stage.models import answering, obedient_model
+from stage.replies import reply, tool_use
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stage.replies import Answer
+
+pytestmark = pytest.mark.host
+
+HOWS = ("one-shot", "stream")
+GOOD = '{"status": "success", "summary": "s"}'
+WORKER = "name: worker\nprompt: 'As told: {{ task }}'\n"
+
+
+def define(world: HostWorld, more: str = "", *, project: bool = False) -> Path:
+    top = world.stage.project / ".bridge" if project else world.bridge.settings.home
+    folder = top / "agents"
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "worker.yaml"
+    file.write_text(WORKER + more)
+    return file
+
+
+def bash(command: str) -> Answer:
+    return reply(tool_use("Bash", {"command": command, "description": "work"}))
+
+
+def results(world: HostWorld) -> list[tuple[str, bool]]:
+    """What the subagent's tool calls gave, oldest first; whether it was an error."""
+    turns = world.api.turns("subagent")
+    return [(r.text, r.is_error) for turn in turns for r in turn.tool_results]
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_the_agent_is_told_what_its_definition_says(tmp_path: Path, how: str) -> None:
+    """Its words, its form of answer, in the client's agent of its choice."""
+    model = obedient_model(answering(reply('{"n": 3}')))
+    schema = "output_schema: {type: object, required: [n]}\n"
+
+    with host_world(tmp_path, model) as world:
+        define(world, "subagent_type: Explore\nmodel: opus\n" + schema)
+        response = world.serve(how, "Count {{ x }}.", agent="worker")
+
+    turn = world.api.turns("subagent")[0]
+    assert (response.parsed_output, response.degraded) == ({"n": 3}, False)
+    assert turn.prompt.startswith("As told: Count {{ x }}.\n\n## How to answer")
+    assert '"required": ["n"]' in turn.prompt
+    assert "opus" in turn.model
+    assert "file search specialist" in turn.system_text
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_tools_and_grants(tmp_path: Path, how: str) -> None:
+    """One call is kept from it, one is granted, one would need a person."""
+    write = reply(tool_use("Write", {"file_path": "made", "content": "x"}))
+    turns = (write, bash("touch granted"), bash("touch a; touch b"), reply(GOOD))
+
+    with host_world(tmp_path, obedient_model(answering(*turns))) as world:
+        define(world, "tools: [Bash]\nallow: ['Bash(touch *)']\n")
+        response = world.serve(how, agent="worker")
+
+    made = {path.name for path in world.stage.project.iterdir()}
+    (kept, _), _, (refused, _) = results(world)
+    assert response.success, response
+    assert "keeps Write from it" in kept
+    assert "not granted to this agent" in refused
+    assert made & {"made", "granted", "a", "b"} == {"granted"}
+
+
+def test_turns_run_out_by_name(tmp_path: Path) -> None:
+    """A model that never stops calling tools is ended, and the asker told why."""
+    with host_world(tmp_path, obedient_model(answering(bash("true")))) as world:
+        define(world, "max_turns: 2\nallow: [Bash]\n")
+        with world.stream():
+            response = world.ended(world.submit(agent="worker"))
+            world.wait_until_forgotten()
+
+    assert response.error is not None
+    assert response.error.code == "AGENT_004"
+    assert len(world.api.turns("subagent")) <= 5
+
+
+@pytest.mark.parametrize("ran", [True, False])
+def test_success_needs_what_was_seen_to_run(tmp_path: Path, *, ran: bool) -> None:
+    item = {"type": "command_output", "content": "ok", "passed": True}
+    claims = [item | {"command": "true"}]
+    words = json.dumps({"status": "success", "summary": "s", "evidence": claims})
+    empty = json.dumps({"status": "success", "summary": "s"})
+    turns: Any = (bash("true"), reply(words)) if ran else (reply(empty),)
+
+    with host_world(tmp_path, obedient_model(answering(*turns))) as world:
+        define(world, "require_verified_evidence: true\nallow: ['Bash(true)']\n")
+        response = world.serve("stream", agent="worker")
+
+    code = response.error.code if response.error else None
+    assert (response.success, code) == (ran, None if ran else "unverified")
+
+
+def test_what_a_clone_brings_runs_only_when_trusted(tmp_path: Path) -> None:
+    """A file dropped for it is refused too, at the launch, and nothing was started."""
+    with host_world(tmp_path, obedient_model()) as world:
+        define(world, project=True)
+        with world.stream() as session:
+            first = world.drop(agentType="worker", prompt="Do it.")
+            session.send("look")
+            refused = world.ended(first)
+            trust_project(world.bridge)
+            second = world.drop(agentType="worker", prompt="Do it.")
+            session.send("look")
+            answered = world.ended(second)
+            world.wait_until_forgotten()
+
+    assert refused.error is not None
+    assert refused.error.code == "AGENT_001"
+    assert "hostbridge trust" in refused.error.message
+    assert answered.success
+    [turn] = world.api.turns("subagent")
+    assert turn.prompt.startswith("As told: Do it.")
