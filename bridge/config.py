@@ -36,6 +36,13 @@ class Settings:
         max_offers: times a session is asked before its silence counts as a no.
         lease_s: how long an unseen host stays alive without a sign, in seconds.
         requester: who asks, as the user reads it (`BRIDGE_REQUESTER`).
+        local_model: the GGUF file of the local route (`BRIDGE_LOCAL_MODEL`).
+        local_context: tokens that a local model may hold at once, fewer where it was
+            trained on fewer (`BRIDGE_LOCAL_CONTEXT`).
+        local_memory_mb: what the model's process may allocate beside the model file, in
+            MiB; 0 for no limit (`BRIDGE_LOCAL_MEMORY_MB`).
+        local_cache_mb: what saved prompts may take on disk, in MiB; 0 saves none
+            (`BRIDGE_LOCAL_CACHE_MB`).
         host_pid: pid of the Claude Code client this process runs under (`CLAUDE_PID`).
         host_session: its session id (`CLAUDE_CODE_SESSION_ID`).
         project_dir: the client's project (`CLAUDE_PROJECT_DIR`).
@@ -53,6 +60,10 @@ class Settings:
     max_offers: int = 3
     lease_s: int = 900
     requester: str | None = None
+    local_model: Path | None = None
+    local_context: int = 8192
+    local_memory_mb: int = 0
+    local_cache_mb: int = 1024
     host_pid: int | None = None
     host_session: str | None = None
     project_dir: Path | None = None
@@ -80,6 +91,10 @@ class Settings:
             max_offers=_count(env, "BRIDGE_MAX_OFFERS", 3, least=1),
             lease_s=_count(env, "BRIDGE_LEASE_S", 900, least=1),
             requester=env.get("BRIDGE_REQUESTER") or None,
+            local_model=_file(env, "BRIDGE_LOCAL_MODEL"),
+            local_context=_count(env, "BRIDGE_LOCAL_CONTEXT", 8192, least=256),
+            local_memory_mb=_count(env, "BRIDGE_LOCAL_MEMORY_MB", 0, least=0),
+            local_cache_mb=_count(env, "BRIDGE_LOCAL_CACHE_MB", 1024, least=0),
             host_pid=_pid(env),
             host_session=env.get("CLAUDE_CODE_SESSION_ID") or None,
             project_dir=Path(p) if (p := env.get("CLAUDE_PROJECT_DIR")) else None,
@@ -94,6 +109,12 @@ def _folder(env: Mapping[str, str], name: str) -> Path | None:
     if not value.startswith("/"):
         raise BadSetting(f"{name}={value!r}: expected an absolute path")
     return Path(value)
+
+
+def _file(env: Mapping[str, str], name: str) -> Path | None:
+    """A file as one types it: from the working folder, or from home with a `~`."""
+    value = env.get(name)
+    return Path(os.path.abspath(os.path.expanduser(value))) if value else None
 
 
 def _flag(env: Mapping[str, str], name: str) -> bool:

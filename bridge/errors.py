@@ -115,3 +115,14 @@ class NewerSchema(BridgeError):
 
 class BadSetting(BridgeError):
     """A setting holds a value that means nothing."""
+
+
+class ExtraMissing(BridgeError):
+    """A part of hostbridge that is installed on demand is not there."""
+
+    def __init__(self, extra: str, missing: str) -> None:
+        super().__init__(
+            f"{missing} is not installed; run: pip install 'hostbridge[{extra}]'"
+        )
+        self.extra = extra
+        self.missing = missing
