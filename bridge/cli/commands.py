@@ -78,6 +78,10 @@ COMMANDS = {
         "Look for what is wrong, with cause and cure.",
         ("hostbridge doctor", "hostbridge doctor --live"),
     ),
+    "models": Command(
+        "Which models this machine has for the local route.",
+        ("hostbridge models", "hostbridge models --test"),
+    ),
     "off": Command(
         "Stop everything at once, here or in one session.",
         ("hostbridge off", "hostbridge off && hostbridge status"),
