@@ -34,11 +34,11 @@ class Model(Protocol):
 class Matcher(Protocol):
     """A grammar and how far the reply has come in it: `llguidance.LLMatcher`."""
 
-    def try_consume_tokens(self, tokens: list[int]) -> int: ...  # noqa: D102
-    def compute_ff_tokens(self) -> list[int]: ...  # noqa: D102
-    def compute_bitmask(self) -> bytes: ...  # noqa: D102
-    def is_stopped(self) -> bool: ...  # noqa: D102
-    def get_error(self) -> str: ...  # noqa: D102
+    def try_consume_tokens(self, tokens: list[int]) -> int: ...  # noqa: D102 - its own say
+    def compute_ff_tokens(self) -> list[int]: ...  # noqa: D102 - its own say
+    def compute_bitmask(self) -> bytes: ...  # noqa: D102 - its own say
+    def is_stopped(self) -> bool: ...  # noqa: D102 - its own say
+    def get_error(self) -> str: ...  # noqa: D102 - its own say
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ class Process:
 
     def __init__(self) -> None:
         self._pid: int | None = None
+        self._owner = os.getpid()
         self._end: str | None = None
         self._tail = b""
         self._heard = b""
@@ -104,7 +105,8 @@ class Process:
 
     def kill(self) -> None:
         """End it and what it may have started, at once; its streams stay open."""
-        if self._pid is not None:
+        # A fork of ours has this object, too, and must not end what is not its own.
+        if self._pid is not None and self._owner == os.getpid():
             # It leads its own group; as it was not waited for, the number is its own.
             with suppress(ProcessLookupError):
                 os.killpg(self._pid, signal.SIGKILL)
@@ -112,7 +114,7 @@ class Process:
     def close(self) -> str:
         """End it, and let go of everything; returns how it ended."""
         self.kill()
-        if self._pid is not None:
+        if self._pid is not None and self._owner == os.getpid():
             _, status, usage = os.wait4(self._pid, 0)
             self._pid = None
             self._child.returncode = os.waitstatus_to_exitcode(status)

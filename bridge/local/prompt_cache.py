@@ -35,8 +35,8 @@ _STALE_S = 3600
 class Model(Protocol):
     """What is saved and restored: `bridge.local.llama.Llama`."""
 
-    def save(self, path: str) -> bool: ...  # noqa: D102
-    def restore(self, path: str, tokens: Sequence[int]) -> bool: ...  # noqa: D102
+    def save(self, path: str) -> bool: ...  # noqa: D102 - its own say
+    def restore(self, path: str, tokens: Sequence[int]) -> bool: ...  # noqa: D102 - its own say
 
 
 def model_key(path: Path, build: str) -> str:

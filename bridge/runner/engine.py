@@ -44,6 +44,7 @@ class EngineFailed(Exception):
     """The engine gave no reply; `code` is that of the failure table.
 
     AGENT_001 the shape cannot be compiled, AGENT_002 the model cannot be loaded,
+    AGENT_003 the reply does not satisfy the shape after all,
     AGENT_004 the reply or the conversation is longer than its limit, AGENT_005 the
     deadline passed, AGENT_006 the process died; agent_error for what an endpoint said.
     """

@@ -9,6 +9,7 @@ import time
 
 import needs
 import pytest
+from bench.shapes import SHAPES
 from localengine import ASKED, LONG, SHAPE, ask, failure, start
 
 from bridge.local.chat import Piece, pieces_of
@@ -26,6 +27,12 @@ def engine(tmp_path_factory):
         yield running
 
 
+@pytest.fixture(scope="module")
+def hot(tmp_path_factory):
+    with start(tmp_path_factory.mktemp("home"), temperature=0.8) as running:
+        yield running
+
+
 def test_a_reply_is_whole_and_counted(engine):
     """What the answer says of itself comes from here."""
     reply = ask(engine)
@@ -36,6 +43,15 @@ def test_a_reply_is_whole_and_counted(engine):
     assert 0 < reply.seconds < 100
     assert engine.model == "SmolLM2-135M-Instruct.Q4_1"
     assert engine.is_small
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_every_reply_is_valid_however_hot(hot, shape):
+    """const, anyOf, lengths, bounds, nesting: none of it is left to the model."""
+    for animal in ("dog", "bee", "whale"):
+        reply = ask(hot, [Message("user", f"Tell of a {animal}.")], shape, prefix=0)
+
+        assert problem_of(shape, json.loads(reply.text)) is None
 
 
 def test_a_conversation_goes_on_without_reading_it_again(engine):
