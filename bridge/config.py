@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from bridge.errors import BadSetting
 
@@ -18,6 +18,21 @@ if TYPE_CHECKING:
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"", "0", "false", "no", "off"})
+
+FallbackRoute = Literal["local", "claude", "endpoint"]
+_FALLBACKS: dict[str, FallbackRoute] = {"claude": "claude", "endpoint": "endpoint"}
+
+# What a client tells the programs that it starts; another one must not take it for its
+# own, or for being started from within.
+_OF_A_CLIENT = (
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_PID",
+    "CLAUDE_PROJECT_DIR",
+    "CLAUDE_PLUGIN_ROOT",
+    "CLAUDE_PLUGIN_DATA",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +51,25 @@ class Settings:
         max_offers: times a session is asked before its silence counts as a no.
         lease_s: how long an unseen host stays alive without a sign, in seconds.
         requester: who asks, as the user reads it (`BRIDGE_REQUESTER`).
+        cli_fallback: the route that `auto` takes instead of the host's
+            (`BRIDGE_CLI_FALLBACK`).
+        claude: the client for the route `claude`, a path or a name on PATH
+            (`BRIDGE_CLAUDE`).
+        parent_request, parent_depth: the request whose `claude -p` this process runs
+            under, and how many agents stand above it (`BRIDGE_PARENT`, `BRIDGE_DEPTH`).
+        local_model: the GGUF file of the local route (`BRIDGE_LOCAL_MODEL`).
+        local_context: tokens that a local model may hold at once, fewer where it was
+            trained on fewer (`BRIDGE_LOCAL_CONTEXT`).
+        local_memory_mb: what the model's process may allocate beside the model file, in
+            MiB; 0 for no limit (`BRIDGE_LOCAL_MEMORY_MB`).
+        local_cache_mb: what saved prompts may take on disk, in MiB; 0 saves none
+            (`BRIDGE_LOCAL_CACHE_MB`).
         host_pid: pid of the Claude Code client this process runs under (`CLAUDE_PID`).
         host_session: its session id (`CLAUDE_CODE_SESSION_ID`).
         project_dir: the client's project (`CLAUDE_PROJECT_DIR`).
         claude_dir: the client's own folder (`CLAUDE_CONFIG_DIR`, `~/.claude`).
+        openai_base_url: the server behind `openai:NAME` (`BRIDGE_OPENAI_BASE_URL`).
+        openai_api_key: what that server wants to see (`BRIDGE_OPENAI_API_KEY`).
     """
 
     home: Path
@@ -53,10 +83,20 @@ class Settings:
     max_offers: int = 3
     lease_s: int = 900
     requester: str | None = None
+    cli_fallback: FallbackRoute | None = None
+    claude: str = "claude"
+    parent_request: str | None = None
+    parent_depth: int = 0
+    local_model: Path | None = None
+    local_context: int = 8192
+    local_memory_mb: int = 0
+    local_cache_mb: int = 1024
     host_pid: int | None = None
     host_session: str | None = None
     project_dir: Path | None = None
     claude_dir: Path = Path("~/.claude")
+    openai_base_url: str | None = None
+    openai_api_key: str = "none"
 
     @classmethod
     def from_environment(cls, env: Mapping[str, str] | None = None) -> Settings:
@@ -80,11 +120,41 @@ class Settings:
             max_offers=_count(env, "BRIDGE_MAX_OFFERS", 3, least=1),
             lease_s=_count(env, "BRIDGE_LEASE_S", 900, least=1),
             requester=env.get("BRIDGE_REQUESTER") or None,
+            cli_fallback=_fallback(env),
+            claude=env.get("BRIDGE_CLAUDE") or "claude",
+            parent_request=env.get("BRIDGE_PARENT") or None,
+            parent_depth=_count(env, "BRIDGE_DEPTH", 0, least=0),
+            local_model=_file(env, "BRIDGE_LOCAL_MODEL"),
+            local_context=_count(env, "BRIDGE_LOCAL_CONTEXT", 8192, least=256),
+            local_memory_mb=_count(env, "BRIDGE_LOCAL_MEMORY_MB", 0, least=0),
+            local_cache_mb=_count(env, "BRIDGE_LOCAL_CACHE_MB", 1024, least=0),
             host_pid=_pid(env),
             host_session=env.get("CLAUDE_CODE_SESSION_ID") or None,
             project_dir=Path(p) if (p := env.get("CLAUDE_PROJECT_DIR")) else None,
             claude_dir=Path(env.get("CLAUDE_CONFIG_DIR") or user_home / ".claude"),
+            openai_base_url=_address(env, "BRIDGE_OPENAI_BASE_URL"),
+            openai_api_key=env.get("BRIDGE_OPENAI_API_KEY") or "none",
         )
+
+
+def environment_for_a_client(env: Mapping[str, str] | None = None) -> dict[str, str]:
+    """`env`, by default the process environment, for a client that we start."""
+    env = os.environ if env is None else env
+    return {name: value for name, value in env.items() if name not in _OF_A_CLIENT}
+
+
+def _fallback(env: Mapping[str, str]) -> FallbackRoute | None:
+    name = "BRIDGE_CLI_FALLBACK"
+    value = env.get(name, "").strip().lower()
+    if value in _FALSE:
+        return None
+    if value in _TRUE:
+        return "local"
+    if value in _FALLBACKS:
+        return _FALLBACKS[value]
+    raise BadSetting(
+        f"{name}={env[name]!r}: expected 1 (a local model), claude, endpoint or 0"
+    )
 
 
 def _folder(env: Mapping[str, str], name: str) -> Path | None:
@@ -94,6 +164,12 @@ def _folder(env: Mapping[str, str], name: str) -> Path | None:
     if not value.startswith("/"):
         raise BadSetting(f"{name}={value!r}: expected an absolute path")
     return Path(value)
+
+
+def _file(env: Mapping[str, str], name: str) -> Path | None:
+    """A file as one types it: from the working folder, or from home with a `~`."""
+    value = env.get(name)
+    return Path(os.path.abspath(os.path.expanduser(value))) if value else None
 
 
 def _flag(env: Mapping[str, str], name: str) -> bool:
@@ -116,6 +192,13 @@ def _count(env: Mapping[str, str], name: str, default: int, *, least: int) -> in
     if number < least:
         raise BadSetting(f"{name}={value!r}: expected a whole number from {least} up")
     return number
+
+
+def _address(env: Mapping[str, str], name: str) -> str | None:
+    value = env.get(name)
+    if value and not value.startswith(("http://", "https://")):
+        raise BadSetting(f"{name}={value!r}: expected http:// or https://")
+    return value or None
 
 
 def _pid(env: Mapping[str, str]) -> int | None:

@@ -83,6 +83,13 @@ class NoHost(BridgeError):
     code = "no_host"
 
 
+class NoRoute(BridgeError):
+    """The route asked for cannot be taken here: something that it needs is missing."""
+
+    # To a program it is one case: nobody is there who could answer.
+    code = "no_host"
+
+
 class DepthExceeded(BridgeError):
     """An agent asked for an agent once too often."""
 
@@ -144,3 +151,14 @@ class NewerSchema(BridgeError):
 
 class BadSetting(BridgeError):
     """A setting holds a value that means nothing."""
+
+
+class ExtraMissing(BridgeError):
+    """A part of hostbridge that is installed on demand is not there."""
+
+    def __init__(self, extra: str, missing: str) -> None:
+        super().__init__(
+            f"{missing} is not installed; run: pip install 'hostbridge[{extra}]'"
+        )
+        self.extra = extra
+        self.missing = missing

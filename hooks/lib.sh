@@ -108,10 +108,12 @@ any() {
 }
 
 if [ -z "$session" ] || [ "$event" = SessionStart ] ||
+    [ -p "$state/sessions/$session.owner" ] ||
     ! IFS= read -r owner 2>/dev/null <"$state/sessions/$session.owner"; then
     full # a session not seen before, whatever the event, or begun again
 fi
 [ "$owner" = "$kind" ] || exit 0
 # The last sign of life, for those who cannot see this process.
+# One with something in it, a link or a pipe is none of ours: nothing goes through it.
 beat=$state/sessions/$session.beat
-[ -h "$beat" ] || true 2>/dev/null >"$beat"
+[ -h "$beat" ] || [ -s "$beat" ] || [ -p "$beat" ] || true 2>/dev/null >"$beat"

@@ -19,6 +19,26 @@ find_base_python() {
     fail "no Python 3.11 or newer with venv found; on Debian: apt-get install python3-venv"
 }
 
+# with_signs_of_life COMMAND ARGUMENTS: run it, and tell every half minute that it goes on.
+with_signs_of_life() {
+    (
+        trap 'kill "$nap"; exit 0' TERM
+        waited=0
+        while :; do
+            sleep 30 &
+            nap=$!
+            wait "$nap"
+            waited=$((waited + 30))
+            printf '   still at work, %d s\n' "$waited" >&2
+        done
+    ) &
+    signs=$!
+    if "$@"; then ended=0; else ended=$?; fi
+    kill "$signs"
+    wait "$signs" 2>/dev/null || true
+    return "$ended"
+}
+
 # make_environment EXTRAS: an environment with hostbridge and these extras.
 make_environment() {
     stamp="$1 $(cksum <"$root/pyproject.toml")"
@@ -28,7 +48,17 @@ make_environment() {
     find_base_python
     say "making an environment in .venv (once; needs the package index)"
     "$base" -m venv "$root/.venv" || fail "cannot make $root/.venv with $base"
-    "$python" -m pip install --quiet --disable-pip-version-check \
+    case $1 in
+    *local* | *dev*)
+        say "llama-cpp-python has no wheel on the index: it is compiled once (about five" \
+            "minutes on two cores; needs a C++ compiler), then pip keeps the wheel"
+        command -v c++ >/dev/null || command -v g++ >/dev/null ||
+            fail "no C++ compiler found; on Debian: apt-get install g++"
+        ;;
+    esac
+    # Only the library: without its vision part.
+    export CMAKE_ARGS="${CMAKE_ARGS--DLLAVA_BUILD=OFF}"
+    with_signs_of_life "$python" -m pip install --quiet --disable-pip-version-check \
         --editable "$root$1" || fail "pip could not install hostbridge$1"
     printf '%s\n' "$stamp" >"$root/.venv/made-for"
 }

@@ -7,8 +7,10 @@ a notice of hostbridge says, and its agent runs one command and answers in JSON.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,44 +32,66 @@ SCHEMA = {
     "additionalProperties": False,
 }
 WIDTH = 110
+# Begins the one line that all the rest is about.
+ANSWER = ">>> "
 HOSTBRIDGE = Path(sys.executable).with_name("hostbridge")
 
 
 def main() -> int:
-    """Run the exchange in a temporary folder."""
+    """Run the exchange in a temporary folder, which `--keep` keeps."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--keep", action="store_true", help="keep the folder of it")
+    is_kept = parser.parse_args().keep
+    folder = Path(tempfile.mkdtemp(prefix="hostbridge-demo-"))
+    try:
+        return exchange(folder)
+    finally:
+        if is_kept:
+            print(
+                f"\nKept: {folder} (home and project; `rm -r` it when you have seen it)"
+            )
+        else:
+            shutil.rmtree(folder)
+
+
+def exchange(folder: Path) -> int:
+    """One exchange in `folder`; returns the exit code of the command that asked."""
     look = tool_use("Bash", {"command": "ls src tests", "description": "Compare"})
     agent = answering(reply(look), reply(text('{"modules": ["billing"]}')))
-    with (
-        tempfile.TemporaryDirectory(prefix="hostbridge-demo-") as folder,
-        ScriptedApi(obedient_model(agent)) as api,
-    ):
-        stage = Stage(Path(folder), api)
+    with ScriptedApi(obedient_model(agent)) as api:
+        stage = Stage(folder, api)
         make_project(stage.project)
         environment = {**os.environ, "HOME": str(stage.home)}
         for name in ("CLAUDE_CONFIG_DIR", "BRIDGE_HOME", "BRIDGE_STATE_DIR"):
             environment.pop(name, None)
 
-        def hostbridge(*arguments: str) -> int:
+        def hostbridge(*arguments: str) -> subprocess.CompletedProcess[str]:
             print(f"\n$ hostbridge {' '.join(map(quoted, arguments))}", flush=True)
-            done = subprocess.run(
+            return subprocess.run(
                 [HOSTBRIDGE, *arguments],
                 cwd=stage.project,
                 env=environment,
+                stdout=subprocess.PIPE,
+                text=True,
                 check=False,
             )
-            return done.returncode
 
         print("The client is the real one; the model behind it is scripted.")
-        hostbridge("install")
+        print(hostbridge("install").stdout, end="")
         print("\n$ claude        # opens a session; here one that reads a stream")
         with StreamSession(stage) as session:
             session.ask("hello")
             with Narrator(stage.home / ".hostbridge"):
                 schema = stage.project / "modules.json"
                 schema.write_text(json.dumps(SCHEMA))
-                code = hostbridge("ask", PROMPT, "--schema", "modules.json", "--json")
+                asked = hostbridge("ask", PROMPT, "--schema", "modules.json", "--json")
                 time.sleep(1)
-            print(f"\nexit code {code}. The host's model made these calls for it:\n")
+            print(
+                f"\nThe answer, as the program that asked reads it:\n\n{ANSWER}", end=""
+            )
+            print(asked.stdout)
+            code = asked.returncode
+            print(f"exit code {code}. The host's model made these calls for it:\n")
             for call in api.turns("main")[-1].own_calls:
                 print(f"    {call['name']}({json.dumps(call['input'])})")
             print("\nNext: `hostbridge install` in a project of yours, and `claude`.")

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING, NoReturn
+from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from stage.client import ClientUnavailable, ensure_client
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from bridge.config import Settings
+from bridge.errors import ExtraMissing
+from bridge.local.models import find_model, require_extra
+from bridge.runner.engine import EngineFailed
 
 
 def tool(name: str) -> str:
@@ -28,6 +31,15 @@ def client() -> Path:
     try:
         return ensure_client()
     except ClientUnavailable as why:
+        _missing(str(why))
+
+
+def local_model() -> Path:
+    """The default model's file, with all that is needed to run it."""
+    try:
+        require_extra()
+        return find_model(None, Settings(home=Path("/nowhere"))).path
+    except (ExtraMissing, EngineFailed) as why:
         _missing(str(why))
 
 

@@ -16,13 +16,16 @@ PACKAGE = Path(bridge.__file__).parent
 # A room may import from rooms further down, and from itself.
 ROOMS = (
     "cli", "doctor", "spawner", "claude_cli", "local", "endpoint", "runner", "nodes",
-    "host", "agents", "store", "protocol", "config", "errors",
+    "host", "agents", "store", "protocol", "children", "config", "errors",
 )  # fmt: skip
 
 PURE = (
     "protocol", "store/decide.py", "store/order.py", "host/instruct.py",
-    "runner/engine.py", "agents/problem.py", "agents/templates.py",
-    "agents/variables.py", "agents/naming.py", "agents/toolnames.py",
+    "runner/engine.py", "claude_cli/command.py", "claude_cli/reading.py",
+    "runner/engine.py", "runner/briefing.py", "runner/evidence.py", "runner/grants.py",
+    "runner/shape.py", "runner/signature.py",
+    "agents/problem.py", "agents/templates.py", "agents/variables.py",
+    "agents/naming.py", "agents/toolnames.py",
 )  # fmt: skip
 IMPURE_MODULES = {"os", "io", "subprocess", "time", "socket", "pathlib", "shutil"}
 
@@ -112,9 +115,10 @@ def test_the_gate_loads_the_standard_library_only() -> None:
 def test_commands_load_no_definitions(command: str, tmp_path: Path) -> None:
     """Who asks one of the client's own agents does not pay for YAML and templates."""
     words = ["submit", "Explore", "hi"] if command == "submit" else [command]
+    project = str(tmp_path / "project")
     code = (
         f"import os\nos.environ['BRIDGE_HOME'] = {str(tmp_path / 'home')!r}\n"
-        f"os.chdir({str(tmp_path)!r})\n"
+        f"os.mkdir({project!r})\nos.chdir({project!r})\n"
         "from bridge.cli.main import run\n"
         f"assert run({words!r}) == 0\n"
     )
@@ -143,3 +147,21 @@ def test_hooks_load_no_command_line() -> None:
     )
 
     assert not loaded & {"typer", "rich", "jsonschema", "watchdog", "asyncio"}
+
+
+def test_asking_loads_nothing_that_serves() -> None:
+    """`submit` and `status` start as fast as before there were other routes."""
+    loaded = loaded_by("import bridge.cli.submit, bridge.cli.status")
+
+    rooms = {".".join(name.split(".")[:2]) for name in loaded}
+    assert not loaded & {"bridge.spawner.serving", "bridge.spawner.answerers"}
+    assert not rooms & {"bridge.claude_cli", "bridge.children", "bridge.runner"}
+
+
+def test_nothing_of_an_extra_is_loaded_before_it_is_used() -> None:
+    """Without the extras the rest works; what is missing is named where it is used."""
+    loaded = loaded_by(
+        "import bridge.runner.loop, bridge.nodes.finding, bridge.endpoint.engine"
+    )
+
+    assert not loaded & {"openai", "pydantic_monty", "tree_sitter", "llama_cpp"}

@@ -1,10 +1,12 @@
-"""Ask an agent of the open Claude Code session, wait, and print its answer.
+"""Ask an agent, wait, and print its answer.
+
+The open Claude Code session answers, or, with --route, a model right here.
 
 Without --schema the answer is a status, a summary and its evidence; with it, a JSON
 value that satisfies the schema.
 
 Ctrl-C and SIGTERM cancel the request. Exit codes: 0 answered with success; 1 the
-agent answered failure, or the request failed; 2 usage; 4 no session could take it; 5
+agent answered failure, or the request failed; 2 usage; 4 nobody could take it; 5
 deadline; 6 submitted, cannot wait here; 130 interrupted.
 """
 
@@ -16,7 +18,6 @@ import typer
 from bridge.cli.answer_text import answer_text
 from bridge.cli.exit_codes import of_result
 from bridge.cli.options import (
-    Agent,
     AnswerToHost,
     Arguments,
     AsJson,
@@ -24,10 +25,11 @@ from bridge.cli.options import (
     Lifetime,
     Model,
     PriorityChoice,
-    Prompt,
+    Route,
     SchemaFile,
     SessionId,
     TaskId,
+    Words,
 )
 from bridge.cli.printing import record, say, say_json
 from bridge.cli.progress import Progress
@@ -37,12 +39,19 @@ from bridge.spawner.bridge import Bridge
 
 
 def command(
-    agent: Agent = None,
-    prompt: Prompt = None,
+    words: Words = None,
     *,
     schema: SchemaFile = None,
     timeout_s: Lifetime = None,
-    route: Annotated[str, typer.Option(metavar="R", help="auto or host.")] = "auto",
+    route: Route = "auto",
+    fallback_after_s: Annotated[
+        float | None,
+        typer.Option(
+            "--fallback-after",
+            metavar="S",
+            help="Serve it here when no session has taken it after so many seconds.",
+        ),
+    ] = None,
     model: Model = None,
     priority: PriorityChoice = None,
     arguments: Arguments = None,
@@ -53,16 +62,18 @@ def command(
     as_json: AsJson = False,
 ) -> int:
     """Ask and print; returns the exit code."""
-    name, words = agent_and_prompt(agent, prompt)
-    _interrupt_on(signal.SIGTERM, signal.SIGHUP)
+    bridge = Bridge.open()
+    agent, prompt = agent_and_prompt(bridge, words or [])
+    interrupt_on(signal.SIGTERM, signal.SIGHUP)
     try:
-        with Progress(name) as progress:
-            result = Bridge.open().ask(
-                words,
-                name,
+        with Progress(agent) as progress:
+            result = bridge.ask(
+                prompt,
+                agent,
                 schema=read_schema(schema),
                 timeout_s=timeout_s,
                 route=route,
+                fallback_after_s=fallback_after_s,
                 model=model,
                 priority=priority,
                 arguments=read_arguments(arguments),
@@ -71,6 +82,7 @@ def command(
                 session=session,
                 answer_to_host=answer_to_host,
                 on_stage=progress,
+                on_progress=progress.follow,
             )
     except CannotWaitHere as exc:
         if not as_json:
@@ -83,7 +95,7 @@ def command(
     return of_result(result)
 
 
-def _interrupt_on(*signals: signal.Signals) -> None:
+def interrupt_on(*signals: signal.Signals) -> None:
     """End as Ctrl-C does; what nohup ignores stays ignored."""
     for number in signals:
         if signal.getsignal(number) is signal.SIG_DFL:

@@ -30,6 +30,10 @@ COMMANDS = {
             'hostbridge wait $(hostbridge submit Explore "Where is main?")',
         ),
     ),
+    "serve": Command(
+        "Answer right here what waits for no session.",
+        ("hostbridge serve", "hostbridge serve --once --route claude"),
+    ),
     "wait": Command(
         "Wait for requests, as they are completed.",
         (
@@ -85,6 +89,10 @@ COMMANDS = {
     "trust": Command(
         "Look at this project's own definitions, and let them count.",
         ("hostbridge trust", "hostbridge trust --list"),
+    ),
+    "models": Command(
+        "Which models this machine has for the local route.",
+        ("hostbridge models", "hostbridge models --test"),
     ),
     "off": Command(
         "Stop everything at once, here or in one session.",

@@ -4,7 +4,7 @@
 1    the agent answered failure, or the request failed
 2    usage: the command must be called differently
 3    a bug of ours; a log was written
-4    no route: no session could take the request
+4    no route: nobody here could take the request
 5    deadline
 6    submitted, cannot wait here
 130  interrupted
@@ -21,6 +21,7 @@ from bridge.errors import (
     CannotWaitHere,
     InvalidRequest,
     NoHost,
+    NoRoute,
     UnknownAgent,
 )
 
@@ -47,9 +48,14 @@ _BY_CLASS: dict[type[BridgeError], Exit] = {
     UnknownAgent: Exit.USAGE,
     BadSetting: Exit.USAGE,
     NoHost: Exit.NO_ROUTE,
+    NoRoute: Exit.NO_ROUTE,
     CannotWaitHere: Exit.SUBMITTED,
 }
-_BY_CODE = {"timeout": Exit.DEADLINE, "no_host": Exit.NO_ROUTE}
+_BY_CODE = {
+    "timeout": Exit.DEADLINE,
+    "AGENT_005": Exit.DEADLINE,
+    "no_host": Exit.NO_ROUTE,
+}
 
 
 def exit_code(error: BridgeError) -> Exit:

@@ -76,10 +76,13 @@ def run(arguments: list[str]) -> int:
     name = arguments[0] if arguments else "--help"
     if name in ("--version", "-V"):
         return _version()
+    if name == "help" and arguments[1:]:
+        arguments = [arguments[1], "--help"]
+        name = arguments[0]
     if name in ("--help", "-h", "help"):
         return _help()
     if name not in COMMANDS:
-        return _unknown(name)
+        return _unknown(name, arguments[1:])
     if name == "hook":
         from bridge.cli.hook import run as run_hook
 
@@ -166,11 +169,18 @@ def _examples(name: str) -> str:
     return "\n".join(f"  {example}" for example in COMMANDS[name].examples)
 
 
-def _unknown(name: str) -> int:
+def _unknown(name: str, others: list[str]) -> int:
+    import shlex
     from difflib import get_close_matches
 
     from bridge.cli.printing import complain
 
+    command = next((word for word in others if word in COMMANDS), None)
+    if name.startswith("-") and command:
+        others.remove(command)
+        moved = shlex.join([command, name, *others])
+        complain(f"options come after the command: hostbridge {moved}")
+        return Exit.USAGE
     near = get_close_matches(name, COMMANDS, n=2)
     hint = f"did you mean {' or '.join(near)}?" if near else "see `hostbridge --help`"
     complain(f"no command {name!r}; {hint}")

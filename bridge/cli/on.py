@@ -23,4 +23,4 @@ def command(
     if session and is_off(bridge.store):
         complain("the whole project is off; `hostbridge on` goes on")
     if bridge.settings.off:
-        complain("BRIDGE_OFF is set in this shell: programs started here do nothing")
+        complain("BRIDGE_OFF is set in this shell: what is started here stays off")

@@ -5,20 +5,13 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-Agent: TypeAlias = Annotated[
-    str | None,
+Words: TypeAlias = Annotated[
+    list[str] | None,
     typer.Argument(
-        metavar="AGENT",
+        metavar="[AGENT] PROMPT|-",
         show_default=False,
-        help="Which agent; general-purpose when only the prompt is given.",
-    ),
-]
-Prompt: TypeAlias = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="PROMPT|-",
-        show_default=False,
-        help="What to ask; - reads it from stdin, as UTF-8.",
+        help="Which agent (general-purpose without one), and what to ask, in quotes; - "
+        "reads it from stdin, as UTF-8.",
     ),
 ]
 SchemaFile: TypeAlias = Annotated[
@@ -38,16 +31,11 @@ Lifetime: TypeAlias = Annotated[
         help="Seconds until the deadline; by default the agent's own, or 120.",
     ),
 ]
-Arguments: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--arg",
-        metavar="NAME=TEXT",
-        help="arguments.NAME of the agent's definition; NAME:=JSON is not text.",
-    ),
-]
 Model: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="M", help="haiku, sonnet, opus or fable.")
+    str | None,
+    typer.Option(
+        metavar="M", help="haiku, sonnet, opus or fable; by default the session's own."
+    ),
 ]
 PriorityChoice: TypeAlias = Annotated[
     Literal["high", "normal", "low"] | None,
@@ -64,6 +52,21 @@ SessionId: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--session", metavar="ID", help="Only this Claude Code session may take it."
+    ),
+]
+Route: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="R",
+        help="auto, host (an open session), claude (claude -p), local or endpoint.",
+    ),
+]
+Arguments: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="An argument for the agent; KEY:=JSON for a value that is no text.",
     ),
 ]
 AnswerToHost: TypeAlias = Annotated[

@@ -1,4 +1,8 @@
-"""The overview of a project as a person reads it: plain tables, no colour."""
+"""The overview of a project as a person reads it: plain tables, no colour.
+
+Each line begins with an id, whole: what one copies must not be what a narrow terminal
+cuts away.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,6 @@ if TYPE_CHECKING:
         Overview,
     )
 
-_SESSION_CHARS = 8
 _REQUESTER_CHARS = 30
 
 
@@ -27,7 +30,9 @@ def overview_text(seen: Overview) -> str:
 
 
 def _lines(seen: Overview) -> Iterator[str]:
-    yield f"{seen.project}{'  OFF (`hostbridge on` goes on)' if seen.is_off else ''}"
+    off = "  OFF (`hostbridge on` goes on)" if seen.is_off else ""
+    off_here = "  OFF in this shell (BRIDGE_OFF is set)" if seen.is_off_here else ""
+    yield f"{seen.project}{off}{off_here}"
     yield ""
     if seen.sessions:
         head = ("SESSION", "PID", "SEEN", "WAKES", "AGENTS", "")
@@ -36,7 +41,7 @@ def _lines(seen: Overview) -> Iterator[str]:
         yield "no session is open (`claude` opens one, `hostbridge install` before it)"
     yield ""
     if seen.requests:
-        head = ("STAGE", "AGE", "LEFT", "AGENT", "ASKED BY", "REQUEST")
+        head = ("REQUEST", "STAGE", "AGE", "LEFT", "AGENT", "ASKED BY")
         yield from table(head, map(_request, seen.requests))
     else:
         yield "nothing waits or runs"
@@ -45,13 +50,16 @@ def _lines(seen: Overview) -> Iterator[str]:
         yield f"and {more:,} more wait; {seen.waiting:,} in all"
     yield ""
     if seen.last:
-        yield from table(("ENDED", "AGO", "TOOK", "AGENT", "", "REQUEST"), _ended(seen))
-    yield f"{seen.ended:,} ended in all"
+        yield from table(("REQUEST", "ENDED", "AGO", "TOOK", "AGENT", ""), _ended(seen))
+    if seen.exists:
+        yield f"{seen.ended:,} ended in all"
+    else:
+        yield f"nothing was ever asked here: there is no {seen.state}"
 
 
 def _session(session: OpenSession) -> Sequence[str]:
     return (
-        session.session_id[:_SESSION_CHARS],
+        session.session_id,
         str(session.pid),
         session.seen,
         "yes" if session.wakes else "no",
@@ -62,14 +70,15 @@ def _session(session: OpenSession) -> Sequence[str]:
 
 def _request(request: LiveRequest) -> Sequence[str]:
     left = span(request.left_s) if request.left_s > 0 else "overdue"
-    priority = "" if request.priority == "normal" else f" ({request.priority})"
+    usual = ("normal", "host")
+    notes = [n for n in (request.priority, request.route) if n not in usual]
     return (
-        f"{request.stage}{priority}",
+        request.request_id,
+        f"{request.stage} ({', '.join(notes)})" if notes else str(request.stage),
         span(request.age_s),
         left,
         request.agent,
         one_line(request.requester, _REQUESTER_CHARS),
-        request.request_id,
     )
 
 
@@ -79,12 +88,12 @@ def _ended(seen: Overview) -> Iterator[Sequence[str]]:
 
 def _ended_row(request: EndedRequest) -> Sequence[str]:
     return (
+        request.request_id,
         request.status,
         span(request.ago_s),
         f"{request.duration_s:.1f} s",
         request.agent,
         request.code or "",
-        request.request_id,
     )
 
 
@@ -95,3 +104,14 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     for row in cells:
         padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         yield "  ".join(padded).rstrip()
+
+
+def fitted(text: str, width: int) -> str:
+    """The lines cut to a width, but never within the id that begins one."""
+    return "\n".join(_cut(line, width) for line in text.split("\n"))
+
+
+def _cut(line: str, width: int) -> str:
+    if len(line) <= width:
+        return line
+    return line[: max(width - 1, len(line.split(" ", 1)[0]))] + "…"

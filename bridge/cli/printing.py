@@ -90,6 +90,11 @@ def span(seconds: float) -> str:
     return f"{max(0.0, seconds):.0f} s"
 
 
+def counted(number: int, what: str) -> str:
+    """How many: `1 character`, `2,000 characters`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def indented(text: str, prefix: str = "    ") -> str:
     """Every line moved in: words from outside cannot pose as lines of ours."""
     return "\n".join(prefix + line for line in text.splitlines())

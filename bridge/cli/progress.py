@@ -16,16 +16,22 @@ from bridge.protocol.status import Stage
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from bridge.protocol.answering import Progress as Work
+
 _AT_ONCE_S = 0.4
 _REFRESH_S = 0.5
 
 
 class Progress:
-    """A line with the stage and the seconds; call it with each new stage."""
+    """A line with the stage and the seconds; call it with each new stage.
+
+    A run of our own is told to `follow`: its turn, its tool, its tokens a second.
+    """
 
     def __init__(self, agent: str) -> None:
         self._agent = agent
         self._stage = Stage.WAITING
+        self._work: Work | None = None
         self._began_s = time.monotonic()
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
@@ -33,6 +39,10 @@ class Progress:
     def __call__(self, stage: Stage) -> None:
         """Take note of a stage."""
         self._stage = stage
+
+    def follow(self, work: Work) -> None:
+        """Take note of how far the work is that is done right here; from any thread."""
+        self._work = work
 
     def __enter__(self) -> Self:
         if sys.stderr.isatty():
@@ -61,4 +71,16 @@ class Progress:
 
     def _words(self) -> str:
         elapsed_s = time.monotonic() - self._began_s
-        return f"{self._agent}: {self._stage} ({elapsed_s:.0f} s)"
+        doing = f", {work_words(self._work)}" if self._work else ""
+        return f"{self._agent}: {self._stage}{doing} ({elapsed_s:.0f} s)"
+
+
+def work_words(work: Work) -> str:
+    """Where the work stands: `turn 2 of 20, read_file, 31 tokens/s`."""
+    turn = f"turn {work.turn}" if work.turn is not None else ""
+    told = (
+        f"{turn} of {work.max_turns}" if turn and work.max_turns else turn,
+        work.tool or (f"{work.tokens} tokens" if work.tokens else work.doing),
+        f"{work.tokens_per_s:.0f} tokens/s" if work.tokens_per_s else "",
+    )
+    return ", ".join(words for words in told if words)

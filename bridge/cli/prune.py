@@ -1,7 +1,7 @@
 """Remove finished requests with all that belonged to them; what is unfinished stays.
 
-Without options: what ended more than 30 days ago. Left-over temporary files go in any
-case.
+Without options: what ended more than 30 days ago. What is overdue is ended first;
+left-over temporary files, and bells of sessions that are gone, go in any case.
 """
 
 from typing import Annotated
@@ -11,6 +11,7 @@ import typer
 from bridge.cli.options import AsJson
 from bridge.cli.printing import say, say_json
 from bridge.spawner.bridge import Bridge
+from bridge.spawner.pruning import prune
 
 KEPT_DAYS = 30.0
 MIB = 1024 * 1024
@@ -31,7 +32,8 @@ def command(
     """Prune and say how much went."""
     if days is None and max_mib is None:
         days = KEPT_DAYS
-    gone = Bridge.open().store.prune(
+    gone = prune(
+        Bridge.open(),
         older_than_days=days,
         max_bytes=None if max_mib is None else int(max_mib * MIB),
     )
@@ -40,5 +42,6 @@ def command(
         return
     say(
         f"removed: requests {gone.requests:,}, quarantined files {gone.quarantined:,}, "
-        f"temporary files {gone.temporaries:,}; {gone.freed_bytes / MIB:.1f} MiB freed"
+        f"temporary files {gone.temporaries:,}, bells of sessions that are gone "
+        f"{gone.bells:,}; {gone.freed_bytes / MIB:.1f} MiB freed"
     )

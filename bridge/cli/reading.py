@@ -3,28 +3,85 @@
 Every problem names the file and the place in it.
 """
 
+from __future__ import annotations
+
+import shlex
 import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from bridge.cli.printing import complain
-from bridge.errors import InvalidRequest
+from bridge.errors import InvalidRequest, UnknownAgent
+from bridge.host import agent_names
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+    from bridge.spawner.bridge import Bridge
 
 
-def agent_and_prompt(first: str | None, second: str | None) -> tuple[str, str]:
+_AGENT = "general-purpose"
+
+
+def agent_and_prompt(bridge: Bridge, words: list[str]) -> tuple[str, str]:
     """Agent and prompt from one or two words; a prompt of `-` is read from stdin.
 
     Raises:
-        InvalidRequest: there is no prompt, or it is not UTF-8.
+        InvalidRequest: there is no prompt, it is not UTF-8, or it wants quotes.
+        UnknownAgent: nobody knows the agent.
     """
-    if first is None:
+    if not words:
         raise InvalidRequest(
             'no prompt; try: hostbridge ask "Which modules lack tests?"'
         )
-    agent, prompt = ("general-purpose", first) if second is None else (first, second)
+    first, *others = words
+    if not others:
+        _refuse_agent_alone(bridge, first)
+        agent, prompt = _AGENT, first
+    elif others[1:]:
+        raise _unquoted(bridge, words)
+    else:
+        agent, prompt = first, others[0]
+        _check_agent(bridge, agent, prompt)
     return agent, read_words(None, "the prompt") if prompt == "-" else whole(prompt)
+
+
+def _refuse_agent_alone(bridge: Bridge, word: str) -> None:
+    # Agents are looked up in files: not for what is no name of one.
+    if not any(map(str.isspace, word)) and word in _known(bridge):
+        raise InvalidRequest(
+            f"{word!r} is an agent, and there is no prompt; try: hostbridge ask {word} "
+            '"Which modules lack tests?" (to ask about that word alone: hostbridge ask '
+            f"{_AGENT} {word})"
+        )
+
+
+def _unquoted(bridge: Bridge, words: list[str]) -> InvalidRequest:
+    agent = words[:1] if words[0] in _known(bridge) else []
+    quoted = shlex.join([*agent, " ".join(words[len(agent) :])])
+    return InvalidRequest(
+        f"{len(words)} words; a prompt is one, in quotes: hostbridge ask {quoted}"
+    )
+
+
+def _check_agent(bridge: Bridge, agent: str, prompt: str) -> None:
+    project, claude_dir = bridge.store.place.project, bridge.settings.claude_dir
+    try:
+        agent_names.check_agent(agent, project, claude_dir)
+    except UnknownAgent as exc:
+        if prompt == "-" or any(map(str.isspace, prompt)):
+            raise
+        one = shlex.quote(f"{agent} {prompt}")
+        raise UnknownAgent(
+            f"{exc} (if both words are the prompt, quote them: hostbridge ask {one})"
+        ) from None
+
+
+def _known(bridge: Bridge) -> Collection[str]:
+    project, claude_dir = bridge.store.place.project, bridge.settings.claude_dir
+    return agent_names.known_agents(project, claude_dir)
 
 
 def whole(argument: str) -> str:
@@ -60,6 +117,8 @@ def decoded(data: bytes, what: str) -> str:
 def read_schema(file: Path | None) -> dict[str, Any] | None:
     """A JSON Schema from a file; None for no file.
 
+    Warns of keywords that look like a slip of the pen.
+
     Raises:
         InvalidRequest: no such file, not JSON, or not a JSON Schema; says where.
     """
@@ -76,33 +135,41 @@ def read_schema(file: Path | None) -> dict[str, Any] | None:
         kind = type(value).__name__
         raise InvalidRequest(f"{file}: expected a JSON Schema (an object), got {kind}")
     from bridge.protocol.json_schema import problem_of_schema
+    from bridge.protocol.keywords import constrains_nothing, slips
 
     problem = problem_of_schema(value)
     if problem:
         raise InvalidRequest(f"{file}: not a JSON Schema: {problem}")
+    told = list(slips(value))
+    if constrains_nothing(value):
+        raise InvalidRequest(f"{file}: allows anything: {told[0]}")
+    for slip in told:
+        complain(f"{file}: {slip} (it is ignored)")
     return value
 
 
-def read_arguments(told: list[str] | None) -> dict[str, Any] | None:
-    """`NAME=TEXT` or `NAME:=JSON`, each.
+def read_arguments(given: list[str] | None) -> dict[str, Any]:
+    """Arguments for the agent: `KEY=VALUE` is text, `KEY:=JSON` any value.
 
     Raises:
-        InvalidRequest: one has no name, or is not JSON where it says so.
+        InvalidRequest: one has no `=`, no key, or no JSON where it promises some.
     """
-    if not told:
-        return None
     found = {}
-    for each in told:
-        name, sign, value = whole(each).partition("=")
-        is_json = name.endswith(":")
-        name = name.removesuffix(":")
-        if not (name and sign):
-            raise InvalidRequest(f"--arg {each!r}: expected NAME=TEXT or NAME:=JSON")
-        try:
-            found[name] = orjson.loads(value) if is_json else value
-        except orjson.JSONDecodeError as exc:
-            raise InvalidRequest(f"--arg {each!r}: not JSON: {exc.msg}") from None
+    for each in given or ():
+        key, equals, value = each.partition("=")
+        if not equals or not key.strip(":"):
+            raise InvalidRequest(f"--set {each!r}: expected KEY=VALUE or KEY:=JSON")
+        found[key.removesuffix(":")] = (
+            _json_of(each, value) if key.endswith(":") else whole(value)
+        )
     return found
+
+
+def _json_of(argument: str, text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as exc:
+        raise InvalidRequest(f"--set {argument!r}: not JSON: {exc.msg}") from None
 
 
 def _bytes_of(file: Path) -> bytes:

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli.answer_text import answer_text
-from bridge.cli.printing import indented, json_text, span
+from bridge.cli.printing import counted, indented, json_text, span
 from bridge.host.reaction import one_line
+from bridge.protocol.duration import seconds
 from bridge.spawner.result import result_of
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _LINES = 8
 _CHARS = 1_000
 _FACT_CHARS = 200
+_TOLD = frozenset({"at", "requestId", "event", "turn"})
 _OUTCOME = {None: "not seen to end", True: "ok", False: "failed"}
 
 
@@ -37,11 +39,12 @@ def _sections(story: Story, now_ms: int, *, full: bool) -> Iterator[str]:
     yield _fact("request", story.request_id)
     yield _fact("status", _status(story))
     if request is not None:
-        yield from _asked(request, now_ms, full=full)
+        yield from _asked(request, now_ms, is_over=response is not None, full=full)
         if request.claim is not None:
             yield from _held(request.claim)
     yield from _titled("history", [_event(event) for event in story.history])
     yield from _titled("tool calls", [_call(call) for call in story.calls])
+    yield from _titled("run", [_turn(event) for event in story.turns])
     kept = [_kept(evidence, full=full) for evidence in story.evidence]
     yield from _titled("kept as evidence", kept)
     if response is not None:
@@ -59,18 +62,22 @@ def _status(story: Story) -> str:
     return f"{story.status}, {stage}" if stage != story.status else f"{stage}"
 
 
-def _asked(request: Request, now_ms: int, *, full: bool) -> Iterator[str]:
+def _asked(
+    request: Request, now_ms: int, *, is_over: bool, full: bool
+) -> Iterator[str]:
     model = f" ({request.model})" if request.model else ""
     yield _fact("agent", request.agent_type + model)
     age = span((now_ms - request.created_at) / 1000)
     yield _fact("asked by", f"{request.requester or 'a program'}, {age} ago")
+    if request.route != "host":
+        yield _fact("for", f"route {request.route}")
     if request.parent_request_id:
         yield _fact("parent", f"{request.parent_request_id} (depth {request.depth})")
-    yield _fact("deadline", f"{request.timeout / 1000:g} s after it was asked")
+    yield _fact("deadline", _deadline(request, now_ms, is_over=is_over))
     if request.task_id:
         yield _fact("task", request.task_id)
     yield from _titled(
-        f"prompt ({len(request.prompt):,} characters)",
+        f"prompt ({counted(len(request.prompt), 'character')})",
         [_words(request.prompt, full=full)],
     )
     if request.answer_schema is not None:
@@ -78,26 +85,42 @@ def _asked(request: Request, now_ms: int, *, full: bool) -> Iterator[str]:
         yield from _titled("schema", [_words(schema, full=full)])
 
 
+def _deadline(request: Request, now_ms: int, *, is_over: bool) -> str:
+    left_s = (request.deadline_ms - now_ms) / 1000
+    left = f"in {span(left_s)}" if left_s > 0 else f"passed {span(-left_s)} ago"
+    allowed = f"{seconds(request.timeout / 1000)} after it was asked"
+    return allowed if is_over else f"{allowed}: {left}"
+
+
 def _held(claim: Claim) -> Iterator[str]:
+    if claim.route != "host":
+        since = _clock(claim.at)
+        words = f"a process of route {claim.route} (pid {claim.host.pid}), {since}"
+        yield _fact("served by", words)
+        return
     yield _fact("session", f"{claim.session} (pid {claim.host.pid})")
     offers = ", ".join(_clock(at) for at in claim.offers)
-    yield _fact("offered", f"{len(claim.offers)} times: {offers}")
+    yield _fact("offered", f"{counted(len(claim.offers), 'time')}: {offers}")
     if claim.agent_id:
         yield _fact("agent id", claim.agent_id)
     if claim.corrections:
         why = f" (last: {claim.last_failure})" if claim.last_failure else ""
-        yield _fact("corrected", f"{claim.corrections} times{why}")
+        yield _fact("corrected", f"{counted(claim.corrections, 'time')}{why}")
 
 
 def _answer(response: Response, *, full: bool) -> Iterator[str]:
     error = response.error
     verdict = f"{error.code}: {error.message}" if error else "valid"
-    yield _fact("route", response.route)
+    # A session does not tell which model of its own it was.
+    model = response.model if response.route != "host" else None
+    marks = [model, "degraded" if response.degraded else None]
+    told = ", ".join(mark for mark in marks if mark)
+    yield _fact("route", f"{response.route} ({told})" if told else response.route)
     if response.agent_id:
         yield _fact("agent id", response.agent_id)
     yield _fact("verdict", verdict)
     if response.raw_output:
-        title = f"words ({len(response.raw_output):,} characters)"
+        title = f"words ({counted(len(response.raw_output), 'character')})"
         yield from _titled(title, [_words(response.raw_output, full=full)])
     if response.parsed_output is not None:
         value = answer_text(result_of(response).parsed)
@@ -127,6 +150,16 @@ def _call(call: ToolCall) -> str:
     return indented(one_line(line, _FACT_CHARS))
 
 
+def _turn(event: dict[str, Any]) -> str:
+    """One event of a run: when, in which turn, and its facts as far as a line goes."""
+    facts = {k: v for k, v in event.items() if k not in _TOLD and v not in (None, "")}
+    told = " ".join(f"{name}={value}" for name, value in facts.items())
+    at = event.get("at")
+    when = _clock(at) if isinstance(at, int) else "?"
+    line = f"{when} {event.get('turn')}. {event.get('event')} {told}"
+    return indented(one_line(line, _FACT_CHARS))
+
+
 def _kept(evidence: dict[str, Any], *, full: bool) -> str:
     why = one_line(f"{evidence.get('source')}: {evidence.get('reason')}", _FACT_CHARS)
     words = _words(str(evidence.get("rawOutput") or ""), full=full)
@@ -139,7 +172,7 @@ def _words(text: str, *, full: bool) -> str:
         return indented(text)
     short = "\n".join(text[:_CHARS].splitlines()[:_LINES])
     cut = len(text.rstrip()) - len(short.rstrip())
-    more = f"\n    … {cut:,} more characters (--full)" if cut > 0 else ""
+    more = f"\n    … {counted(cut, 'more character')} (--full)" if cut > 0 else ""
     return indented(short) + more
 
 

@@ -1,6 +1,7 @@
 """Ask without waiting: print the request's id, which is durable from then on.
 
-Needs no open session: the request waits for one until its deadline.
+Needs no open session: the request waits for one until its deadline; with --route
+claude, local or endpoint for somebody who runs `hostbridge serve`.
 """
 
 from typing import Annotated
@@ -8,7 +9,6 @@ from typing import Annotated
 import typer
 
 from bridge.cli.options import (
-    Agent,
     AnswerToHost,
     Arguments,
     AsJson,
@@ -16,10 +16,11 @@ from bridge.cli.options import (
     Lifetime,
     Model,
     PriorityChoice,
-    Prompt,
+    Route,
     SchemaFile,
     SessionId,
     TaskId,
+    Words,
 )
 from bridge.cli.printing import say, say_json
 from bridge.cli.reading import agent_and_prompt, read_arguments, read_schema
@@ -27,11 +28,11 @@ from bridge.spawner.bridge import Bridge
 
 
 def command(
-    agent: Agent = None,
-    prompt: Prompt = None,
+    words: Words = None,
     *,
     schema: SchemaFile = None,
     timeout_s: Lifetime = None,
+    route: Route = "auto",
     model: Model = None,
     priority: PriorityChoice = None,
     arguments: Arguments = None,
@@ -46,12 +47,14 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Submit and print the id."""
-    name, words = agent_and_prompt(agent, prompt)
-    submitted = Bridge.open().submit(
-        words,
-        name,
+    bridge = Bridge.open()
+    agent, prompt = agent_and_prompt(bridge, words or [])
+    submitted = bridge.submit(
+        prompt,
+        agent,
         schema=read_schema(schema),
         timeout_s=timeout_s,
+        route=route,
         model=model,
         priority=priority,
         arguments=read_arguments(arguments),

@@ -4,15 +4,16 @@ A file that nobody has changed since the install gets back the bytes it had; fro
 other, only what is ours is taken out. Requests and answers stay.
 """
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from bridge.cli.printing import complain, say
-from bridge.cli.settings_change import difference
 from bridge.config import Settings
 from bridge.errors import BridgeError
+from bridge.host import settings_text
 from bridge.host.install import Change, Installer, Scope
 from bridge.store.place import locate
 
@@ -45,7 +46,7 @@ def command(
         try:
             change = installer.plan_uninstall(target)
             if dry_run:
-                say(difference(change) or f"{target.file}: nothing would change")
+                say(_forecast(change))
                 continue
             installer.uninstall(change)
         except BridgeError as exc:
@@ -57,6 +58,25 @@ def command(
     if not (done or failed or dry_run):
         say(f"hostbridge is not installed: no hooks of it {_where(scopes, here)}")
     return 1 if failed else 0
+
+
+def _forecast(change: Change) -> str:
+    """What an uninstall would do to one file: how many hooks go, of which events."""
+    file = change.target.file
+    if not change.is_needed:
+        return f"{file}: nothing would change"
+    counts = Counter(
+        h["event"] for h in settings_text.ours(change.before or "", str(file))
+    )
+    events = ", ".join(
+        f"{event} {n}" if n > 1 else event for event, n in counts.items()
+    )
+    what = f"would take {counts.total()} hooks out of {file}"
+    if change.after is None:
+        what = (
+            f"would remove {file}, which holds {counts.total()} hooks and nothing else"
+        )
+    return f"{what}: {events}"
 
 
 def _report(change: Change) -> bool:

@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bridge.cli.overview_text import overview_text
+from bridge.cli.overview_text import fitted, overview_text
 from bridge.cli.printing import say_json
 from bridge.host.reaction import clean
 
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 _FOLDERS = ("requests", "processing", "responses", "sessions", "agents")
 _LOOK_S = 1.0
 _GLANCE_S = 0.1
-_COLOURS = {
-    "running|completed": "green",
-    "offered": "cyan",
-    "no host|invalid answer|failed|timeout|cancelled": "red",
-    "SESSION.*|STAGE.*|ENDED.*": "bold",
-}
+# The names of the groups are colours.
+_COLOURS = (
+    r"^\S+ +(?P<green>running|completed)\b",
+    r"^\S+ +(?P<cyan>offered)\b",
+    r"^\S+ +(?P<red>no host|invalid answer|failed|timeout|cancelled)\b",
+    r"^(?P<bold>(SESSION|REQUEST) .*)",
+)
 
 
 def watch_table(bridge: Bridge) -> None:
@@ -38,7 +39,8 @@ def watch_table(bridge: Bridge) -> None:
     from rich.live import Live
 
     with Live(auto_refresh=False, vertical_overflow="crop") as live:
-        _again(bridge, lambda: live.update(_drawn(bridge), refresh=True))
+        width = live.console.width
+        _again(bridge, lambda: live.update(_drawn(bridge, width), refresh=True))
 
 
 def watch_json(bridge: Bridge) -> None:
@@ -66,11 +68,12 @@ def _times(state: Path) -> list[int]:
     return found
 
 
-def _drawn(bridge: Bridge) -> Text:
+def _drawn(bridge: Bridge, width: int) -> Text:
     from rich.text import Text
 
     words = overview_text(bridge.overview())
-    text = Text(clean(words, len(words)), no_wrap=True, overflow="ellipsis")
-    for pattern, style in _COLOURS.items():
-        text.highlight_regex(rf"(?m)^({pattern})", style)
+    # An id longer than a line goes on in the next.
+    text = Text(fitted(clean(words, len(words)), width), overflow="fold")
+    for pattern in _COLOURS:
+        text.highlight_regex(f"(?m){pattern}")
     return text

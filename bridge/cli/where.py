@@ -7,10 +7,12 @@ from bridge.spawner.bridge import Bridge
 
 def command(*, as_json: AsJson = False) -> None:
     """Print the path."""
-    place = Bridge.open().store.place
+    store = Bridge.open().store
+    place = store.place
     if as_json:
         told = {"state": place.state, "project": place.project, "reason": place.reason}
-        say_json(told | {"exists": place.state.exists()})
+        say_json(told | {"exists": store.exists()})
         return
     say(str(place.state))
-    complain(f"the project is {place.project}; {place.reason}")
+    yet = "" if store.exists() else "; it is not there yet: nothing was ever asked here"
+    complain(f"the project is {place.project}; {place.reason}{yet}")

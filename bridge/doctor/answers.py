@@ -29,7 +29,7 @@ _REPEATED = 3
 ISSUES: dict[FailureCode, tuple[str, str]] = {
     "no_host": ("no session was open", "start `claude` in the project first"),
     "host_gone": (
-        "the session was closed or killed while it worked",
+        "the session, or the process that served it, ended while it worked",
         "keep it open; ask again",
     ),
     "declined": (
@@ -37,7 +37,7 @@ ISSUES: dict[FailureCode, tuple[str, str]] = {
         "hostbridge doctor --live; restart the session, perhaps with another model",
     ),
     "agent_missing": (
-        "the session does not know the agent",
+        "the client does not know the agent",
         "see /agents in the session; it notices a new one only for its next turn",
     ),
     "agent_error": (
@@ -95,7 +95,7 @@ ISSUES: dict[FailureCode, tuple[str, str]] = {
         "see where: hostbridge show ID; a simpler schema, or a larger model",
     ),
     "AGENT_004": (
-        "the local model reached its limit of turns or tokens",
+        "the model reached its limit of turns or tokens",
         "raise max_turns in the definition, or ask for less in one request",
     ),
     "AGENT_005": (

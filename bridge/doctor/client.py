@@ -88,8 +88,8 @@ def judge_sessions(
             "session",
             f"{each.get('sessionId')} (pid {each.get('pid')}) is open in this project, "
             "but no hook of ours has run in it",
-            cause="it was opened before the install and is idle since, or does not "
-            "read these settings",
+            cause="it was opened before the install and is idle since, does not read "
+            "these settings, or has BRIDGE_OFF set",
             cure="type anything into it, or restart it; /hooks shows what it runs",
         )
     if not ours and not unknown:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bridge.doctor import (
     answers,
     client,
+    elsewhere,
     hook_run,
     hooks,
     machine,
@@ -40,6 +41,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("output", requests.output_cap),
     ("client", client.version),
     ("session", client.open_sessions),
+    ("place", elsewhere.open_elsewhere),
     ("requests", requests.stuck),
     ("answers", answers.recent),
 )

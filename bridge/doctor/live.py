@@ -19,8 +19,9 @@ from bridge.doctor.answers import ISSUES
 from bridge.doctor.finding import Finding, ok, problem
 from bridge.errors import BridgeError
 from bridge.host import bells
+from bridge.protocol.duration import seconds
 from bridge.spawner.bridge import Bridge
-from bridge.spawner.routes import eligible_hosts
+from bridge.spawner.hosts import eligible_hosts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -155,7 +156,7 @@ def _watch(
         bridge.cancel(request_id)
     yield problem(
         "live",
-        f"no answer within {timeout_s:g} s; not {progress.missing()}",
+        f"no answer within {seconds(timeout_s)}; not {progress.missing()}",
         cause=cause,
         cure=cure,
     )

@@ -25,6 +25,8 @@ VARIABLES = (
     "BRIDGE_MAX_DEPTH",
     "BRIDGE_MAX_OFFERS",
     "BRIDGE_OFF",
+    "BRIDGE_OPENAI_API_KEY",
+    "BRIDGE_OPENAI_BASE_URL",
     "BRIDGE_REQUESTER",
     "BRIDGE_SLOTS",
     "BRIDGE_STATE_DIR",
@@ -62,7 +64,7 @@ def variables(subject: Subject) -> Iterator[Finding]:
             cure="correct the variable, or unset it",
         )
     else:
-        told = ", ".join(f"{name}={subject.env[name]}" for name in given)
+        told = ", ".join(f"{name}={_shown(name, subject.env[name])}" for name in given)
         yield ok("settings", told or "the defaults; no BRIDGE_* variable is set")
     for name in sorted(subject.env):
         near = get_close_matches(name, VARIABLES, n=1, cutoff=0.85)
@@ -75,16 +77,20 @@ def variables(subject: Subject) -> Iterator[Finding]:
             )
 
 
+def _shown(name: str, value: str) -> str:
+    """The value, unless it is a secret: what doctor prints is pasted into reports."""
+    return "…" if name.endswith("_KEY") else value
+
+
 def switch(subject: Subject) -> Iterator[Finding]:
     """Whether somebody has switched the bridge off."""
     if subject.settings.off:
         yield problem(
             "switch",
-            "off: BRIDGE_OFF is set",
-            cause="hooks with this variable in their environment do nothing",
+            "off in this shell: BRIDGE_OFF is set",
+            cause="`ask` and sessions that are started from here do nothing",
             cure="unset BRIDGE_OFF, and start sessions without it",
         )
-        return
     store = subject.store()
     if store is None or not store.place.state.is_dir():
         return
@@ -96,4 +102,5 @@ def switch(subject: Subject) -> Iterator[Finding]:
             cure="hostbridge on",
         )
         return
-    yield ok("switch", "on")
+    if not subject.settings.off:
+        yield ok("switch", "on")

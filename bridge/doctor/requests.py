@@ -3,6 +3,7 @@
 The table of common issues, as far as it concerns what is not answered yet:
 
     nothing processes requests      no session, switched off, or its hooks do not run
+    its deadline has passed         nobody was there to end it
     a request stays pending         it is for another session, declined, over a budget
     offered, but no agent started   the model has not made the call
 """
@@ -19,6 +20,7 @@ from bridge.errors import BridgeError
 from bridge.host import sessions
 from bridge.host.instruct import instruction
 from bridge.host.reaction import context
+from bridge.store.process import Liveness, liveness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +46,7 @@ class Queue:
     live: tuple[Session, ...]
     off: frozenset[str]
     is_off: bool
+    is_off_here: bool
     slots: int
     agents_per_hour: int
     now_ms: int
@@ -59,11 +62,23 @@ class Why:
     cure: str
 
 
+OVERDUE = Why(
+    Verdict.WARNING,
+    "overdue",
+    "the deadline has passed; nobody waits for it, and no session has looked since",
+    "hostbridge prune ends it, as does a look at it (status, show)",
+)
 OFF = Why(
     Verdict.PROBLEM,
     "waiting, and the bridge is switched off",
     "`hostbridge off`",
     "hostbridge on",
+)
+OFF_HERE = Why(
+    Verdict.PROBLEM,
+    "waiting, and no session is open; BRIDGE_OFF is set in this shell",
+    "the hooks of a session that is started with it do nothing",
+    "unset BRIDGE_OFF, then start `claude` in the project",
 )
 NO_SESSION = Why(
     Verdict.PROBLEM,
@@ -113,6 +128,12 @@ UNHEARD = Why(
     "its hooks do not run any more, or it hangs: a tool that does not end, a dialog",
     "look at the session; see `hooks run` and `hook policy`; hostbridge doctor --live",
 )
+UNSERVED = Why(
+    Verdict.WARNING,
+    "waiting for a process of ours to serve it",
+    "submitted for the route claude, local or endpoint, which no session takes",
+    "hostbridge serve",
+)
 YOUNG = Why(Verdict.OK, "asked just now", "", "")
 NOT_LAUNCHED = Why(
     Verdict.WARNING,
@@ -124,6 +145,12 @@ ORPHANED = Why(
     Verdict.WARNING,
     "held by a session that is gone",
     "its process ended without a word",
+    "nothing: the next hook or waiter takes it back",
+)
+DESERTED = Why(
+    Verdict.WARNING,
+    "held by a process that served it and is gone",
+    "it was killed",
     "nothing: the next hook or waiter takes it back",
 )
 
@@ -151,7 +178,8 @@ def stuck(subject: Subject) -> Iterator[Finding]:
         off=frozenset(
             s.session_id for s in live if sessions.is_off(store, s.session_id)
         ),
-        is_off=settings.off or sessions.is_off(store),
+        is_off=sessions.is_off(store),
+        is_off_here=settings.off,
         slots=settings.slots,
         agents_per_hour=settings.agents_per_hour,
         now_ms=store.now_ms(),
@@ -181,10 +209,18 @@ def judge(queue: Queue) -> Iterator[Finding]:
 
 def why_waiting(request: Request, queue: Queue) -> Why:
     """The first reason that keeps a request from being taken."""
+    if queue.now_ms >= request.deadline_ms:
+        return OVERDUE
     if queue.is_off:
         return OFF
+    if request.route == "host":
+        return _why_no_host(request, queue)
+    return YOUNG if queue.now_ms - request.created_at < _SOON_MS else UNSERVED
+
+
+def _why_no_host(request: Request, queue: Queue) -> Why:
     if not queue.live:
-        return NO_SESSION
+        return OFF_HERE if queue.is_off_here else NO_SESSION
     meant = [s for s in queue.live if request.session in (None, *s.ids)]
     if not meant:
         return OTHER_SESSION
@@ -206,8 +242,12 @@ def why_waiting(request: Request, queue: Queue) -> Why:
 def why_held(request: Request, queue: Queue) -> Why | None:
     """What is wrong with a claim; None when an agent works, or soon will."""
     claim = request.claim
+    if queue.now_ms >= request.deadline_ms:
+        return OVERDUE
     if claim is None:
         return ORPHANED
+    if claim.route != "host":
+        return DESERTED if liveness(claim.host) is Liveness.GONE else None
     if not any(session.host == claim.host for session in queue.live):
         return ORPHANED
     first = claim.offers[0] if claim.offers else claim.at

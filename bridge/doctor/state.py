@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -15,6 +16,7 @@ import orjson
 
 from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.errors import BridgeError
+from bridge.store.place import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,12 +53,8 @@ def directory(subject: Subject) -> Iterator[Finding]:
         )
         return
     place = store.place
-    existed = place.state.is_dir()
     try:
-        with store.open_state() as state:
-            state.remove(state.prepare("doctor", b"x"))
-            facts = os.fstat(state.fd)
-            room = os.statvfs(state.fd)
+        mode, room = _try_out(store)
     except BridgeError as exc:
         yield problem(
             "state",
@@ -74,11 +72,7 @@ def directory(subject: Subject) -> Iterator[Finding]:
         )
         return
     free_mib = room.f_bavail * room.f_frsize // _MIB
-    found = (
-        f"{place.state} ({place.reason}); mode {stat.S_IMODE(facts.st_mode):04o}, "
-        f"yours, writable, {free_mib:,} MiB free"
-        f"{'' if existed else '; made just now'}"
-    )
+    found = f"{place.state} ({place.reason}); {mode}, {free_mib:,} MiB free"
     if free_mib >= _LITTLE_MIB:
         yield ok("state", found)
         return
@@ -91,12 +85,31 @@ def directory(subject: Subject) -> Iterator[Finding]:
     )
 
 
+def _try_out(store: FileStore) -> tuple[str, os.statvfs_result]:
+    """Whose it is and whether one can write there; the room around it.
+
+    What is not there yet is not made for that: its place is looked at.
+    """
+    place = store.place
+    if store.exists():
+        with store.open_state() as state:
+            state.remove(state.prepare("doctor", b"x"))
+            facts = os.fstat(state.fd)
+            mode = f"mode {stat.S_IMODE(facts.st_mode):04o}, yours, writable"
+            return mode, os.statvfs(state.fd)
+    check(place)
+    above = next(folder for folder in place.state.parents if folder.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        raise OSError(errno.EACCES if above.is_dir() else errno.ENOTDIR, str(above))
+    return "not there yet: nothing was ever asked here", os.statvfs(above)
+
+
 def locks(subject: Subject) -> Iterator[Finding]:
     """Whether a second process is refused a lock that the first one holds."""
     import fcntl
 
     store = subject.store()
-    if store is None:
+    if store is None or not store.exists():
         return
     with store.open_state() as state, state.folder("locks") as folder:
         fd = os.open(

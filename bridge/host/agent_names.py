@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bridge.errors import UnknownAgent
+from bridge.errors import InvalidRequest, UnknownAgent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,8 +23,9 @@ BUILT_IN = frozenset(
     {"general-purpose", "Explore", "Plan", "statusline-setup", "claude-code-guide"}
 )
 
-# The models that the client's Agent tool takes by name.
+# The models that the client's Agent tool takes by name; `inherit` is the session's own.
 HOST_MODELS = frozenset({"sonnet", "opus", "haiku", "fable"})
+INHERIT = "inherit"
 
 _NAME = re.compile(r"^name:[ \t]*[\"']?([^\"'\n]+?)[\"']?[ \t]*$", re.M)
 _MAX_HEAD = 16_384
@@ -68,6 +69,26 @@ def check_agent(
     hint = f"did you mean {' or '.join(near)}?" if near else "known agents are: "
     listed = "" if near else ", ".join(names)
     raise UnknownAgent(f"no agent is named {name!r}; {hint}{listed}")
+
+
+def check_model(name: str) -> None:
+    """Let a model pass that the session's Agent tool takes.
+
+    Raises:
+        InvalidRequest: it takes no model of this name; names near matches.
+    """
+    known = sorted({*HOST_MODELS, INHERIT})
+    if name in known:
+        return
+
+    from difflib import get_close_matches
+
+    # A model's full name, such as claude-opus-4-1, holds the short one.
+    near = [short for short in known if short in name.lower()]
+    near = near or get_close_matches(name.lower(), known, n=2)
+    hint = f"did you mean {' or '.join(near)}?" if near else "known models are: "
+    listed = "" if near else ", ".join(known)
+    raise InvalidRequest(f"an open session knows no model {name!r}; {hint}{listed}")
 
 
 def _declared_name(file: Path) -> str | None:

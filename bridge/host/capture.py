@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from bridge.host import runs
 from bridge.host.agent_names import HOST_MODELS
 from bridge.host.offers import look_again
+from bridge.host.patience import TooSlow, within
 from bridge.host.reaction import (
     SILENT,
     Reaction,
@@ -21,6 +22,7 @@ from bridge.host.reaction import (
     one_line,
 )
 from bridge.protocol.answer import Verdict, judge
+from bridge.protocol.contract import full_prompt
 from bridge.protocol.failure import MEANINGS
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import Failure, Response, answered, failed
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Request
 
 MAX_CORRECTIONS = 2
+# How long the check of one answer may take, in seconds.
+JUDGE_S = 8
 RECEIPT = "hostbridge delivered this answer to the program that asked."
 
 
@@ -137,17 +141,14 @@ def take_words(
             _keep_late(scene, run, words, source, why)
         runs.end(scene.store, run)
         return None
+    if not _was_asked(run, request):
+        _keep_late(scene, run, words, source, "the agent was asked something else")
+        runs.end(scene.store, run)
+        return None
     if run.prompt_replaced:
         return fail(scene, run, "prompt_replaced", words=words, source=source)
     now_ms = scene.now_ms()
-    verdict = judge(
-        request,
-        words,
-        calls=runs.seen_calls(scene.store, run),
-        agent_id=run.agent_id,
-        now_ms=now_ms,
-        must_verify=run.require_verified_evidence,
-    )
+    verdict = _judged(scene, run, request, words)
     if verdict.is_valid:
         return _publish(scene, run, request, words, verdict, source)
     if wait:
@@ -158,6 +159,39 @@ def take_words(
         return _correct(scene, run, words, verdict, source)
     code = verdict.code or "no_json"
     return fail(scene, run, code, words=words, source=source, detail=verdict.complaint)
+
+
+def _judged(scene: Scene, run: AgentRun, request: Request, words: str) -> Verdict:
+    """What the words are worth; an answer that nobody can check in time is none."""
+    if request.answer_schema is not None:
+        # Beforehand: an import that is broken off leaves half a module.
+        import bridge.protocol.json_schema  # noqa: F401
+
+    calls = runs.seen_calls(scene.store, run)
+    try:
+        with within(JUDGE_S):
+            return judge(
+                request,
+                words,
+                calls=calls,
+                agent_id=run.agent_id,
+                now_ms=scene.now_ms(),
+                must_verify=run.require_verified_evidence,
+            )
+    except TooSlow:
+        return Verdict(
+            code="schema_mismatch",
+            complaint="the answer could not be checked against its schema within "
+            f"{JUDGE_S} s",
+        )
+
+
+def _was_asked(run: AgentRun, request: Request) -> bool:
+    """Whether this is what the agent was given: a pruned id may be used again."""
+    from bridge.host.launch import digest
+
+    text = full_prompt(request.prompt, request.answer_schema)
+    return run.prompt_sha256 in ("", digest(text))
 
 
 def _correct(

@@ -14,6 +14,8 @@ from typing import Any
 
 import orjson
 
+from bridge.host.gate import name_of
+
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
@@ -57,8 +59,8 @@ class HookEvent:
 
     @property
     def tool_use_id(self) -> str:
-        """The call concerned."""
-        return self.text("tool_use_id")
+        """The call concerned, as a safe name; empty when absent."""
+        return name_of(self.raw.get("tool_use_id"))
 
     @property
     def background_ids(self) -> frozenset[str] | None:

@@ -120,8 +120,8 @@ def calls_made(agents: str, agent_id: str) -> int:
 
 def before_tool(agents: str, told: Json, run: Json, agent_id: str, tool: str) -> None:
     """Note a call that is about to run."""
-    call_id = told.get("tool_use_id")
-    if not _is_name(call_id):
+    call_id = name_of(told.get("tool_use_id"))
+    if not call_id:
         return
     line = {"id": call_id, "tool": tool, "at": int(time.time() * 1000)}
     if tool == "Bash":
@@ -141,9 +141,7 @@ def before_tool(agents: str, told: Json, run: Json, agent_id: str, tool: str) ->
 
 def after_bash(agents: str, told: Json, agent_id: str, *, ok: bool) -> bool:
     """Note that a Bash call of ours has ended; False when it is none of ours."""
-    call_id = told.get("tool_use_id")
-    if not _is_name(call_id):
-        return False
+    call_id = name_of(told.get("tool_use_id"))
     try:
         os.unlink(f"{agents}{call_id}.bash")
     except OSError:
@@ -165,8 +163,8 @@ def _started_by_us(agents: str, told: Json, agent_id: str) -> bool:
         return False
     folder = transcript.removesuffix(".jsonl") + "/subagents/agent-"
     meta = _load(f"{folder}{agent_id}.meta.json")
-    call = meta.get("toolUseId") if meta else None
-    return _is_name(call) and os.path.lexists(f"{agents}call-{call}.json")
+    call = name_of(meta.get("toolUseId")) if meta else ""
+    return call != "" and os.path.lexists(f"{agents}call-{call}.json")
 
 
 def read_all() -> bytes:
@@ -236,6 +234,19 @@ def _write(path: str, text: str, how: int) -> None:
         pass
     finally:
         os.close(fd)
+
+
+def name_of(call_id: object) -> str:
+    """The id of a call as a name of ours: itself, or its digest where it is no name.
+
+    Models behind a gateway make ids such as `functions.Bash:0`.
+    """
+    if not isinstance(call_id, str) or not call_id or _is_name(call_id):
+        return call_id if isinstance(call_id, str) else ""
+    import hashlib
+
+    digest = hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()
+    return f"call_{digest[:40]}"
 
 
 def _is_name(text: object) -> bool:

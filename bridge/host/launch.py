@@ -27,6 +27,7 @@ from bridge.host.reaction import SILENT, Reaction, allow, deny, one_line
 from bridge.host.runs import AgentRun
 from bridge.protocol.contract import full_prompt
 from bridge.protocol.ids import RequestId
+from bridge.protocol.record import LATEST_MS
 from bridge.protocol.response import failed
 from bridge.protocol.status import FINAL, Status
 
@@ -55,7 +56,12 @@ def before_agent(scene: Scene) -> Reaction:
         return deny(f"hostbridge knows no request {request_id}. No agent is needed.")
     if found.status in FINAL:
         return deny(f"hostbridge: request {request_id} has ended. No agent is needed.")
+    if not event.tool_use_id:
+        return deny("hostbridge cannot tell this call from others. Leave it; go on.")
     if earlier is not None:
+        if earlier.request_id != request_id:
+            # Whose words were whose could not be told.
+            return deny("hostbridge: another call has the id of this one; call again.")
         # The same call seen twice: two installs, or the client asked again.
         return _rewrite(scene, found.request)
     return _launch(scene, found.request, found.status)
@@ -132,7 +138,8 @@ def _unusable(scene: Scene, request_id: RequestId, exc: BridgeError) -> Reaction
 def _answer_by(request: Request, now_ms: int) -> int:
     """From when on the agent is told to answer with what it has."""
     left = max(0, request.deadline_ms - now_ms)
-    return request.deadline_ms - min(_SOFT_MAX_MS, int(left * _SOFT_SHARE))
+    moment = request.deadline_ms - min(_SOFT_MAX_MS, int(left * _SOFT_SHARE))
+    return min(moment, LATEST_MS)
 
 
 def _rewrite(scene: Scene, request: Request) -> Reaction:
@@ -171,7 +178,7 @@ def _nested(scene: Scene) -> Reaction:
     if isinstance(prompt, str) and find_token(prompt):
         return deny("hostbridge tokens are for the main conversation only.")
     parent = runs.find_run(scene.store, event)
-    if parent is None:
+    if parent is None or not event.tool_use_id:
         return SILENT
     refused = limits.refuse_nested(scene, parent)
     if refused is not None:

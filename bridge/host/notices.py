@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from bridge.host import runs
 from bridge.host.capture import fail, line_about, take_words
 from bridge.host.endings import code_of
+from bridge.host.gate import name_of
 from bridge.host.launch import described_ids
 from bridge.host.reaction import SILENT, Reaction, swallow
 
@@ -71,7 +72,7 @@ def parse_notice(prompt: str) -> Notice | None:
         return None
     return Notice(
         agent_id=agent_id,
-        tool_use_id=_field(head, "tool-use-id"),
+        tool_use_id=name_of(_field(head, "tool-use-id")),
         status=_field(head, "status"),
         summary=_field(head, "summary"),
         words=rest.rpartition("</result>")[0].strip(),

@@ -15,16 +15,16 @@ Source: measured on Claude Code 2.1.330, `<transcript>/subagents/agent-<id>.meta
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
 from bridge.errors import NewerSchema
+from bridge.host.gate import name_of
 from bridge.protocol.answer import ToolCall
 from bridge.protocol.ids import is_id
-from bridge.protocol.record import Milliseconds, Record, Unparsable, parse
+from bridge.protocol.record import Count, Milliseconds, Record, Unparsable, parse
 from bridge.protocol.request import HostProcess
 from bridge.store.folder import NotAPlainFile
 
@@ -58,10 +58,10 @@ class AgentRun(Record):
     agent_id: str = ""
     state: Literal["launched", "running", "ended"] = "launched"
     nested: bool = False
-    depth: int = 0
+    depth: Count = 0
     launched_at: Milliseconds
     answer_by: Milliseconds
-    warnings: int = 0
+    warnings: Count = 0
     prompt_sha256: str = ""
     prompt_replaced: bool = False
     answer_to_host: bool = False
@@ -162,9 +162,8 @@ def drop(store: FileStore, run: AgentRun) -> None:
             for suffix in ("calls", *_SIGNS):
                 folder.remove(f"{run.agent_id}.{suffix}")
         for bash in folder.names(".bash"):
-            with suppress(NotAPlainFile, json.JSONDecodeError, AttributeError):
-                told = json.loads(folder.read(f"{bash}.bash") or b"{}")
-                if told.get("agentId") == run.agent_id:
+            with suppress(NotAPlainFile):
+                if _told(folder.read(f"{bash}.bash")).get("agentId") == run.agent_id:
                     folder.remove(f"{bash}.bash")
 
 
@@ -188,12 +187,12 @@ def running_bash_depth(store: FileStore, pid: int) -> tuple[str, int] | None:
     deepest: tuple[str, int] | None = None
     with store.open_state() as state, state.folder("agents") as folder:
         for name in folder.names(".bash"):
-            with suppress(NotAPlainFile, json.JSONDecodeError):
-                told = json.loads(folder.read(f"{name}.bash") or b"null")
-                if not isinstance(told, dict) or told.get("pid") != pid:
-                    continue
+            with suppress(NotAPlainFile):
+                told = _told(folder.read(f"{name}.bash"))
                 depth = told.get("depth")
-                if isinstance(depth, int) and (deepest is None or depth > deepest[1]):
+                if told.get("pid") != pid or not isinstance(depth, int) or depth < 0:
+                    continue
+                if deepest is None or depth > deepest[1]:
                     deepest = str(told.get("requestId")), depth
     return deepest
 
@@ -204,10 +203,13 @@ def seen_calls(store: FileStore, run: AgentRun) -> list[ToolCall]:
     for told in _notes(store, run):
         with suppress(KeyError, TypeError):
             known = calls.get(told["id"])
+            command = told.get("command")
+            if not isinstance(command, str):
+                command = known.command if known else None
             calls[told["id"]] = ToolCall(
                 tool=told["tool"],
                 tool_use_id=told["id"],
-                command=told.get("command") or (known.command if known else None),
+                command=command,
                 ok=told.get("ok"),
             )
     return list(calls.values())
@@ -225,11 +227,16 @@ def _notes(store: FileStore, run: AgentRun) -> list[dict[str, Any]]:
         return []
     with store.open_state() as state, state.folder("agents") as folder:
         data = folder.read(f"{run.agent_id}.calls") or b""
-    notes = []
-    for line in data.splitlines():
-        with suppress(orjson.JSONDecodeError):
-            notes.append(orjson.loads(line))
-    return [told for told in notes if isinstance(told, dict)]
+    return [told for line in data.splitlines() if (told := _told(line))]
+
+
+def _told(data: bytes | None) -> dict[str, Any]:
+    """A note as an object; empty for anything else."""
+    try:
+        told = orjson.loads(data or b"null")
+    except orjson.JSONDecodeError:
+        return {}
+    return told if isinstance(told, dict) else {}
 
 
 def _started_by(event: HookEvent, agent_id: str) -> str | None:
@@ -242,7 +249,7 @@ def _started_by(event: HookEvent, agent_id: str) -> str | None:
         found = meta.get("toolUseId")
     except (OSError, orjson.JSONDecodeError, AttributeError):
         return None
-    return found if isinstance(found, str) and _is_name(found) else None
+    return name_of(found) or None
 
 
 def _all(folder: Folder) -> list[AgentRun]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import InvalidRequest, NewerSchema
 from bridge.protocol.ids import is_id
-from bridge.protocol.record import Milliseconds, Record, Unparsable, parse
+from bridge.protocol.record import Count, Milliseconds, Record, Unparsable, parse
 from bridge.protocol.request import HostProcess, SessionId
 from bridge.store.folder import NotAPlainFile
 from bridge.store.lease import host_is_gone
@@ -48,7 +48,7 @@ class Session(Record):
     former_ids: tuple[str, ...] = ()
     launches: tuple[Milliseconds, ...] = ()
     # Offers made at the end of a turn, one after the other, that the model ignored.
-    stop_offers: int = 0
+    stop_offers: Count = 0
     # `claude -p` without a stream of prompts: it cannot be woken, and a notice that is
     # swallowed would take the place of its result.
     one_shot: bool = False
@@ -165,6 +165,8 @@ def find_session(
 
 def live_sessions(store: FileStore, *, lease_s: float) -> list[Session]:
     """Sessions whose process runs, newest first."""
+    if not store.exists():
+        return []
     with store.open_state() as state, state.folder("sessions") as folder:
         alive = [
             session
@@ -187,6 +189,8 @@ def _is_gone(store: FileStore, state: Folder, session: Session, lease_s: float) 
 
 def is_off(store: FileStore, session_id: str | None = None) -> bool:
     """Whether the user switched the bridge off, here or for one session."""
+    if not store.exists():
+        return False
     with store.open_state() as state:
         if state.has("off"):
             return True
@@ -215,6 +219,8 @@ def switch_off(store: FileStore, session_id: str | None = None) -> None:
 
 def switch_on(store: FileStore, session_id: str | None = None) -> bool:
     """Let the bridge go on; False when it was not switched off."""
+    if not store.exists():
+        return False
     with store.open_state() as state:
         if session_id is None:
             return state.remove("off")

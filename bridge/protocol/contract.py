@@ -23,7 +23,7 @@ If you cannot do the work, still answer in this form and say why.
 
 _HANDBACK = " (where a SubagentHandback tool is offered, its message is)"
 
-_OUTPUT_NOTES = """\
+OUTPUT_NOTES = """\
 `status` is success, partial, failed or blocked: how the work really ended.
 Each `evidence` item that rests on a shell command names it in `command`, letter for letter as you ran it; the calls you made were recorded and are compared.
 """  # noqa: E501 - as above
@@ -31,7 +31,7 @@ Each `evidence` item that rests on a shell command names it in `command`, letter
 
 def full_prompt(prompt: str, schema: dict[str, Any] | None) -> str:
     """The prompt as the agent gets it: the caller's words, then the contract."""
-    notes = _OUTPUT_NOTES if schema is None else ""
+    notes = OUTPUT_NOTES if schema is None else ""
     shape = json.dumps(answer_schema(schema), ensure_ascii=False)
     rules = _RULES.format(handback=_HANDBACK)
     return f"{prompt}\n\n{HEADING}\n\n{rules}{notes}\n```json\n{shape}\n```\n"

@@ -34,12 +34,12 @@ FailureCode = Literal[
 
 MEANINGS: dict[FailureCode, str] = {
     "no_host": "no live Claude Code session could take the request",
-    "host_gone": "the session that held the request died, and no tries were left",
+    "host_gone": "whoever held the request died, and no tries were left",
     "declined": "the model ignored every offer",
     "agent_missing": "the host knows no agent of this name",
     "agent_error": "the agent tool or the model behind it failed",
     "agent_stopped": "the agent was stopped before it answered",
-    "quota": "the host's model refused because of usage limits",
+    "quota": "the model refused because of usage limits",
     "empty_answer": "the agent ended without a word",
     "prompt_echo": "the agent repeated the prompt instead of answering it",
     "no_json": "prose where JSON was due",

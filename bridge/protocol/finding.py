@@ -40,7 +40,7 @@ class _Odd(ValueError):
 def find_json(words: str) -> Iterator[Any]:
     """Yield the JSON values in `words`, decoded; an `Oddity` where one is not sound.
 
-    The whole text if it is one value; otherwise those in code fences; otherwise every
+    The whole text if it is one value; otherwise those in code fences, and then every
     object or array in the prose. NaN, infinities, repeated keys, lone surrogates and
     numbers beyond 64 bits are not sound: two readers could see two things.
     """
@@ -48,12 +48,12 @@ def find_json(words: str) -> Iterator[Any]:
     if whole is not _NOTHING:
         yield whole
         return
-    fenced = [_decode(block.strip()) for block in _fenced(words)]
+    prose: list[str] = []
+    fenced = [_decode(block.strip()) for block in _fenced(words, prose)]
     found = [value for value in fenced if value is not _NOTHING]
-    if found:
-        yield from found
-        return
-    yield from _scan(words)
+    yield from found
+    # What is said beside a fence is said as well: it may be another answer.
+    yield from _scan("\n".join(prose) if found else words)
 
 
 def _decode(text: str) -> Any:
@@ -68,8 +68,10 @@ def _decode(text: str) -> Any:
         return _NOTHING
 
 
-def _fenced(words: str) -> Iterator[str]:
+def _fenced(words: str, prose: list[str]) -> Iterator[str]:
     """The text in each code fence; one that is never closed goes to the end.
+
+    Every other line is added to `prose`.
 
     Line by line, so that the time grows with the text and not with its square.
     Source: CommonMark 0.31, "Fenced code blocks".
@@ -84,6 +86,8 @@ def _fenced(words: str) -> Iterator[str]:
             # Backticks may not stand in what follows backticks: that is inline code.
             if opening and not (opening[1][0] == "`" and "`" in opening[2]):
                 fence, block = opening[1], []
+            else:
+                prose.append(line)
         elif len(bare) >= len(fence) and not bare.strip(fence[0]):
             yield "\n".join(block)
             fence = ""

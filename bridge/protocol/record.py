@@ -18,7 +18,11 @@ SCHEMA_VERSION = 1
 
 R = TypeVar("R", bound="Record")
 
-Milliseconds = Annotated[int, Field(ge=0, le=2**53 - 1)]
+# Every reader of JSON keeps a whole number up to this one.
+LATEST_MS = 2**53 - 1
+Milliseconds = Annotated[int, Field(ge=0, le=LATEST_MS)]
+# Bounded: an integer of more than 64 bits can be read (from a string) and not written.
+Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
 
 
 class Value(BaseModel):
@@ -73,7 +77,11 @@ def parse(kind: type[R], data: bytes) -> R:
 
 
 def from_value(kind: type[R], value: Any) -> R:
-    """Read one record from decoded JSON; raises as `parse` does."""
+    """Read one record from decoded JSON; raises as `parse` does.
+
+    What can be read can be written again: a record that could not would stop whoever
+    has to move it on, each time.
+    """
     if not isinstance(value, dict):
         raise Unparsable(f"expected a JSON object, got {type(value).__name__}")
     version = value.get("schemaVersion", SCHEMA_VERSION)
@@ -83,10 +91,11 @@ def from_value(kind: type[R], value: Any) -> R:
             "hostbridge reads; update hostbridge"
         )
     try:
+        orjson.dumps(value)
         return kind.model_validate(value)
     except ValidationError as exc:
         raise Unparsable(first_problem(exc)) from None
-    except RecursionError:
+    except (RecursionError, orjson.JSONEncodeError):
         raise Unparsable("nested too deeply") from None
 
 

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import Priority, check_id
-from bridge.protocol.record import Milliseconds, Record, Value
+from bridge.protocol.record import Count, Milliseconds, Record, Value
 from bridge.protocol.status import Stage, Status
 
 DEFAULT_TIMEOUT_MS = 120_000
@@ -39,7 +39,7 @@ class HostProcess(Value):
     `start_time` is in clock ticks since boot on Linux, a date on macOS: only compared.
     """
 
-    pid: Annotated[int, Field(gt=0)]
+    pid: Annotated[int, Field(gt=0, lt=2**31)]
     start_time: str
     boot: str
     pid_namespace: str = ""
@@ -60,7 +60,7 @@ class Claim(Value):
     launched_at: Milliseconds | None = None
     agent_id: str | None = None
     background: bool | None = None
-    corrections: int = 0
+    corrections: Count = 0
     last_failure: str | None = None
 
     @property
@@ -122,8 +122,8 @@ class Request(Record):
     session: SessionId | None = None
     requester: str | None = None
     parent_request_id: str | None = None
-    depth: Annotated[int, Field(ge=0)] = 0
-    attempt: Annotated[int, Field(ge=0)] = 0
+    depth: Count = 0
+    attempt: Count = 0
     max_attempts: Annotated[int, Field(ge=1, le=100)] = 2
     dedup_key: str | None = None
     answer_to_host: bool = False

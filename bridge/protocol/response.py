@@ -9,6 +9,7 @@ from pydantic import AfterValidator
 from bridge.protocol.failure import FailureCode
 from bridge.protocol.record import Milliseconds, Record, Value, printable
 from bridge.protocol.request import Request, RequestIdField
+from bridge.protocol.run import RunSummary
 from bridge.protocol.status import Stage, Status
 
 Route = Literal["host", "manual", "claude", "local", "endpoint", "none"]
@@ -37,6 +38,7 @@ class Response(Record):
 
     `completedAt` and `duration` (since `createdAt`) are in milliseconds. `seal` tells
     an answer that hostbridge wrote from one that somebody put there; see `store.seal`.
+    `run` tells what it took where a loop of ours answered.
     """
 
     request_id: RequestIdField
@@ -51,6 +53,7 @@ class Response(Record):
     degraded: bool = False
     error: Failure | None = None
     agent_id: str | None = None
+    run: RunSummary | None = None
     seal: str = ""
 
 

@@ -2,25 +2,63 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from bridge.errors import DepthExceeded, InvalidRequest
 from bridge.host import agent_names
-from bridge.protocol.ids import RequestId, check_id, new_request_id
+from bridge.protocol.ids import RequestId, check_id, is_id, new_request_id
 from bridge.protocol.record import first_problem
 from bridge.protocol.request import Request
 from bridge.spawner.requester import default_requester
+from bridge.spawner.routes import on_route
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
     from bridge.config import Settings
+    from bridge.protocol.request import RouteName
     from bridge.spawner.result import Shape
     from bridge.store.files import FileStore
 
 
-def new_request(
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A request that is checked and has no route yet; `definition` is its agent's."""
+
+    request: Request
+    definition: Definition | None
+    store: FileStore
+
+    @property
+    def routes(self) -> tuple[RouteName, ...] | None:
+        """The routes that may answer it; None for any."""
+        return self.definition.routes if self.definition else None
+
+    def on(self, route: RouteName) -> Request:
+        """The request, as those who serve this route will find it.
+
+        What its agent is told is settled when it is served; to fill in the prompt
+        already here finds what is missing while the asker is there.
+
+        Raises:
+            InvalidRequest: the route, or the definition, takes no such request.
+        """
+        request = on_route(self.request, route)
+        if self.definition is None:
+            return request
+        from bridge.agents.applying import applied
+
+        parent = None
+        if request.parent_request_id is not None:
+            found = self.store.find(RequestId(request.parent_request_id))
+            parent = found.request.variables if found and found.request else None
+        return applied(self.definition, request, parent)
+
+
+def draft(
     store: FileStore,
     settings: Settings,
     prompt: str,
@@ -30,16 +68,15 @@ def new_request(
     timeout_s: float | None,
     request_id: str | None = None,
     **fields: Any,
-) -> Request:
-    """Build a request; `fields` are those of `Request`, by their names there.
+) -> Draft:
+    """Begin a request; `fields` are those of `Request`, by their names there.
 
     What is None was not asked for: the agent's definition says it, or the default.
 
     Raises:
         UnknownAgent: nobody knows the agent.
         BadDefinition, NotTrusted: its definition cannot be used.
-        InvalidRequest: the schema, the prompt, the id or a number is not acceptable, or
-            the definition takes no such request.
+        InvalidRequest: the schema, the prompt, the id or a number is not acceptable.
         DepthExceeded: too many agents stand above it.
     """
     definition = _find_definition(store, settings, agent)
@@ -76,9 +113,7 @@ def new_request(
         )
     except ValidationError as exc:
         raise InvalidRequest(first_problem(exc)) from None
-    if definition is None:
-        return request
-    return _as_defined(store, request, definition)
+    return Draft(request, definition, store)
 
 
 def _given(fields: dict[str, Any]) -> dict[str, Any]:
@@ -104,43 +139,42 @@ def _find_definition(
     return definition
 
 
-def _as_defined(store: FileStore, request: Request, definition: Definition) -> Request:
-    """The request as its definition has it; what it is told is settled at its launch.
-
-    To fill in the prompt already here finds what is missing while the asker is there.
-    """
-    from bridge.agents.applying import applied
-
-    parent = None
-    if request.parent_request_id is not None:
-        found = store.find(RequestId(request.parent_request_id))
-        parent = found.request.variables if found and found.request else None
-    return applied(definition, request, parent)
-
-
 def find_parent(store: FileStore, settings: Settings) -> tuple[str, int] | None:
-    """The request of the subagent whose Bash call started us, and its depth."""
+    """The request of the agent that started us, and its depth.
+
+    An agent in a session did it by a Bash call that hooks saw; one of `claude -p`
+    is told by the environment.
+    """
+    parent = None
+    if settings.parent_request is not None and is_id(settings.parent_request):
+        parent = settings.parent_request, settings.parent_depth
     if settings.host_pid is None:
-        return None
+        return parent
     from bridge.host import runs
 
-    return runs.running_bash_depth(store, settings.host_pid)
+    return runs.running_bash_depth(store, settings.host_pid) or parent
 
 
 def _checked(shape: Shape) -> dict[str, Any] | None:
     """The JSON Schema of a shape, itself checked."""
     from bridge.protocol.json_schema import problem_of_schema
+    from bridge.protocol.keywords import constrains_nothing, slips
     from bridge.spawner.result import schema_of
 
     schema = schema_of(shape)
-    problem = problem_of_schema(schema) if schema is not None else None
+    if schema is None:
+        return None
+    problem = problem_of_schema(schema)
     if problem:
         raise InvalidRequest(f"the schema is not a JSON Schema: {problem}")
+    if constrains_nothing(schema):
+        raise InvalidRequest(f"the schema allows anything: {next(slips(schema))}")
     return schema
 
 
 def _milliseconds(timeout_s: float) -> int:
-    try:
-        return int(timeout_s * 1000)
-    except (OverflowError, ValueError):
-        raise InvalidRequest(f"timeout_s {timeout_s!r}: expected seconds") from None
+    if not 0 < timeout_s < math.inf:
+        raise InvalidRequest(
+            f"timeout {timeout_s:g}: expected seconds, more than 0 and not for ever"
+        )
+    return max(1, int(timeout_s * 1000))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.errors import UnknownRequest, WaitTimeout
+from bridge.protocol.duration import seconds
 from bridge.protocol.ids import check_id
 from bridge.protocol.response import failed
 from bridge.protocol.status import Stage
@@ -74,7 +75,7 @@ class Waiter:
             response = failed(
                 found.request,
                 "timeout",
-                f"no answer within {timeout_s:g} s; stage: {stage}",
+                f"no answer within {seconds(timeout_s)}; stage: {stage}",
                 now_ms=self._store.now_ms(),
                 stage=Stage(stage),
             )
@@ -94,7 +95,8 @@ class Waiter:
         stage = self._tender(set(ids)).stage_of(found) if found else Stage.WAITING
         more = f" (and {len(ids) - 1} more)" if len(ids) > 1 else ""
         return WaitTimeout(
-            f"request {ids[0]}{more}: no answer within {timeout_s:g} s; stage: {stage}",
+            f"request {ids[0]}{more}: no answer within {seconds(timeout_s)}; stage: "
+            f"{stage}",
             stage=str(stage),
             request_id=ids[0],
         )

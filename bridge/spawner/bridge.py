@@ -16,14 +16,18 @@ from typing import TYPE_CHECKING, Any, overload
 from bridge.config import Settings
 from bridge.errors import (
     CannotWaitHere,
+    StateRefused,
     StateUnavailable,
     UnknownRequest,
     WaitTimeout,
 )
 from bridge.host import bells
+from bridge.host.sessions import is_off
 from bridge.protocol.ids import check_id
-from bridge.spawner.asking import new_request
-from bridge.spawner.routes import check_route, eligible_hosts, no_host
+from bridge.spawner.asking import draft
+from bridge.spawner.hosts import eligible_hosts, no_host
+from bridge.spawner.routes import check_route, plan
+from bridge.spawner.tending import end_overdue
 from bridge.store.files import FileStore
 from bridge.store.place import locate
 
@@ -31,12 +35,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from bridge.host.sessions import Session
+    from bridge.protocol.answering import Progress
     from bridge.protocol.ids import Priority, RequestId
-    from bridge.protocol.request import Request
+    from bridge.protocol.request import Request, RouteName
+    from bridge.protocol.response import Response
     from bridge.protocol.status import Stage
     from bridge.spawner.awaiting import Waiter
     from bridge.spawner.overview import Overview
     from bridge.spawner.result import Result, Shape
+    from bridge.spawner.serving import Server
     from bridge.spawner.story import Story
     from bridge.store import Found
     from bridge.store.clock import Clock
@@ -47,6 +54,10 @@ _QUICK_LOCK_S = 0.2
 
 
 def _ignore_stage(_stage: Stage) -> None:
+    pass
+
+
+def _ignore_progress(_progress: Progress) -> None:
     pass
 
 
@@ -91,19 +102,29 @@ class Bridge:
         dedup_key: str | None = None,
         session: str | None = None,
         route: str = "auto",
+        fallback_after_s: float | None = None,
         answer_to_host: bool = False,
         on_stage: Callable[[Stage], None] = _ignore_stage,
+        on_progress: Callable[[Progress], None] = _ignore_progress,
     ) -> Result:
         """Ask an agent and wait for its answer, `timeout_s` seconds at most.
 
-        `schema` is a pydantic model, a JSON Schema, or None for `AgentOutput`. What is
-        None is as the agent's definition says, or the default: 120 s, priority normal.
-        `arguments` and `variables` are what the templates of a definition may name. A
+        `schema` is a pydantic model, a JSON Schema, or None for `AgentOutput`. One that
+        holds nothing but keywords unknown to JSON Schema is refused: it would let any
+        answer pass; beside known ones they are ignored, as the standard has it. A
         result may report failure (`success` False) in a valid answer; anything less
-        raises. `on_stage` is called as the request comes forward.
+        raises. What is None is as the agent's definition says, or the default: 120 s,
+        priority normal. `arguments` and `variables` are what the templates of a
+        definition may name. `route` is auto (the definition's, or an open session),
+        host, or one that this process serves by itself: claude, local, endpoint. With
+        `fallback_after_s` a request that no host has taken after so many seconds is
+        served here; at once, on auto, where no session is open. `on_stage` is called as
+        the request comes forward, `on_progress` by what this process serves.
 
         Raises:
-            NoHost: no live session could take it; nothing was asked.
+            NoHost: no live session could take it, or the bridge is off (`BRIDGE_OFF`,
+                `hostbridge off`); nothing was asked.
+            NoRoute: this machine lacks what the route needs; nothing was asked.
             UnknownAgent, InvalidRequest, DepthExceeded: nothing was asked.
             BadDefinition, NotTrusted: nothing was asked; the definition is no use.
             CannotWaitHere: asked, but the only host would have to wait for itself.
@@ -112,8 +133,8 @@ class Bridge:
         from bridge.spawner.result import result_or_raise
         from bridge.spawner.tending import Abandoned
 
-        check_route(route)
-        request = new_request(
+        choice = check_route(route)
+        begun = draft(
             self.store,
             self.settings,
             prompt,
@@ -129,14 +150,30 @@ class Bridge:
             session=session,
             answer_to_host=answer_to_host,
         )
-        if not self._hosts(request):
-            raise no_host(self.store, request, lease_s=self.settings.lease_s)
+        planned = plan(
+            choice,
+            flag=self.settings.cli_fallback,
+            fallback_after_s=fallback_after_s,
+            has_host=self._has_host(begun.request),
+            accepted=begun.routes,
+        )
+        if planned.own:
+            begun.on(planned.own)
+        request = begun.on(planned.route)
+        if self._is_off() or not (planned.own or self._hosts(request)):
+            raise no_host(
+                self.store,
+                request,
+                lease_s=self.settings.lease_s,
+                is_off_here=self.settings.off,
+            )
+        server = planned.own and self.server(planned.own, on_stage, on_progress)
         clock = self.store.clock
         timeout_s = request.timeout / 1000
         deadline_s = clock.monotonic_s() + timeout_s
         try:
             request_id, is_new = self._submit(request)
-            if self._would_wait_for_itself(request):
+            if not server and self._would_wait_for_itself(request):
                 raise CannotWaitHere(
                     f"submitted {request_id}; this runs inside the only open session, "
                     "which answers when its turn comes. Read the answer with: "
@@ -146,7 +183,12 @@ class Bridge:
             waiter = self._waiter(on_stage)
             left_s = max(0.0, deadline_s - clock.monotonic_s())
             try:
-                response = waiter.one(request_id, left_s)
+                if server and (is_new or self._is_for(server, request_id)):
+                    response = server.see_to(
+                        request_id, waiter, after_s=planned.after_s, timeout_s=left_s
+                    )
+                else:
+                    response = waiter.one(request_id, left_s)
             except WaitTimeout as exc:
                 if not is_new:
                     # Another asker's request, found by its key: not ours to end.
@@ -173,18 +215,21 @@ class Bridge:
         task_id: str | None = None,
         dedup_key: str | None = None,
         session: str | None = None,
+        route: str = "auto",
         answer_to_host: bool = False,
         request_id: str | None = None,
     ) -> RequestId:
         """Ask without waiting; durable on return. Needs no live session.
 
-        `request_id` names the request; by default it gets an id that sorts by time.
+        On `route` auto it waits for a session; on claude, local or endpoint for
+        somebody who runs `hostbridge serve`. `request_id` names the request; by default
+        it gets an id that sorts by time.
 
         Raises:
             UnknownAgent, InvalidRequest, DepthExceeded: nothing was asked.
             BadDefinition, NotTrusted: nothing was asked; the definition is no use.
         """
-        request = new_request(
+        begun = draft(
             self.store,
             self.settings,
             prompt,
@@ -201,7 +246,15 @@ class Bridge:
             answer_to_host=answer_to_host,
             request_id=request_id,
         )
-        return self._submit(request)[0]
+        choice = check_route(route)
+        planned = plan(
+            choice,
+            flag=None,
+            fallback_after_s=None,
+            has_host=False,
+            accepted=begun.routes,
+        )
+        return self._submit(begun.on(planned.route))[0]
 
     def _submit(self, request: Request) -> tuple[RequestId, bool]:
         done = self.store.submit(request)
@@ -211,11 +264,46 @@ class Bridge:
 
     def _ring(self, request: Request) -> None:
         # Durable already: a bell that cannot be rung costs time, not the request.
-        with suppress(StateUnavailable):
+        with suppress(StateUnavailable, StateRefused):
             bells.ring(self.store, self._hosts(request))
 
     def _hosts(self, request: Request) -> list[Session]:
         return eligible_hosts(self.store, request, lease_s=self.settings.lease_s)
+
+    def _has_host(self, request: Request) -> bool:
+        return bool(self._hosts(request)) and not self._would_wait_for_itself(request)
+
+    def _is_off(self) -> bool:
+        """Whether everything is to stop: nothing is served here either."""
+        return self.settings.off or is_off(self.store)
+
+    def _is_for(self, server: Server, request_id: RequestId) -> bool:
+        """Whether a request found by its key is for this server's route, too."""
+        found = self.store.find(request_id)
+        return bool(found and found.request and found.request.route == server.route)
+
+    def server(
+        self,
+        route: RouteName,
+        on_stage: Callable[[Stage], None] = _ignore_stage,
+        on_progress: Callable[[Progress], None] = _ignore_progress,
+    ) -> Server:
+        """What serves requests of a route in this process.
+
+        Raises:
+            NoRoute: this machine lacks what the route needs.
+        """
+        from bridge.spawner.answerers import answerer_for
+        from bridge.spawner.serving import Server
+
+        return Server(
+            self.store,
+            route,
+            answerer_for(route, self.settings, self.store.place.project),
+            max_depth=self.settings.max_depth,
+            on_stage=on_stage,
+            on_progress=on_progress,
+        )
 
     def _would_wait_for_itself(self, request: Request) -> bool:
         """Whether the only host that could answer is waiting for this very process.
@@ -269,6 +357,10 @@ class Bridge:
         as it ends, also for those that failed (`error` is set, `parsed` is None). The
         requests are left as they are when the time is up.
 
+        `schema` is the pydantic model they were asked with, given again: on disk is its
+        JSON Schema, not the class. Without it `parsed` is an `AgentOutput` where that
+        was asked for, and the decoded JSON otherwise; either way it was checked.
+
         Raises:
             UnknownRequest: there is no such request.
             WaitTimeout: `timeout_s` seconds passed.
@@ -291,10 +383,7 @@ class Bridge:
     def _known(self, request: str) -> RequestId:
         request_id = check_id(request)
         if self.store.find(request_id) is None:
-            raise UnknownRequest(
-                f"no request {request_id} in {self.store.place.state}",
-                request_id=request_id,
-            )
+            raise self.store.unknown(request_id)
         return request_id
 
     # Ending
@@ -331,6 +420,8 @@ class Bridge:
 
         return respond(self.store, self.status(request), words)
 
+    # Looking: whoever looks ends what is overdue, since nobody else may be there.
+
     def status(self, request: str) -> Found:
         """One request as it stands now.
 
@@ -339,6 +430,8 @@ class Bridge:
         """
         request_id = self._known(request)
         found = self.store.find(request_id)
+        if found is not None and self._ended_overdue(found.request, found.response):
+            found = self.store.find(request_id)
         if found is None:
             raise UnknownRequest(
                 f"request {request_id} has vanished", request_id=request_id
@@ -349,7 +442,11 @@ class Bridge:
         """What is open, waits, runs and has ended in this project, at one moment."""
         from bridge.spawner.overview import overview
 
-        return overview(self.store, self.settings)
+        seen = overview(self.store, self.settings)
+        overdue = [check_id(r.request_id) for r in seen.requests if r.left_s <= 0]
+        if overdue and end_overdue(self._quick, overdue):
+            return overview(self.store, self.settings)
+        return seen
 
     def story(self, request: str) -> Story:
         """Everything that is known of one request.
@@ -359,7 +456,20 @@ class Bridge:
         """
         from bridge.spawner.story import tell
 
-        return tell(self.store, request)
+        story = tell(self.store, request)
+        if self._ended_overdue(story.request, story.response):
+            return tell(self.store, request)
+        return story
+
+    def _ended_overdue(
+        self, request: Request | None, response: Response | None
+    ) -> bool:
+        """End a request that is overdue; whether it is to be looked at again."""
+        if request is None or response is not None:
+            return False
+        if self.store.now_ms() < request.deadline_ms:
+            return False
+        return end_overdue(self._quick, [check_id(request.request_id)])
 
 
 def ask(prompt: str, agent: str = "general-purpose", **options: Any) -> Result:

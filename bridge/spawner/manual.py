@@ -11,6 +11,7 @@ from bridge.spawner.result import result_of
 from bridge.store.process import Liveness, liveness
 
 if TYPE_CHECKING:
+    from bridge.protocol.answer import Verdict
     from bridge.protocol.request import Request
     from bridge.spawner.result import Result
     from bridge.store import Found
@@ -21,14 +22,14 @@ def respond(store: FileStore, found: Found, words: str) -> Result:
     """Publish `words` as the answer, marked `route: manual`.
 
     Raises:
-        InvalidRequest: a host works on it, it has ended, or the words are no answer.
+        InvalidRequest: somebody works on it, it has ended, or the words are no answer.
     """
     request = _open_request(found)
     now_ms = store.now_ms()
     verdict = judge(request, words, now_ms=now_ms)
     if not verdict.is_valid:
         raise InvalidRequest(
-            f"not an answer to request {request.request_id}: {verdict.complaint}",
+            f"not an answer to request {request.request_id}: {_told(request, verdict)}",
             request_id=request.request_id,
         )
     failure = None
@@ -49,6 +50,17 @@ def respond(store: FileStore, found: Found, words: str) -> Result:
     return result_of(response)
 
 
+def _told(request: Request, verdict: Verdict) -> str:
+    """The complaint, which is written for an agent, as one tells it to a person."""
+    complaint = verdict.complaint.replace("your last message", "what you gave")
+    form = (
+        "`hostbridge schema agent-answer` prints its schema"
+        if request.answer_schema is None
+        else f"`hostbridge show --full {request.request_id}` shows its schema"
+    )
+    return f"{complaint}; expected one JSON value: {form}"
+
+
 def _open_request(found: Found) -> Request:
     """The request, if it is free to be answered by hand."""
     request = found.request
@@ -57,9 +69,11 @@ def _open_request(found: Found) -> Request:
         raise _ended(ended.request_id if ended else "")
     claim = request.claim
     if claim is not None and liveness(claim.host) is not Liveness.GONE:
+        who = f"a host is working on request {request.request_id} (session "
+        if claim.route != "host":
+            who = f"request {request.request_id} is being served ("
         raise InvalidRequest(
-            f"a host is working on request {request.request_id} (session "
-            f"{claim.session}, pid {claim.host.pid}); cancel it first, or wait",
+            f"{who}{claim.session}, pid {claim.host.pid}); cancel it first, or wait",
             request_id=request.request_id,
         )
     return request

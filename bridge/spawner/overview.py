@@ -17,7 +17,7 @@ from bridge.errors import NewerSchema
 from bridge.host import sessions
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.status import FINAL, Stage
-from bridge.spawner.routes import may_take
+from bridge.spawner.hosts import may_take
 from bridge.store import journal, looking
 from bridge.store.order import in_order
 from bridge.store.process import liveness
@@ -55,13 +55,18 @@ class OpenSession:
 
 @dataclass(frozen=True, slots=True)
 class LiveRequest:
-    """One request that has not ended; `left_s` is below 0 when it is overdue."""
+    """One request that has not ended; `left_s` is below 0 when it is overdue.
+
+    `route` is who holds it, or may take it; `session` the process, on other routes than
+    the host's.
+    """
 
     request_id: str
     stage: Stage
     agent: str
     requester: str
     priority: str
+    route: str
     session: str | None
     age_s: float
     left_s: float
@@ -81,11 +86,17 @@ class EndedRequest:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The project at one moment; `requests` are those claimed and the first waiting."""
+    """The project at one moment; `requests` are those claimed and the first waiting.
+
+    `is_off` is by `hostbridge off`, `is_off_here` by the environment of who looks.
+    Without a state directory (`exists` False) nothing was ever asked here.
+    """
 
     project: str
     state: str
+    exists: bool
     is_off: bool
+    is_off_here: bool
     sessions: tuple[OpenSession, ...]
     requests: tuple[LiveRequest, ...]
     claimed: int
@@ -95,7 +106,9 @@ class Overview:
 
 
 def overview(store: FileStore, settings: Settings) -> Overview:
-    """Look at the project once."""
+    """Look at the project once; what does not exist yet is not made."""
+    if not store.exists():
+        return _untouched(store, settings)
     live = sessions.live_sessions(store, lease_s=settings.lease_s)
     off = {s.session_id for s in live if sessions.is_off(store, s.session_id)}
     hosts = [s for s in live if s.session_id not in off]
@@ -106,7 +119,9 @@ def overview(store: FileStore, settings: Settings) -> Overview:
         return Overview(
             project=str(store.place.project),
             state=str(store.place.state),
+            exists=True,
             is_off=rooms.state.has("off"),
+            is_off_here=settings.off,
             sessions=tuple(
                 _open_session(s, claimed, settings.slots, is_off=s.session_id in off)
                 for s in live
@@ -119,6 +134,23 @@ def overview(store: FileStore, settings: Settings) -> Overview:
             ended=len(rooms["responses"].names()),
             last=tuple(islice(_last_ended(rooms), SHOWN_ENDED)),
         )
+
+
+def _untouched(store: FileStore, settings: Settings) -> Overview:
+    """A project in which nothing was asked, and no session is known."""
+    return Overview(
+        project=str(store.place.project),
+        state=str(store.place.state),
+        exists=False,
+        is_off=False,
+        is_off_here=settings.off,
+        sessions=(),
+        requests=(),
+        claimed=0,
+        waiting=0,
+        ended=0,
+        last=(),
+    )
 
 
 def _open_session(
@@ -140,7 +172,8 @@ def _open_session(
 def _live(request: Request, hosts: list[Session], now_ms: int) -> LiveRequest:
     claim = request.claim
     stage = request.stage
-    if claim is None and not any(may_take(host, request) for host in hosts):
+    waits_for_host = claim is None and request.route == "host"
+    if waits_for_host and not any(may_take(host, request) for host in hosts):
         stage = Stage.NO_HOST
     return LiveRequest(
         request_id=request.request_id,
@@ -148,6 +181,7 @@ def _live(request: Request, hosts: list[Session], now_ms: int) -> LiveRequest:
         agent=request.agent_type,
         requester=request.requester or "",
         priority=request.priority,
+        route=claim.route if claim else request.route,
         session=claim.session if claim else None,
         age_s=(now_ms - request.created_at) / 1000,
         left_s=(request.deadline_ms - now_ms) / 1000,

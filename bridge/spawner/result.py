@@ -31,9 +31,10 @@ class Result:
         parsed: an instance of the pydantic model asked for; decoded JSON where a JSON
             Schema was given; an `AgentOutput` otherwise; None without a valid answer.
         raw: the agent's own words.
-        route: which route gave it: host, manual.
-        model: the model asked for, None for the session's own.
-        degraded: a model other than the one asked for answered.
+        route: which route gave it: host, manual, claude, local, endpoint.
+        model: the model that answered, where that is known; on the host route the one
+            asked for, None for the session's own.
+        degraded: a model other than the one wanted answered.
         duration_s: seconds from the request to the answer.
         evidence: what an `AgentOutput` rests on, with what was verified.
         error: the failure, None where there is none.

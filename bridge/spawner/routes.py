@@ -1,67 +1,117 @@
-"""Which route a request takes, and where none is open: every way out, by name."""
+"""Which route a request takes: an open session, or a process of the asker's own."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from bridge.errors import InvalidRequest, NoHost
-from bridge.host import sessions
-from bridge.protocol.status import Stage
+from bridge.errors import InvalidRequest
+from bridge.host.agent_names import check_model
 
 if TYPE_CHECKING:
-    from bridge.host.sessions import Session
-    from bridge.protocol.request import Request
-    from bridge.store.files import FileStore
+    from collections.abc import Callable
 
-RouteChoice = Literal["auto", "host"]
-ROUTES: tuple[RouteChoice, ...] = ("auto", "host")
+    from bridge.config import FallbackRoute
+    from bridge.protocol.request import Request, RouteName
+
+RouteChoice = Literal["auto", "host", "claude", "local", "endpoint"]
+OWN: tuple[FallbackRoute, ...] = ("claude", "local", "endpoint")
+ROUTES: tuple[RouteChoice, ...] = ("auto", "host", *OWN)
+# What tells the models that a route takes from any other name; others see for
+# themselves when they serve.
+_MODELS: dict[RouteName, Callable[[str], None]] = {"host": check_model}
 
 
-def check_route(route: str) -> None:
+def check_route(route: str) -> RouteChoice:
     """Let a route pass that exists.
 
     Raises:
         InvalidRequest: no such route.
     """
-    if route not in ROUTES:
-        raise InvalidRequest(f"route {route!r}: expected one of {', '.join(ROUTES)}")
+    for known in ROUTES:
+        if route == known:
+            return known
+    raise InvalidRequest(f"route {route!r}: expected one of {', '.join(ROUTES)}")
 
 
-def eligible_hosts(
-    store: FileStore, request: Request, *, lease_s: float
-) -> list[Session]:
-    """Live sessions that may take the request."""
-    if sessions.is_off(store):
-        return []
-    return [
-        session
-        for session in sessions.live_sessions(store, lease_s=lease_s)
-        if may_take(session, request) and not sessions.is_off(store, session.session_id)
-    ]
+def check_own(route: str) -> RouteName:
+    """Let a route pass that a process of ours serves.
+
+    Raises:
+        InvalidRequest: no such route.
+    """
+    for known in OWN:
+        if route == known:
+            return known
+    raise InvalidRequest(f"route {route!r}: expected one of {', '.join(OWN)}")
 
 
-def may_take(session: Session, request: Request) -> bool:
-    """Whether a request is for this session, and not declined by it."""
-    is_meant = request.session is None or request.session in session.ids
-    return is_meant and not session.ids & set(request.declined_by)
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The route that an ask begins on, and when this process serves it.
+
+    `own` is the route on which it does, None for never, `after_s` how many seconds a
+    host has before that.
+    """
+
+    route: RouteName
+    own: RouteName | None = None
+    after_s: float = 0.0
 
 
-def no_host(store: FileStore, request: Request, *, lease_s: float) -> NoHost:
-    """The error for a request that no live session could take."""
-    project = store.place.project
-    live = sessions.live_sessions(store, lease_s=lease_s)
-    if sessions.is_off(store):
-        why = "the bridge is switched off here (`hostbridge on` switches it on)"
-    elif request.session is not None and live:
-        known = ", ".join(s.session_id for s in live)
-        why = f"session {request.session!r} is not open here (open: {known})"
-    elif live:
-        why = "the bridge is switched off in every open session (`hostbridge on`)"
-    else:
-        why = f"no Claude Code session with hostbridge is open in {project}"
-    return NoHost(
-        f"{why}. Ways out: start `claude` in {project} (after `hostbridge install`); "
-        "leave it for a later session: `hostbridge submit --timeout 86400`; see what "
-        "is wrong with `hostbridge doctor`",
-        stage=str(Stage.NO_HOST),
-    )
+def plan(
+    choice: RouteChoice,
+    *,
+    flag: FallbackRoute | None,
+    fallback_after_s: float | None,
+    has_host: bool,
+    accepted: tuple[RouteName, ...] | None = None,
+) -> Plan:
+    """Decide on a route. Pure.
+
+    `flag` is what `BRIDGE_CLI_FALLBACK` says, `has_host` whether a live session could
+    answer who asks, `accepted` the routes that the agent's definition takes, the one it
+    likes best first; None for any.
+
+    Raises:
+        InvalidRequest: `fallback_after_s` is no time, or there is nothing to fall back
+            from.
+    """
+    is_hosts = choice in ("auto", "host")
+    if fallback_after_s is not None:
+        if not is_hosts:
+            raise InvalidRequest(
+                f"route {choice!r} is served here at once: fallback_after_s belongs to "
+                "auto and host"
+            )
+        if not 0 <= fallback_after_s < float("inf"):
+            raise InvalidRequest(
+                f"fallback_after_s {fallback_after_s!r}: expected seconds"
+            )
+        own = flag or "local"
+        if choice == "auto" and not has_host:
+            return Plan(own, own)
+        return Plan("host", own, fallback_after_s)
+    if choice == "auto":
+        if accepted and (flag or "host") not in accepted:
+            # Not silently something else: it is what the definition says.
+            flag = next((r for r in OWN if r == accepted[0]), None)
+        return Plan(flag, flag) if flag else Plan("host")
+    return Plan(choice) if choice == "host" else Plan(choice, choice)
+
+
+def on_route(request: Request, route: RouteName) -> Request:
+    """The request, for those who serve this route.
+
+    Raises:
+        InvalidRequest: it is for one session, and the route has none; or the route
+            knows no such model.
+    """
+    if request.session is not None and route != "host":
+        raise InvalidRequest(
+            f"session {request.session!r} cannot take what route {route!r} is to serve"
+        )
+    check = _MODELS.get(route)
+    if check is not None and request.model is not None:
+        check(request.model)
+    return request.with_(route=route)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import UnknownRequest
 from bridge.host import runs
 from bridge.protocol.ids import RequestId, check_id
+from bridge.runner.turnlog import turns_of
 from bridge.store import journal
+from bridge.store.prune import RUNS
 
 if TYPE_CHECKING:
     from bridge.host.runs import AgentRun
@@ -35,6 +36,7 @@ class Story:
         history: its lines of the journal, oldest first.
         runs: agents that were started for it and are not forgotten yet.
         calls: the tool calls seen in them.
+        turns: what happened in its run on a route of our own, oldest first.
         evidence: words that did not become the answer, with the reason.
         files: where all of this can be read with `cat`.
     """
@@ -46,6 +48,7 @@ class Story:
     history: tuple[dict[str, Any], ...]
     runs: tuple[AgentRun, ...]
     calls: tuple[ToolCall, ...]
+    turns: tuple[dict[str, Any], ...]
     evidence: tuple[dict[str, Any], ...]
     files: tuple[Path, ...]
 
@@ -57,17 +60,18 @@ def tell(store: FileStore, request: str) -> Story:
         UnknownRequest: nothing knows of it.
     """
     request_id = check_id(request)
+    if not store.exists():
+        raise store.unknown(request_id)
     found = store.find(request_id)
     own = tuple(r for r in runs.all_runs(store) if r.request_id == request_id)
     with store.open_state() as state:
         history = tuple(journal.lines_about(state, request_id))
+        turns = tuple(turns_of(state, request_id))
         files = _files(state, request_id, own)
         if history:
             files += (Path(state.path) / journal.NAME,)
     if found is None and not history and not files:
-        raise UnknownRequest(
-            f"no request {request_id} in {store.place.state}", request_id=request_id
-        )
+        raise store.unknown(request_id)
     return Story(
         request_id=request_id,
         status=found.status if found else None,
@@ -76,6 +80,7 @@ def tell(store: FileStore, request: str) -> Story:
         history=history,
         runs=own,
         calls=tuple(call for run in own for call in runs.seen_calls(store, run)),
+        turns=turns,
         evidence=tuple(store.evidence(request_id)),
         files=files,
     )
@@ -93,6 +98,8 @@ def _files(
         with state.folder(room) as folder:
             names = sorted(entry.name for entry in folder.entries())
             found += [f"{room}/{n}" for n in names if n.startswith(f"{request_id}.")]
+    logs = [f"{RUNS}/{request_id}{end}" for end in (".1.jsonl", ".jsonl")]
+    found += [name for name in logs if (Path(state.path) / name).exists()]
     agents = [f"agents/{r.agent_id}{end}" for r in own for end in (".json", ".calls")]
     found += [name for name in agents if (Path(state.path) / name).exists()]
     return tuple(Path(state.path) / name for name in found)

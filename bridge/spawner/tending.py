@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import bells
 from bridge.protocol.status import Stage, Status
-from bridge.spawner.routes import eligible_hosts
+from bridge.spawner.hosts import eligible_hosts
 from bridge.store.decide import expired
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from bridge.protocol.ids import RequestId
     from bridge.store import Found
@@ -30,6 +30,15 @@ _LOOKED_AT = 8
 
 class Abandoned(BridgeError):
     """Nobody waits for the answer any more."""
+
+
+def end_overdue(store: FileStore, ids: Iterable[RequestId]) -> bool:
+    """End those of `ids` that are overdue; False when that cannot be done just now."""
+    try:
+        store.sweep(waiting=ids)
+    except StateUnavailable:
+        return False
+    return True
 
 
 class Tender:
@@ -75,7 +84,8 @@ class Tender:
         request = found.request
         if request is None:
             return Stage.WAITING
-        if found.status is Status.PENDING and not eligible_hosts(
+        waits_for_host = found.status is Status.PENDING and request.route == "host"
+        if waits_for_host and not eligible_hosts(
             self._store, request, lease_s=self._lease_s
         ):
             return Stage.NO_HOST

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from bridge.protocol.ids import RequestId
-    from bridge.protocol.request import Claim, HostProcess, Request
+    from bridge.protocol.request import Claim, HostProcess, Request, RouteName
     from bridge.protocol.response import Response
     from bridge.protocol.status import Status
     from bridge.store.prune import Pruned
@@ -23,10 +23,14 @@ Verdict: TypeAlias = "Literal['take', 'leave'] | Response"
 
 @dataclass(frozen=True, slots=True)
 class Claimant:
-    """Who claims: a session and the process it lives in."""
+    """Who claims: a session and the process it lives in, and for which route.
+
+    On a route other than the host's both are the serving process.
+    """
 
     session: str
     host: HostProcess
+    route: RouteName = "host"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,9 @@ class Store(Protocol):
     ) -> list[Request]:
         """Take waiting requests that `judge` says to take, into free slots."""
 
+    def claim_one(self, request_id: RequestId, claimant: Claimant) -> Request | None:
+        """Take this very request; None when it does not wait (any more)."""
+
     def change_claim(
         self,
         request_id: RequestId,
@@ -113,7 +120,9 @@ class Store(Protocol):
     def evidence(self, request_id: RequestId) -> list[dict[str, Any]]:
         """What was kept for a request, oldest first."""
 
-    def sweep(self, *, everything: bool = False) -> int:
+    def sweep(
+        self, *, everything: bool = False, waiting: Iterable[RequestId] = ()
+    ) -> int:
         """Take back what dead hosts held, end what is overdue; how many changed."""
 
     def prune(

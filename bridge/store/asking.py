@@ -86,7 +86,8 @@ def _used(request: Request) -> InvalidRequest:
 def _find_same(rooms: Rooms, request: Request) -> RequestId | None:
     """The running or answered request with the same dedup key.
 
-    One that ended without an answer does not count: asking again must be possible.
+    One that ended without an answer does not count: asking again must be possible. Nor
+    does one that is overdue, which nobody has ended yet.
     """
     if request.dedup_key is None:
         return None
@@ -94,7 +95,10 @@ def _find_same(rooms: Rooms, request: Request) -> RequestId | None:
     found = look(rooms, known) if known else None
     if found is None:
         return None
-    error = found.response.error if found.response else None
+    if found.response is None:
+        is_late = found.request and rooms.now_ms() >= found.request.deadline_ms
+        return None if is_late else known
+    error = found.response.error
     if error is not None and error.code not in ANSWERED:
         return None
     return known
@@ -108,11 +112,12 @@ def known_request(
         known = orjson.loads(rooms["dedup"].read(file) or b"null")
     except (orjson.JSONDecodeError, NotAPlainFile):
         return None
-    if not isinstance(known, dict) or not is_id(str(known.get("requestId", ""))):
+    named = known.get("requestId") if isinstance(known, dict) else None
+    if not isinstance(named, str) or not is_id(named):
         return None
     if dedup_key is not None and known.get("dedupKey") != dedup_key:
         return None
-    return RequestId(str(known["requestId"]))
+    return RequestId(named)
 
 
 def _remember_key(rooms: Rooms, request: Request) -> None:

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 _MAX_ENDED = 16
 # how many it looks at that are not for this claimant,
 _MAX_LEFT = 512
-# and, with all slots taken, how far it looks for requests of agents, which come first.
+# and, with all slots taken, how far it looks for requests of agents beyond those of
+# high priority, among which they are.
 _MAX_PASSED = 16
 
 
@@ -58,13 +59,27 @@ def claim(
             ended += 1
         elif verdict == "leave":
             stay.append(RequestId(request.request_id))
-            passed += not has_slot
+            passed += not has_slot and request.priority != "high"
         elif not _try_to_take(rooms, request, claimant, taken):
             break
         if ended >= _MAX_ENDED or passed >= _MAX_PASSED or len(stay) >= _MAX_LEFT:
             break
     backlog.remember(stay)
     return taken
+
+
+def claim_one(
+    rooms: Rooms, request_id: RequestId, claimant: Claimant
+) -> Request | None:
+    """Take this very request; None when it does not wait (any more)."""
+    request = next(_candidates(rooms, [request_id]), None)
+    if request is None:
+        return None
+    now_ms = rooms.now_ms()
+    if now_ms >= request.deadline_ms:
+        end(rooms, request, expired(request, now_ms), source="claim")
+        return None
+    return _take(rooms, request, claimant)
 
 
 def _candidates(rooms: Rooms, ids: Iterable[RequestId]) -> Iterator[Request]:
@@ -128,9 +143,7 @@ def _take(rooms: Rooms, request: Request, claimant: Claimant) -> Request | None:
     requests, processing = rooms["requests"], rooms["processing"]
     mine = request.with_(
         status=move(request.status, Status.PROCESSING),
-        claim=Claim(
-            session=claimant.session, host=claimant.host, at=now_ms, offers=(now_ms,)
-        ),
+        claim=_claim_of(claimant, now_ms),
     )
     # Written before the request is taken: a full disk leaves it where it was.
     temporary = processing.prepare(file, mine.to_json())
@@ -151,6 +164,19 @@ def _take(rooms: Rooms, request: Request, claimant: Claimant) -> Request | None:
         attempt=request.attempt or None,
     )
     return mine
+
+
+def _claim_of(claimant: Claimant, now_ms: int) -> Claim:
+    """An offer to a host's model; on other routes the work begins with the claim."""
+    claim = Claim(
+        session=claimant.session,
+        host=claimant.host,
+        at=now_ms,
+        route=claimant.route,
+    )
+    if claimant.route == "host":
+        return claim.model_copy(update={"offers": (now_ms,)})
+    return claim.model_copy(update={"launched_at": now_ms})
 
 
 def change_held(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from bridge.protocol.duration import seconds
 from bridge.protocol.response import failed
 
 if TYPE_CHECKING:
@@ -42,18 +43,23 @@ def lost(request: Request, now_ms: int) -> Fate:
     attempt = request.attempt + 1
     if attempt < request.max_attempts:
         return Fate("again", request=request.with_(attempt=attempt))
+    served_here = request.claim is not None and request.claim.route != "host"
+    holder = "process that served" if served_here else "session that held"
     message = (
-        f"the session that held the request is gone, and {request.max_attempts} "
-        "attempts were used up"
+        f"the {holder} the request is gone, and {request.max_attempts} attempts were "
+        "used up"
     )
     return Fate("end", response=failed(request, "host_gone", message, now_ms=now_ms))
 
 
 def expired(request: Request, now_ms: int, stage: Stage | None = None) -> Response:
-    """The response of a request whose deadline has passed.
+    """The response of a request whose deadline has passed: it ended then.
 
-    `stage` is how far it had come, where more is known than the record tells.
+    `now_ms` is when somebody noticed, which may be much later. `stage` is how far it
+    had come, where more is known than the record tells.
     """
+    ended_ms = min(now_ms, request.deadline_ms)
     stage = stage or request.stage
-    message = f"no answer within {request.timeout / 1000:g} s; stage: {stage}"
-    return failed(request, "timeout", message, now_ms=now_ms, stage=stage)
+    allowed = seconds(request.timeout / 1000)
+    message = f"no answer within {allowed}; stage: {stage}"
+    return failed(request, "timeout", message, now_ms=ended_ms, stage=stage)

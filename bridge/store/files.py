@@ -20,7 +20,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import StateRefused, StateUnavailable, StateVanished
+from bridge.errors import (
+    StateRefused,
+    StateUnavailable,
+    StateVanished,
+    UnknownRequest,
+)
 from bridge.store import asking, claiming, ending, looking
 from bridge.store.clock import Clock, SystemClock
 from bridge.store.folder import NotAPlainFile
@@ -65,6 +70,19 @@ class FileStore:
     def now_ms(self) -> int:
         """The wall clock, milliseconds since 1970."""
         return self.clock.now_us() // 1000
+
+    def exists(self) -> bool:
+        """Whether there is a state directory, or something in its place.
+
+        Without one nothing was ever asked here; who only looks need not make it.
+        """
+        return os.path.lexists(self.place.state)
+
+    def unknown(self, request_id: str) -> UnknownRequest:
+        """The error for an id that nothing here knows of."""
+        state = self.place.state
+        why = f"in {state}" if self.exists() else f"here: there is no {state}"
+        return UnknownRequest(f"no request {request_id} {why}", request_id=request_id)
 
     @contextmanager
     def open_state(self) -> Iterator[Folder]:
@@ -111,6 +129,8 @@ class FileStore:
         Raises:
             NewerSchema: a newer hostbridge wrote its answer.
         """
+        if not self.exists():
+            return None
         with self.rooms() as rooms:
             return looking.find(rooms, request_id)
 
@@ -147,6 +167,14 @@ class FileStore:
         """
         with self.rooms() as rooms, rooms.hold():
             return claiming.claim(rooms, claimant, slots, judge)
+
+    def claim_one(self, request_id: RequestId, claimant: Claimant) -> Request | None:
+        """Take this very request; None when it does not wait (any more).
+
+        One that is overdue is ended instead.
+        """
+        with self.rooms() as rooms, rooms.hold():
+            return claiming.claim_one(rooms, request_id, claimant)
 
     def change_claim(
         self,
@@ -210,28 +238,35 @@ class FileStore:
 
     # Tidying
 
-    def sweep(self, *, everything: bool = False) -> int:
+    def sweep(
+        self, *, everything: bool = False, waiting: Iterable[RequestId] = ()
+    ) -> int:
         """Take back what dead hosts held and end what is overdue.
 
-        `everything` also looks into each waiting request; without it the cost does not
-        grow with the queue. Returns how many requests changed.
+        `everything` also looks into each waiting request, `waiting` into these; without
+        them the cost does not grow with the queue. Returns how many requests changed.
         """
         from bridge.store.sweeping import sweep
 
         with self.rooms() as rooms, rooms.hold():
-            return sweep(rooms, lease_s=self._lease_s, everything=everything)
+            names = rooms["requests"].names() if everything else waiting
+            return sweep(rooms, lease_s=self._lease_s, waiting=names)
 
     def prune(
         self, *, older_than_days: float | None = None, max_bytes: int | None = None
     ) -> Pruned:
         """Remove finished requests that are older, then the oldest until the rest fits.
 
-        Left-over temporaries and keys of nothing go in any case; what is unfinished
-        stays.
+        What is overdue is ended first. Left-over temporaries and keys of nothing go in
+        any case; what is unfinished stays.
         """
-        from bridge.store.prune import prune
+        from bridge.store.prune import Pruned, prune
+        from bridge.store.sweeping import sweep_all
 
+        if not self.exists():
+            return Pruned()
         with self.rooms() as rooms:
+            sweep_all(rooms, lease_s=self._lease_s)
             return prune(rooms, older_than_days=older_than_days, max_bytes=max_bytes)
 
     # Waiting

@@ -93,6 +93,18 @@ def prepare(place: Place) -> None:
     open_state(place).close()
 
 
+def check(place: Place) -> None:
+    """Check what is there of the way to the state directory; makes nothing.
+
+    Raises:
+        StateRefused: as `prepare`.
+    """
+    for folder in (place.guard, place.state):
+        if os.path.lexists(folder):
+            with Folder.open(str(folder)) as opened:
+                _check_facts(folder, os.fstat(opened.fd))
+
+
 def open_state(place: Place) -> Folder:
     """Open the state directory, made and checked on the way; raises as `prepare`.
 

@@ -1,9 +1,9 @@
 """Prune: remove what has ended, by age and by size; what is unfinished stays.
 
-A finished request goes with its evidence: evidence first, then the request, last the
-response. A kill in between leaves a response without its request, which can still be
-read, and the next prune goes on from there. The age of a file is the time of its last
-change as the kernel has it, which nobody can set.
+A finished request goes with its evidence and the log of its run: these first, then
+the request, last the response. A kill in between leaves a response without its request,
+which can still be read, and the next prune goes on from there. The age of a file is the
+time of its last change as the kernel has it, which nobody can set.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ TEMPORARY_KEPT_S = 3_600
 # The lock is let go after so many entries: hooks wait for it.
 BATCH = 100
 
+# What a run told, turn by turn: `<id>.jsonl`, and `<id>.1.jsonl` before it.
+RUNS = "runs"
+_RUN_LOG = ".jsonl"
+
 _ENDED_ROOMS = ("evidence", "done", "responses")
 _LIVE_ROOMS = ("requests", "processing")
 
@@ -40,6 +44,7 @@ class Pruned:
     quarantined: int = 0
     dedup_keys: int = 0
     temporaries: int = 0
+    bells: int = 0
     freed_bytes: int = 0
 
 
@@ -100,6 +105,12 @@ def _finished(rooms: Rooms) -> list[_Item]:
             requests.setdefault(request_id, _Item(request_id, is_request=True)).add(
                 facts
             )
+    for name, facts in _files(rooms[RUNS]):
+        if name.endswith(_RUN_LOG):
+            request_id = name.partition(".")[0]
+            requests.setdefault(request_id, _Item(request_id, is_request=True)).add(
+                facts
+            )
     for name, facts in _files(rooms["quarantine"]):
         stem = name.removesuffix(".reason")
         quarantined.setdefault(stem, _Item(stem, is_request=False)).add(facts)
@@ -131,6 +142,8 @@ def _remove_all(rooms: Rooms, doomed: list[_Item]) -> list[_Item]:
                 else:
                     for file in evidence.get(item.name, ()):
                         _remove(rooms["evidence"], file)
+                    for end in (_RUN_LOG, f".1{_RUN_LOG}"):
+                        _remove(rooms[RUNS], f"{item.name}{end}")
                     _remove(rooms["done"], f"{item.name}.json")
                     _remove(rooms["responses"], f"{item.name}.json")
                 gone.append(item)

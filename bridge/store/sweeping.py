@@ -12,16 +12,33 @@ from bridge.store.lease import claimer_is_gone
 from bridge.store.looking import all_claimed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from bridge.protocol.request import Request
     from bridge.store.rooms import Rooms
 
 
-def sweep(rooms: Rooms, *, lease_s: float, everything: bool) -> int:
-    """Return how many requests changed; the lock is held."""
+# The lock is let go after so many waiting requests: hooks wait for it.
+BATCH = 100
+
+
+def sweep(rooms: Rooms, *, lease_s: float, waiting: Iterable[str] = ()) -> int:
+    """Return how many requests changed; the lock is held.
+
+    `waiting` names those in `requests/` to look into; what is claimed is, in any case.
+    """
     changed = sum(_sweep_claimed(rooms, r, lease_s) for r in all_claimed(rooms))
-    if everything:
-        names = rooms["requests"].names()
-        changed += sum(_sweep_waiting(rooms, name) for name in names)
+    return changed + sum(_sweep_waiting(rooms, name) for name in waiting)
+
+
+def sweep_all(rooms: Rooms, *, lease_s: float) -> int:
+    """Sweep everything; takes the lock itself, for a batch at a time."""
+    names = rooms["requests"].names()
+    changed = 0
+    for start in range(0, len(names) + 1, BATCH):
+        with rooms.hold():
+            batch = names[start : start + BATCH]
+            changed += sweep(rooms, lease_s=lease_s, waiting=batch)
     return changed
 
 
@@ -46,6 +63,8 @@ def _sweep_claimed(rooms: Rooms, request: Request, lease_s: float) -> bool:
 
 
 def _sweep_waiting(rooms: Rooms, name: str) -> bool:
+    if not rooms["requests"].has(f"{name}.json"):
+        return False
     if is_over(rooms, name):
         return True
     request = rooms.waiting(name)

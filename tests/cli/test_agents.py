@@ -200,26 +200,12 @@ def test_ask_a_defined_agent(project, host):
     define(project, "worker.yaml", GOOD + more, layer="user")
 
     with host.serving('{"n": 1}') as seen:
-        ran = project.run("ask", "worker", "Hi", "--arg", "a=1.10", "--arg", "b:=[1]")
+        ran = project.run("ask", "worker", "Hi", "--set", "a=1.10", "--set", "b:=[1]")
 
     assert (ran.code, json.loads(ran.out), ran.err[:0]) == (0, {"n": 1}, "")
     [request] = seen
     assert (request.arguments, request.timeout) == ({"a": "1.10", "b": [1]}, 33_000)
     assert request.spoken == "As told: Hi"
-
-
-@pytest.mark.parametrize(
-    ("argument", "problem"),
-    [
-        ("x", "expected NAME=TEXT or NAME:=JSON"),
-        ("=x", "expected NAME=TEXT or NAME:=JSON"),
-        ("a:={", "not JSON: unexpected end of data"),
-    ],
-)
-def test_error_arguments(project, argument, problem):
-    ran = project.run("submit", "researcher", "Hi", "--arg", argument)
-
-    assert ran == (2, "", f"hostbridge: --arg {argument!r}: {problem}\n")
 
 
 def test_the_built_in_folder_is_where_it_says():

@@ -10,6 +10,8 @@ import subprocess
 
 import pytest
 
+from bridge.errors import InvalidRequest
+
 MODULES = {
     "type": "object",
     "required": ["modules"],
@@ -75,6 +77,30 @@ def test_schema_answers_are_pretty_json(project, host):
 
     assert ran == (0, '{\n  "modules": [\n    "billing"\n  ]\n}\n', "")
     assert seen[0].answer_schema == MODULES
+
+
+def test_a_slip_in_a_schema_is_told(project):
+    """JSON Schema ignores what it does not know; whoever wrote it would not."""
+    (project.folder / "slip.json").write_text('{"type": "object", "requierd": ["a"]}')
+
+    ran = project.run("submit", "Which?", "--schema", "slip.json")
+
+    assert ran.code == 0
+    assert ran.err == (
+        "hostbridge: slip.json: $: JSON Schema has no keyword 'requierd'; did you mean "
+        "'required'? (it is ignored)\n"
+    )
+
+
+def test_error_a_schema_that_allows_anything(project):
+    """The library refuses it as the command does."""
+    with pytest.raises(InvalidRequest) as caught:
+        project.submit(schema={"tpye": "object"})
+
+    assert str(caught.value) == (
+        "the schema allows anything: $: JSON Schema has no keyword 'tpye'; did you "
+        "mean 'type'?"
+    )
 
 
 def test_every_option_reaches_the_request(project, host):
@@ -146,7 +172,9 @@ def test_exit_1_when_the_request_failed(project, host):
 NO_HOST = (
     "no Claude Code session with hostbridge is open in {0}. Ways out: start `claude` "
     "in {0} (after `hostbridge install`); leave it for a later session: "
-    "`hostbridge submit --timeout 86400`; see what is wrong with `hostbridge doctor`"
+    "`hostbridge submit --timeout 86400`; have it answered here: `--route local` (a "
+    "local model), `--route claude` (claude -p) or `--route endpoint`, or "
+    "BRIDGE_CLI_FALLBACK for every ask; see what is wrong with `hostbridge doctor`"
 )
 
 
@@ -161,6 +189,62 @@ def test_exit_4_when_no_session_is_open(project):
         "success": False,
         "error": {"code": "no_host", "message": message, "stage": "no host"},
     }
+    assert project.bridge.overview().waiting == 0
+
+
+LATER = "leave it for a later session: `hostbridge submit --timeout 86400`"
+CAUSES = {
+    "by the environment": (
+        [],
+        {"BRIDGE_OFF": "1"},
+        [],
+        (
+            "the bridge is switched off here (BRIDGE_OFF is set). Ways out: unset "
+            f"BRIDGE_OFF; {LATER}"
+        ),
+    ),
+    "in the project": (
+        ["off"],
+        {},
+        [],
+        (
+            "the bridge is switched off here (`hostbridge off`). Ways out: "
+            f"`hostbridge on`; {LATER}"
+        ),
+    ),
+    "in the session": (
+        ["off", "--session", "session-1"],
+        {},
+        ["--session", "session-1"],
+        (
+            "the bridge is switched off in every session that could take it. Ways out: "
+            f"`hostbridge on --session session-1`; {LATER}"
+        ),
+    ),
+    "for a session that is not open": (
+        [],
+        {},
+        ["--session", "s2"],
+        (
+            "session 's2' is not open in {0} (open: session-1). Ways out: ask without "
+            f"naming a session; open it again: `claude --resume s2`; {LATER}"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("before", "env", "options", "message"), CAUSES.values(), ids=CAUSES
+)
+@pytest.mark.usefixtures("host")
+def test_exit_4_names_the_ways_out_of_its_cause(project, before, env, options, message):
+    """To start a session would not help where one is open."""
+    if before:
+        project.run(*before)
+
+    ran = project.run("ask", "Anybody?", *options, env=env)
+
+    assert ran == (4, "", f"hostbridge: {message.format(project.folder)}\n")
     assert project.bridge.overview().waiting == 0
 
 
@@ -234,19 +318,40 @@ def test_ignored_signals_stay_ignored(project, host, until):
 HELP = "see `hostbridge ask --help`"
 USAGE = {
     "": 'no prompt; try: hostbridge ask "Which modules lack tests?"',
-    "x --route moon": "route 'moon': expected one of auto, host",
-    "x --timeout inf": "timeout_s inf: expected seconds",
+    "x --route moon": "route 'moon': expected one of auto, host, claude, local, "
+    "endpoint",
+    "x --timeout inf": "timeout inf: expected seconds, more than 0 and not for ever",
+    "x --timeout -1": "timeout -1: expected seconds, more than 0 and not for ever",
+    "x --timeout 0": "timeout 0: expected seconds, more than 0 and not for ever",
+    "x --timeout nan": "timeout nan: expected seconds, more than 0 and not for ever",
     "x --timeout soon": "ask: invalid value for '--timeout': Input should be a valid "
     f"number, unable to parse string as a number; {HELP}",
-    "Explorer x": "no agent is named 'Explorer'; did you mean Explore?",
+    "x --model hauku": "an open session knows no model 'hauku'; did you mean haiku?",
+    "x --model claude-opus-4": "an open session knows no model 'claude-opus-4'; did "
+    "you mean opus?",
+    "x --model gpt": "an open session knows no model 'gpt'; known models are: fable, "
+    "haiku, inherit, opus, sonnet",
+    "Explorer x": "no agent is named 'Explorer'; did you mean Explore? (if both words "
+    "are the prompt, quote them: hostbridge ask 'Explorer x')",
+    "which modules": "no agent is named 'which'; known agents are: Explore, Plan, "
+    "claude-code-guide, general-purpose, statusline-setup (if both words are the "
+    "prompt, quote them: hostbridge ask 'which modules')",
+    "Explore": "'Explore' is an agent, and there is no prompt; try: hostbridge ask "
+    'Explore "Which modules lack tests?" (to ask about that word alone: '
+    "hostbridge ask general-purpose Explore)",
     "x --schema no.json": "no.json: no such file or directory",
     "x --schema bad.json": "bad.json:2:10: not JSON: unexpected character, expected "
     "':' after key",
     "x --schema list.json": "list.json: expected a JSON Schema (an object), got list",
     "x --schema odd.json": "odd.json: not a JSON Schema: $.type: 'strin' is not valid "
     "under any of the given schemas",
+    "x --schema slip.json": "slip.json: allows anything: $: JSON Schema has no keyword "
+    "'tpye'; did you mean 'type'?",
     "x --schema latin.json": "latin.json: expected UTF-8, got byte 0xfc at offset 13",
-    "a b c": f"ask: got unexpected extra argument(s) (c); {HELP}",
+    "which modules have none": "4 words; a prompt is one, in quotes: hostbridge ask "
+    "'which modules have none'",
+    "Plan which modules first": "4 words; a prompt is one, in quotes: hostbridge ask "
+    "Plan 'which modules first'",
     "x --prio high": "ask: no such option: --prio (Possible options: --priority, "
     f"--route); {HELP}",
     "x --priority top": "ask: invalid value for '--priority': 'top' is not one of "
@@ -261,6 +366,7 @@ def test_error_usage_is_exit_2(project, words):
     (project.folder / "bad.json").write_text('{\n  "type" "object"}')
     (project.folder / "list.json").write_text("[]")
     (project.folder / "odd.json").write_text('{"type": "strin"}')
+    (project.folder / "slip.json").write_text('{"tpye": "object"}')
     (project.folder / "latin.json").write_bytes(b'{"title": "gr\xfc\xdf"}')
 
     ran = project.run("ask", *words.split())

@@ -48,6 +48,16 @@ def test_every_help_ends_with_two_commands(capsys, name):
     assert (code, err, last) == (0, "", list(COMMANDS[name].examples))
 
 
+def test_help_of_a_command_is_found_both_ways(capsys):
+    """As git, and nearly everyone, has it."""
+    code = run(["help", "ask"])
+    by_word = capsys.readouterr()
+    run(["ask", "--help"])
+
+    assert (code, by_word) == (0, capsys.readouterr())
+    assert run(["help", "nope"]) == 2
+
+
 @pytest.mark.parametrize(
     ("error", "code"),
     [
@@ -76,6 +86,22 @@ def test_error_unknown_command(project):
         "",
         "hostbridge: no command 'stat'; did you mean status?\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "moved"),
+    [
+        (["--json", "status"], "status --json"),
+        (["--timeout", "5", "ask", "Why now?"], "ask --timeout 5 'Why now?'"),
+    ],
+)
+def test_error_options_before_the_command(capsys, words, moved):
+    """What was meant, to be pasted."""
+    code = run(words)
+
+    out, err = capsys.readouterr()
+    told = f"hostbridge: options come after the command: hostbridge {moved}\n"
+    assert (code, out, err) == (2, "", told)
 
 
 def test_error_bad_setting(project):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import jsonschema
 import pytest
@@ -17,10 +18,40 @@ def test_where_prints_the_path_alone(project):
         f"{project.state}\n",
         (
             f"hostbridge: the project is {project.folder}; it mirrors the project's "
-            "real path under ~/.hostbridge\n"
+            "real path under ~/.hostbridge; it is not there yet: nothing was ever "
+            "asked here\n"
         ),
     )
     assert not project.state.exists()
+
+
+NEVER = "nothing was ever asked here"
+NOBODY = "no request nobody here: there is no "
+LOOKS = {
+    "status": NEVER,
+    "status --json": '"exists":false',
+    "show nobody": NOBODY,
+    "wait nobody": NOBODY,
+    "cancel nobody": NOBODY,
+    "respond nobody": NOBODY,
+    "where": NEVER,
+    "on": "(it was not off)",
+    "prune": "removed: requests 0",
+    "doctor": NEVER,
+    "ask Anybody?": "no Claude Code session with hostbridge is open",
+}
+
+
+@pytest.mark.parametrize("words", LOOKS)
+@pytest.mark.parametrize("variable", ["HOME", "BRIDGE_STATE_DIR"])
+def test_who_only_looks_makes_nothing(project, tmp_path, words, variable):
+    """A fresh home stays fresh, and a slip in a path leaves no folders."""
+    before = set(tmp_path.rglob("*"))
+
+    ran = project.run(*words.split(), env={variable: str(tmp_path / "slip" / "of")})
+
+    assert LOOKS[words] in ran.out + ran.err
+    assert set(tmp_path.rglob("*")) == before
 
 
 def test_where_json(project):
@@ -142,12 +173,28 @@ def test_prune_removes_what_has_ended(project):
 
     assert by_default == (
         0,
-        "removed: requests 0, quarantined files 0, temporary files 0; 0.0 MiB freed\n",
+        (
+            "removed: requests 0, quarantined files 0, temporary files 0, bells of "
+            "sessions that are gone 0; 0.0 MiB freed\n"
+        ),
         "",
     )
     assert by_size.json["requests"] == 1
     assert project.run("show", waiting).code == 0
     assert not list(project.state.glob("responses/*"))
+
+
+def test_prune_takes_down_bells_that_nobody_hears(project):
+    """Each session leaves a folder; they would pile up for ever."""
+    project.submit()
+    folder = project.state / "bell" / "4194305-0123456789ab"
+    folder.mkdir(mode=0o700, parents=True)
+    os.utime(folder, (1, 1))
+
+    ran = project.run("prune", "--json")
+
+    assert ran.json["bells"] == 1
+    assert not folder.exists()
 
 
 def test_hook_reads_an_event_and_fails_open(project):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 
 from bridge.host import runs
+from bridge.runner.turnlog import TurnLog
 
 HOSTILE = (
     "red \x1b[31m title \x1b]0;owned\x07 C1 \x9b31m bidi \u202e del \x7f\rback\x08"
@@ -41,7 +43,7 @@ def test_tells_the_story_from_every_file(project, host):
         "    Which modules\n"
         "    lack tests?\n"
         "session   session-1 (pid {pid})\n"
-        "offered   1 times: TIME\n"
+        "offered   1 time: TIME\n"
         "history\n"
         "    TIME submitted agent=general-purpose by=a test\n"
         "    TIME claimed session=session-1 pid={pid}\n"
@@ -118,6 +120,16 @@ def test_json_says_the_same_and_keeps_every_character(project):
     assert [line["event"] for line in ran.json["history"]] == ["submitted"]
 
 
+def test_a_deadline_to_come_is_told_from_now(project):
+    """Of what still waits one asks how long it may."""
+    month = project.submit("?", timeout_s=30 * 86_400)
+
+    shown = project.run("show", month).out
+
+    assert "\ndeadline  2,592,000 s after it was asked: in 30 d\n" in shown
+    assert "\nprompt (1 character)\n" in shown
+
+
 def test_a_long_prompt_is_cut_unless_full(project):
     """A prompt of 600 kB does not bury the story."""
     request_id = project.submit("\n".join(f"line {n}" for n in range(1, 101)))
@@ -153,6 +165,23 @@ def test_traces_of_a_pruned_request(project):
     )
 
 
+def test_what_is_overdue_is_ended(project):
+    """Nobody was there to end it; whoever looks at it does."""
+    request_id = project.submit(timeout_s=0.001)
+
+    ran = project.run("show", request_id)
+
+    assert "\nstatus    timeout after 0.0 s\n" in ran.out
+    assert "\nverdict   timeout: no answer within 0.001 s; stage: waiting\n" in ran.out
+
+
+def test_a_program_that_looks_ends_what_is_overdue(project):
+    """One that polls would otherwise read "pending" for ever."""
+    request_id = project.submit(timeout_s=0.001)
+
+    assert project.bridge.status(request_id).status == "timeout"
+
+
 def test_error_unknown_request(project):
     """With the place that was looked at; the log of others is no trace of it."""
     project.submit()
@@ -160,3 +189,33 @@ def test_error_unknown_request(project):
     ran = project.run("show", "nobody")
 
     assert ran == (1, "", f"hostbridge: no request nobody in {project.state}\n")
+
+
+def test_a_run_of_our_own_is_told_turn_by_turn(project):
+    """What a local model did is to be seen; nothing in it can pose as the story."""
+    request_id = project.submit()
+    log = TurnLog(project.bridge.store, request_id)
+    log({"event": "model_request", "turn": 1, "messages": 2})
+    log({"event": "tool_call", "turn": 1, "id": "call-1", "tool": "read_file"})
+    log({"event": "submit_result", "turn": 2, "code": None, "text": f"a\n{HOSTILE}"})
+
+    told = project.run("show", request_id).out
+    as_json = project.run("show", request_id, "--json")
+
+    lines = [
+        re.sub(r"\d\d:\d\d:\d\d\.\d{3}", "TIME", line) for line in told.split("\n")
+    ]
+    start = lines.index("run")
+    assert lines[start + 1 : start + 3] == [
+        "    TIME 1. model_request messages=2",
+        "    TIME 1. tool_call id=call-1 tool=read_file",
+    ]
+    assert lines[start + 3].startswith("    TIME 2. submit_result text=a red ")
+    assert not set("\x1b\x9b\u202e\x7f\r\x08") & set(told)
+    assert f"    {project.state}/runs/{request_id}.jsonl" in lines
+    turns = json.loads(as_json.out)["turns"]
+    assert [turn["event"] for turn in turns] == [
+        "model_request",
+        "tool_call",
+        "submit_result",
+    ]

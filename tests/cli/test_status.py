@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import signal
+import struct
+import termios
 import time
 
 import pytest
 
+from bridge.cli.overview_text import fitted
 from bridge.protocol.ids import new_request_id
 
 
@@ -29,7 +33,7 @@ def test_an_empty_project(project):
             "\n"
             "nothing waits or runs\n"
             "\n"
-            "0 ended in all\n"
+            f"nothing was ever asked here: there is no {project.state}\n"
         ),
         "",
     )
@@ -52,15 +56,15 @@ def test_sessions_requests_and_results(project, host):
         f"{project.folder}\n"
         "\n"
         "SESSION  PID  SEEN  WAKES  AGENTS\n"
-        f"session-  {os.getpid()}  alive  yes  1/4\n"
+        f"session-1  {os.getpid()}  alive  yes  1/4\n"
         "\n"
-        "STAGE  AGE  LEFT  AGENT  ASKED BY  REQUEST\n"
-        f"running  SPAN  SPAN  Explore  a test  {running}\n"
-        f"no host  SPAN  SPAN  general-purpose  a test  {nobody}\n"
-        f"waiting (low)  SPAN  SPAN  general-purpose  a test  {waiting}\n"
+        "REQUEST  STAGE  AGE  LEFT  AGENT  ASKED BY\n"
+        f"{running}  running  SPAN  SPAN  Explore  a test\n"
+        f"{nobody}  no host  SPAN  SPAN  general-purpose  a test\n"
+        f"{waiting}  waiting (low)  SPAN  SPAN  general-purpose  a test\n"
         "\n"
-        "ENDED  AGO  TOOK  AGENT  REQUEST\n"
-        f"failed  SPAN  SPAN  general-purpose  no_json  {ended}\n"
+        "REQUEST  ENDED  AGO  TOOK  AGENT\n"
+        f"{ended}  failed  SPAN  SPAN  general-purpose  no_json\n"
         "1 ended in all\n"
     )
 
@@ -78,7 +82,9 @@ def test_json_has_the_same_facts(project):
     assert told == {
         "project": str(project.folder),
         "state": str(project.state),
+        "exists": True,
         "isOff": False,
+        "isOffHere": False,
         "sessions": [
             {
                 "sessionId": "session-1",
@@ -112,16 +118,44 @@ def test_of_many_waiting_the_first_twenty_are_shown(project):
 
     ran = project.run("status")
 
-    shown = [line for line in ran.out.splitlines() if line.startswith("no host")]
-    assert (len(shown), shown[0].split()[-1]) == (20, first.stem)
+    shown = [line for line in ran.out.splitlines() if "  no host  " in line]
+    assert (len(shown), shown[0].split()[0]) == (20, first.stem)
     assert "\nand 980 more wait; 1,000 in all\n" in ran.out
 
 
-def test_overdue_is_said(project):
-    """Nobody was there to end it; whoever looks next does."""
+def test_off_is_said_with_its_cause(project):
+    """Two switches: one for the project, one for what is started in this shell."""
+    project.run("off")
+
+    ran = project.run("status", env={"BRIDGE_OFF": "1"})
+
+    assert ran.out.splitlines()[0] == (
+        f"{project.folder}  OFF (`hostbridge on` goes on)"
+        "  OFF in this shell (BRIDGE_OFF is set)"
+    )
+
+
+def test_what_is_overdue_is_ended(project):
+    """Nobody was there to end it; whoever looks does. It took what it was given."""
+    request_id = project.submit("a", timeout_s=0.3)
+    time.sleep(0.5)
+
+    ran = project.run("status")
+
+    assert "\nnothing waits or runs\n" in ran.out
+    assert re.search(rf"{request_id}  timeout .* 0\.3 s .* timeout\n", ran.out)
+    assert project.bridge.store.waiting() == []
+
+
+def test_overdue_is_said_where_it_cannot_be_ended(project):
+    """The lock is taken: a look does not fail for that."""
     project.submit("a", timeout_s=0.001)
 
-    assert "  overdue  " in project.run("status").out
+    with project.bridge.store.exclusive():
+        ran = project.run("status")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert "  overdue  " in ran.out
 
 
 @pytest.mark.usefixtures("host")
@@ -142,6 +176,34 @@ def test_watch_keeps_the_table_on_the_terminal(project):
     os.close(ours)
     assert process.returncode == 0
     assert "waiting" in shown
+
+
+@pytest.mark.usefixtures("host")
+def test_watch_cuts_no_id(project):
+    """A narrow terminal loses what is said of a request, not which one it is."""
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 30, 0, 0))
+    short = project.submit("a")
+    long = project.submit("b", request_id="x" * 50)
+    env = {"TERM": "xterm", "COLUMNS": "30"}
+    process = project.start("status", "--watch", stdout=theirs, stderr=theirs, env=env)
+    os.close(theirs)
+
+    shown = read_until(ours, "ended in all")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=120)
+
+    os.close(ours)
+    whole = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\s", "", shown)
+    assert short in whole
+    assert long in whole
+    assert "general-purpose" not in whole
+
+
+def test_lines_are_cut_behind_the_id():
+    text = "project\nx-1  waiting  3 s\nlonger-than-the-line  waiting"
+
+    assert fitted(text, 12) == "project\nx-1  waitin…\nlonger-than-the-line…"
 
 
 def read_until(terminal: int, wanted: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from pydantic import BaseModel
+
 SUCCESS = '{"status": "success", "summary": "yes"}'
 
 
@@ -35,6 +37,15 @@ def test_submit_under_an_id_of_ones_own(project):
     }
 
 
+def test_error_submit_for_a_model_that_nobody_knows(project):
+    """It would run on another one, and say so only in the answer."""
+    ran = project.run("submit", "Which?", "--model", "sonet")
+
+    message = "an open session knows no model 'sonet'; did you mean sonnet?"
+    assert ran == (2, "", f"hostbridge: {message}\n")
+    assert project.run("submit", "Which?", "--model", "inherit").code == 0
+
+
 def test_wait_prints_a_line_for_each_as_completed(project, host):
     """The failure of one does not hide the others; it shows in the exit code."""
     good, bad = project.submit("good"), project.submit("bad")
@@ -64,6 +75,22 @@ def test_wait_json_is_a_record_a_line(project, host):
     assert (ran.code, ran.err) == (0, "")
     assert {record["requestId"] for record in told} == ids
     assert all(record["parsedOutput"]["summary"] == "yes" for record in told)
+
+
+def test_wait_gives_back_a_model_when_it_is_told_which(project):
+    """On disk is the model's schema: the class is whoever waits to name."""
+
+    class Modules(BaseModel):
+        modules: list[str]
+
+    request_id = project.submit(schema=Modules)
+    project.bridge.respond(request_id, '{"modules": ["billing"]}')
+
+    plain = project.bridge.wait(request_id).parsed
+    (one_of_many,) = project.bridge.wait([request_id], schema=Modules)
+
+    assert plain == {"modules": ["billing"]}
+    assert one_of_many.parsed == Modules(modules=["billing"])
 
 
 def test_wait_gives_up_at_its_deadline(project):
@@ -101,10 +128,17 @@ def test_a_deadline_with_no_session_open_says_so(project):
 
 
 def test_error_wait_for_an_unknown_request(project):
-    """A wrong id is told from a long wait."""
-    ran = project.run("wait", "nobody")
+    """A wrong id is told from a long wait, and from a wrong place."""
+    nowhere = project.run("wait", "nobody")
+    project.submit()
+    here = project.run("wait", "nobody")
 
-    assert ran == (1, "", f"hostbridge: no request nobody in {project.state}\n")
+    assert nowhere == (
+        1,
+        "",
+        f"hostbridge: no request nobody here: there is no {project.state}\n",
+    )
+    assert here == (1, "", f"hostbridge: no request nobody in {project.state}\n")
 
 
 def test_cancel_goes_on_after_a_failure(project):
@@ -149,16 +183,28 @@ def test_respond_from_stdin_and_from_a_file(project):
 
 def test_error_respond_with_words_that_are_no_answer(project):
     """Nothing is reported as done without an answer that counts."""
-    request_id = project.submit()
+    plain = project.submit()
+    typed = project.submit(schema={"type": "integer"})
 
-    ran = project.run("respond", request_id, stdin=b"Friday")
+    words = project.run("respond", plain, stdin=b"Friday")
+    value = project.run("respond", typed, stdin=b'"Friday"')
 
-    assert ran == (
+    assert words == (
         2,
         "",
         (
-            f"hostbridge: not an answer to request {request_id}: "
-            "your last message holds no JSON value\n"
+            f"hostbridge: not an answer to request {plain}: what you gave holds no "
+            "JSON value; expected one JSON value: `hostbridge schema agent-answer` "
+            "prints its schema\n"
+        ),
+    )
+    assert value == (
+        2,
+        "",
+        (
+            f"hostbridge: not an answer to request {typed}: $: 'Friday' is not of type "
+            "'integer'; expected one JSON value: `hostbridge show --full "
+            f"{typed}` shows its schema\n"
         ),
     )
 

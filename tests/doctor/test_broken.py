@@ -159,6 +159,34 @@ def test_error_state_is_open_to_others(patient: Patient) -> None:
     ]
 
 
+def test_a_state_that_is_not_there_yet_is_not_made(patient: Patient) -> None:
+    """To look is not to ask; its place is checked all the same."""
+    (finding,) = patient.found(state.directory)
+    list(examine(patient.seen()))
+    made = patient.bridge.exists()
+    patient.bridge.mkdir()
+    patient.bridge.chmod(0o777)
+    (refused,) = patient.found(state.directory)
+
+    assert finding.verdict is Verdict.OK
+    assert finding.found.startswith(
+        f"{patient.state} (it mirrors the project's real path under ~/.hostbridge); "
+        "not there yet: nothing was ever asked here, "
+    )
+    assert not made
+    assert refused.found.startswith(f"{patient.bridge}: others can write to it")
+
+
+def test_error_a_place_where_no_state_can_be_made(patient: Patient) -> None:
+    (patient.root / "file").touch()
+    blocked = str(patient.root / "file" / "state")
+
+    (finding,) = patient.found(state.directory, BRIDGE_STATE_DIR=blocked)
+
+    assert finding.verdict is Verdict.PROBLEM
+    assert finding.found == f"{blocked}: not a directory"
+
+
 def test_error_state_inside_the_project(patient: Patient) -> None:
     """A place that a clone could fill is refused, and said so."""
     inside = patient.project / "state"
@@ -198,6 +226,8 @@ def test_a_lock_that_somebody_holds_is_named(patient: Patient) -> None:
 
 
 def test_locks_that_lock_are_ok(patient: Patient) -> None:
+    make_state(patient)
+
     (finding,) = patient.found(state.locks)
 
     assert finding.verdict is Verdict.OK
@@ -243,6 +273,8 @@ def test_hook_errors_show_the_newest(patient: Patient) -> None:
     [
         ({}, Verdict.OK, "the defaults; no BRIDGE_* variable is set"),
         ({"BRIDGE_SLOTS": "2"}, Verdict.OK, "BRIDGE_SLOTS=2"),
+        # What doctor prints is pasted into reports.
+        ({"BRIDGE_OPENAI_API_KEY": "sk"}, Verdict.OK, "BRIDGE_OPENAI_API_KEY=…"),
         (
             {"BRIDGE_SLOTS": "many", "BRIDGE_OFF": "perhaps"},
             Verdict.PROBLEM,
@@ -282,12 +314,19 @@ def test_off_is_a_problem_with_a_cure(patient: Patient) -> None:
     on = patient.found(machine.switch)
     (patient.state / "off").touch()
     off = patient.found(machine.switch)
+    both = patient.found(machine.switch, BRIDGE_OFF="1")
+    (patient.state / "off").unlink()
     env = patient.found(machine.switch, BRIDGE_OFF="1")
 
-    assert [f.found for f in (*on, *off, *env)] == [
-        "on",
+    by_env, by_word = (
+        "off in this shell: BRIDGE_OFF is set",
         f"off in {patient.project}",
-        "off: BRIDGE_OFF is set",
+    )
+    assert [[f.found for f in each] for each in (on, off, both, env)] == [
+        ["on"],
+        [by_word],
+        [by_env, by_word],
+        [by_env],
     ]
     assert [f.cure for f in off] == ["hostbridge on"]
 

@@ -215,6 +215,25 @@ def test_registered_hooks_are_started(patient: Patient, kind: Scope | None) -> N
     assert sorted(patient.root.rglob("*")) == before
 
 
+def test_one_slow_run_does_not_count(patient: Patient) -> None:
+    """The figure is the hook's cost, not what else the machine does meanwhile."""
+    install(patient, "local")
+    content = json.loads(patient.local.read_text())
+    hook = content["hooks"]["PostToolUse"][0]["hooks"][0]
+    slow = patient.root / "slow"
+    # Slow each time but the last three: by the median it would be too slow.
+    hook["args"][1] = (
+        f'echo >>{slow}; [ "$(wc -l <{slow})" -gt 7 ] || sleep 0.1; {hook["args"][1]}'
+    )
+    write(patient.local, content)
+
+    (finding,) = patient.found(hook_run.run)
+
+    assert finding.verdict is Verdict.OK, finding
+    assert finding.found.endswith(" ms (best of 9)")
+    assert slow.read_text().count("\n") == 10
+
+
 def test_error_hooks_with_a_python_that_has_no_hostbridge(patient: Patient) -> None:
     python = patient.root / "bin" / "python"
     python.parent.mkdir()

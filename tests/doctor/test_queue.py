@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,7 @@ from bridge.doctor.finding import Finding, Verdict
 from bridge.doctor.requests import NO_SESSION, Queue, judge
 from bridge.host.sessions import HOUR_MS, Session
 from bridge.protocol.request import Claim, HostProcess, Request
+from bridge.store.process import identify
 
 if TYPE_CHECKING:
     from conftest import Patient
@@ -34,6 +36,10 @@ def claim(**fields: Any) -> Claim:
     return Claim(**{"session": "s1", "host": HOST, "at": NOW - 90_000, **fields})
 
 
+def served_by(pid: int) -> Claim:
+    return claim(route="claude", host=identify(pid), launched_at=NOW)
+
+
 def queue(**fields: Any) -> Queue:
     given: dict[str, Any] = {
         "waiting": (),
@@ -41,6 +47,7 @@ def queue(**fields: Any) -> Queue:
         "live": (session(),),
         "off": frozenset(),
         "is_off": False,
+        "is_off_here": False,
         "slots": 4,
         "agents_per_hour": 50,
         "now_ms": NOW,
@@ -55,6 +62,16 @@ CASES = {
         Verdict.OK,
         "none waits; 1 running",
     ),
+    "overdue, whatever else": (
+        queue(waiting=(request(timeout=60_000),), live=()),
+        Verdict.WARNING,
+        "1 overdue: r1",
+    ),
+    "overdue in the hands of an agent": (
+        queue(held=(request(timeout=60_000, claim=claim(launched_at=NOW)),)),
+        Verdict.WARNING,
+        "1 overdue: r1",
+    ),
     "switched off": (
         queue(waiting=(request(),), is_off=True),
         Verdict.PROBLEM,
@@ -64,6 +81,16 @@ CASES = {
         queue(waiting=(request(),), live=()),
         Verdict.PROBLEM,
         "1 waiting, and no session is open that could answer: r1",
+    ),
+    "no session, and none would answer": (
+        queue(waiting=(request(),), live=(), is_off_here=True),
+        Verdict.PROBLEM,
+        "1 waiting, and no session is open; BRIDGE_OFF is set in this shell: r1",
+    ),
+    "off in this shell, not in the session": (
+        queue(waiting=(request(created_at=NOW - 1),), is_off_here=True),
+        Verdict.OK,
+        "1 asked just now: r1",
     ),
     "for another session": (
         queue(waiting=(request(session="s2"),)),
@@ -105,6 +132,26 @@ CASES = {
         ),
         Verdict.OK,
         "1 waiting for a free slot: r1",
+    ),
+    "for a process of ours": (
+        queue(waiting=(request(route="local"),)),
+        Verdict.WARNING,
+        "1 waiting for a process of ours to serve it: r1",
+    ),
+    "for a process of ours, just now": (
+        queue(waiting=(request(route="local", created_at=NOW - 2_000),), live=()),
+        Verdict.OK,
+        "1 asked just now: r1",
+    ),
+    "served": (
+        queue(held=(request(claim=served_by(os.getpid())),), live=()),
+        Verdict.OK,
+        "none waits; 1 running",
+    ),
+    "served by a process that is gone": (
+        queue(held=(request(claim=claim(route="claude", launched_at=NOW)),)),
+        Verdict.WARNING,
+        "1 held by a process that served it and is gone: r1",
     ),
     "asked just now": (
         queue(waiting=(request(created_at=NOW - 2_000),)),

@@ -96,6 +96,19 @@ def test_a_call_is_noted_and_its_end(fire: Any, agents: Path) -> None:
     ]
 
 
+def test_a_call_whose_id_is_no_name_is_noted(fire: Any, agents: Path) -> None:
+    call = {**BASH, "tool_use_id": "../functions.Bash:0"}
+
+    fire("PreToolUse", tool_input={"command": "pytest"}, **call)
+    names = {f.name for f in agents.iterdir()} - {"a1.json", "a1.calls"}
+    fire("PostToolUse", tool_response={"stdout": ""}, **call)
+
+    notes = [json.loads(x) for x in (agents / "a1.calls").read_text().splitlines()]
+    assert {note["id"] for note in notes} == {gate.name_of("../functions.Bash:0")}
+    assert names == {f"{notes[0]['id']}.bash"}
+    assert {f.name for f in agents.iterdir()} == {"a1.json", "a1.calls"}
+
+
 @pytest.mark.parametrize(
     ("event", "response", "ok"),
     [

@@ -19,7 +19,7 @@ import bridge
 from bridge.host.registration import entries, of_this_machine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 # Each test starts every hook there is.
 pytestmark = pytest.mark.slow
@@ -184,6 +184,32 @@ def test_state_that_nobody_can_read(world: HookWorld) -> None:
     assert_harmless(run_all(feed_of(world)))
 
 
+@pytest.mark.parametrize("suffix", ["owner", "beat"])
+def test_a_pipe_that_nobody_reads_or_writes(world: HookWorld, suffix: str) -> None:
+    """A shell that opens one waits for its other end."""
+    file = world.store.place.state / "sessions" / f"{world.session}.{suffix}"
+    (file.parent / f"{world.session}.owner").write_text("local\n")
+    file.unlink(missing_ok=True)
+    os.mkfifo(file)
+
+    assert_harmless(run_all(feed_of(world)))
+
+
+@pytest.mark.parametrize("link", [os.link, os.symlink])
+def test_a_sign_of_life_empties_no_other_file(
+    world: HookWorld, tmp_path: Path, link: Callable[[Path, Path], None]
+) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    sessions = world.store.place.state / "sessions"
+    (sessions / f"{world.session}.owner").write_text("local\n")
+    link(precious, sessions / f"{world.session}.beat")
+
+    assert_harmless(run_all(feed_of(world)))
+
+    assert precious.read_text() == "mine"
+
+
 @pytest.mark.parametrize("name", ["", "sessions", "requests", "agents", "locks"])
 def test_a_file_in_the_way_of_a_folder(world: HookWorld, name: str) -> None:
     state = world.store.place.state
@@ -257,25 +283,36 @@ def test_error_a_token_that_cannot_be_served_now(world: HookWorld) -> None:
     assert world.code(request) is None  # type: ignore[arg-type]
 
 
-def test_a_hook_that_takes_too_long_ends(tmp_path: Path) -> None:
-    """Nothing that looks after errors on its way may keep it."""
+@pytest.mark.parametrize("where", ["react", "destructor"])
+def test_a_hook_that_takes_too_long_ends(tmp_path: Path, where: str) -> None:
+    """Nothing that looks after errors on its way may keep it.
+
+    What is raised in a destructor is kept by Python itself, and only told.
+    """
     script = """
+import sys
 import time
 import bridge.host.hook as hook
 
+class Slow:
+    def __del__(self):
+        time.sleep(60)
+
 def react(*_):
+    Slow() if WHERE == "destructor" else None
     while True:
         try:
             time.sleep(60)
         except Exception:
             pass
 
+sys.unraisablehook = lambda _: None
 hook.TIME_LIMIT_S = 1
 hook.react = react
 hook.main()
 """
     done = subprocess.run(
-        [sys.executable, "-c", script, "Stop", "local"],
+        [sys.executable, "-c", script.replace("WHERE", repr(where)), "Stop", "local"],
         input=b"{}",
         capture_output=True,
         timeout=PATIENCE_S,

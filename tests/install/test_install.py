@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import needs
 import pytest
 
 from bridge.host.registration import PROJECT, entries, of_this_machine
@@ -42,6 +44,55 @@ def test_install_is_for_the_user_in_this_project(world: World) -> None:
     assert (code, out, err) == (0, said, NEXT)
     assert json.loads(world.local.read_text()) == expected("local")
     assert list(world.tree()) == ["pro ject/.claude/settings.local.json"]
+
+
+def git(world: World, *arguments: str) -> str:
+    done = subprocess.run(
+        ["git", *arguments],
+        cwd=world.project,
+        env={"PATH": os.environ["PATH"], "HOME": str(world.home)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_a_file_that_git_would_list_is_told_of(world: World) -> None:
+    """The client ignores it later; who wants a clean status now can have it."""
+    needs.tool("git")
+    (world.project / ".git").rmdir()
+    git(world, "init", "--quiet")
+    name = ".claude/settings.local.json"
+    command = f'echo {name} >> "$(git rev-parse --git-path info/exclude)"'
+    line = (
+        "  git lists that file until Claude Code adds it to your own ignore file; not "
+        f"to wait: {command}\n"
+    )
+
+    listed, told = git(world, "status", "--short"), world.run("install")[1]
+    seen = git(world, "status", "--short")
+    subprocess.run(["sh", "-c", command], cwd=world.project, check=True)
+    clean, again = git(world, "status", "--short"), world.run("install")[1]
+
+    assert (listed, seen, clean) == ("", "?? .claude/\n", "")
+    assert told.endswith(line)
+    assert line not in again
+
+
+def test_asking_git_runs_nothing_of_the_repository(world: World) -> None:
+    """An archive may bring a `.git/config`, and a program for git to start."""
+    needs.tool("git")
+    (world.project / ".git").rmdir()
+    git(world, "init", "--quiet")
+    spy = world.root / "spy"
+    spy.write_text(f"#!/bin/sh\ntouch {world.root}/ran\n")
+    spy.chmod(0o755)
+    git(world, "config", "core.fsmonitor", str(spy))
+
+    world.run("install")
+
+    assert not (world.root / "ran").exists()
 
 
 def test_install_for_every_project(world: World) -> None:
@@ -360,13 +411,27 @@ def test_dry_run_shows_the_change_and_makes_none(world: World) -> None:
 
 
 def test_dry_run_of_uninstall(world: World) -> None:
+    """Short enough to be read before one says yes."""
+    world.user.parent.mkdir()
+    world.user.write_text(MINE)
     world.run("install")
+    world.run("install", "--user")
     before = world.tree()
 
-    code, out, _ = world.run("uninstall", "--local", "--dry-run")
+    done = world.run("uninstall", "--dry-run")
 
-    assert code == 0
-    assert out.splitlines()[:2] == [f"--- {world.local}", "+++ /dev/null"]
+    before_it = "SessionStart, SessionEnd, FileChanged, UserPromptSubmit"
+    behind_it = (
+        "PreToolUse 2, PostToolUse 2, PostToolUseFailure 2, PermissionRequest, "
+        "SubagentStop, StopFailure"
+    )
+    said = (
+        f"would remove {world.local}, which holds 14 hooks and nothing else: "
+        f"{before_it}, Stop, {behind_it}\n"
+        f"would take 14 hooks out of {world.user}: Stop, {before_it}, {behind_it}\n"
+        f"{world.shared}: nothing would change\n"
+    )
+    assert done == (0, said, "")
     assert world.tree() == before
 
 

@@ -74,13 +74,15 @@ def test_what_an_agent_says_of_itself_is_not_believed():
         ('It is {"n": 1}, as I said.', {"n": 1}),
         ('{"n": 1} and again {"n": 1}', {"n": 1}),
         ('{"wrong": 2} no: {"n": 1}', {"n": 1}),
+        ('For {"all": []}:\n```\n{"n": 1}\n```\nSee {"n": 1}.', {"n": 1}),
         ('```py\nx = {}\n```\n{"n": 1}', {"n": 1}),
         ('```json\n{"n": 1, "t": "a\u2028b"}\n```', {"n": 1, "t": "a\u2028b"}),
         ('{"n": 9223372036854775807}', {"n": 9223372036854775807}),
     ],
     ids=[
         "bare", "bom", "fence", "tildes", "four", "crlf", "open fence", "prose",
-        "twice the same", "one fits", "fence without", "separator", "64 bits",
+        "twice the same", "one fits", "prose and fence", "fence without", "separator",
+        "64 bits",
     ],
 )  # fmt: skip
 def test_one_value_that_fits_is_the_answer(words: str, parsed: object):
@@ -171,6 +173,8 @@ UNSEEN = (
         ('{"m": 1}', "schema_mismatch", "$: 'n' is a required property"),
         ("[]", "schema_mismatch", "$: [] is not of type 'object'"),
         ('{"n": 1} {"n": 2}', "schema_mismatch", TWO_VALUES),
+        ('```\n{"n": 1}\n```\nNo: {"n": 2}', "schema_mismatch", TWO_VALUES),
+        ('{"n": 1}, or\n~~~\n{"n": 2}\n~~~', "schema_mismatch", TWO_VALUES),
         (
             "x" * 4_000_001,
             "schema_mismatch",
@@ -180,7 +184,7 @@ UNSEEN = (
     ids=[
         "nothing", "blank", "bom", "prose", "cut", "nan", "infinity", "1e400", "twice",
         "large", "65 bits", "surrogate", "deep", "250 deep", "type", "missing", "array",
-        "two", "huge",
+        "two", "one after a fence", "one before a fence", "huge",
     ],
 )  # fmt: skip
 def test_error_words_that_do_not_count(words: str, code: str, complaint: str):

@@ -126,6 +126,35 @@ def test_deep_nesting_is_a_reason():
     assert str(caught.value).startswith("not JSON: ")
 
 
+def nested(field: str, depth: int) -> bytes:
+    """A request with `depth` objects, one in the other, in `field`."""
+    told = json.dumps(SMALLEST | {field: {}})
+    return told.replace("{}", '{"a":' * depth + "{}" + "}" * depth).encode()
+
+
+@pytest.mark.parametrize("field", ["schema", "unknown"])
+def test_what_is_read_can_be_written(field: str):
+    told = parse(Request, nested(field, 200))
+
+    assert parse(Request, told.to_json()) == told
+
+
+@pytest.mark.parametrize("field", ["schema", "unknown"])
+@pytest.mark.parametrize("depth", [300, 900])
+def test_error_deeper_than_can_be_written(field: str, depth: int):
+    """The decoder takes four times the depth that the encoder does."""
+    with pytest.raises(Unparsable, match=r"^nested too deeply$"):
+        parse(Request, nested(field, depth))
+
+
+@pytest.mark.parametrize("field", ["attempt", "depth", "timeout", "createdAt"])
+@pytest.mark.parametrize("digits", ["9" * 20, "9" * 400])
+def test_error_a_number_of_more_than_64_bits(field: str, digits: str):
+    """In a string it gets past the decoder."""
+    with pytest.raises(Unparsable, match=f"^{field}: input should be less than"):
+        parse(Request, json.dumps(SMALLEST | {field: digits}).encode())
+
+
 def test_words_that_have_no_utf8_are_shown():
     """An agent may say anything; its answer must be writable all the same."""
     asked = Request(request_id="a", prompt="Why?")

@@ -295,6 +295,37 @@ def test_a_plain_sweep_does_not_read_the_queue(store: FileStore, clock: FakeCloc
     assert store.sweep(everything=True) == 1
 
 
+def test_a_sweep_looks_into_those_it_is_told_of(store: FileStore, clock: FakeClock):
+    """What is claimed, ended or unknown by now is left as it is."""
+    for one in ("a", "b", "c"):
+        store.submit(request(one, timeout=1000))
+    store.claim(claimant(), 1, take)  # type: ignore[arg-type]
+    clock.go_on(0.5)
+
+    assert store.sweep(waiting=[A, RequestId("b")]) == 0
+    clock.go_on(0.5)
+    assert store.sweep(waiting=[A, RequestId("b"), RequestId("nobody")]) == 2
+
+    assert [rooms_of(store, one) for one in ("a", "b", "c")] == [
+        ["done"],
+        ["done"],
+        ["requests"],
+    ]
+    assert quarantined(store) == {}
+
+
+def test_an_overdue_request_ended_at_its_deadline(store: FileStore, clock: FakeClock):
+    """Whenever somebody noticed: nobody waited that long."""
+    store.submit(request("a", timeout=1000))
+    clock.go_on(3_600)
+
+    store.sweep(everything=True)
+
+    response = store.find(A).response  # type: ignore[union-attr]
+    assert response is not None
+    assert (response.duration, response.completed_at) == (1000, START_US // 1000 + 1000)
+
+
 def test_what_was_taken_without_a_name_waits_again(store: FileStore):
     """The claimer was killed between the rename and the record."""
     store.submit(request("a"))
@@ -333,6 +364,17 @@ def later(tmp_path: Path) -> FileStore:
     return FileStore(place_in(tmp_path), clock=clock)
 
 
+def test_what_is_overdue_is_ended_first(store: FileStore, clock: FakeClock):
+    """Also more than one batch of it; then it goes with the rest, when it is old."""
+    for number in range(102):
+        store.submit(request(f"r{number}", timeout=1000))
+    store.submit(request("a"))
+    clock.go_on(2)
+
+    assert store.prune(max_bytes=0).requests == 102
+    assert store.waiting() == ["a"]
+
+
 def test_old_requests_go_with_all_that_belongs_to_them(
     store: FileStore, later: FileStore
 ):
@@ -347,6 +389,20 @@ def test_old_requests_go_with_all_that_belongs_to_them(
     assert (pruned.requests, pruned.quarantined, pruned.dedup_keys) == (2, 1, 2)
     assert set(files(store)) == {"key", "events.jsonl", "locks/store.lock"}
     assert store.submit(request("a")).is_new
+
+
+def test_the_log_of_a_run_goes_with_its_request(store: FileStore, later: FileStore):
+    """Both parts of it; what is no log of a run is none of prune's."""
+    finished(store, "a")
+    store.submit(request("waits"))
+    with store.open_state() as state, state.folder("runs") as runs:
+        for name in ("a.jsonl", "a.1.jsonl", "waits.jsonl", "flow.json"):
+            runs.create(name, b"{}\n")
+
+    assert later.prune(older_than_days=9).requests == 1
+
+    kept = sorted(path.name for path in path_of(store, "runs").iterdir())
+    assert kept == ["flow.json", "waits.jsonl"]
 
 
 def test_unfinished_requests_stay(store: FileStore, later: FileStore):

@@ -15,6 +15,7 @@ from storeworld import (
     claimant,
     dead_process,
     drop,
+    finish_everything,
     path_of,
     quarantined,
     request,
@@ -144,6 +145,21 @@ def test_a_request_of_an_agent_has_slots_of_its_own(store: FileStore):
     assert [r.request_id for r in taken] == ["zz-child"]
 
 
+def test_a_request_of_an_agent_is_found_behind_urgent_ones(store: FileStore):
+    """Its parent waits for it, and holds the slot that they wait for."""
+    store.submit(request("parent"))
+    store.claim(claimant(), 1, take)
+    for number in range(40):
+        urgent = new_request_id(START_US + number, "high")
+        store.submit(request(urgent, priority="high"))
+    child = new_request_id(START_US + 99, "high")
+    store.submit(request(child, priority="high", depth=1))
+
+    taken = store.claim(claimant(), 1, take)
+
+    assert [one.request_id for one in taken] == [child]
+
+
 def test_a_claimer_may_leave_or_end_a_request(store: FileStore):
     for name in "abc":
         store.submit(request(name))
@@ -238,6 +254,18 @@ def test_a_failed_request_may_be_asked_again_with_its_key(store: FileStore):
     )
 
 
+def test_an_overdue_request_may_be_asked_again_with_its_key(
+    store: FileStore, clock: FakeClock
+):
+    """Nobody may have ended it yet: who joined it would get its timeout at once."""
+    store.submit(request("a", dedup_key="k", timeout=1000))
+    clock.go_on(1)
+
+    assert store.submit(request("b", dedup_key="k")) == Submitted(
+        RequestId("b"), is_new=True
+    )
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -245,6 +273,7 @@ def test_a_failed_request_may_be_asked_again_with_its_key(store: FileStore):
         b"[]",
         b'{"dedupKey": "k", "requestId": "../../../../../etc/hostname"}',
         b'{"dedupKey": "k", "requestId": 5}',
+        b'{"dedupKey": "k", "requestId": ' + b"[" * 1000 + b"]" * 1000 + b"}",
         b'{"dedupKey": "other", "requestId": "a"}',
         b'{"dedupKey": "k", "requestId": "never-was"}',
     ],
@@ -342,6 +371,32 @@ def test_a_file_that_is_finished_in_time_is_served(store: FileStore):
     path.write_text(json.dumps(SMALLEST | {"timeout": 10**11}))
 
     assert len(claim_all(store)) == 1
+
+
+DEEP = '{"a":' * 300 + "{}" + "}" * 300
+
+
+@pytest.mark.parametrize("room", ["requests", "processing", "responses", "done"])
+@pytest.mark.parametrize(
+    "field",
+    [f'"schema": {DEEP}', f'"parsedOutput": {DEEP}', f'"attempt": "{"9" * 30}"'],
+    ids=["deep schema", "deep answer", "endless number"],
+)
+def test_a_file_that_could_not_be_written_again_stops_nobody(
+    store: FileStore, room: str, field: str
+):
+    """Whoever met it failed, each time, with all that waited behind it."""
+    store.submit(request("good"))
+    head = '"requestId": "a", "prompt": "?", "success": true, "status": "completed"'
+    tail = '"completedAt": 1, "duration": 1, "route": "host"'
+    drop(store, room, "a.json", f"{{{head}, {tail}, {field}}}")
+
+    store.sweep(everything=True)
+    claim_all(store)
+    store.prune(older_than_days=0)
+
+    assert "good" in {held.request_id for held in store.claimed()}
+    assert "good" in finish_everything(store)
 
 
 def test_looking_puts_nothing_aside(store: FileStore):

@@ -1,0 +1,218 @@
+"""Run a program with its input, until it ends or is wanted no more.
+
+Bounded whatever the program does: in time, in output, and by our own life. `keeper`
+stands between it and us and ends everything that it started.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_KEEPER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py")))
+# Between SIGTERM and SIGKILL; and how much longer than that the keeper may take.
+GRACE_S = 2.0
+_LATEST_S = 3.0
+_LOOK_S = 0.1
+_CHUNK = 1 << 16
+_MAX_STDERR = 1 << 16
+
+End = Literal["exited", "deadline", "stopped", "too much output"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a program ended.
+
+    `exit_code` is 128 + N after signal N, 127 when it could not be started; `stderr` is
+    the end of what it said there.
+    """
+
+    how: End
+    exit_code: int
+    stdout: bytes
+    stderr: str
+
+
+def run(
+    command: Sequence[str],
+    *,
+    stdin: bytes,
+    env: Mapping[str, str],
+    folder: Path,
+    deadline_s: float,
+    should_stop: Callable[[], bool],
+    max_stdout: int,
+    grace_s: float = GRACE_S,
+) -> Ended:
+    """Run `command` in `folder`; nothing of it is left on return, or on an interrupt.
+
+    `deadline_s` is on the monotonic clock; `should_stop` is asked ten times a second.
+    """
+    with ExitStack() as stack:
+        lifeline, ours = os.pipe()
+        held = _Held(ours)
+        stack.callback(held.let_go)
+        try:
+            process = subprocess.Popen(
+                [*_KEEPER, str(lifeline), str(grace_s), *command],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=folder,
+                env=env,
+                pass_fds=[lifeline],
+                start_new_session=True,
+            )
+        finally:
+            os.close(lifeline)
+        stack.callback(_see_off, process, held, grace_s)
+        talk = stack.enter_context(_Talk(process, stdin, max_stdout))
+        how: End = "exited"
+        while talk.goes_on:
+            if time.monotonic() >= deadline_s:
+                how = "deadline"
+            elif should_stop():
+                how = "stopped"
+            elif talk.is_too_much:
+                how = "too much output"
+            else:
+                talk.go_on(_LOOK_S)
+                continue
+            break
+        code = _see_off(process, held, grace_s)
+        talk.finish()
+        return Ended(how, code, bytes(talk.stdout), talk.complaints)
+
+
+class _Held:
+    """Our end of the lifeline."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd: int | None = fd
+
+    def let_go(self) -> None:
+        """Close it, once."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+
+def _see_off(process: subprocess.Popen[bytes], held: _Held, grace_s: float) -> int:
+    """Have the keeper end everything; end the keeper if it does not."""
+    held.let_go()
+    try:
+        return process.wait(grace_s + _LATEST_S)
+    except subprocess.TimeoutExpired:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        return process.wait()
+
+
+class _Talk:
+    """What goes in and what comes out, a little at a time; nothing blocks."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], stdin: bytes, max_stdout: int
+    ) -> None:
+        self.stdout = bytearray()
+        self._stderr = bytearray()
+        self._process = process
+        self._left = memoryview(stdin)
+        self._max_stdout = max_stdout
+        self._selector = selectors.DefaultSelector()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            assert stream is not None  # noqa: S101
+            os.set_blocking(stream.fileno(), False)
+            events = (
+                selectors.EVENT_WRITE
+                if stream is process.stdin
+                else selectors.EVENT_READ
+            )
+            self._selector.register(stream, events)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._selector.close()
+        for stream in (
+            self._process.stdin,
+            self._process.stdout,
+            self._process.stderr,
+        ):
+            if stream is not None:
+                with suppress(BrokenPipeError):
+                    stream.close()
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the keeper is there. It outlives everything that could speak."""
+        return self._process.poll() is None
+
+    @property
+    def is_too_much(self) -> bool:
+        """Whether more was said than may be."""
+        return len(self.stdout) > self._max_stdout
+
+    @property
+    def complaints(self) -> str:
+        """The end of what came on stderr."""
+        return self._stderr.decode("utf-8", "replace").strip()
+
+    def go_on(self, wait_s: float) -> bool:
+        """Move what can be moved within `wait_s` seconds; False when nothing could."""
+        moved = False
+        if not self._selector.get_map():
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(wait_s)
+            return False
+        for key, _ in self._selector.select(wait_s):
+            if key.fileobj is self._process.stdin:
+                self._write(key.fd)
+            else:
+                moved |= self._read(key)
+        return moved
+
+    def finish(self) -> None:
+        """Read what is still in the pipes."""
+        while not self.is_too_much and self.go_on(0):
+            pass
+
+    def _write(self, fd: int) -> None:
+        with suppress(BlockingIOError):
+            try:
+                self._left = self._left[os.write(fd, self._left[:_CHUNK]) :]
+            except BrokenPipeError:
+                self._left = self._left[:0]
+        if not self._left:
+            stream = self._process.stdin
+            assert stream is not None  # noqa: S101
+            self._selector.unregister(stream)
+            with suppress(BrokenPipeError):
+                stream.close()
+
+    def _read(self, key: selectors.SelectorKey) -> bool:
+        try:
+            part = os.read(key.fd, _CHUNK)
+        except BlockingIOError:
+            return False
+        if not part:
+            self._selector.unregister(key.fileobj)
+            return False
+        if key.fileobj is self._process.stdout:
+            self.stdout += part
+        else:
+            self._stderr = (self._stderr + part)[-_MAX_STDERR:]
+        return True

@@ -1,0 +1,1 @@
+"""The route `claude -p`: one client, headless, for one request."""

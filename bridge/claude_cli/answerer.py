@@ -1,0 +1,105 @@
+"""Answer a request by `claude -p`: a client of its own, gone when the request ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from bridge.children import running
+from bridge.claude_cli.command import (
+    command_line,
+    is_client_model,
+    prompt_of,
+    structured_schema,
+    wanted_model,
+)
+from bridge.claude_cli.reading import read_output
+from bridge.protocol.answering import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from bridge.agents.definition import Definition
+    from bridge.protocol.answering import Progress
+    from bridge.protocol.request import Request
+
+# Everything that the agent saw is in it; an answer has 4 MB at most.
+MAX_OUTPUT_BYTES = 64 * 1024 * 1024
+_NOT_STARTED = 127
+
+
+@dataclass(frozen=True, slots=True)
+class ClaudeCli:
+    """The answerer.
+
+    Attributes:
+        program: the path of the client.
+        folder: where it works: the project.
+        env: its environment, without what tells who asks from within.
+        define: finds what the agent of a request is to be and may do; None for one of
+            the client's own.
+    """
+
+    program: str
+    folder: Path
+    env: Mapping[str, str]
+    define: Callable[[Request], Definition | None] = lambda _: None
+
+    def answer(
+        self,
+        request: Request,
+        *,
+        deadline_s: float,
+        on_progress: Callable[[Progress], None],  # noqa: ARG002 - it prints all at the end
+        should_stop: Callable[[], bool],
+    ) -> Outcome:
+        """Run the client to its end, or to the request's."""
+        ended = running.run(
+            command_line(self.program, request, self.define(request)),
+            stdin=prompt_of(request).encode("utf-8", "replace"),
+            env={**self.env, **within(request)},
+            folder=self.folder,
+            deadline_s=deadline_s,
+            should_stop=should_stop,
+            max_stdout=MAX_OUTPUT_BYTES,
+        )
+        said = ended.stdout.decode("utf-8", "replace")
+        if ended.how == "deadline":
+            return Outcome(said, "timeout", "claude -p was still at work")
+        if ended.how == "stopped":
+            return Outcome(said, "agent_stopped", "claude -p was stopped")
+        if ended.how == "too much output":
+            detail = f"claude -p printed more than {MAX_OUTPUT_BYTES:,} bytes"
+            return Outcome(code="agent_error", detail=detail)
+        if ended.exit_code == _NOT_STARTED and not ended.stdout:
+            detail = f"claude -p could not be started: {ended.stderr}"
+            return Outcome(code="agent_error", detail=detail)
+        is_structured = structured_schema(request) is not None
+        outcome = read_output(
+            ended.stdout, ended.stderr, ended.exit_code, is_structured=is_structured
+        )
+        return replace(outcome, degraded=_is_degraded(request, outcome.model))
+
+
+def within(request: Request) -> dict[str, str]:
+    """What the client's environment says of us.
+
+    Its hooks do nothing: this session serves one request and no queue. Who asks from
+    within is a child of this request, however deep.
+    """
+    return {
+        "BRIDGE_OFF": "1",
+        "BRIDGE_PARENT": request.request_id,
+        "BRIDGE_DEPTH": str(request.depth),
+    }
+
+
+def _is_degraded(request: Request, answered_by: str | None) -> bool:
+    """Whether another model than the one asked for by name has answered."""
+    asked = wanted_model(request)
+    if asked is None:
+        return False
+    return not is_client_model(asked) or (
+        answered_by is not None and asked not in answered_by
+    )

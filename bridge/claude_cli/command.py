@@ -1,0 +1,105 @@
+"""The command line of `claude -p` for one request. Pure.
+
+The prompt is not in it: anybody on the machine can read a command line. In the mode
+`dontAsk` nothing raises a dialog: what is not granted is denied, and the agent goes on.
+
+Source: `claude --help`, 2.1.330; `--max-turns` is not listed there, but works.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from bridge.protocol.contract import OUTPUT_NOTES, answer_schema, full_prompt
+
+if TYPE_CHECKING:
+    from bridge.agents.definition import Definition
+    from bridge.protocol.request import Request
+
+# One argument of a command line has at most 128 KiB on Linux.
+_MAX_SCHEMA_BYTES = 100_000
+# What the API takes no tool schema with, at its top.
+_COMBINED = frozenset({"anyOf", "oneOf", "allOf", "not", "$ref", "$id"})
+_MODELS = frozenset({"haiku", "sonnet", "opus", "fable"})
+# The bridge's own tools, as the client calls what does the same.
+_TOOLS = {
+    "read_file": "Read",
+    "list_files": "Glob",
+    "search_text": "Grep",
+    "run_command": "Bash",
+}
+_GENERAL = "general-purpose"
+
+
+def command_line(
+    program: str, request: Request, definition: Definition | None = None
+) -> list[str]:
+    """The program and its arguments."""
+    command = [program, "-p", "--output-format", "json", "--verbose"]
+    command += ["--permission-mode", "dontAsk"]
+    schema = structured_schema(request)
+    if schema is not None:
+        command += ["--json-schema", orjson.dumps(schema).decode()]
+    model = wanted_model(request)
+    if model is not None and is_client_model(model):
+        command += ["--model", model]
+    if definition is not None:
+        command += _of_definition(definition)
+    elif request.agent_type != _GENERAL:
+        command += ["--agent", request.agent_type]
+    return command
+
+
+def prompt_of(request: Request) -> str:
+    """What the client reads on stdin.
+
+    Where it cannot be given the schema, the words ask for the form themselves.
+    """
+    asked = request.prompt
+    if structured_schema(request) is None:
+        return full_prompt(asked, request.answer_schema)
+    if request.answer_schema is None:
+        return f"{asked}\n\n{OUTPUT_NOTES}"
+    return asked
+
+
+def structured_schema(request: Request) -> dict[str, Any] | None:
+    """The schema for the client's own check; None where it cannot make it.
+
+    The answer becomes the input of a tool, which is an object. The client knows JSON
+    Schema draft 7, and refuses one that names another.
+    """
+    schema = dict(answer_schema(request.answer_schema))
+    schema.pop("$schema", None)
+    if schema.get("type") != "object" or _COMBINED & schema.keys():
+        return None
+    return schema if len(orjson.dumps(schema)) <= _MAX_SCHEMA_BYTES else None
+
+
+def wanted_model(request: Request) -> str | None:
+    """The model asked for by name; None for whichever the client is set to."""
+    return None if request.model in (None, "inherit") else request.model
+
+
+def is_client_model(model: str) -> bool:
+    """Whether the client can be asked for it: no GGUF, no model of an endpoint."""
+    return model in _MODELS or model.startswith("claude-")
+
+
+def _of_definition(definition: Definition) -> list[str]:
+    flags = []
+    if definition.subagent_type not in (None, _GENERAL):
+        flags += ["--agent", str(definition.subagent_type)]
+    if definition.max_turns is not None:
+        flags += ["--max-turns", str(definition.max_turns)]
+    if definition.tools is not None:
+        names = [_TOOLS.get(tool, tool) for tool in definition.tools]
+        flags += ["--tools", ",".join(dict.fromkeys(names))]
+    if definition.allow:
+        flags += ["--allowedTools", *definition.allow]
+    if definition.blocked_tools:
+        blocked = [_TOOLS.get(tool, tool) for tool in definition.blocked_tools]
+        flags += ["--disallowedTools", *blocked]
+    return flags

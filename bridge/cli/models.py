@@ -1,0 +1,128 @@
+"""Which models this machine has for the local route, and which one is in use.
+
+The first that is listed answers `haiku`, `sonnet`, `opus` and whoever names none. Set
+another by BRIDGE_LOCAL_MODEL=path.gguf. With --test each is loaded and gives one reply
+that is held to a schema. Exits 1 when the one in use is missing, broken or fails.
+"""
+
+from typing import Annotated, Any
+
+import typer
+
+from bridge.cli.options import AsJson
+from bridge.cli.printing import say, say_json
+from bridge.config import Settings
+from bridge.local.models import (
+    SMALL_BELOW,
+    Candidate,
+    known_models,
+    models_folder,
+    require_extra,
+)
+
+MIB = 1024 * 1024
+
+
+def command(
+    *,
+    as_json: AsJson = False,
+    test: Annotated[
+        bool, typer.Option("--test", help="Load each, and have it reply once.")
+    ] = False,
+    timeout_s: Annotated[
+        float, typer.Option("--timeout", metavar="S", help="How long a test may take.")
+    ] = 120.0,
+) -> int:
+    """List the models."""
+    require_extra()
+    settings = Settings.from_environment()
+    works = []
+    told = []
+    for number, candidate in enumerate(known_models(settings)):
+        facts = _facts(candidate, in_use=number == 0)
+        if test and candidate.model is not None:
+            facts["test"] = _test(candidate, settings, timeout_s)
+        works.append(candidate.model is not None and not _failed(facts))
+        told.append(facts)
+        if not as_json:
+            _print(facts)
+    if as_json:
+        say_json({"models": told, "folder": models_folder(settings)})
+    elif not told:
+        say(
+            f"no model; set BRIDGE_LOCAL_MODEL, or put one in {models_folder(settings)}"
+        )
+    return 0 if works and works[0] else 1
+
+
+def _facts(candidate: Candidate, *, in_use: bool) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "path": candidate.path,
+        "found": candidate.found,
+        "inUse": in_use,
+        "problem": candidate.problem,
+    }
+    model = candidate.model
+    if model is not None:
+        header = model.header
+        facts |= {
+            "name": model.name,
+            "bytes": header.size,
+            "format": f"GGUF {header.version}",
+            "quantization": header.quantization,
+            "architecture": header.architecture,
+            "parameters": header.parameters,
+            "contextLength": header.context_length,
+            "chatTemplate": not model.is_base,
+            "degraded": model.is_small,
+        }
+    return facts
+
+
+def _test(candidate: Candidate, settings: Settings, timeout_s: float) -> dict[str, Any]:
+    from bridge.local.selftest import try_model
+
+    assert candidate.model is not None  # noqa: S101 - asked before
+    tested = try_model(candidate.model, settings, timeout_s=timeout_s)
+    return {
+        "problem": tested.problem,
+        "reply": tested.reply,
+        "seconds": round(tested.seconds, 2),
+        "tokensPerSecond": round(tested.tokens_per_s, 1),
+    }
+
+
+def _failed(facts: dict[str, Any]) -> bool:
+    return facts.get("test", {}).get("problem") is not None
+
+
+def _print(facts: dict[str, Any]) -> None:
+    mark = "*" if facts["inUse"] else " "
+    say(f"{mark} {facts.get('name', facts['path'])}")
+    say(f"    {facts['path']} ({facts['found']})")
+    if facts["problem"] is not None:
+        say(f"    cannot be used: {facts['problem']}")
+        return
+    size = f"{facts['bytes'] / MIB:.0f} MiB"
+    say(
+        f"    {facts['format']} {facts['quantization']}, {size}, "
+        f"{facts['parameters'] / 1e6:,.0f} million parameters, "
+        f"context {facts['contextLength']:,}"
+    )
+    if not facts["chatTemplate"]:
+        say("    no chat template: a base model, which continues text")
+    if facts["degraded"]:
+        bound = f"{SMALL_BELOW / 1e9:g} billion parameters"
+        say(f"    small (below {bound}): its answers are marked degraded")
+    _print_test(facts.get("test"))
+
+
+def _print_test(test: dict[str, Any] | None) -> None:
+    if test is None:
+        return
+    if test["problem"] is not None:
+        say(f"    test failed: {test['problem']}")
+        return
+    speed = f"{test['tokensPerSecond']:.0f} tokens/s"
+    say(f"    test: {test['seconds']:.1f} s with loading, then {speed}")
+    say(f"    it said: {test['reply']}")

@@ -1,0 +1,39 @@
+"""Answer what was submitted for the routes claude, local and endpoint, right here.
+
+One request after another, highest priority first, until Ctrl-C; with --once only what
+waits now. What is interrupted waits again. Prints a line for each request served.
+"""
+
+import signal
+from typing import Annotated
+
+import typer
+
+from bridge.cli.answer_text import result_line
+from bridge.cli.ask import interrupt_on
+from bridge.cli.exit_codes import Exit
+from bridge.cli.options import AsJson
+from bridge.cli.printing import record, say, say_json
+from bridge.spawner.bridge import Bridge
+from bridge.spawner.serve import serve
+
+
+def command(
+    *,
+    once: Annotated[
+        bool, typer.Option("--once", help="Serve what waits now, and leave.")
+    ] = False,
+    route: Annotated[
+        list[str] | None,
+        typer.Option(metavar="R", help="Only this route; may be given again."),
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Serve and say so."""
+    interrupt_on(signal.SIGTERM, signal.SIGHUP)
+    for result in serve(Bridge.open(), routes=route, once=once):
+        if as_json:
+            say_json(record(result.response))
+        else:
+            say(result_line(result))
+    return Exit.OK

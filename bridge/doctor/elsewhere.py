@@ -1,0 +1,58 @@
+"""Sessions of this project that look into another state directory than this shell.
+
+Hooks find the state by the environment of their session, a command by that of its
+shell. Where only the shell has `BRIDGE_HOME` or `BRIDGE_STATE_DIR`, both work and never
+meet. The other way round cannot be seen: nothing here names the other place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bridge.config import Settings
+from bridge.doctor.finding import Finding, warning
+from bridge.host import sessions
+from bridge.store.files import FileStore
+from bridge.store.place import locate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.doctor.subject import Subject
+
+
+def open_elsewhere(subject: Subject) -> Iterator[Finding]:
+    """Whether sessions are open where this shell would look without its variables."""
+    if subject.place is None:
+        return
+    seen = {subject.place.state}
+    for settings, variables in _without_variables(subject):
+        place = locate(settings, subject.project)
+        if place.state in seen:
+            continue
+        seen.add(place.state)
+        store = FileStore(place)
+        count = len(sessions.live_sessions(store, lease_s=float(settings.lease_s)))
+        if count:
+            named = " and ".join(variables)
+            yield warning(
+                "place",
+                f"{count} open session{'s' if count > 1 else ''} of this project: in "
+                f"{place.state}; this shell looks into {subject.place.state}",
+                cause=f"{named} is set in this shell, and was not where they started",
+                cure=f"unset {' '.join(variables)}; or start the sessions with it",
+            )
+
+
+def _without_variables(subject: Subject) -> Iterator[tuple[Settings, list[str]]]:
+    """The settings without one variable, or both; with the names of those left out."""
+    settings, left_out = subject.settings, []
+    if settings.state_dir is not None:
+        settings = replace(settings, state_dir=None)
+        left_out.append("BRIDGE_STATE_DIR")
+        yield settings, left_out
+    if not settings.home_is_default:
+        home = Settings.from_environment({"HOME": subject.env.get("HOME", "")}).home
+        settings = replace(settings, home=home, home_is_default=True)
+        yield settings, [*left_out, "BRIDGE_HOME"]

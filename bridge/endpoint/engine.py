@@ -1,0 +1,279 @@
+"""An engine behind HTTP: `openai:NAME` at an OpenAI-compatible server.
+
+The reply is streamed, so that progress is seen. What waits is never the caller's
+thread: it goes on at the deadline, and at once when the engine is closed, whatever the
+server does. Nothing is tried a second time, but for one thing: servers that do not know
+`json_schema` are asked in the older form, from then on.
+
+Source: OpenAI API reference, "Create chat completion", `response_format`; llama.cpp
+and llama-cpp-python, `{"type": "json_object", "schema": …}`.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from bridge.endpoint.failing import failure_of
+from bridge.errors import BadSetting, BridgeError
+from bridge.protocol.finding import Oddity, find_json
+from bridge.runner.engine import EngineFailed, Reply
+from bridge.store.clock import Clock, SystemClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bridge.config import Settings
+    from bridge.runner.engine import Message
+
+PREFIX = "openai:"
+_MAX_REPLY_CHARS = 4_000_000
+# A server that does not know the form says so as it reads the request; llama-cpp-python
+# calls that an error of its own.
+_UNKNOWN_FORM = frozenset({400, 422, 500, 501})
+
+
+class MissingClient(BridgeError):
+    """What speaks to an OpenAI-compatible server is not installed."""
+
+    code = "AGENT_002"
+
+
+def open_endpoint(model: str, settings: Settings) -> EndpointEngine:
+    """The engine for `openai:NAME`; nothing is sent yet.
+
+    Raises:
+        BadSetting: there is no server to ask, or no name.
+        MissingClient: the `openai` package is not installed.
+    """
+    name = model.removeprefix(PREFIX).strip()
+    if not name:
+        raise BadSetting(f"model {model!r}: expected {PREFIX}NAME")
+    if settings.openai_base_url is None:
+        raise BadSetting(
+            f"model {model!r} is asked of a server, and none is set; set "
+            "BRIDGE_OPENAI_BASE_URL, such as http://127.0.0.1:8080/v1"
+        )
+    try:
+        import openai
+    except ImportError:
+        raise MissingClient(
+            f"model {model!r} is asked through the openai package, which is not "
+            "installed; run `pip install 'hostbridge[endpoint]'`"
+        ) from None
+    client = openai.OpenAI(
+        base_url=settings.openai_base_url,
+        api_key=settings.openai_api_key,
+        max_retries=0,
+        # A tool may run for long between two turns: a connection that the server has
+        # let go of meanwhile would fail the second, and nothing is tried again.
+        default_headers={"Connection": "close"},
+    )
+    return EndpointEngine(name, client)
+
+
+class EndpointEngine:
+    """An `Engine` that asks `client`, an `openai.OpenAI`, for the model `name`."""
+
+    is_small = False
+
+    def __init__(self, name: str, client: Any, *, clock: Clock | None = None) -> None:
+        self._name = name
+        self._client = client
+        self._clock = clock or SystemClock()
+        self._waiting: queue.SimpleQueue[Any] | None = None
+        self._is_old = False
+
+    @property
+    def model(self) -> str:
+        """`openai:NAME`."""
+        return f"{PREFIX}{self._name}"
+
+    def reply(
+        self,
+        messages: Sequence[Message],
+        shape: dict[str, Any],
+        *,
+        prefix: int,  # noqa: ARG002 - the server keeps what it wants to keep
+        max_tokens: int,
+        deadline_s: float,
+        on_tokens: Callable[[int, float], None],
+    ) -> Reply:
+        """As `Engine.reply`; raises as it does."""
+        began_s = self._clock.monotonic_s()
+        told: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._waiting = told
+        asked = {
+            "model": self._name,
+            "messages": [{"role": m.role, "content": m.content} for m in messages],
+            "max_tokens": max_tokens,
+            "temperature": 0.0,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "timeout": max(0.1, deadline_s - began_s),
+        }
+        gone = threading.Event()
+        threading.Thread(
+            target=self._ask, args=(asked, shape, told, gone), daemon=True
+        ).start()
+        said = _Said()
+        try:
+            while not said.is_over:
+                said.add(self._next(told, deadline_s))
+                if said.chunks:
+                    on_tokens(said.tokens, self._clock.monotonic_s() - began_s)
+        finally:
+            gone.set()
+        return said.reply(self._clock.monotonic_s() - began_s)
+
+    def close(self) -> None:
+        """Stop waiting, at once; the connection goes with its thread."""
+        if self._waiting is not None:
+            self._waiting.put(EngineFailed("AGENT_006", "the engine was closed"))
+        with suppress(Exception):
+            self._client.close()
+
+    def _next(self, told: queue.SimpleQueue[Any], deadline_s: float) -> Any:
+        """The next chunk of the reply; None at its end."""
+        left_s = deadline_s - self._clock.monotonic_s()
+        try:
+            chunk = told.get(timeout=max(0.0, left_s))
+        except queue.Empty:
+            raise EngineFailed(
+                "AGENT_005", f"{self.model} did not answer by the deadline"
+            ) from None
+        if isinstance(chunk, BaseException):
+            raise chunk
+        return chunk
+
+    # In the thread that waits for the server
+
+    def _ask(
+        self,
+        asked: dict[str, Any],
+        shape: dict[str, Any],
+        told: queue.SimpleQueue[Any],
+        gone: threading.Event,
+    ) -> None:
+        """Tell every chunk, and None at the end; until nobody listens any more."""
+        try:
+            with self._stream(asked, shape) as stream:
+                for chunk in stream:
+                    if gone.is_set():
+                        return
+                    told.put(chunk)
+            told.put(None)
+        except Exception as exc:  # noqa: BLE001 - whatever a server can think of
+            told.put(failure_of(exc, self._client))
+
+    def _stream(self, asked: dict[str, Any], shape: dict[str, Any]) -> Any:
+        import openai
+
+        create = self._client.chat.completions.create
+        if not self._is_old:
+            try:
+                return create(**asked, response_format=_form(shape))
+            except openai.APIStatusError as exc:
+                if exc.status_code not in _UNKNOWN_FORM or not _is_about_form(exc):
+                    raise
+                self._is_old = True
+        return create(**asked, response_format=_old_form(shape))
+
+
+def _form(shape: dict[str, Any]) -> dict[str, Any]:
+    named = {"name": "reply", "schema": shape, "strict": True}
+    return {"type": "json_schema", "json_schema": named}
+
+
+def _old_form(shape: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "json_object", "schema": _plain(shape)}
+
+
+def _plain(part: Any) -> Any:
+    """The schema without lengths: such servers unroll them into a grammar.
+
+    They are checked afterwards, and `max_tokens` ends the reply in any case.
+    """
+    if isinstance(part, list):
+        return [_plain(p) for p in part]
+    if not isinstance(part, dict):
+        return part
+    lengths = {"maxLength", "minLength", "maxItems", "minItems"}
+    return {
+        key: _plain(value)
+        for key, value in part.items()
+        if key not in lengths or not isinstance(value, int)
+    }
+
+
+def _is_about_form(exc: Any) -> bool:
+    words = str(exc)
+    return "response_format" in words or "json_schema" in words
+
+
+class _Said:
+    """A reply as it comes."""
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self.chunks = 0
+        self._text: list[str] = []
+        self._chars = 0
+        self._refusal = ""
+        self._finish: str | None = None
+        self._usage: Any = None
+
+    @property
+    def tokens(self) -> int:
+        """How many there are: as the server counts, or else the chunks."""
+        return getattr(self._usage, "completion_tokens", None) or self.chunks
+
+    def add(self, chunk: Any) -> None:
+        """Take one chunk; None ends the reply."""
+        if chunk is None:
+            self.is_over = True
+            return
+        self._usage = getattr(chunk, "usage", None) or self._usage
+        for choice in (getattr(chunk, "choices", None) or ())[:1]:
+            delta = choice.delta
+            text = (delta and delta.content) or ""
+            self._refusal += (delta and getattr(delta, "refusal", None)) or ""
+            self._finish = choice.finish_reason or self._finish
+            if text:
+                self.chunks += 1
+                self._chars += len(text)
+                self._text.append(text)
+        if self._chars + len(self._refusal) > _MAX_REPLY_CHARS:
+            raise EngineFailed(
+                "AGENT_004", f"the reply has over {_MAX_REPLY_CHARS:,} characters"
+            )
+
+    def reply(self, seconds: float) -> Reply:
+        """The whole reply.
+
+        Raises:
+            EngineFailed: it is a refusal, it broke off, or it is not JSON.
+        """
+        text = "".join(self._text)
+        if self._refusal:
+            raise EngineFailed("agent_error", f"the model refused: {self._refusal}")
+        if self._finish == "length":
+            raise EngineFailed("AGENT_004", "the reply is longer than its limit")
+        if self._finish == "content_filter":
+            raise EngineFailed("agent_error", "the server's filter ended the reply")
+        if self._finish is None:
+            raise EngineFailed("agent_error", "the reply broke off")
+        if not text.strip():
+            raise EngineFailed("empty_answer", "the reply is empty")
+        if all(isinstance(value, Oddity) for value in find_json(text)):
+            raise EngineFailed("no_json", f"the reply is not JSON: {text[:200]!r}")
+        details = getattr(self._usage, "prompt_tokens_details", None)
+        return Reply(
+            text,
+            prompt_tokens=getattr(self._usage, "prompt_tokens", None) or 0,
+            cached_tokens=getattr(details, "cached_tokens", None) or 0,
+            tokens=self.tokens,
+            seconds=seconds,
+        )

@@ -1,0 +1,226 @@
+"""The engine of the local route: a model file, answered for by a worker."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any, Self
+
+from bridge.local.models import LocalModel, find_model, require_extra
+from bridge.local.process import Process, WorkerDied, WorkerHung
+from bridge.runner.engine import EngineFailed, Reply
+from bridge.store.place import Place, prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from bridge.config import Settings
+    from bridge.runner.engine import Engine, Message
+
+# Low: an agent's answer is to be right before it is to be varied.
+TEMPERATURE = 0.2
+
+
+class LlamaEngine:
+    """A local model, ready to reply; its process is started at once.
+
+    Loading goes on while the first conversation is prepared: what is wrong with it is
+    told by the first reply.
+
+    Args:
+        model: as `find_model` found it.
+        settings: for the context's length, memory and the prompt cache.
+        temperature: 0 takes the likeliest token.
+        seed: the same conversation, seed and model give the same reply.
+
+    Raises:
+        ExtraMissing: llama.cpp is not installed.
+    """
+
+    def __init__(
+        self,
+        model: LocalModel,
+        settings: Settings,
+        *,
+        temperature: float = TEMPERATURE,
+        seed: int = 0,
+    ) -> None:
+        require_extra()
+        self._model = model
+        self._temperature = temperature
+        self._seed = seed
+        self._unsent = [_load_order(model, settings)]
+        self._closed = False
+        self._gone: EngineFailed | None = None
+        self._process = Process()
+        # Held while the process is talked with; `close` may come from elsewhere.
+        self._busy = threading.RLock()
+        self._finalizer = weakref.finalize(self, self._process.close)
+
+    @classmethod
+    def open(
+        cls,
+        wanted: str | None,
+        settings: Settings,
+        *,
+        beside: Path | None = None,
+        temperature: float = TEMPERATURE,
+        seed: int = 0,
+    ) -> Self:
+        """Find the model by its name, as `find_model` does, and start it.
+
+        Raises:
+            EngineFailed: AGENT_002: there is no such model.
+            ExtraMissing: llama.cpp, or the default model, is not installed.
+        """
+        require_extra()
+        model = find_model(wanted, settings, beside=beside)
+        return cls(model, settings, temperature=temperature, seed=seed)
+
+    @property
+    def local_model(self) -> LocalModel:
+        """The file, and what it says of itself."""
+        return self._model
+
+    @property
+    def model(self) -> str:
+        """Its name, as the answer will say it."""
+        return self._model.name
+
+    @property
+    def is_small(self) -> bool:
+        """Too small to be trusted: what it answers is marked degraded."""
+        return self._model.is_small
+
+    @property
+    def pid(self) -> int | None:
+        """Of its process; None when that is gone."""
+        return self._process.pid
+
+    def reply(
+        self,
+        messages: Sequence[Message],
+        shape: dict[str, Any],
+        *,
+        prefix: int,
+        max_tokens: int,
+        deadline_s: float,
+        on_tokens: Callable[[int, float], None],
+    ) -> Reply:
+        """Continue the conversation; as `Engine.reply`.
+
+        After AGENT_002, AGENT_005 or AGENT_006 the process is gone, and every further
+        call fails in the same way.
+        """
+        order = {
+            "do": "reply",
+            "messages": [{"role": m.role, "content": m.content} for m in messages],
+            "shape": shape,
+            "prefix": prefix,
+            "maxTokens": max_tokens,
+            "temperature": self._temperature,
+            "seed": self._seed,
+        }
+        with self._busy:
+            if self._gone is not None:
+                raise EngineFailed(self._gone.code, str(self._gone))
+            try:
+                return self._exchange(order, deadline_s, on_tokens)
+            except EngineFailed:
+                raise
+            except BaseException:
+                # Interrupted: what the worker says next would be taken for another's.
+                self._end("AGENT_006", "the reply was interrupted")
+                raise
+
+    def close(self) -> None:
+        """Let go of the model, at once, whatever it is doing."""
+        self._closed = True
+        self._process.kill()
+        with self._busy:
+            self._finalizer()
+            if self._gone is None:
+                self._gone = EngineFailed("AGENT_006", "the engine was closed")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _exchange(
+        self,
+        order: dict[str, Any],
+        deadline_s: float,
+        on_tokens: Callable[[int, float], None],
+    ) -> Reply:
+        orders, self._unsent = [*self._unsent, order], []
+        try:
+            for said in self._process.exchange(orders, deadline_s=deadline_s):
+                if said["is"] == "tokens":
+                    on_tokens(said["tokens"], said["seconds"])
+                elif said["is"] == "failed":
+                    raise self._failure(said["code"], said["message"])
+                elif said["is"] == "reply":
+                    return _reply(said)
+        except WorkerDied as died:
+            how = "the engine was closed" if self._closed else str(died)
+            raise self._end("AGENT_006", how) from None
+        except WorkerHung:
+            raise self._end(
+                "AGENT_005", "the deadline passed while the model was at work"
+            ) from None
+        raise AssertionError("an exchange ends by a reply or an error")
+
+    def _failure(self, code: str, message: str) -> EngineFailed:
+        """What the worker said; it ends by itself where it could not load."""
+        if code != "AGENT_002":
+            return EngineFailed(code, message)
+        self._process.close()
+        words = self._process.last_words()
+        return self._end(code, f"{message}: {words}" if words else message)
+
+    def _end(self, code: str, message: str) -> EngineFailed:
+        self._finalizer()
+        self._gone = EngineFailed(code, message)
+        return self._gone
+
+
+def _reply(said: dict[str, Any]) -> Reply:
+    return Reply(
+        text=said["text"],
+        prompt_tokens=said["promptTokens"],
+        cached_tokens=said["cachedTokens"],
+        tokens=said["tokens"],
+        seconds=said["seconds"],
+    )
+
+
+def _load_order(model: LocalModel, settings: Settings) -> dict[str, Any]:
+    trained = model.header.context_length or settings.local_context
+    return {
+        "do": "load",
+        "path": str(model.path),
+        "template": model.header.chat_template,
+        "context": min(settings.local_context, trained),
+        "memoryBytes": settings.local_memory_mb << 20,
+        "cache": _cache(settings),
+    }
+
+
+def _cache(settings: Settings) -> dict[str, Any] | None:
+    """Where prompts are kept; None where they are not, or cannot be."""
+    if not settings.local_cache_mb:
+        return None
+    home = settings.home
+    folder = home / "cache" / "prompts"
+    try:
+        prepare(Place(home, folder, home, "prompts that were read before"))
+    except OSError:
+        return None
+    return {"folder": str(folder), "maxBytes": settings.local_cache_mb << 20}
+
+
+if TYPE_CHECKING:
+    _PROVED: Callable[[LocalModel, Settings], Engine] = LlamaEngine

@@ -1,0 +1,192 @@
+"""Hold on to the worker: start it, talk with it, end it, and tell how it ended.
+
+Whatever the worker does (die, hang, write nonsense), a call here returns by its
+deadline. After its end there is nothing left: no process, no zombie, no descriptor.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import bridge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, MutableMapping
+
+_TAIL_BYTES = 4096
+_MAX_LINE = 64 << 20
+_NO_MEMORY = ("bad_alloc", "out of memory", "MemoryError", "memory allocation of")
+
+
+class WorkerDied(Exception):
+    """The worker is gone; the message says how it ended."""
+
+
+class WorkerHung(Exception):
+    """The worker said nothing by the deadline."""
+
+
+class Process:
+    """A worker: `bridge.local.worker`, in a session of its own."""
+
+    def __init__(self) -> None:
+        self._pid: int | None = None
+        self._end: str | None = None
+        self._tail = b""
+        self._heard = b""
+        # -P and the folder: a project's own `bridge` or `numpy` is not imported, and
+        # llama.cpp, which looks for its parts in the working folder, too, finds none.
+        arguments = [sys.executable, "-P", "-m", "bridge.local.worker"]
+        if threading.current_thread() is threading.main_thread():
+            arguments.append(str(os.getpid()))
+        child = subprocess.Popen(
+            arguments,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=_environment(),
+            cwd="/",
+            start_new_session=True,
+            bufsize=0,
+        )
+        self._child, self._pid = child, child.pid
+        assert child.stdin and child.stdout and child.stderr  # noqa: S101, PT018 - pipes
+        self._in, self._out, self._err = child.stdin, child.stdout, child.stderr
+        for stream in (self._in, self._out, self._err):
+            os.set_blocking(stream.fileno(), False)
+
+    @property
+    def pid(self) -> int | None:
+        """Of the worker; None when it is gone."""
+        return self._pid
+
+    def exchange(
+        self, orders: list[dict[str, Any]], *, deadline_s: float
+    ) -> Iterator[dict[str, Any]]:
+        """Send orders, and yield what the worker says; ends only by being closed.
+
+        `deadline_s` is on the monotonic clock.
+
+        Raises:
+            WorkerDied: it is gone.
+            WorkerHung: the deadline passed.
+        """
+        unsent = b"".join(json.dumps(order).encode() + b"\n" for order in orders)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._out, selectors.EVENT_READ)
+            selector.register(self._err, selectors.EVENT_READ)
+            if unsent:
+                selector.register(self._in, selectors.EVENT_WRITE)
+            while True:
+                left_s = deadline_s - time.monotonic()
+                if left_s <= 0:
+                    raise WorkerHung
+                for key, _ in selector.select(left_s):
+                    if key.fileobj is self._in:
+                        unsent = self._send(unsent)
+                        if not unsent:
+                            selector.unregister(self._in)
+                    elif key.fileobj is self._err:
+                        if not self._drain():
+                            selector.unregister(self._err)
+                    else:
+                        yield from self._hear()
+
+    def kill(self) -> None:
+        """End it and what it may have started, at once; its streams stay open."""
+        if self._pid is not None:
+            # It leads its own group; as it was not waited for, the number is its own.
+            with suppress(ProcessLookupError):
+                os.killpg(self._pid, signal.SIGKILL)
+
+    def close(self) -> str:
+        """End it, and let go of everything; returns how it ended."""
+        self.kill()
+        if self._pid is not None:
+            _, status, usage = os.wait4(self._pid, 0)
+            self._pid = None
+            self._child.returncode = os.waitstatus_to_exitcode(status)
+            self._drain()
+            self._end = self._describe(self._child.returncode, usage.ru_maxrss)
+            for stream in (self._in, self._out, self._err):
+                stream.close()
+        return self._end or ""
+
+    def last_words(self) -> str:
+        """The last lines that it wrote to stderr."""
+        lines = self._tail.decode(errors="replace").strip().splitlines()
+        return "; ".join(line.strip() for line in lines[-3:])[-500:]
+
+    def _send(self, unsent: bytes) -> bytes:
+        try:
+            return unsent[os.write(self._in.fileno(), unsent) :]
+        except BlockingIOError:
+            return unsent
+        except BrokenPipeError:
+            raise WorkerDied(self.close()) from None
+
+    def _hear(self) -> Iterator[dict[str, Any]]:
+        try:
+            part = os.read(self._out.fileno(), 1 << 16)
+        except BlockingIOError:
+            return
+        self._heard += part
+        if not part or len(self._heard) > _MAX_LINE:
+            raise WorkerDied(self.close())
+        *lines, self._heard = self._heard.split(b"\n")
+        for line in lines:
+            yield json.loads(line)
+
+    def _drain(self) -> bool:
+        """Keep the end of what stderr holds; False when it was closed."""
+        with suppress(BlockingIOError):
+            while part := os.read(self._err.fileno(), 1 << 16):
+                self._tail = (self._tail + part)[-_TAIL_BYTES:]
+            return False
+        return True
+
+    def _describe(self, code: int, peak: int) -> str:
+        words = self.last_words()
+        # Kibibytes, but bytes on macOS.
+        held = f"it held up to {peak >> (20 if sys.platform == 'darwin' else 10)} MiB"
+        if code < 0:
+            name = signal.Signals(-code).name
+            end = f"the model's process was ended by {name}; {held}"
+        else:
+            end = f"the model's process ended by itself with code {code}; {held}"
+        if any(sign in words for sign in _NO_MEMORY):
+            end += "; it ran out of memory"
+        elif code == -signal.SIGKILL:
+            end += "; somebody killed it, or the system, short of memory, did"
+        return f"{end}: {words}" if words else end
+
+
+def quiet_threads(environment: MutableMapping[str, str]) -> None:
+    """Have the threads of llama.cpp wait without spinning.
+
+    They meet after each operation. Where something else wants the cores, those that
+    spin take the time of the one that they wait for: a prompt then takes twice as long.
+    Whoever has chosen otherwise keeps that.
+    """
+    environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # For numpy, which only looks for the largest number here.
+    environment.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def _environment() -> dict[str, str]:
+    """Ours, with this very package first."""
+    here = str(Path(bridge.__file__).parents[1])
+    path = os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "PYTHONPATH": path}
+    quiet_threads(environment)
+    return environment

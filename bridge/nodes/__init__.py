@@ -1,0 +1,1 @@
+"""Pieces of source, found by name: what `file.py::Class.method` means."""

@@ -1,0 +1,156 @@
+"""Run a granted command: no shell, bounded in time and output, nothing left behind.
+
+The keeper beside this module starts it and ends it with all of its processes; here its
+output is read, counted and digested, and only its two ends are kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import select
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bridge.store.clock import Clock
+
+KEPT_BYTES = 16_000
+_KEEPER = Path(__file__).with_name("keeper.py")
+_STEP_S = 0.1
+# The keeper needs its grace, and a moment to bury what it finds.
+_ENDING_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A command that ran.
+
+    `exit_code` is None when it was ended at its limit of time. `output` is what it
+    wrote, both streams as they came, cut in the middle; `digest` the SHA-256 of all of
+    its `size` bytes.
+    """
+
+    command: str
+    exit_code: int | None
+    output: str
+    digest: str
+    size: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ended by itself, and well."""
+        return self.exit_code == 0
+
+
+def run_command(
+    command: str,
+    argv: Sequence[str],
+    *,
+    folder: Path,
+    deadline_s: float,
+    clock: Clock,
+    is_cancelled: Callable[[], bool] = lambda: False,
+) -> Ran:
+    """Run `argv` in `folder` until it ends, or until `deadline_s` (monotonic).
+
+    Raises:
+        OSError: the system starts no more processes.
+    """
+    lifeline, ours = os.pipe()
+    try:
+        keeper = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_KEEPER), *argv],
+            cwd=folder,
+            stdin=lifeline,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError:
+        os.close(ours)
+        raise
+    finally:
+        os.close(lifeline)
+    kept = _Kept()
+    is_over = False
+    with keeper:
+        assert keeper.stdout is not None  # noqa: S101 - asked for just above
+        out = keeper.stdout.fileno()
+        os.set_blocking(out, False)
+        try:
+            while keeper.poll() is None and not is_over:
+                kept.read(out, _STEP_S)
+                is_over = clock.monotonic_s() >= deadline_s or is_cancelled()
+        finally:
+            os.close(ours)
+            _drain(keeper, kept, out)
+    return Ran(
+        command=command,
+        exit_code=None if is_over else keeper.returncode,
+        output=kept.text(),
+        digest=kept.digest.hexdigest(),
+        size=kept.size,
+    )
+
+
+def _drain(keeper: subprocess.Popen[bytes], kept: _Kept, out: int) -> None:
+    """Take what is left to read, until the keeper is done with its work."""
+    for _ in range(int(_ENDING_S / _STEP_S)):
+        if keeper.poll() is not None:
+            break
+        kept.read(out, _STEP_S)
+    # Its pipe may be held by a process that got away: not ours to wait for.
+    keeper.kill()
+    while kept.read(out, 0.0):
+        if kept.is_full():
+            break
+
+
+class _Kept:
+    """The two ends of an output, and the digest of all of it."""
+
+    def __init__(self) -> None:
+        self.digest = hashlib.sha256()
+        self.size = 0
+        self._head = b""
+        self._tail = b""
+        self._ended = False
+
+    def read(self, fd: int, wait_s: float) -> bool:
+        """Take what is there within `wait_s`; False when there was nothing."""
+        if self._ended:
+            select.select([], [], [], wait_s / 10)
+            return False
+        if not select.select([fd], [], [], wait_s)[0]:
+            return False
+        data = b""
+        with suppress(BlockingIOError):
+            data = os.read(fd, 1 << 18)
+            self._ended = not data
+        self.add(data)
+        return bool(data)
+
+    def add(self, data: bytes) -> None:
+        """Take more of the output."""
+        self.digest.update(data)
+        self.size += len(data)
+        room = KEPT_BYTES // 2 - len(self._head)
+        self._head += data[:room]
+        self._tail = (self._tail + data[room:])[-KEPT_BYTES // 2 :]
+
+    def is_full(self) -> bool:
+        """Whether what is to come would not be kept for long anyway."""
+        return self.size > 1 << 30
+
+    def text(self) -> str:
+        """What was kept, with the size of the gap."""
+        gap = self.size - len(self._head) - len(self._tail)
+        middle = f"\n… {gap:,} bytes left out …\n".encode() if gap else b""
+        return (self._head + middle + self._tail).decode("utf-8", "replace")

@@ -1,0 +1,181 @@
+"""A model's word is not evidence: what ran is, and what a claim is worth beside it.
+
+Pure. Every command and script that the loop ran is attached to the answer with
+`verified: true`. An agent that requires verified evidence has no success without it,
+and none against it: where the last run of any command failed, the answer reports
+failure, whatever it says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from bridge.protocol.answer import ToolCall, Verdict, judge
+from bridge.protocol.output import Evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bridge.protocol.request import Request
+    from bridge.runner.command import Ran
+    from bridge.runner.tool import ToolResult
+
+_FAILURES = ("failed", "blocked")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A tool call that the loop carried out."""
+
+    tool_use_id: str
+    tool: str
+    result: ToolResult
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """What it proves: each command that ran in it, and the script that it was."""
+        found = [_of_command(self.tool_use_id, ran) for ran in self.result.ran]
+        if self.result.is_script:
+            found.append(
+                Evidence(
+                    type="script",
+                    content=f"{self.tool} {'ran' if self.result.ok else 'failed'}",
+                    passed=self.result.ok,
+                    tool_use_id=self.tool_use_id,
+                    verified=True,
+                )
+            )
+        return tuple(found)
+
+
+def _of_command(tool_use_id: str, ran: Ran) -> Evidence:
+    ended = "ended at its time limit"
+    if ran.exit_code is not None:
+        ended = f"exit code {ran.exit_code}"
+    return Evidence.model_validate(
+        {
+            "type": "command",
+            "content": f"{ended}, {ran.size:,} bytes of output",
+            "passed": ran.ok,
+            "command": ran.command,
+            "toolUseId": tool_use_id,
+            "verified": True,
+            "exitCode": ran.exit_code,
+            "outputSha256": ran.digest,
+        }
+    )
+
+
+def all_evidence(seen: Sequence[Seen]) -> tuple[Evidence, ...]:
+    """What was seen to run, in its order."""
+    return tuple(item for call in seen for item in call.evidence)
+
+
+def weigh(
+    request: Request,
+    value: dict[str, Any],
+    seen: Sequence[Seen],
+    *,
+    agent_id: str,
+    must_be_verified: bool,
+    now_ms: int,
+) -> Verdict:
+    """Decide what a submitted value is worth as the answer to `request`."""
+    if request.answer_schema is None:
+        value, unknown = _claims_by_command(value, seen)
+        if unknown:
+            return Verdict(code="unverified", complaint=unknown)
+    try:
+        words = orjson.dumps(value).decode()
+    except (orjson.JSONEncodeError, RecursionError) as exc:
+        return Verdict(code="AGENT_003", complaint=f"cannot be kept as JSON: {exc}")
+    verdict = judge(
+        request, words, calls=_calls(seen), agent_id=agent_id, now_ms=now_ms
+    )
+    if not verdict.is_valid:
+        return verdict
+    if request.answer_schema is None:
+        verdict = _attached(verdict, value, seen)
+    if not must_be_verified or _claims_failure(verdict):
+        return verdict
+    return _held_to(verdict, seen, can_change=request.answer_schema is None)
+
+
+def _claims_by_command(
+    value: dict[str, Any], seen: Sequence[Seen]
+) -> tuple[dict[str, Any], str]:
+    """The answer with claims that name a call naming its command; what is wrong.
+
+    A claim keeps to commands where it can: by them it is compared with what ran.
+    """
+    claims = value.get("evidence")
+    if not isinstance(claims, list):
+        return value, ""
+    known = {call.tool_use_id: call for call in seen}
+    changed = []
+    for place, claim in enumerate(claims):
+        named = claim.get("toolUseId") if isinstance(claim, dict) else None
+        if not isinstance(named, str) or not named:
+            changed.append(claim)
+            continue
+        if named not in known:
+            calls = ", ".join(known) or "none"
+            return value, f"evidence[{place}] names {named!r}; the calls are: {calls}"
+        ran = known[named].result.ran
+        command = {"command": ran[-1].command} if ran else {}
+        changed.append({**claim, **command})
+    return {**value, "evidence": changed}, ""
+
+
+def _calls(seen: Sequence[Seen]) -> list[ToolCall]:
+    return [
+        ToolCall(call.tool, call.tool_use_id, ran.command, ran.ok)
+        for call in seen
+        for ran in call.result.ran
+    ]
+
+
+def _attached(verdict: Verdict, value: dict[str, Any], seen: Sequence[Seen]) -> Verdict:
+    """The answer with what ran after what was claimed.
+
+    A claim that rests on a call without a command says which; that alone proves
+    nothing.
+    """
+    parsed = verdict.parsed
+    named = [claim.get("toolUseId") for claim in value.get("evidence") or ()]
+    claims = [
+        {**claim, "toolUseId": claim["toolUseId"] or name}
+        for claim, name in zip(parsed["evidence"], named, strict=True)
+    ]
+    proof = [item.model_dump(mode="json", by_alias=True) for item in all_evidence(seen)]
+    return replace(verdict, parsed={**parsed, "evidence": [*claims, *proof]})
+
+
+def _claims_failure(verdict: Verdict) -> bool:
+    parsed = verdict.parsed
+    status = parsed.get("status") if isinstance(parsed, dict) else None
+    return verdict.code is not None or status in _FAILURES
+
+
+def _held_to(verdict: Verdict, seen: Sequence[Seen], *, can_change: bool) -> Verdict:
+    """A claimed success against what ran: the last run of each thing counts."""
+    last = {item.command or call.tool: item for call in seen for item in call.evidence}
+    if not last:
+        return Verdict(
+            code="unverified",
+            complaint="nothing was run, so a success cannot be believed: run what "
+            "shows it, or submit a failure",
+        )
+    failed = [(what, item) for what, item in last.items() if not item.passed]
+    if not failed:
+        return verdict
+    what, item = failed[-1]
+    parsed = {**verdict.parsed, "status": "failed"} if can_change else verdict.parsed
+    return Verdict(
+        parsed=parsed,
+        code="agent_failed",
+        complaint=f"success was claimed, but {what!r} failed: {item.content}",
+    )

@@ -1,0 +1,94 @@
+"""Which commands a definition grants: its `allow` rules against one command line.
+
+Pure. A granted command runs without a shell, so nothing that only a shell understands
+is ever granted: the rule was written for one program, not for what comes after it.
+
+Source: Claude Code, permission rules: `Bash`, `Bash(exact)`, `Bash(prefix:*)`,
+`Bash(words *)`, where `*` stands for anything and a space before it ends a word.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_COMMAND_CHARS = 1_000
+
+# What chains, redirects or expands in a shell; a line of two lines is two commands.
+_SHELL = re.compile(r"[;&|<>`\n\r\x00]|\$\(|\$\{")
+_RULE = re.compile(r"(?:Bash|run_command)(?:\((?P<command>.*)\))?\Z", re.S)
+
+
+class NotGranted(ValueError):
+    """The command may not run; `str()` tells the model why."""
+
+
+class Grants:
+    """The commands that the `allow` rules of a definition grant.
+
+    Rules about other tools are none of ours and are left out.
+    """
+
+    def __init__(self, allow: Sequence[str]) -> None:
+        found = (_RULE.match(rule.strip()) for rule in allow)
+        self._rules = tuple((m["command"] or "*").strip() for m in found if m)
+        self._patterns = tuple(re.compile(_pattern(rule)) for rule in self._rules)
+
+    def __bool__(self) -> bool:
+        return bool(self._rules)
+
+    @property
+    def words(self) -> str:
+        """The rules, as a model or a person reads them."""
+        return ", ".join(f"`{_shown(rule)}`" for rule in self._rules)
+
+    def argv(self, command: str) -> list[str]:
+        """The arguments of a granted command.
+
+        Raises:
+            NotGranted: no rule grants it, or it needs a shell.
+        """
+        if len(command) > MAX_COMMAND_CHARS:
+            raise NotGranted(f"a command has at most {MAX_COMMAND_CHARS} characters")
+        if odd := _SHELL.search(command):
+            raise NotGranted(
+                f"{odd[0]!r} is never granted: one program and its arguments, no shell"
+            )
+        try:
+            argv = shlex.split(command)
+        except ValueError as exc:
+            raise NotGranted(f"cannot be read as a command: {exc}") from None
+        if not argv or not argv[0]:
+            raise NotGranted("the command is empty")
+        # Quoted again: a space inside an argument is not the space of a rule.
+        plain = shlex.join(argv)
+        said = " ".join(command.split())
+        if not any(p.fullmatch(plain) or p.fullmatch(said) for p in self._patterns):
+            raise NotGranted(f"{command!r} is not granted; granted: {self.words}")
+        return argv
+
+    def parameters(self) -> dict[str, Any]:
+        """What a model may write as the command: a JSON Schema for a string."""
+        if self._rules and not any("*" in rule for rule in self._rules):
+            return {"enum": list(dict.fromkeys(self._rules))}
+        return {"type": "string", "minLength": 1, "maxLength": 300}
+
+
+def _shown(rule: str) -> str:
+    return f"{rule[:-2]} *" if rule.endswith(":*") else rule
+
+
+def _pattern(rule: str) -> str:
+    """The rule as a regular expression over a whole command."""
+    rule = _shown(rule)
+    if rule.endswith(" *"):
+        return _stars(rule[:-2]) + r"(?: .*)?"
+    return _stars(rule)
+
+
+def _stars(text: str) -> str:
+    return ".*".join(re.escape(part) for part in text.split("*"))

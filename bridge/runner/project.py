@@ -1,0 +1,155 @@
+"""The files of one project, to be read and not left.
+
+A path from a model is data: `..`, an absolute path and a link that leads out are
+refused, as are the places where secrets lie. What is opened is a plain file, never a
+pipe or a device.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_FILE_BYTES = 8 * 1024 * 1024
+MAX_LISTED = 20_000
+
+# By any component of the path, as fnmatch has it, lower case.
+_SECRET = (
+    ".git", ".hg", ".svn", ".env", ".env.*", ".envrc", ".netrc", ".pypirc", ".npmrc",
+    ".pgpass", ".htpasswd", ".git-credentials", ".ssh", ".gnupg", ".aws", ".azure",
+    ".kube", ".docker", ".hostbridge", "*.pem", "*.key", "*.p12", "*.pfx", "*.kdbx",
+    "*.keystore", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "credentials",
+    "credentials.json", "secrets.json", "secrets.y*ml", "secrets.toml",
+)  # fmt: skip
+# Templates of such files, meant to be read.
+_HARMLESS = (".env.example", ".env.sample", ".env.template", "*.pub")
+# Made by tools, large, and never what is asked about.
+_MADE = frozenset({
+    "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", ".mypy_cache",
+    ".pytest_cache", ".ruff_cache", ".hypothesis", ".idea", ".cache",
+})  # fmt: skip
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class Refused(ValueError):
+    """The path may not be read, or there is nothing to read; `str()` says why."""
+
+
+class Project:
+    """A folder whose files may be read.
+
+    Attributes:
+        root: its real path.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = Path(os.path.realpath(root))
+
+    def find(self, path: str) -> Path:
+        """The real path of what lies at `path`, which is relative to the project.
+
+        Raises:
+            Refused: it leads out of the project, to a secret, or nowhere.
+        """
+        if _CONTROL.search(path):
+            raise Refused("a path holds no control characters")
+        asked = PurePosixPath(path or ".")
+        if asked.is_absolute():
+            if not asked.is_relative_to(self.root):
+                raise Refused(f"{path!r} lies outside the project")
+            asked = asked.relative_to(self.root)
+        if ".." in asked.parts:
+            raise Refused(f"{path!r} leads out of the project: `..` is refused")
+        real = Path(os.path.realpath(self.root / asked))
+        if not real.is_relative_to(self.root):
+            raise Refused(f"{path!r} is a link that leads out of the project")
+        if _is_secret(asked.parts) or _is_secret(real.relative_to(self.root).parts):
+            raise Refused(f"{path!r} may hold secrets and is not read")
+        if not os.path.exists(real):
+            raise Refused(f"{path!r} does not exist")
+        return real
+
+    def read(self, path: str, max_bytes: int = MAX_FILE_BYTES) -> str:
+        """The text of a file.
+
+        Raises:
+            Refused: as `find`; or it is no plain file, too large, or binary.
+        """
+        data = self._bytes(self.find(path), path, max_bytes)
+        if b"\0" in data[:8192]:
+            raise Refused(f"{path!r} is binary")
+        return data.decode("utf-8", "replace")
+
+    def files(self, folder: str = ".", pattern: str = "*") -> Iterator[str]:
+        """Paths of the files below `folder`, in order, each relative to the project.
+
+        `pattern` is a shell pattern over the name, or over the path where it holds a
+        slash. Folders that tools make and places of secrets are left out, and so are
+        links; at most `MAX_LISTED` files are looked at.
+
+        Raises:
+            Refused: as `find`, for the folder.
+        """
+        top = self.find(folder)
+        if not top.is_dir():
+            raise Refused(f"{folder!r} is not a folder")
+        seen = 0
+        for where, folders, names in os.walk(top):
+            folders[:] = sorted(n for n in folders if n not in _MADE)
+            folders[:] = [n for n in folders if not _is_secret((n,))]
+            for name in sorted(names):
+                seen += 1
+                if seen > MAX_LISTED:
+                    return
+                path = Path(where, name)
+                relative = str(path.relative_to(self.root))
+                is_open = not _is_secret((name,)) and not path.is_symlink()
+                if is_open and _matches(relative, pattern):
+                    yield relative
+
+    def _bytes(self, real: Path, path: str, max_bytes: int) -> bytes:
+        try:
+            fd = os.open(real, _READ)
+        except OSError as exc:
+            raise Refused(f"{path!r}: {exc.strerror}") from None
+        facts = os.fstat(fd)
+        if problem := _not_to_read(facts, max_bytes):
+            os.close(fd)
+            raise Refused(f"{path!r} {problem}")
+        with open(fd, "rb") as file:
+            return file.read(max_bytes + 1)
+
+
+def _not_to_read(facts: os.stat_result, max_bytes: int) -> str:
+    if stat.S_ISDIR(facts.st_mode):
+        return "is a folder"
+    if not stat.S_ISREG(facts.st_mode):
+        return "is not a plain file"
+    if facts.st_size > max_bytes:
+        return f"is too large: {facts.st_size:,} bytes, over {max_bytes:,}"
+    return ""
+
+
+def _is_secret(parts: tuple[str, ...]) -> bool:
+    for part in parts:
+        name = part.lower()
+        if any(fnmatchcase(name, pattern) for pattern in _HARMLESS):
+            continue
+        if any(fnmatchcase(name, pattern) for pattern in _SECRET):
+            return True
+    return False
+
+
+def _matches(relative: str, pattern: str) -> bool:
+    if "/" in pattern:
+        loose = pattern.replace("**/", "*")
+        return fnmatchcase(relative, pattern) or fnmatchcase(relative, loose)
+    return fnmatchcase(relative.rpartition("/")[2], pattern)

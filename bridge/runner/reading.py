@@ -1,0 +1,148 @@
+"""What any agent may do without a grant: read, list and search the project's files.
+
+The same three serve the model as tools and a script as functions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.runner.project import Refused
+from bridge.runner.tool import Tool, ToolResult, refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bridge.runner.project import Project
+
+LINES_AT_ONCE = 200
+MAX_PATHS = 200
+MAX_MATCHES = 50
+_SEARCHED_FILE_BYTES = 1024 * 1024
+_SEARCHED_BYTES = 64 * 1024 * 1024
+_LINE_CHARS = 200
+
+_PATH: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": 200}
+
+
+class Reader:
+    """The three ways of looking at a project."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+
+    def read_file(self, path: str, line: int = 1) -> str:
+        """The text of a file from `line` on, `LINES_AT_ONCE` lines of it.
+
+        Raises:
+            Refused: there is nothing that may be read.
+        """
+        lines = self._project.read(path).splitlines()
+        if not lines:
+            return "(empty file)"
+        if line > len(lines):
+            raise Refused(f"{path!r} has {len(lines)} lines; there is no line {line}")
+        shown = lines[line - 1 : line - 1 + LINES_AT_ONCE]
+        left = len(lines) - (line - 1) - len(shown)
+        more = (
+            f"\n… {left} more lines, from line {line + len(shown)} on" if left else ""
+        )
+        return "\n".join(shown) + more
+
+    def list_files(self, folder: str = ".", pattern: str = "*") -> list[str]:
+        """Paths of the files below a folder whose names match a shell pattern.
+
+        Raises:
+            Refused: the folder may not be read.
+        """
+        return list(self._project.files(folder, pattern))
+
+    def search_text(
+        self, text: str, folder: str = ".", pattern: str = "*"
+    ) -> list[str]:
+        """`path:line: text` of the lines that hold `text`, at most `MAX_MATCHES`.
+
+        Raises:
+            Refused: the folder may not be read.
+        """
+        found = []
+        for match in self._matches(text, folder, pattern):
+            found.append(match)
+            if len(found) >= MAX_MATCHES:
+                break
+        return found
+
+    def _matches(self, text: str, folder: str, pattern: str) -> Iterator[str]:
+        left = _SEARCHED_BYTES
+        for path in self._project.files(folder, pattern):
+            try:
+                content = self._project.read(path, _SEARCHED_FILE_BYTES)
+            except Refused:
+                continue
+            left -= len(content)
+            if text in content:
+                for number, line in enumerate(content.splitlines(), 1):
+                    if text in line:
+                        yield f"{path}:{number}: {line.strip()[:_LINE_CHARS]}"
+            if left < 0:
+                return
+
+
+def reading_tools(reader: Reader) -> tuple[Tool, ...]:
+    """The tools `read_file`, `list_files` and `search_text`."""
+    return (
+        Tool(
+            "read_file",
+            "Read a text file of the project.",
+            _object({"path": _PATH, "line": {"type": "integer", "minimum": 1}}, "path"),
+            _guarded(lambda a: reader.read_file(a["path"], a.get("line", 1))),
+        ),
+        Tool(
+            "list_files",
+            "List the files of the project, or of one folder, by a name like *.py.",
+            _object({"folder": _PATH, "pattern": _PATH}),
+            _guarded(lambda a: _listing(reader.list_files(**a))),
+        ),
+        Tool(
+            "search_text",
+            "Find the lines that hold a text, letter for letter.",
+            _object({"text": _PATH, "folder": _PATH, "pattern": _PATH}, "text"),
+            _guarded(lambda a: _found(reader.search_text(**a))),
+        ),
+    )
+
+
+def _object(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _guarded(
+    give: Callable[[dict[str, Any]], str],
+) -> Callable[[dict[str, Any]], ToolResult]:
+    def call(arguments: dict[str, Any]) -> ToolResult:
+        try:
+            return ToolResult(give(arguments))
+        except Refused as exc:
+            return refused(exc)
+
+    return call
+
+
+def _listing(paths: list[str]) -> str:
+    if not paths:
+        return "no files"
+    left = len(paths) - MAX_PATHS
+    more = [f"… {left} more; name a folder or a pattern"] if left > 0 else []
+    return "\n".join([*paths[:MAX_PATHS], *more])
+
+
+def _found(matches: list[str]) -> str:
+    if not matches:
+        return "nothing found"
+    more = ["… there may be more"] if len(matches) >= MAX_MATCHES else []
+    return "\n".join([*matches, *more])

@@ -1,0 +1,140 @@
+"""`.pym` scripts: tools and context providers in the pydantic-monty sandbox.
+
+A script is Python without imports of its own, in a process of its own: it sees no
+file, no variable of the environment and no network. Its names are
+
+    the arguments of the call        None for one that was left out
+    node_text, node_name, node_type, file_path
+                                     of the node the request is about, or None
+    read_file(path), list_files(folder, pattern), search_text(text, folder, pattern)
+                                     of the project, as the tools of that name
+    run_command(command)             {"exit_code": …, "output": …} of a granted command
+
+and what it gives is the value of its last expression, or else what it printed. Time,
+memory, host calls and output are bounded. An error in it is a result like any other.
+
+Source: pydantic-monty, `Monty`, `MontySession.feed_run`, `ResourceLimits`.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Self
+
+from bridge.errors import BridgeError
+from bridge.runner.tool import ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+    from types import TracebackType
+
+MAX_SECONDS = 10.0
+MAX_MEMORY_BYTES = 128 * 1024 * 1024
+MAX_PRINTED_BYTES = 64 * 1024
+MAX_HOST_CALLS = 500
+_MAX_SCRIPT_BYTES = 1024 * 1024
+# A model cannot use more, and a record should not hold it.
+_MAX_GIVEN = 100_000
+
+
+class MissingSandbox(BridgeError):
+    """The sandbox for scripts is not installed."""
+
+    code = "AGENT_001"
+
+
+class Sandbox:
+    """Runs scripts, each in a fresh session; its worker starts with the first.
+
+    Use it as a context manager.
+    """
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._pool: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    def run(
+        self,
+        script: Path,
+        inputs: Mapping[str, Any],
+        functions: Mapping[str, Callable[..., Any]],
+        *,
+        seconds: float,
+    ) -> ToolResult:
+        """Run one script for at most `seconds` of its own time.
+
+        Raises:
+            MissingSandbox: pydantic-monty is not installed.
+        """
+        try:
+            import pydantic_monty as monty
+        except ImportError:
+            raise MissingSandbox(
+                f"{script} runs in pydantic-monty, which is not installed; "
+                "run `pip install 'hostbridge[local]'`"
+            ) from None
+        try:
+            code = _read(script)
+        except (OSError, ValueError) as exc:
+            return ToolResult(f"error: {script.name}: {exc}", ok=False)
+        limits = monty.ResourceLimits(
+            max_feed_duration_secs=max(0.01, min(seconds, MAX_SECONDS)),
+            max_memory=MAX_MEMORY_BYTES,
+            max_suspensions=MAX_HOST_CALLS,
+            max_total_sleep_secs=0.0,
+        )
+        printed = monty.CollectString(max_bytes=MAX_PRINTED_BYTES)
+        try:
+            with self._workers(monty).checkout(
+                script_name=script.name, limits=limits
+            ) as session:
+                value = session.feed_run(
+                    code,
+                    inputs=dict(inputs),
+                    external_lookup=dict(functions),
+                    print_callback=printed,
+                )
+        except monty.MontyError as exc:
+            return ToolResult(f"error: {_told(exc)}", ok=False)
+        return ToolResult(_text(value, printed.output)[:_MAX_GIVEN])
+
+    def _workers(self, monty: Any) -> Any:
+        if self._pool is None:
+            self._pool = self._stack.enter_context(monty.Monty(max_processes=1))
+        return self._pool
+
+
+def _read(script: Path) -> str:
+    with script.open("rb") as file:
+        data = file.read(_MAX_SCRIPT_BYTES + 1)
+    if len(data) > _MAX_SCRIPT_BYTES:
+        raise ValueError(f"larger than {_MAX_SCRIPT_BYTES:,} bytes")
+    return data.decode()
+
+
+def _told(exc: Any) -> str:
+    """The script's traceback, in the words of Python."""
+    display = getattr(exc, "display", None)
+    return str(display() if display else exc)
+
+
+def _text(value: Any, printed: str) -> str:
+    if value is None:
+        return printed or "(no result)"
+    if isinstance(value, str):
+        return value
+    import json
+
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,206 @@
+"""The shape of a reply, and the call in a reply. Pure.
+
+A reply is one tool call: `{"tool": NAME, "arguments": {…}}`, any of the tools offered.
+The engine is held to that while it decodes; what came is checked again all the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bridge.protocol.finding import Oddity, find_json
+from bridge.protocol.output import ANSWER_SCHEMA
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+MAX_TEXT_CHARS = 2_000
+# A small model that is not done by then goes in circles.
+SMALL_TEXT_CHARS = 400
+MAX_ITEMS = 32
+_SUMMARY_CHARS = 500
+
+# With these, one part of a schema decides about what another part names: to close one
+# of them could leave nothing that satisfies both.
+_ENTANGLED = frozenset(
+    {"allOf", "not", "if", "dependentSchemas", "$dynamicRef"}
+    | {"patternProperties", "propertyNames", "unevaluatedProperties"}
+)
+_OPEN = frozenset({"const", "enum", "anyOf", "oneOf", "$ref"})
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call as the model made it; nothing in it is checked yet."""
+
+    tool: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NoCall:
+    """A reply that is no call: the code it would fail with, and what to tell."""
+
+    code: str
+    complaint: str
+
+
+def call_shape(
+    schemas: Mapping[str, dict[str, Any]], *, max_chars: int = MAX_TEXT_CHARS
+) -> dict[str, Any]:
+    """The JSON Schema of a call of any of the tools, by name with their schemas.
+
+    `max_chars` bounds each text that has no bound of its own.
+    """
+    definitions: dict[str, Any] = {}
+    options = []
+    for name, schema in schemas.items():
+        arguments = bounded(schema, max_chars)
+        if _has_key(arguments, frozenset({"$ref"})):
+            # A reference is told from the top, where the tool's own schema is not.
+            definitions[name] = _moved(arguments, f"#/$defs/{_pointer(name)}")
+            arguments = {"$ref": f"#/$defs/{_pointer(name)}"}
+        options.append(
+            {
+                "type": "object",
+                "properties": {"tool": {"const": name}, "arguments": arguments},
+                "required": ["tool", "arguments"],
+                "additionalProperties": False,
+            }
+        )
+    shape = options[0] if len(options) == 1 else {"anyOf": options}
+    return {**shape, "$defs": definitions} if definitions else shape
+
+
+def submit_schema(schema: dict[str, Any] | None, *, is_small: bool) -> dict[str, Any]:
+    """The schema of an answer as the model is to write it.
+
+    A small model makes no claims of evidence: what ran is attached in any case, and
+    what it would claim beyond that is noise.
+    """
+    if schema is not None:
+        return schema
+    properties = ANSWER_SCHEMA["properties"]
+    summary = {**properties["summary"], "maxLength": _SUMMARY_CHARS}
+    if is_small:
+        return _closed({"status": properties["status"], "summary": summary})
+    item = properties["evidence"]["items"]
+    claims = {
+        "type": "array",
+        "maxItems": 8,
+        "items": {
+            "type": "object",
+            "properties": {
+                **item["properties"],
+                "toolUseId": {"type": ["string", "null"], "maxLength": 12},
+            },
+            "required": item["required"],
+            "additionalProperties": False,
+        },
+    }
+    return {
+        **_closed({"status": properties["status"], "summary": properties["summary"]}),
+        "properties": {**properties, "evidence": claims},
+    }
+
+
+def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def read_call(text: str, tools: Iterable[str]) -> Call | NoCall:
+    """The one call in a reply."""
+    said = list(find_json(text))
+    if not said:
+        return NoCall("no_json", "the reply holds no JSON value")
+    if isinstance(said[0], Oddity):
+        return NoCall("no_json", said[0].problem)
+    value = said[0]
+    if len(said) > 1 or not isinstance(value, dict):
+        return NoCall("schema_mismatch", "the reply is not one JSON object")
+    tool, arguments = value.get("tool"), value.get("arguments")
+    if not isinstance(tool, str) or not isinstance(arguments, dict):
+        return NoCall("schema_mismatch", 'expected {"tool": …, "arguments": {…}}')
+    if tool not in tools:
+        known = ", ".join(tools)
+        return NoCall(
+            "schema_mismatch", f"no tool is named {tool!r}; there are {known}"
+        )
+    return Call(tool, arguments)
+
+
+def bounded(schema: dict[str, Any], max_chars: int = MAX_TEXT_CHARS) -> dict[str, Any]:
+    """The schema with an end to every text and list, and no keys that it does not name.
+
+    Only narrower: what satisfies it satisfies `schema`. A model that is held to a
+    schema without an end may go on until its tokens are spent. A schema whose parts
+    decide about one another stays as it is.
+    """
+    if _has_key(schema, _ENTANGLED):
+        return {k: v for k, v in schema.items() if k not in ("$schema", "$id")}
+    narrow: dict[str, Any] = _bounded(schema, max_chars)
+    return narrow
+
+
+def _bounded(schema: Any, max_chars: int) -> Any:
+    if not isinstance(schema, dict):
+        return schema
+    part = {
+        key: value for key, value in schema.items() if key not in ("$schema", "$id")
+    }
+    if part.keys() & {"anyOf", "oneOf", "$ref"} and "properties" in part:
+        return part
+    for key in ("properties", "$defs", "definitions"):
+        if isinstance(part.get(key), dict):
+            part[key] = {
+                name: _bounded(value, max_chars) for name, value in part[key].items()
+            }
+    for key in ("items", "additionalProperties"):
+        part.update({key: _bounded(part[key], max_chars)} if key in part else {})
+    for key in ("anyOf", "oneOf"):
+        if isinstance(part.get(key), list):
+            part[key] = [_bounded(value, max_chars) for value in part[key]]
+    if not part.keys() & _OPEN:
+        _end(part, max_chars)
+    return part
+
+
+def _end(part: dict[str, Any], max_chars: int) -> None:
+    kinds = part.get("type")
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    if "string" in kinds and not part.keys() & {"pattern", "format"}:
+        part.setdefault("maxLength", max(max_chars, part.get("minLength", 0)))
+    if "array" in kinds:
+        part.setdefault("maxItems", max(MAX_ITEMS, part.get("minItems", 0)))
+    named = part.get("properties", {})
+    if "object" in kinds and named and set(part.get("required", ())) <= named.keys():
+        part.setdefault("additionalProperties", False)
+
+
+def _has_key(part: Any, keys: frozenset[str]) -> bool:
+    if isinstance(part, dict):
+        return bool(part.keys() & keys) or any(_has_key(p, keys) for p in part.values())
+    return isinstance(part, list) and any(_has_key(p, keys) for p in part)
+
+
+def _moved(part: Any, place: str) -> Any:
+    """The schema with its references told from where it now stands."""
+    if isinstance(part, list):
+        return [_moved(p, place) for p in part]
+    if not isinstance(part, dict):
+        return part
+    moved = {key: _moved(value, place) for key, value in part.items()}
+    reference = part.get("$ref")
+    if isinstance(reference, str) and reference.startswith("#"):
+        moved["$ref"] = place + reference[1:]
+    return moved
+
+
+def _pointer(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,170 @@
+"""The tools that an agent has here: the route's own, as far as it may, and its scripts.
+
+Only the definition decides. No file, no result and no word of a model adds a tool.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bridge.runner.command import Ran, run_command
+from bridge.runner.grants import Grants, NotGranted
+from bridge.runner.reading import Reader, reading_tools
+from bridge.runner.tool import SUBMIT, Tool, ToolResult, clipped, refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from bridge.agents.definition import ScriptTool
+    from bridge.runner.job import Job
+    from bridge.runner.project import Project
+    from bridge.runner.scripts import Sandbox
+
+# A definition may be written for the client as well: its names for the same things.
+_CLIENT_NAMES = {
+    "Read": "read_file",
+    "Glob": "list_files",
+    "LS": "list_files",
+    "Grep": "search_text",
+    "Bash": "run_command",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """What one run may call.
+
+    Attributes:
+        tools: by name, `submit_result` not among them.
+        check: runs the script of a definition's own `submit_result`; None for none.
+    """
+
+    tools: dict[str, Tool]
+    check: Callable[[dict[str, Any]], ToolResult] | None
+
+
+def toolbox_of(job: Job, project: Project, sandbox: Sandbox) -> Toolbox:
+    """The tools of the agent that answers `job`."""
+    definition = job.definition
+    workshop = _Workshop(job, project, sandbox)
+    offered = [*reading_tools(workshop.reader)]
+    if workshop.grants:
+        offered.append(workshop.command_tool())
+    wanted = None if definition is None else definition.tools
+    blocked = _names(() if definition is None else definition.blocked_tools)
+    if wanted is not None:
+        offered = [tool for tool in offered if tool.name in _names(wanted)]
+    scripts = () if definition is None else definition.script_tools
+    check = None
+    for script in scripts:
+        tool = workshop.script_tool(script)
+        if tool.name == SUBMIT:
+            check = tool.call
+        else:
+            # A definition's own tool stands in for the route's of that name.
+            offered = [t for t in offered if t.name != tool.name] + [tool]
+    return Toolbox({t.name: t for t in offered if t.name not in blocked}, check)
+
+
+def _names(written: tuple[str, ...]) -> frozenset[str]:
+    plain = (name.partition("(")[0].strip() for name in written)
+    return frozenset(_CLIENT_NAMES.get(name, name) for name in plain)
+
+
+class _Workshop:
+    """Makes the tools of one run, over its project, grants and limits."""
+
+    def __init__(self, job: Job, project: Project, sandbox: Sandbox) -> None:
+        self.reader = Reader(project)
+        self.grants = Grants(job.definition.allow if job.definition else ())
+        self._job = job
+        self._folder = project.root
+        self._sandbox = sandbox
+
+    def command_tool(self) -> Tool:
+        return Tool(
+            "run_command",
+            f"Run a command in the project. Granted: {self.grants.words}.",
+            {
+                "type": "object",
+                "properties": {"command": self.grants.parameters()},
+                "required": ["command"],
+                "additionalProperties": False,
+            },
+            self._call_command,
+        )
+
+    def script_tool(self, script: ScriptTool) -> Tool:
+        def call(arguments: dict[str, Any]) -> ToolResult:
+            return self._call_script(script, arguments)
+
+        return Tool(script.name, script.description, script.parameters, call)
+
+    def _call_command(self, arguments: dict[str, Any]) -> ToolResult:
+        try:
+            ran = self._run(arguments["command"])
+        except (NotGranted, OSError) as exc:
+            return refused(exc)
+        how = "ended at its time limit" if ran.exit_code is None else None
+        head = how or f"exit code {ran.exit_code}"
+        return ToolResult(f"{head}\n{ran.output}", ok=ran.ok, ran=(ran,))
+
+    def _run(self, command: str) -> Ran:
+        job = self._job
+        limit_s = job.clock.monotonic_s() + job.limits.command_s
+        return run_command(
+            command,
+            self.grants.argv(command),
+            folder=self._folder,
+            deadline_s=min(limit_s, job.deadline_s),
+            clock=job.clock,
+            is_cancelled=job.is_cancelled,
+        )
+
+    def _call_script(self, script: ScriptTool, arguments: dict[str, Any]) -> ToolResult:
+        """The context providers in their order, then the tool itself."""
+        ran: list[Ran] = []
+        parts = []
+        for path in (*script.context_providers, script.pym):
+            given = self._run_script(path, script, arguments, ran)
+            parts.append(given.text)
+            if not given.ok:
+                break
+        return ToolResult("\n".join(parts), ok=given.ok, ran=tuple(ran), is_script=True)
+
+    def _run_script(
+        self,
+        path: Path,
+        script: ScriptTool,
+        arguments: dict[str, Any],
+        ran: list[Ran],
+    ) -> ToolResult:
+        def command(command: str) -> dict[str, Any]:
+            done = self._run(command)
+            ran.append(done)
+            output = clipped(done.output, self._job.limits.result_chars)
+            return {"exit_code": done.exit_code, "output": output}
+
+        names = dict.fromkeys(script.parameters.get("properties", {}))
+        return self._sandbox.run(
+            path,
+            {**self._node(), **names, **arguments},
+            {
+                "read_file": self.reader.read_file,
+                "list_files": self.reader.list_files,
+                "search_text": self.reader.search_text,
+                "run_command": command,
+            },
+            seconds=self._job.deadline_s - self._job.clock.monotonic_s(),
+        )
+
+    def _node(self) -> dict[str, str | None]:
+        node = self._job.request.node
+        return {
+            "node_text": node.text if node else None,
+            "node_name": node.name if node else None,
+            "node_type": node.type if node else None,
+            "file_path": node.file if node else None,
+        }

@@ -1,0 +1,89 @@
+"""Serve, one after another, what waits for the routes of this machine."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bridge.errors import NoRoute, StateUnavailable
+from bridge.host.sessions import is_off
+from bridge.spawner.answerers import served_routes
+from bridge.spawner.result import result_of
+from bridge.spawner.routes import check_own
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from bridge.protocol.ids import RequestId
+    from bridge.protocol.request import RouteName
+    from bridge.spawner.bridge import Bridge
+    from bridge.spawner.result import Result
+    from bridge.spawner.serving import Server
+    from bridge.store.files import FileStore
+
+_LOOK_S = 0.5
+_SWEEP_S = 5.0
+
+
+def serve(
+    bridge: Bridge, *, routes: Iterable[str] | None = None, once: bool = False
+) -> Iterator[Result]:
+    """Yield a result for each request served; ends when nothing waits, with `once`.
+
+    Without `routes` all that this machine can serve. An interrupt gives back the
+    request that is being served.
+
+    Raises:
+        InvalidRequest: no such route.
+        NoRoute: this machine lacks what a named route needs, or has no route at all.
+    """
+    servers = _servers(bridge, routes)
+    store = bridge.store
+    swept_s = float("-inf")
+    while True:
+        with suppress(StateUnavailable):
+            if time.monotonic() - swept_s >= _SWEEP_S:
+                store.sweep(everything=True)
+                swept_s = time.monotonic()
+            if not (bridge.settings.off or is_off(store)):
+                yield from _serve_waiting(store, servers)
+        if once:
+            return
+        time.sleep(_LOOK_S)
+
+
+def _servers(bridge: Bridge, routes: Iterable[str] | None) -> dict[RouteName, Server]:
+    if routes:
+        return {named: bridge.server(named) for named in map(check_own, routes)}
+    found = {}
+    problems = []
+    for route in served_routes():
+        try:
+            found[route] = bridge.server(route)
+        except NoRoute as exc:
+            problems.append(str(exc))
+    if not found:
+        raise NoRoute("; ".join(problems))
+    return found
+
+
+def _serve_waiting(
+    store: FileStore, servers: dict[RouteName, Server]
+) -> Iterator[Result]:
+    """Serve what waits now."""
+    for request_id in store.waiting():
+        found = store.find(request_id)
+        server = servers.get(found.request.route) if found and found.request else None
+        if server and _served(store, server, request_id):
+            ended = store.find(request_id)
+            if ended and ended.response:
+                yield result_of(ended.response)
+
+
+def _served(store: FileStore, server: Server, request_id: RequestId) -> bool:
+    try:
+        return server.serve(request_id)
+    except KeyboardInterrupt:
+        store.give_back(request_id, server.claimant.host, lambda held: held)
+        raise

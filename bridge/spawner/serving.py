@@ -1,0 +1,239 @@
+"""Serve a request in this process: claim it, have it answered, publish how it ended.
+
+The record on disk is the host route's: one claim, one sealed response, the same check
+of the answer. A kill at any moment leaves a claim whose process is gone: the request
+waits again, and ends by its deadline at the latest.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bridge.errors import BridgeError, StateUnavailable, WaitTimeout
+from bridge.protocol.answer import Verdict, judge
+from bridge.protocol.answering import Outcome
+from bridge.protocol.failure import MEANINGS
+from bridge.protocol.ids import RequestId
+from bridge.protocol.response import Failure, answered, failed
+from bridge.protocol.status import Stage
+from bridge.spawner.tending import TEND_S, Abandoned
+from bridge.store import Claimant
+from bridge.store.decide import expired
+from bridge.store.process import identify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.protocol.answering import Answerer, Progress
+    from bridge.protocol.request import Request, RouteName
+    from bridge.protocol.response import Response
+    from bridge.spawner.awaiting import Waiter
+    from bridge.store.files import FileStore
+
+_LOOK_S = 0.25
+# Below any lease that makes sense.
+_BEAT_S = 30.0
+# While somebody else has the request: how often to see whether it waits again. Long
+# enough for the waiter to take it back from the dead.
+_TRY_AGAIN_S = 1.25 * TEND_S
+
+
+class Server:
+    """Serves requests of one route, one at a time.
+
+    Args:
+        store: one that may wait for its lock: an answer must not be lost to it.
+        route: which route the answerer is.
+        max_depth: how many agents may stand above a request.
+        on_stage: told now and then that a request runs; what it raises ends the work.
+        on_progress: told how far the answerer is.
+    """
+
+    def __init__(
+        self,
+        store: FileStore,
+        route: RouteName,
+        answerer: Answerer,
+        *,
+        max_depth: int,
+        on_stage: Callable[[Stage], None],
+        on_progress: Callable[[Progress], None],
+    ) -> None:
+        host = identify(os.getpid())
+        assert host is not None, "this process runs"  # noqa: S101
+        self.route = route
+        self.claimant = Claimant(f"{route}-{host.pid}", host, route)
+        self._store = store
+        self._answerer = answerer
+        self._max_depth = max_depth
+        self._on_stage = on_stage
+        self._on_progress = on_progress
+
+    def serve(self, request_id: RequestId) -> bool:
+        """See a request that waits to its end; False when it does not (any more).
+
+        An interrupt leaves the claim: the caller ends the request, or gives it back.
+        """
+        request = self._store.claim_one(request_id, self.claimant)
+        if request is None:
+            return False
+        if request.depth > self._max_depth:
+            detail = f"{request.depth}; {self._max_depth} is the limit"
+            self._end(request, Outcome(code="depth", detail=detail))
+            return True
+        self._on_stage(Stage.RUNNING)
+        watch = _Watch(self._store, request, self._on_stage)
+        try:
+            outcome = self._answerer.answer(
+                request,
+                deadline_s=self._deadline_s(request),
+                on_progress=self._on_progress,
+                should_stop=watch,
+            )
+        except Abandoned:
+            raise
+        except BridgeError as exc:
+            self._end(request, Outcome(code="AGENT_001", detail=str(exc)))
+            return True
+        except Exception as exc:
+            # A bug. Never a claim without anybody at work.
+            broken = Outcome(code="agent_error", detail=repr(exc))
+            self._end(request, broken)
+            raise
+        finally:
+            watch.forget()
+        if watch.is_off:
+            outcome = replace(
+                outcome, code="agent_stopped", detail="hostbridge was switched off"
+            )
+        if outcome.words or not watch.has_ended:
+            self._end(request, outcome)
+        return True
+
+    def see_to(
+        self,
+        request_id: RequestId,
+        waiter: Waiter,
+        *,
+        after_s: float,
+        timeout_s: float,
+    ) -> Response:
+        """The response of a request that is served here if nobody else has it.
+
+        Others have `after_s` seconds to take it. The claim decides: one of them only
+        serves it.
+
+        Raises:
+            WaitTimeout: `timeout_s` seconds passed; the request is left as it was.
+        """
+        clock = self._store.clock
+        until_s = clock.monotonic_s() + timeout_s
+        patience_s = after_s
+        while True:
+            left_s = max(0.0, until_s - clock.monotonic_s())
+            try:
+                return waiter.one(request_id, min(patience_s, left_s))
+            except WaitTimeout:
+                if clock.monotonic_s() >= until_s:
+                    raise
+            self.serve(request_id)
+            patience_s = _TRY_AGAIN_S
+
+    def _deadline_s(self, request: Request) -> float:
+        left_ms = request.deadline_ms - self._store.now_ms()
+        return self._store.clock.monotonic_s() + left_ms / 1000
+
+    def _end(self, request: Request, outcome: Outcome) -> None:
+        """End the request; with a failure only while it is ours to fail."""
+        response = response_of(request, outcome, now_ms=self._store.now_ms())
+        if response.parsed_output is None and not self._is_ours(request):
+            if response.raw_output:
+                reason = response.error.code if response.error else ""
+                self._store.keep_evidence(
+                    request.request_id,
+                    reason=f"{reason}, but somebody else has the request now",
+                    source=self.route,
+                    words=response.raw_output,
+                )
+            return
+        self._store.publish(response, source=self.route)
+
+    def _is_ours(self, request: Request) -> bool:
+        found = self._store.find(RequestId(request.request_id))
+        claim = found.request.claim if found and found.request else None
+        return claim is not None and claim == request.claim
+
+
+def response_of(request: Request, outcome: Outcome, *, now_ms: int) -> Response:
+    """How a claimed request ends with this outcome. Pure."""
+    model = outcome.model or request.model
+    told = {"model": model, "degraded": outcome.degraded}
+    if outcome.code == "timeout":
+        late = expired(request, now_ms)
+        return late.with_(raw_output=outcome.words, **told)
+    verdict = _verdict(request, outcome, now_ms)
+    code, detail = verdict.code, verdict.complaint
+    if code is not None and not verdict.is_valid:
+        message = MEANINGS[code] + (f": {detail}" if detail else "")
+        response = failed(request, code, message, now_ms=now_ms, raw=outcome.words)
+        return response.with_(**told)
+    failure = code and Failure(code=code, message=detail, stage=request.stage)
+    return answered(
+        request,
+        raw=outcome.words,
+        parsed=verdict.parsed,
+        now_ms=now_ms,
+        route=request.claim.route if request.claim else "none",
+        failure=failure or None,
+    ).with_(**told)
+
+
+def _verdict(request: Request, outcome: Outcome, now_ms: int) -> Verdict:
+    """What the words are worth: as the answerer says, or as they are judged here."""
+    if outcome.code is not None:
+        return Verdict(code=outcome.code, complaint=outcome.detail)
+    return outcome.verdict or judge(
+        request, outcome.words, calls=outcome.calls, now_ms=now_ms
+    )
+
+
+class _Watch:
+    """Whether there is still a reason to work: asked often, looks now and then."""
+
+    def __init__(
+        self, store: FileStore, request: Request, on_stage: Callable[[Stage], None]
+    ) -> None:
+        self.has_ended = self.is_off = False
+        self._store = store
+        self._request = request
+        self._on_stage = on_stage
+        self._looked_s = self._beat_s = store.clock.monotonic_s()
+
+    def __call__(self) -> bool:
+        """Whether to stop: the request has ended, or the bridge is switched off."""
+        now_s = self._store.clock.monotonic_s()
+        if now_s - self._looked_s >= _LOOK_S:
+            self._looked_s = now_s
+            self._on_stage(Stage.RUNNING)
+            with suppress(StateUnavailable), self._store.rooms() as rooms:
+                file = f"{self._request.request_id}.json"
+                self.has_ended = rooms["responses"].has(file)
+                self.is_off = rooms.state.has("off")
+                if now_s - self._beat_s >= _BEAT_S:
+                    self._beat_s = now_s
+                    rooms["sessions"].touch(self._beat)
+        return self.has_ended or self.is_off
+
+    @property
+    def _beat(self) -> str:
+        claim = self._request.claim
+        assert claim is not None, "what is served is claimed"  # noqa: S101
+        return f"{claim.session}.beat"
+
+    def forget(self) -> None:
+        """Take the sign of life away."""
+        with suppress(StateUnavailable), self._store.rooms() as rooms:
+            rooms["sessions"].remove(self._beat)

@@ -1,0 +1,349 @@
+"""What the local engine costs, beside llama.cpp alone with the same model."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from llguidance import LLMatcher
+
+from bench.table import Row
+from bench.timing import Series, take_turns
+from bridge.config import Settings
+from bridge.local.chat import pieces_of
+from bridge.local.decoding import decode
+from bridge.local.engine import LlamaEngine
+from bridge.local.llama import Llama
+from bridge.local.models import LocalModel, find_model
+from bridge.local.process import quiet_threads
+from bridge.local.prompt import prompt_of
+from bridge.local.prompt_cache import PromptCache, model_key
+from bridge.local.replying import Replier
+from bridge.local.sampling import Sampler
+from bridge.local.shape import grammar_of
+from bridge.runner.engine import EngineFailed, Message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+CONTEXT = 8192
+TOKENS = 96
+HOT = 0.8
+MIB = 1 << 20
+# A shared prompt of about 1,700 tokens, as of an agent with tools and examples.
+PREFIX = Message("system", "You are a careful agent. Read before you answer. " * 150)
+ASKED = Message("user", "Tell what you know about dogs, at some length, as JSON.")
+
+_TEXT = {"type": "string", "minLength": 1000}
+_OBJECT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "status": {"enum": ["success", "partial", "failed", "blocked"]},
+        "summary": {"type": "string", "minLength": 100, "maxLength": 200},
+        "evidence": {
+            "type": "array",
+            "minItems": 2,
+            "maxItems": 4,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "type": {"const": "command"},
+                    "content": {"type": "string", "minLength": 20, "maxLength": 60},
+                    "passed": {"type": "boolean"},
+                },
+                "required": ["type", "content", "passed"],
+            },
+        },
+    },
+    "required": ["status", "summary", "evidence"],
+}
+SHAPES: dict[str, dict[str, Any]] = {
+    "const, enum": {
+        "type": "object",
+        "properties": {"tool": {"const": "read_file"}, "mode": {"enum": ["r", "rb"]}},
+        "required": ["tool", "mode"],
+        "additionalProperties": False,
+    },
+    "anyOf of tools": {
+        "anyOf": [
+            {
+                "type": "object",
+                "properties": {
+                    "tool": {"const": name},
+                    "arguments": {
+                        "type": "object",
+                        "properties": {of: {"type": "string", "maxLength": 40}},
+                        "required": [of],
+                    },
+                },
+                "required": ["tool", "arguments"],
+            }
+            for name, of in (("read_file", "path"), ("run_command", "command"))
+        ]
+    },
+    "numbers": {
+        "type": "object",
+        "properties": {
+            "legs": {"type": "integer", "minimum": 1, "maximum": 100},
+            "kilos": {"type": "number", "minimum": 0, "exclusiveMaximum": 90},
+            "tens": {"type": "integer", "multipleOf": 10, "minimum": 0, "maximum": 90},
+        },
+        "required": ["legs", "kilos", "tens"],
+    },
+    "lengths": {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "minLength": 2, "maxLength": 12},
+            "tags": {
+                "type": "array",
+                "items": {"type": "string", "pattern": "^[a-z]{2,8}$"},
+                "minItems": 1,
+                "maxItems": 3,
+            },
+        },
+        "required": ["name", "tags"],
+    },
+    "nested, nullable": {
+        "type": "object",
+        "properties": {
+            "owner": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string", "maxLength": 20},
+                    "home": {"$ref": "#/$defs/home"},
+                },
+                "required": ["name", "home"],
+            }
+        },
+        "required": ["owner"],
+        "$defs": {
+            "home": {
+                "anyOf": [
+                    {"type": "null"},
+                    {
+                        "type": "object",
+                        "properties": {"town": {"type": "string", "maxLength": 20}},
+                        "required": ["town"],
+                    },
+                ]
+            }
+        },
+    },
+}
+
+_ALONE = """
+import sys
+import llama_cpp.llama_cpp as lib
+import llama_cpp
+import numpy as np
+path, context, threads, count = sys.argv[1], *map(int, sys.argv[2:])
+lib.llama_backend_init()
+model = lib.llama_model_load_from_file(path.encode(), lib.llama_model_default_params())
+params = lib.llama_context_default_params()
+params.n_ctx, params.n_batch = context, 512
+params.n_threads = params.n_threads_batch = threads
+held = lib.llama_init_from_model(model, params)
+size = lib.llama_vocab_n_tokens(lib.llama_model_get_vocab(model))
+token = (lib.llama_token * 1)(1)
+for _ in range(count):
+    assert lib.llama_decode(held, lib.llama_batch_get_one(token, 1)) == 0
+    scores = lib.llama_get_logits_ith(held, -1)
+    token[0] = int(np.ctypeslib.as_array(scores, shape=(size,)).argmax())
+"""
+
+
+class Bench:
+    """The default model, or the configured one, in this process and in workers."""
+
+    def __init__(self, rounds: int) -> None:
+        quiet_threads(os.environ)
+        home = Path(tempfile.mkdtemp(prefix="hostbridge-bench-"))
+        chosen = Settings.from_environment()
+        self.rounds = rounds
+        self.settings = Settings(home=home, local_model=chosen.local_model)
+        self.found: LocalModel = find_model(None, self.settings)
+        self.path = str(self.found.path)
+        self.home = home
+
+    def speed(self) -> list[Row]:
+        """Constrained against free decoding, time a token, by temperature 0 and 0.8."""
+        model = Llama(self.path, context=CONTEXT)
+        tokenizer = model.vocabulary.for_grammars()
+        pieces = pieces_of([ASKED], self.found.header.chat_template)
+        prompt = prompt_of(pieces, model.vocabulary, prefix=0).tokens
+
+        def timed(act: Callable[[Sampler], int], heat: float) -> float:
+            model.keep(0)
+            model.read(prompt)
+            started = time.perf_counter()
+            count = act(Sampler(heat, 1))
+            return (time.perf_counter() - started) * 1000 / count
+
+        def free(sampler: Sampler) -> int:
+            for _ in range(TOKENS):
+                model.read([sampler.pick(model.scores())])
+            return TOKENS
+
+        def held(shape: dict[str, Any]) -> Callable[[Sampler], int]:
+            grammar = grammar_of(shape)
+
+            def act(sampler: Sampler) -> int:
+                matcher = LLMatcher(tokenizer, grammar, log_level=0)
+                told = decode(
+                    model, matcher, sampler, max_tokens=TOKENS, on_tokens=lambda _: None
+                )
+                return len(told.tokens)
+
+            return act
+
+        acts = {"free": free, "a string": held(_TEXT), "an object": held(_OBJECT)}
+        cases: list[Callable[[], Mapping[str, float]]] = [
+            lambda name=name, act=act, heat=heat: {  # type: ignore[misc]
+                f"{name} {heat}": timed(act, heat)
+            }
+            for name, act in acts.items()
+            for heat in (0.0, HOT)
+        ]
+        found = take_turns(cases, self.rounds)
+        return [
+            Row(f"a token of {name}, at {heat}", found[f"{name} {heat}"],
+                found[f"free {heat}"], 1 / 0.95)
+            for name in ("a string", "an object")
+            for heat in (0.0, HOT)
+        ]  # fmt: skip
+
+    def reply(self) -> list[Row]:
+        """From no process to a reply with a cached prompt, against load and decode.
+
+        With a long prompt the floor stays what it was: decoding behind 1,700 tokens
+        costs llama.cpp itself more than twice as much as behind none.
+        """
+        prefixes = {"short": Message("system", PREFIX.content[:600]), "long": PREFIX}
+        counted = max([self._ours(prefixes["short"]) for _ in range(2)])
+        self._ours(PREFIX)
+        command = [sys.executable, "-c", _ALONE, self.path, str(CONTEXT)]
+        threads = max(1, len(os.sched_getaffinity(0)) - 1)
+        command += [str(threads), str(counted)]
+
+        def alone() -> dict[str, float]:
+            started = time.perf_counter()
+            subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+            return {"alone": (time.perf_counter() - started) * 1000}
+
+        def ours(name: str) -> dict[str, float]:
+            started = time.perf_counter()
+            self._ours(prefixes[name])
+            return {name: (time.perf_counter() - started) * 1000}
+
+        cases = [alone, lambda: ours("short"), lambda: ours("long")]
+        found = take_turns(cases, self.rounds)
+        return [
+            Row(f"start, reply {counted} tokens", found["short"], found["alone"], 1.5),
+            Row("  behind a prompt of 1,700", found["long"], found["alone"]),
+        ]  # fmt: skip
+
+    def _ours(self, prefix: Message) -> int:
+        """A reply from a new process; returns its tokens."""
+        with LlamaEngine(self.found, self.settings, temperature=0) as engine:
+            reply = engine.reply(
+                [prefix, ASKED],
+                {"type": "string", "minLength": 90, "maxLength": 110},
+                prefix=1,
+                max_tokens=400,
+                deadline_s=time.monotonic() + 120,
+                on_tokens=lambda _tokens, _seconds: None,
+            )
+        return reply.tokens
+
+    def valid(self, runs: int) -> list[Row]:
+        """How many replies at temperature 0.8 are refused, cut or invalid."""
+        replier = Replier(
+            Llama(self.path, context=2048), self.found.header.chat_template, None
+        )
+        rows = []
+        each = max(1, runs // len(SHAPES))
+        for name, shape in SHAPES.items():
+            bad = 0
+            for seed in range(each):
+                order = {
+                    "messages": [{"role": "user", "content": ASKED.content}],
+                    "shape": shape,
+                    "prefix": 0,
+                    "maxTokens": 400,
+                    "temperature": HOT,
+                    "seed": seed,
+                }
+                try:
+                    replier.reply(order, lambda _tokens, _seconds: None)
+                except EngineFailed as failed:
+                    bad += 1
+                    print(f"{name}, seed {seed}: {failed.code}: {failed}")
+            what = f"not valid of {each}: {name}"
+            rows.append(Row(what, Series([bad]), None, 0, "value", "runs"))
+        return rows
+
+    def memory(self) -> list[Row]:
+        """Peak of a worker that has read a long prompt, against file and context."""
+        engine = LlamaEngine(self.found, self.settings, temperature=0)
+        peaks: list[float] = []
+
+        def look(_tokens: int, _seconds: float) -> None:
+            told = Path(f"/proc/{engine.pid}/status").read_text()
+            peaks.append(int(told.partition("VmHWM:")[2].split()[0]) / 1024)
+
+        with engine:
+            engine.reply(
+                [PREFIX, ASKED],
+                _OBJECT,
+                prefix=1,
+                max_tokens=600,
+                deadline_s=time.monotonic() + 120,
+                on_tokens=look,
+            )
+        floor = (self.found.header.size + self._context_bytes()) / MIB
+        return [
+            Row("peak memory of the worker", Series([peaks[-1]]), Series([floor]),
+                150, "more", "MiB")
+        ]  # fmt: skip
+
+    def _context_bytes(self) -> int:
+        """Keys and values of 16 bits, for every layer and token."""
+        told, kind = self.found.header.metadata, self.found.header.architecture
+        heads = told[f"{kind}.attention.head_count"]
+        width = told[f"{kind}.embedding_length"] // heads
+        shared = told.get(f"{kind}.attention.head_count_kv", heads)
+        return int(CONTEXT * told[f"{kind}.block_count"] * shared * width * 2 * 2)
+
+    def cache(self) -> list[Row]:
+        """A prompt of 1,700 tokens: to save and to restore it, against reading it."""
+        model = Llama(self.path, context=CONTEXT)
+        folder = self.home / "prompts"
+        folder.mkdir(exist_ok=True)
+        cache = PromptCache(folder, model_key(self.found.path, "bench"), 1 << 30)
+        pieces = pieces_of([PREFIX, ASKED], self.found.header.chat_template)
+        told = prompt_of(pieces, model.vocabulary, prefix=1)
+        tokens = told.tokens[: told.shared]
+
+        def timed(act: Callable[[], object]) -> float:
+            started = time.perf_counter()
+            act()
+            return (time.perf_counter() - started) * 1000
+
+        found = {name: Series() for name in ("read", "save", "restore")}
+        for _ in range(max(2, self.rounds // 3)):
+            model.keep(0)
+            found["read"].values.append(timed(lambda: model.read(tokens)))
+            found["save"].values.append(timed(lambda: cache.save(model, tokens)))
+            model.keep(0)
+            took_ms = timed(lambda: cache.restore(model, tokens))
+            assert model.read_tokens == tokens
+            found["restore"].values.append(took_ms)
+        return [
+            Row(f"{name} a prompt of {len(tokens)} tokens", found[name], found["read"])
+            for name in ("save", "restore")
+        ]

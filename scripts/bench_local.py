@@ -1,0 +1,58 @@
+"""Measure the local engine against llama.cpp alone, with the same model.
+
+scripts/bench_local.py              all of it; minutes
+scripts/bench_local.py speed cache  some parts: speed, reply, valid, memory, cache
+scripts/bench_local.py --quick      a smoke test: few rounds
+
+Needs the extra: pip install 'hostbridge[local]'. BRIDGE_LOCAL_MODEL names another
+model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from typing import TYPE_CHECKING
+
+from bench.local import Bench
+from bench.table import Row, missed, show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PARTS = ("speed", "reply", "valid", "memory", "cache")
+
+
+def main() -> int:
+    """Run the benchmark; exit 1 when a goal is missed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("part", nargs="*", help=f"only these: {', '.join(PARTS)}")
+    parser.add_argument("--quick", action="store_true", help="a smoke test")
+    parser.add_argument("--rounds", type=int, default=9, help="of each (9)")
+    parser.add_argument("--runs", type=int, default=200, help="replies checked (200)")
+    chosen = parser.parse_args()
+    if unknown := set(chosen.part) - set(PARTS):
+        parser.error(f"no part {', '.join(unknown)}")
+    bench = Bench(2 if chosen.quick else chosen.rounds)
+    parts: dict[str, Callable[[], list[Row]]] = {
+        "speed": bench.speed,
+        "reply": bench.reply,
+        "valid": lambda: bench.valid(10 if chosen.quick else chosen.runs),
+        "memory": bench.memory,
+        "cache": bench.cache,
+    }
+    rows: list[Row] = []
+    try:
+        for name in chosen.part or PARTS:
+            found = parts[name]()
+            show(f"{name}, {bench.found.name}", found)
+            rows += found
+    finally:
+        shutil.rmtree(bench.home)
+    return 0 if chosen.quick else min(1, missed(rows))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

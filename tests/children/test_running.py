@@ -1,0 +1,203 @@
+"""A program that we start ends with us, whatever it does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from stage.processes import is_alive
+
+from bridge.children import running
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+FOREVER = "exec sleep 1000"
+
+
+def run(folder: Path, script: str, **options: Any) -> running.Ended:
+    given: dict[str, Any] = {
+        "stdin": b"",
+        "env": {"PATH": os.environ["PATH"]},
+        "folder": folder,
+        "deadline_s": time.monotonic() + options.pop("seconds", 30),
+        "should_stop": lambda: False,
+        "max_stdout": 1 << 20,
+        "grace_s": 0.2,
+    }
+    return running.run(["sh", "-c", script], **{**given, **options})
+
+
+def wait_for(see: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + 20
+    while not (seen := see()):
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.01)
+    return seen
+
+
+def pids_in(file: Path) -> list[int]:
+    return [int(word) for word in file.read_text().split()] if file.exists() else []
+
+
+def test_stdin_stdout_stderr_and_exit_code(tmp_path: Path):
+    ended = run(tmp_path, "cat; echo oh >&2; pwd; exit 3", stdin=b"said\n")
+
+    assert ended == running.Ended("exited", 3, f"said\n{tmp_path}\n".encode(), "oh")
+
+
+def test_a_large_input_that_nobody_reads_blocks_nothing(tmp_path: Path):
+    """A prompt of megabytes to a program that ends at once."""
+    ended = run(tmp_path, "exit 0", stdin=b"x" * 5_000_000)
+
+    assert (ended.how, ended.exit_code) == ("exited", 0)
+
+
+def test_large_input_and_output_pass_whole(tmp_path: Path):
+    ended = run(tmp_path, "cat", stdin=b"x" * 5_000_000, max_stdout=10_000_000)
+
+    assert ended == running.Ended("exited", 0, b"x" * 5_000_000, "")
+
+
+def test_a_program_killed_by_a_signal_says_which(tmp_path: Path):
+    ended = run(tmp_path, "kill -9 $$")
+
+    assert (ended.how, ended.exit_code) == ("exited", 137)
+
+
+def test_error_no_such_program(tmp_path: Path):
+    ended = running.run(
+        ["/nowhere/claude"],
+        stdin=b"",
+        env={},
+        folder=tmp_path,
+        deadline_s=time.monotonic() + 30,
+        should_stop=lambda: False,
+        max_stdout=100,
+    )
+
+    assert ended == running.Ended(
+        "exited", 127, b"", "/nowhere/claude: No such file or directory"
+    )
+
+
+def test_the_deadline_ends_it(tmp_path: Path):
+    began = time.monotonic()
+
+    ended = run(tmp_path, f"echo begun; echo $$ >pid; {FOREVER}", seconds=0.5)
+
+    assert (ended.how, ended.exit_code, ended.stdout) == ("deadline", 143, b"begun\n")
+    assert time.monotonic() - began < 3
+    assert not any(map(is_alive, pids_in(tmp_path / "pid")))
+
+
+def test_what_ignores_sigterm_is_killed(tmp_path: Path):
+    script = "trap '' TERM; echo $$ >pid; while :; do sleep 0.1; done"
+
+    ended = run(tmp_path, script, seconds=0.5)
+
+    assert (ended.how, ended.exit_code) == ("deadline", 137)
+    assert not any(map(is_alive, pids_in(tmp_path / "pid")))
+
+
+def test_it_stops_when_told_to(tmp_path: Path):
+    ended = run(
+        tmp_path,
+        f"echo $$ >pid; {FOREVER}",
+        should_stop=(tmp_path / "pid").exists,
+    )
+
+    assert (ended.how, ended.exit_code) == ("stopped", 143)
+
+
+def test_output_is_bounded(tmp_path: Path):
+    ended = run(tmp_path, "yes", max_stdout=100_000)
+
+    assert ended.how == "too much output"
+    assert 100_000 < len(ended.stdout) < 1_000_000
+
+
+GRANDCHILD = "sleep 1000 & echo $! >>pids"
+IN_A_SESSION_OF_ITS_OWN = "setsid sh -c 'echo $$ >>pids; exec sleep 1000' &"
+
+
+@pytest.mark.parametrize("start", [GRANDCHILD, IN_A_SESSION_OF_ITS_OWN])
+def test_grandchildren_holding_the_pipe_do_not_hang_us(tmp_path: Path, start: str):
+    """They are ended with the program, also when they have left its group."""
+    began = time.monotonic()
+    script = f"{start}\nwhile [ ! -s pids ]; do sleep 0.01; done; echo done"
+
+    ended = run(tmp_path, script)
+
+    assert ended == running.Ended("exited", 0, b"done\n", "")
+    assert time.monotonic() - began < 5
+    (pid,) = pids_in(tmp_path / "pids")
+    assert not is_alive(pid)
+
+
+def test_an_interrupt_leaves_nothing(tmp_path: Path):
+    def interrupt() -> bool:
+        if (tmp_path / "pids").exists():
+            raise KeyboardInterrupt
+        return False
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, f"echo $$ >pids; {FOREVER}", should_stop=interrupt)
+
+    (pid,) = pids_in(tmp_path / "pids")
+    assert not is_alive(pid)
+
+
+ASKER = """
+import sys, time
+from pathlib import Path
+from bridge.children import running
+running.run(
+    ["sh", "-c", sys.argv[1]], stdin=b"", env={"PATH": "/usr/bin:/bin"},
+    folder=Path("."), deadline_s=time.monotonic() + 100,
+    should_stop=lambda: False, max_stdout=100, grace_s=0.2,
+)
+"""
+STUBBORN_FAMILY = (
+    "trap '' TERM; stay='echo $$ >>pids; sleep 1000; sleep 1000'; "
+    'setsid sh -c "trap \'\' TERM; $stay" & eval "$stay"'
+)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_nothing_outlives_an_asker_that_is_killed(tmp_path: Path, number: int):
+    """Nobody is left to send a signal; the keeper sees the pipe close."""
+    with subprocess.Popen(
+        [sys.executable, "-c", ASKER, STUBBORN_FAMILY], cwd=tmp_path
+    ) as asker:
+        pids = wait_for(
+            lambda: found if len(found := pids_in(tmp_path / "pids")) == 2 else None
+        )
+        assert all(map(is_alive, pids))
+        asker.send_signal(number)
+
+    wait_for(lambda: not any(map(is_alive, pids)))
+
+
+def test_nothing_outlives_a_keeper_that_is_killed(tmp_path: Path):
+    """The program itself dies with its parent; nothing is left that we wait for."""
+
+    def kill_the_keeper() -> bool:
+        for pid in pids_in(tmp_path / "parent"):
+            os.kill(pid, signal.SIGKILL)
+        return False
+
+    ended = run(
+        tmp_path,
+        f"echo $$ >pid; echo $PPID >parent; {FOREVER}",
+        should_stop=kill_the_keeper,
+    )
+
+    assert (ended.how, ended.exit_code) == ("exited", -9)
+    wait_for(lambda: not any(map(is_alive, pids_in(tmp_path / "pid"))))

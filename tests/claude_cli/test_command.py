@@ -1,0 +1,131 @@
+"""The command line of `claude -p`: what is in it, and what is not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridge.agents.definition import Definition, Source
+from bridge.claude_cli.command import command_line, prompt_of, structured_schema
+from bridge.protocol.contract import HEADING
+from bridge.protocol.output import ANSWER_SCHEMA
+from bridge.protocol.request import Request
+
+MODULES = {"type": "object", "properties": {"modules": {"type": "array"}}}
+ALWAYS = [
+    "/bin/claude", "-p", "--output-format", "json", "--verbose",
+    "--permission-mode", "dontAsk",
+]  # fmt: skip
+
+
+def asked(**fields: Any) -> Request:
+    return Request(**{"request_id": "r", "prompt": "Which?", **fields})
+
+
+def defined(**fields: Any) -> Definition:
+    source = Source(file=Path("a.yaml"), layer="user", spelling="yaml", digest="0" * 64)
+    return Definition(**{"name": "checker", "source": source, **fields})
+
+
+def flags(request: Request, definition: Definition | None = None) -> list[str]:
+    """What follows the flags that are always there, without the schema."""
+    command = command_line("/bin/claude", request, definition)
+    assert command[: len(ALWAYS)] == ALWAYS
+    rest = command[len(ALWAYS) :]
+    if "--json-schema" in rest:
+        at = rest.index("--json-schema")
+        del rest[at : at + 2]
+    return rest
+
+
+def test_the_schema_is_given_and_the_prompt_is_not():
+    """Anybody on the machine can read a command line."""
+    request = asked(prompt="a secret", schema=MODULES)
+
+    command = command_line("/bin/claude", request)
+
+    assert command == [*ALWAYS, "--json-schema", json.dumps(MODULES).replace(" ", "")]
+    assert prompt_of(request) == "a secret"
+
+
+def test_without_a_schema_it_is_an_agent_output():
+    command = command_line("/bin/claude", asked())
+
+    assert json.loads(command[-1]) == ANSWER_SCHEMA
+    assert "letter for letter" in prompt_of(asked())
+    assert HEADING not in prompt_of(asked())
+
+
+def test_a_dialect_is_not_named():
+    """The client refuses the 2020-12 one by its name, and its own is taken anyway."""
+    named = {"$schema": "https://json-schema.org/draft/2020-12/schema", **MODULES}
+
+    assert structured_schema(asked(schema=named)) == MODULES
+
+
+BEYOND_THE_CLIENT = {
+    "an array": {"type": "array"},
+    "anything": {},
+    "one of two": {"type": "object", "oneOf": [{}, {}]},
+    "a reference": {"$ref": "#/$defs/a", "$defs": {"a": {"type": "object"}}},
+    "too long": {"type": "object", "description": "x" * 100_000},
+}
+
+
+@pytest.mark.parametrize("schema", BEYOND_THE_CLIENT.values(), ids=BEYOND_THE_CLIENT)
+def test_what_the_client_cannot_check_is_asked_for_in_words(schema: dict[str, Any]):
+    request = asked(schema=schema)
+
+    assert "--json-schema" not in command_line("/bin/claude", request)
+    assert prompt_of(request).startswith(f"Which?\n\n{HEADING}\n")
+    assert json.dumps(schema) in prompt_of(request)
+
+
+MODELS = {
+    "haiku": ["--model", "haiku"],
+    "claude-opus-5-5": ["--model", "claude-opus-5-5"],
+    "inherit": [],
+    "tiny.gguf": [],
+    "openai:big": [],
+}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_model_that_the_client_has_is_asked_for(model: str):
+    assert flags(asked(model=model)) == MODELS[model]
+
+
+def test_an_agent_of_the_client_is_named():
+    assert flags(asked(agent_type="Explore")) == ["--agent", "Explore"]
+    assert flags(asked(agent_type="general-purpose")) == []
+
+
+DEFINED = {
+    "nothing": ({}, []),
+    "turns": ({"max_turns": 7}, ["--max-turns", "7"]),
+    "tools": ({"tools": ("Read", "Grep")}, ["--tools", "Read,Grep"]),
+    "no tools": ({"tools": ()}, ["--tools", ""]),
+    "our tools": (
+        {"tools": ("read_file", "run_command", "Read")},
+        ["--tools", "Read,Bash"],
+    ),
+    "allow": (
+        {"allow": ("Bash(git *)", "Edit")},
+        ["--allowedTools", "Bash(git *)", "Edit"],
+    ),
+    "blocked": (
+        {"blocked_tools": ("Bash", "list_files")},
+        ["--disallowedTools", "Bash", "Glob"],
+    ),
+    "agent": ({"subagent_type": "Explore"}, ["--agent", "Explore"]),
+}
+
+
+@pytest.mark.parametrize("name", DEFINED)
+def test_a_definition_becomes_flags(name: str):
+    fields, expected = DEFINED[name]
+
+    assert flags(asked(agent_type="checker"), defined(**fields)) == expected

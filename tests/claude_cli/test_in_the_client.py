@@ -1,0 +1,236 @@
+"""`ask --route claude`, whole, with the real client and a scripted model."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hostworld import HostWorld, host_world
+from stage.replies import error, reply, tool_use
+from storeworld import rooms_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from stage.replies import Answer
+    from stage.turns import ApiRequest
+
+pytestmark = pytest.mark.host
+
+MODULES = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "required": ["modules"],
+    "properties": {"modules": {"type": "array", "items": {"type": "string"}}},
+}
+SUCCESS = {"status": "success", "summary": "done on the stage"}
+
+
+def turns(*answers: Answer) -> Callable[[ApiRequest], Answer]:
+    """A model that gives one answer a turn, by what it has said so far."""
+
+    def script(request: ApiRequest) -> Answer:
+        said = sum(item.get("role") == "assistant" for item in request.messages)
+        return answers[min(said, len(answers) - 1)]
+
+    return script
+
+
+def submits(value: Any) -> Answer:
+    return reply(tool_use("StructuredOutput", value))
+
+
+def runs(command: str) -> Answer:
+    return reply(tool_use("Bash", {"command": command, "description": "d"}))
+
+
+def ask(
+    world: HostWorld, *words: str, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run the command in the project, as a shell of the user would."""
+    return subprocess.run(
+        [sys.executable, "-m", "bridge", "ask", "--route", "claude", "--json", *words],
+        cwd=world.stage.project,
+        env={
+            **world.stage.environment(),
+            "BRIDGE_CLAUDE": str(world.stage.program),
+            **(env or {}),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def answered(ran: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    assert ran.stdout.count("\n") == 1, ran
+    return json.loads(ran.stdout)
+
+
+def test_with_a_schema(tmp_path: Path):
+    """The value satisfies it, the model has a name, and only one client was asked."""
+    model = turns(submits({"modules": ["billing"]}), reply("done"))
+
+    with host_world(tmp_path, model) as world:
+        (world.stage.project / "modules.json").write_text(json.dumps(MODULES))
+        ran = ask(world, "Which modules?", "--schema", "modules.json")
+        (first, *_) = world.api.turns("main")
+
+    told = answered(ran)
+    assert (ran.returncode, told["success"], told["route"]) == (0, True, "claude")
+    assert told["parsedOutput"] == {"modules": ["billing"]}
+    assert told["model"] == first.model
+    assert told["degraded"] is False
+    assert first.last_user_text.strip() == "Which modules?"
+    assert rooms_of(world.store, told["requestId"]) == ["done"]
+
+
+def test_without_a_schema_commands_count_as_seen(tmp_path: Path):
+    """Evidence rests on what the client says it ran."""
+    item = {"type": "t", "content": "hi", "command": "echo hi", "passed": True}
+    model = turns(
+        runs("echo hi"), submits({**SUCCESS, "evidence": [item]}), reply("done")
+    )
+
+    with host_world(tmp_path, model) as world:
+        ran = ask(world, "Say hi.")
+
+    (evidence,) = answered(ran)["parsedOutput"]["evidence"]
+    assert (evidence["verified"], evidence["command"]) == (True, "echo hi")
+
+
+def test_error_a_command_that_was_not_run(tmp_path: Path):
+    item = {"type": "t", "content": "hi", "command": "pytest -q", "passed": True}
+    model = turns(submits({**SUCCESS, "evidence": [item]}), reply("done"))
+
+    with host_world(tmp_path, model) as world:
+        ran = ask(world, "Say hi.")
+
+    assert (ran.returncode, answered(ran)["error"]["code"]) == (1, "unverified")
+
+
+def test_a_value_that_is_no_object_comes_as_words(tmp_path: Path):
+    """The client's own check takes objects only."""
+    with host_world(tmp_path, turns(reply('["billing"]'))) as world:
+        (world.stage.project / "list.json").write_text('{"type": "array"}')
+        ran = ask(world, "Which modules?", "--schema", "list.json")
+
+    assert answered(ran)["parsedOutput"] == ["billing"]
+
+
+def test_a_wrong_value_is_corrected_by_the_client(tmp_path: Path):
+    model = turns(submits({"status": "great"}), submits(SUCCESS), reply("done"))
+
+    with host_world(tmp_path, model) as world:
+        ran = ask(world, "Say hi.")
+
+    assert answered(ran)["success"] is True
+
+
+ENDS = {
+    "never complies": (turns(reply("I will not.")), "no_json"),
+    "always another shape": (turns(submits({"status": "great"})), "schema_mismatch"),
+    "rate limit": (turns(error(429, "rate_limit_error", "Slow down")), "quota"),
+    "no credit": (
+        turns(
+            error(
+                400, "invalid_request_error", "Your credit balance is too low to go on"
+            )
+        ),
+        "quota",
+    ),
+    "auth": (turns(error(401, "authentication_error", "invalid")), "agent_error"),
+    "overloaded": (turns(error(529, "overloaded_error", "Overloaded")), "agent_error"),
+    "reports failure": (
+        turns(submits({"status": "failed", "summary": "no"}), reply("done")),
+        "agent_failed",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_error_code_of_an_end(tmp_path: Path, name: str):
+    model, code = ENDS[name]
+
+    with host_world(tmp_path, model) as world:
+        ran = ask(world, "Say hi.")
+
+    told = answered(ran)
+    assert (ran.returncode, told["error"]["code"], told["route"]) == (1, code, "claude")
+
+
+def test_what_is_not_granted_is_denied_and_no_dialog_waits(tmp_path: Path):
+    model = turns(runs("touch made-by-an-agent"), submits(SUCCESS), reply("done"))
+
+    with host_world(tmp_path, model) as world:
+        ran = ask(world, "Touch it.")
+        results = [r for turn in world.api.turns("main") for r in turn.tool_results]
+
+    assert answered(ran)["success"] is True
+    assert any("denied" in result.text for result in results if result.is_error)
+    assert not (world.stage.project / "made-by-an-agent").exists()
+
+
+def test_an_agent_of_the_project(tmp_path: Path):
+    """The client's own agents are known on this route, too."""
+    with host_world(tmp_path, turns(submits(SUCCESS), reply("done"))) as world:
+        world.add_agent("checker")
+        ran = ask(world, "checker", "Check.")
+        (first, *_) = world.api.turns("main")
+
+    assert answered(ran)["success"] is True
+    assert "Do what you are told." in first.system_text
+
+
+def test_its_hooks_serve_no_queue(tmp_path: Path):
+    """With our hooks installed there: what waits for a session goes on waiting."""
+    with host_world(tmp_path, turns(submits(SUCCESS), reply("done"))) as world:
+        waiting = world.submit("For a session.")
+        ran = ask(world, "Say hi.")
+        sessions = world.live()
+        known = list((world.store.place.state / "sessions").glob("*"))
+        status = world.bridge.status(waiting).status
+
+    assert answered(ran)["success"] is True
+    assert (status, sessions, known) == ("pending", [], [])
+    assert all("bridge:" not in json.dumps(t.body) for t in world.api.turns("main"))
+
+
+NESTED = f"{sys.executable} -m bridge"
+
+
+@pytest.mark.parametrize("max_depth", ["2", "0"])
+def test_an_agent_inside_is_a_child_and_its_depth_counts(
+    tmp_path: Path, max_depth: str
+):
+    """It may leave a request, as deep as the limit says; it can have none served."""
+    model = turns(
+        runs(f"{NESTED} submit 'a child'"),
+        runs(f"{NESTED} ask --route claude 'a loop'"),
+        submits(SUCCESS),
+        reply("done"),
+    )
+
+    with host_world(tmp_path, model) as world:
+        world.allow(f"Bash({sys.executable} *)")
+        ran = ask(world, "Ask again.", env={"BRIDGE_MAX_DEPTH": max_depth})
+        results = [r.text for t in world.api.turns("main") for r in t.tool_results]
+        waiting = world.store.waiting()
+
+    told = answered(ran)
+    assert told["success"] is True
+    if max_depth == "0":
+        for result in results[:2]:
+            assert "1 agents stand above this request; 0 is the limit" in result
+        assert waiting == []
+    else:
+        assert "Exit code 4" in results[1]
+        (child,) = waiting
+        asked = world.bridge.status(child).request
+        assert asked is not None
+        assert (asked.parent_request_id, asked.depth) == (told["requestId"], 1)

@@ -1,0 +1,204 @@
+"""What the client printed, and what that means."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from fakeclaude import result
+
+from bridge.claude_cli.reading import read_output
+from bridge.protocol.answer import ToolCall
+from bridge.protocol.answering import Outcome
+
+ANSWER = {"modules": ["billing"]}
+
+
+def read(
+    stdout: str | bytes, *, stderr: str = "", code: int = 0, structured: bool = True
+) -> Outcome:
+    data = stdout.encode() if isinstance(stdout, str) else stdout
+    return read_output(data, stderr, code, is_structured=structured)
+
+
+def array(*events: Any) -> str:
+    return json.dumps(events)
+
+
+def said(role: str, *blocks: Any) -> dict[str, Any]:
+    return {"type": role, "message": {"content": list(blocks)}}
+
+
+INIT = {"type": "system", "subtype": "init", "model": "claude-opus-5-5"}
+RESULT = json.loads(result(structured_output=ANSWER))
+
+
+def test_structured_output_is_the_answer():
+    assert read(array(INIT, RESULT)) == Outcome(
+        '{"modules":["billing"]}', model="claude-opus-5-5", calls=()
+    )
+
+
+def test_a_result_alone_tells_of_no_calls():
+    """What nobody could have seen must not count as not having happened."""
+    assert read(result(structured_output=ANSWER)) == Outcome('{"modules":["billing"]}')
+
+
+def test_half_a_character_in_a_tool_result_loses_no_answer():
+    """JavaScript cuts between the halves of an emoji, and prints what is left."""
+    cut = said("user", {"type": "tool_result", "content": "\ud83d"})
+
+    assert read(array(INIT, cut, RESULT)).words == '{"modules":["billing"]}'
+
+
+def test_of_several_results_the_last_with_an_answer_counts():
+    """An agent in the background makes the client speak again."""
+    lines = [result(structured_output=1), result(structured_output=2), result()]
+
+    assert read("\n".join(lines)).words == "2"
+
+
+def test_without_a_schema_the_words_are_the_answer():
+    told = read(result(result='Here: {"a": 1}'), structured=False)
+
+    assert told == Outcome('Here: {"a": 1}')
+
+
+def test_tool_calls_and_their_ends():
+    def call(number: int, tool: str, **given: Any) -> dict[str, Any]:
+        return {"type": "tool_use", "id": f"t{number}", "name": tool, "input": given}
+
+    def end(number: int, **fields: Any) -> dict[str, Any]:
+        return {"type": "tool_result", "tool_use_id": f"t{number}", **fields}
+
+    events = (
+        said("assistant", {"type": "text", "text": "hm"}, call(1, "Bash", command="a")),
+        said("user", end(1, content="fine", is_error=False)),
+        said("assistant", call(2, "Bash", command="b"), call(3, "Read", file_path="x")),
+        said("user", end(2, is_error=True), end(3)),
+        said("assistant", call(4, "Bash", command="c", run_in_background=True)),
+        said("user", end(4)),
+        said("assistant", call(5, "Bash", command="d")),
+        said("user", "not a block"),
+        {"type": "user", "message": {"content": "words"}},
+        {"type": "user"},
+    )
+
+    assert read(array(*events, RESULT)).calls == (
+        ToolCall("Bash", "t1", "a", ok=True),
+        ToolCall("Bash", "t2", "b", ok=False),
+        ToolCall("Read", "t3", None, ok=True),
+        ToolCall("Bash", "t4", "c", ok=None),
+        ToolCall("Bash", "t5", "d", ok=None),
+    )
+
+
+FAILURES = {
+    "max turns": (
+        result(
+            subtype="error_max_turns",
+            is_error=True,
+            errors=["Reached maximum number of turns (2)"],
+        ),
+        1,
+        "AGENT_004",
+        "Reached maximum number of turns (2)",
+    ),
+    "schema": (
+        result(
+            subtype="error_max_structured_output_retries", is_error=True, errors=["no"]
+        ),
+        1,
+        "schema_mismatch",
+        "no",
+    ),
+    "rate limit": (
+        result(is_error=True, api_error_status=429, result="Slow down"),
+        1,
+        "quota",
+        "Slow down",
+    ),
+    "credit": (
+        result(is_error=True, api_error_status=400, result="Credit balance is too low"),
+        1,
+        "quota",
+        "Credit balance is too low",
+    ),
+    "limit of a plan": (
+        result(is_error=True, result="You've hit your weekly limit"),
+        1,
+        "quota",
+        "You've hit your weekly limit",
+    ),
+    "auth": (
+        result(is_error=True, api_error_status=401, result="Invalid API key"),
+        1,
+        "agent_error",
+        "Invalid API key",
+    ),
+    "an error that is none": (
+        result(structured_output=ANSWER),
+        1,
+        "agent_error",
+        "done",
+    ),
+    "no output": ("", 0, "no_json", "claude -p printed no result (exit 0)"),
+    "prose": (
+        "All is well.",
+        0,
+        "no_json",
+        "claude -p printed no result (exit 0): All is well.",
+    ),
+    "other JSON": ("[1, {}]", 0, "no_json", None),
+    "prose and exit": ("Oh.", 3, "agent_error", None),
+    "without structured output": (
+        result(result="I will not."),
+        0,
+        "no_json",
+        "the client ended without structured output",
+    ),
+    "without a word": (
+        result(result=" "),
+        0,
+        "empty_answer",
+        "the client ended without structured output",
+    ),
+    "not UTF-8": (b"\xff\xfe", 0, "no_json", None),
+    "nested without end": ("[" * 100_000, 0, "no_json", None),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_error_code_of_an_end(name: str):
+    stdout, exit_code, code, detail = FAILURES[name]
+
+    outcome = read(stdout, code=exit_code)
+
+    assert outcome.code == code
+    assert detail is None or outcome.detail == detail
+
+
+def test_error_words_that_do_not_count_are_kept():
+    assert read(result(result="I will not.")).words == "I will not."
+    assert read("All is well.").words == "All is well."
+
+
+def test_error_stderr_says_why():
+    outcome = read("", stderr="error: unknown option '--nope'", code=1)
+
+    assert outcome == Outcome(
+        "",
+        "agent_error",
+        "claude -p printed no result (exit 1): error: unknown option '--nope'",
+    )
+
+
+def test_error_the_client_knows_no_such_agent():
+    stderr = "--agent 'nobody' not found. Available agents: claude, Explore"
+
+    assert read("", stderr=stderr, code=1).code == "agent_missing"
+
+
+def test_error_details_are_bounded():
+    assert len(read(result(is_error=True, result="x" * 10_000), code=1).detail) < 600

@@ -1,0 +1,45 @@
+"""The line on the terminal says where a run stands, in a few words."""
+
+from __future__ import annotations
+
+import pytest
+
+from bridge.cli.progress import Progress, run_words
+from bridge.runner.job import Progress as Run
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        (Run("thinking", 1, 20), "turn 1 of 20, thinking"),
+        (
+            Run("thinking", 2, 20, tokens=12, tokens_per_s=31.4),
+            "turn 2 of 20, 12 tokens, 31 tokens/s",
+        ),
+        (
+            Run("tool", 2, 5, tool="read_file", tokens_per_s=31.4),
+            "turn 2 of 5, read_file, 31 tokens/s",
+        ),
+        (Run("checking", 3, 5, tool="submit_result"), "turn 3 of 5, submit_result"),
+    ],
+)
+def test_says_turn_tool_and_speed(run: Run, words: str) -> None:
+    assert run_words(run) == words
+
+
+def test_a_run_is_a_running_request() -> None:
+    """Whoever waits sees the stage of the request and the turn in it."""
+    progress = Progress("lint")
+    progress.follow(Run("tool", 2, 5, tool="read_file"))
+
+    assert progress._words() == "lint: running, turn 2 of 5, read_file (0 s)"
+
+
+def test_where_stderr_is_no_terminal_nothing_is_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`--json` in a script stays clean on both channels."""
+    with Progress("lint") as progress:
+        progress.follow(Run("thinking", 1, 5, tokens=3))
+
+    assert capsys.readouterr() == ("", "")

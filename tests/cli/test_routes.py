@@ -1,0 +1,445 @@
+"""`--route`, `--fallback-after`, `serve`: requests that no session answers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+from fakeclaude import OBEDIENT, SUCCESS, fake_claude, printing, result
+from stage.processes import is_alive
+
+from bridge.config import Settings
+from bridge.spawner.aio import AsyncBridge
+from bridge.spawner.bridge import Bridge
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SERVED = "success: served right here\n"
+NO_LOCAL = "this installation has no route 'local' (it has host, claude)"
+NO_FLAG = (
+    "BRIDGE_CLI_FALLBACK='sometimes': expected 1 (a local model), claude, endpoint or 0"
+)
+WAITING = 'echo $$ >"$here/pid"; exec sleep 1000'
+
+
+@pytest.fixture
+def claude(project, tmp_path: Path):
+    """Where `claude` is: a fake that obeys, and whose folder tells what it was told."""
+    program = fake_claude(tmp_path / "fake")
+    project.env["BRIDGE_CLAUDE"] = str(program)
+    return program.parent
+
+
+def test_ask_is_served_by_claude_p(project, claude):
+    """With no session open, and the record of any other request."""
+    ran = project.run("ask", "--route", "claude", "Which?", "--json", "--set", "a=b")
+
+    told = ran.json
+    assert (ran.code, ran.err) == (0, "")
+    assert (told["route"], told["parsedOutput"]["summary"]) == (
+        "claude",
+        SUCCESS["summary"],
+    )
+    assert (claude / "stdin").read_text().startswith("Which?\n")
+    assert "Which?" not in (claude / "argv").read_text()
+    found = project.bridge.status(told["requestId"])
+    assert found.request.claim.route == found.request.route == "claude"
+    assert found.request.arguments == {"a": "b"}
+
+
+@pytest.mark.parametrize(
+    ("flag", "code", "err"),
+    [
+        ("claude", 0, ""),
+        (
+            "true",
+            4,
+            f"hostbridge: {NO_LOCAL}\n",
+        ),
+        (
+            "sometimes",
+            2,
+            f"hostbridge: {NO_FLAG}\n",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("claude")
+def test_the_flag_makes_auto_standalone(project, flag, code, err):
+    ran = project.run("ask", "Which?", env={"BRIDGE_CLI_FALLBACK": flag})
+
+    assert (ran.code, ran.err) == (code, err)
+
+
+def test_error_no_claude(project):
+    """Nothing is asked of nobody."""
+    project.env["BRIDGE_CLAUDE"] = "no-such-claude"
+
+    ran = project.run("ask", "--route", "claude", "Which?", "--json")
+
+    message = (
+        "route claude: no program 'no-such-claude' can be run; install Claude Code, or "
+        "name its program in BRIDGE_CLAUDE"
+    )
+    assert (ran.code, ran.err) == (4, f"hostbridge: {message}\n")
+    assert ran.json["error"] == {"code": "no_host", "message": message, "stage": None}
+    assert project.bridge.overview().waiting == 0
+
+
+USAGE = {
+    "--route claude --session s1 x": "session 's1' cannot take what route 'claude' is "
+    "to serve",
+    "--route claude --fallback-after 1 x": "route 'claude' is served here at once: "
+    "fallback_after_s belongs to auto and host",
+    "--set novalue x": "--set 'novalue': expected KEY=VALUE or KEY:=JSON",
+    "--set =v x": "--set '=v': expected KEY=VALUE or KEY:=JSON",
+    "--set a:={ x": "--set 'a:={': not JSON: unexpected end of data",
+}
+
+
+@pytest.mark.parametrize("words", USAGE)
+@pytest.mark.usefixtures("claude")
+def test_error_usage_is_exit_2(project, words):
+    ran = project.run("ask", *words.split())
+
+    assert ran == (2, "", f"hostbridge: {USAGE[words]}\n")
+
+
+def test_set_makes_text_and_json(project):
+    asked = project.run(
+        "submit", "x", "--set", "version=1.10", "--set", "n:=null", "--set", "l:=[1]",
+        "--set", "e=a=b",
+    )  # fmt: skip
+
+    assert project.bridge.status(asked.out.strip()).request.arguments == {
+        "version": "1.10",
+        "n": None,
+        "l": [1],
+        "e": "a=b",
+    }
+
+
+def test_off_stops_this_route_too(project, claude):
+    """Off is off: an agent of `claude -p` that asks again is refused like that."""
+    project.run("off")
+    off = project.run("ask", "--route", "claude", "Which?")
+    project.run("on")
+    within = project.run("ask", "--route", "claude", "?", env={"BRIDGE_OFF": "1"})
+
+    assert (off.code, within.code) == (4, 4)
+    assert not (claude / "stdin").exists()
+
+
+def test_depth_counts_through_claude_p(project, claude):
+    """What runs under `claude -p` is told how deep it is, and whose child."""
+    outer = project.submit()
+    inside = {"BRIDGE_PARENT": outer, "BRIDGE_DEPTH": "1"}
+
+    inner = project.run("submit", "x", env=inside)
+    deeper = project.run("submit", "x", env={**inside, "BRIDGE_DEPTH": "2"})
+
+    asked = project.bridge.status(inner.out.strip()).request
+    assert (asked.parent_request_id, asked.depth) == (outer, 2)
+    assert deeper == (
+        1,
+        "",
+        (
+            "hostbridge: 3 agents stand above this request; 2 is the limit "
+            "(BRIDGE_MAX_DEPTH)\n"
+        ),
+    )
+    assert not (claude / "stdin").exists()
+
+
+def test_the_client_is_told_how_deep_it_is_and_nothing_of_another(project, claude):
+    """What a session tells its children would make it take itself for one."""
+    fake_claude(claude, f'env >"$here/env"\n{OBEDIENT}')
+    outer = project.submit()
+    session = {
+        "CLAUDECODE": "1",
+        "CLAUDE_PID": str(os.getpid()),
+        "CLAUDE_CODE_SESSION_ID": "outer",
+        "CLAUDE_PROJECT_DIR": str(project.folder),
+        "CLAUDE_CONFIG_DIR": "/somewhere",
+    }
+
+    asked = project.run(
+        "ask", "--route", "claude", "?", "--json",
+        env={**session, "BRIDGE_PARENT": outer, "BRIDGE_DEPTH": "1"},
+    )  # fmt: skip
+
+    lines = (claude / "env").read_text().splitlines()
+    told = dict(line.split("=", 1) for line in lines if "=" in line)
+    assert {name: told.get(name) for name in session} == {
+        **dict.fromkeys(session),
+        "CLAUDE_CONFIG_DIR": "/somewhere",
+    }
+    assert {name: told[name] for name in ("BRIDGE_OFF", "BRIDGE_DEPTH")} == {
+        "BRIDGE_OFF": "1",
+        "BRIDGE_DEPTH": "2",
+    }
+    assert told["BRIDGE_PARENT"] == asked.json["requestId"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_exit_130_ends_the_program_and_the_request(project, claude, until, number):
+    fake_claude(claude, WAITING)
+
+    with project.start("ask", "--route", "claude", "Which?") as process:
+        until((claude / "pid").exists)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+
+    assert (process.returncode, out, err) == (130, b"", b"hostbridge: interrupted\n")
+    (file,) = project.state.glob("responses/*.json")
+    told = json.loads(file.read_text())
+    assert (told["status"], told["route"]) == ("cancelled", "claude")
+    assert not list(project.state.glob("processing/*.json"))
+
+
+def test_a_cancel_from_another_shell_ends_it(project, claude, until):
+    fake_claude(claude, WAITING)
+
+    with project.start("ask", "--route", "claude", "Which?") as process:
+        until((claude / "pid").exists)
+        (file,) = project.state.glob("processing/*.json")
+        assert project.run("cancel", file.stem).code == 0
+        _, err = process.communicate(timeout=60)
+
+    assert process.returncode == 1
+    assert f"request {file.stem} failed: cancelled by its user" in err.decode()
+
+
+def test_exit_5_at_the_deadline(project, claude):
+    fake_claude(claude, WAITING)
+
+    ran = project.run("ask", "--route", "claude", "Which?", "--timeout", "1", "--json")
+
+    told = ran.json
+    assert (ran.code, told["status"], told["route"]) == (5, "timeout", "claude")
+    assert told["error"]["message"] == "no answer within 1 s; stage: running"
+
+
+def test_what_is_served_reads_well(project, claude, until):
+    """No session is named where none is concerned; nobody else may answer it."""
+    fake_claude(claude, WAITING)
+
+    with project.start("ask", "--route", "claude", "Which?") as process:
+        until((claude / "pid").exists)
+        (file,) = project.state.glob("processing/*.json")
+        status = project.run("status").out
+        show = project.run("show", file.stem).out
+        by_hand = project.run("respond", file.stem, stdin=json.dumps(SUCCESS).encode())
+        process.kill()
+
+    assert "running (claude)  " in status
+    assert f"served by a process of route claude (pid {process.pid}), " in show
+    assert "\noffered " not in show
+    assert "\nsession " not in show
+    assert (by_hand.code, by_hand.err) == (
+        2,
+        (
+            f"hostbridge: request {file.stem} is being served (claude-{process.pid}, "
+            f"pid {process.pid}); cancel it first, or wait\n"
+        ),
+    )
+
+
+def test_show_names_the_model(project, claude):
+    fake_claude(
+        claude,
+        printing(
+            json.dumps(
+                [
+                    {"type": "system", "subtype": "init", "model": "claude-opus-5-5"},
+                    json.loads(result(structured_output=SUCCESS)),
+                ]
+            )
+        ),
+    )
+    asked = project.run("ask", "--route", "claude", "x", "--model", "haiku", "--json")
+
+    show = project.run("show", asked.json["requestId"]).out
+
+    assert "\nroute     claude (claude-opus-5-5, degraded)\n" in show
+
+
+# Submitted, and served by somebody
+
+
+def test_submit_waits_for_somebody_who_serves(project, claude):
+    asked = project.run("submit", "--route", "claude", "Which?")
+    waiting = project.run("status").out
+
+    ran = project.run("serve", "--once")
+
+    request_id = asked.out.strip()
+    assert "waiting (claude)" in waiting
+    assert ran.code == 0
+    assert ran.out.startswith(f"{request_id}  success  ")
+    assert (claude / "stdin").exists()
+    assert project.response(request_id).route == "claude"
+
+
+@pytest.mark.usefixtures("claude")
+def test_serve_leaves_what_is_for_a_session(project):
+    request_id = project.submit()
+
+    ran = project.run("serve", "--once")
+
+    assert ran == (0, "", "")
+    assert project.bridge.status(request_id).status == "pending"
+
+
+def test_serve_goes_on_until_interrupted(project, claude, until):
+    """What was interrupted waits again, with no try used up."""
+    with project.start("serve") as process:
+        first = project.submit(route="claude")
+        until(lambda: project.response(first))
+        fake_claude(claude, WAITING)
+        second = project.submit(route="claude")
+        until((claude / "pid").exists)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    found = project.bridge.status(second)
+    assert (found.status, found.request.attempt) == ("pending", 0)
+
+
+@pytest.mark.usefixtures("host", "claude")
+def test_error_serve_usage(project):
+    ran = project.run("serve", "--route", "host")
+
+    assert ran == (
+        2,
+        "",
+        "hostbridge: route 'host': expected one of claude, local, endpoint\n",
+    )
+
+
+def test_error_serve_with_nothing_to_serve_with(project):
+    ran = project.run("serve", env={"BRIDGE_CLAUDE": "no-such-claude"})
+
+    assert (ran.code, ran.out) == (4, "")
+
+
+# One of two
+
+FLAG = {"BRIDGE_CLI_FALLBACK": "claude"}
+
+
+@pytest.mark.usefixtures("claude")
+def test_fallback_at_once_where_no_session_is_open(project):
+    ran = project.run("ask", "Which?", "--fallback-after", "1000", env=FLAG)
+
+    assert ran == (0, SERVED, "")
+
+
+@pytest.mark.usefixtures("host", "claude")
+def test_fallback_when_no_session_took_it(project):
+    """The request stays the host's; the answer says who gave it."""
+    ran = project.run("ask", "?", "--fallback-after", "0.5", "--json", env=FLAG)
+
+    told = ran.json
+    assert (ran.code, told["route"]) == (0, "claude")
+    assert told["duration"] > 500
+    assert project.bridge.status(told["requestId"]).request.route == "host"
+
+
+@pytest.mark.usefixtures("claude")
+def test_route_host_with_a_fallback_gives_a_session_its_time(project):
+    ran = project.run(
+        "ask", "?", "--route", "host", "--fallback-after", "0.5", "--json", env=FLAG
+    )
+
+    told = ran.json
+    assert (ran.code, told["route"]) == (0, "claude")
+    assert told["duration"] > 500
+
+
+def test_no_fallback_when_a_session_works_on_it(project, claude, host):
+    """Taken is taken: the same work is not done twice."""
+    with host.serving(after_s=1.5):
+        ran = project.run("ask", "?", "--fallback-after", "0.3", env=FLAG)
+
+    assert ran == (0, "success: three modules lack tests\n", "")
+    assert not (claude / "stdin").exists()
+
+
+@pytest.mark.usefixtures("host", "claude")
+def test_inside_the_only_session_the_fallback_may_wait(project):
+    """There an ask would wait for itself; the fallback does not."""
+    inside = {"CLAUDE_PID": str(os.getpid()), **FLAG}
+
+    ran = project.run("ask", "?", "--fallback-after", "1000", env=inside)
+
+    assert ran == (0, SERVED, "")
+
+
+@pytest.mark.usefixtures("host")
+def test_error_a_fallback_that_is_missing_asks_nothing(project):
+    ran = project.run("ask", "?", "--fallback-after", "5")
+
+    assert ran.code == 4
+    assert project.bridge.overview().waiting == 0
+
+
+def test_a_key_finds_the_request_of_an_asker_that_was_killed(project, claude, until):
+    """The next one who asks the same serves it."""
+    fake_claude(claude, WAITING)
+    words = ("ask", "--route", "claude", "Which?", "--dedup-key", "k")
+    with project.start(*words) as process:
+        until((claude / "pid").exists)
+        process.kill()
+        process.communicate()
+    fake_claude(claude, OBEDIENT)
+
+    ran = project.run(*words, "--json")
+
+    assert (ran.code, ran.json["success"]) == (0, True)
+    assert len(list(project.state.glob("done/*.json"))) == 1
+
+
+# The same from Python
+
+
+@pytest.mark.usefixtures("host")
+def test_a_cancelled_task_ends_the_program(project, claude, until):
+    """Who no longer awaits the answer has nobody work for it."""
+    fake_claude(claude, WAITING)
+    settings = Settings.from_environment(project.env)
+    bridge = AsyncBridge(Bridge(settings, project.folder))
+
+    async def let_go() -> None:
+        task = asyncio.create_task(bridge.ask("Which?", route="claude"))
+        await asyncio.to_thread(until, (claude / "pid").exists)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+    asyncio.run(let_go())
+
+    (file,) = until(lambda: list(project.state.glob("responses/*.json")))
+    assert json.loads(file.read_text())["status"] == "cancelled"
+    pid = int((claude / "pid").read_text())
+    until(lambda: not is_alive(pid))
+
+
+def test_two_at_once_in_one_process(project, claude):
+    """Threads share a bridge: each request has a program of its own."""
+    fake_claude(claude, f"sleep 0.3\n{OBEDIENT}")
+    bridge = Bridge(Settings.from_environment(project.env), project.folder)
+
+    with ThreadPoolExecutor(6) as pool:
+        asked = [pool.submit(bridge.ask, f"{n}?", route="claude") for n in range(6)]
+        results = [each.result() for each in asked]
+
+    assert len({r.request_id for r in results}) == 6
+    assert all(r.success and r.route == "claude" for r in results)

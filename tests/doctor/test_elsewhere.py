@@ -1,0 +1,86 @@
+"""A shell and the sessions of its project that do not share one state directory."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.doctor.elsewhere import open_elsewhere
+from bridge.doctor.finding import Finding, Verdict
+from bridge.host.sessions import Session
+from bridge.store.process import identify
+
+if TYPE_CHECKING:
+    from conftest import Patient
+
+
+def open_session(patient: Patient, **env: str) -> None:
+    """A session of the project, started with these variables."""
+    host = identify(os.getpid())
+    assert host is not None
+    store = patient.seen(**env).store()
+    assert store is not None
+    told = Session(session_id="s1", host=host, registered_at=1)
+    with store.open_state() as state, state.folder("sessions") as folder:
+        folder.create("s1.json", told.to_json())
+
+
+SHELLS = {
+    "another home": (["BRIDGE_HOME"], "BRIDGE_HOME"),
+    "another state": (["BRIDGE_STATE_DIR"], "BRIDGE_STATE_DIR"),
+    "both": (["BRIDGE_STATE_DIR", "BRIDGE_HOME"], "BRIDGE_STATE_DIR and BRIDGE_HOME"),
+}
+
+
+@pytest.mark.parametrize(("names", "named"), SHELLS.values(), ids=SHELLS)
+def test_a_session_in_the_default_place_is_told_of(
+    patient: Patient, names: list[str], named: str
+) -> None:
+    """A request asked here would wait for ever, next to a session that is open."""
+    open_session(patient)
+    env = {name: str(patient.root / name) for name in names}
+    place = patient.seen(**env).place
+    assert place is not None
+
+    findings = patient.found(open_elsewhere, **env)
+
+    assert findings == [
+        Finding(
+            "place",
+            Verdict.WARNING,
+            f"1 open session of this project: in {patient.state}; this shell looks "
+            f"into {place.state}",
+            f"{named} is set in this shell, and was not where they started",
+            f"unset {' '.join(names)}; or start the sessions with it",
+        )
+    ]
+    assert not place.state.exists()
+
+
+def test_a_session_under_the_same_home_is_told_of(patient: Patient) -> None:
+    """Only the variable that leads away is named."""
+    home = {"BRIDGE_HOME": str(patient.root / "other")}
+    open_session(patient, **home)
+
+    (finding,) = patient.found(
+        open_elsewhere, **home, BRIDGE_STATE_DIR=str(patient.root / "state")
+    )
+
+    assert finding.cure == "unset BRIDGE_STATE_DIR; or start the sessions with it"
+
+
+@pytest.mark.parametrize("env", [{}, {"BRIDGE_HOME": "/nowhere/at/all"}])
+def test_nothing_is_said_where_nothing_differs(
+    patient: Patient, env: dict[str, str]
+) -> None:
+    open_session(patient, **({} if not env else {"BRIDGE_HOME": str(patient.root)}))
+
+    assert patient.found(open_elsewhere, **env) == []
+
+
+def test_a_home_of_the_same_name_is_no_difference(patient: Patient) -> None:
+    open_session(patient)
+
+    assert patient.found(open_elsewhere, BRIDGE_HOME=str(patient.bridge)) == []

@@ -1,0 +1,109 @@
+"""A chat server on loopback that does what a test wrote down, wrong things included."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Act = Callable[["Talk", dict[str, Any]], None]
+
+
+class Talk(BaseHTTPRequestHandler):
+    """One request: read whole, then handed to the next act of the script."""
+
+    server: ScriptedServer
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        asked = json.loads(body)
+        self.server.asked.append(asked)
+        self.server.keys.append(self.headers["Authorization"])
+        acts = self.server.acts
+        act = acts.pop(0) if len(acts) > 1 else acts[0]
+        self.close_connection = True
+        act(self, asked)
+
+    def log_message(self, *_: Any) -> None:
+        """Silent."""
+
+    def fail(self, status: int, message: str) -> None:
+        body = json.dumps({"error": {"message": message}}).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def begin(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+
+    def chunk(self, finish: str | None = None, **delta: Any) -> None:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        self.event({"choices": [choice]})
+
+    def event(self, value: dict[str, Any]) -> None:
+        base = {"id": "c", "object": "chat.completion.chunk", "created": 0}
+        line = json.dumps({**base, "model": "m", **value})
+        self.wfile.write(f"data: {line}\n\n".encode())
+        self.wfile.flush()
+
+    def end(self) -> None:
+        self.wfile.write(b"data: [DONE]\n\n")
+
+
+class ScriptedServer(ThreadingHTTPServer):
+    """Serves on a free port of 127.0.0.1 until closed."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Talk)
+        self.acts: list[Act] = []
+        self.asked: list[dict[str, Any]] = []
+        self.keys: list[str] = []
+        self.over = threading.Event()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    def handle_error(self, *_: Any) -> None:
+        """A client that goes away is what some tests are about."""
+
+
+def say(*parts: str, finish: str | None = "stop") -> Act:
+    """Stream these parts, and the usage."""
+
+    def act(talk: Talk, _: dict[str, Any]) -> None:
+        talk.begin()
+        for part in parts:
+            talk.chunk(content=part)
+        talk.chunk(finish=finish)
+        talk.event(
+            {
+                "choices": [],
+                "usage": {
+                    "prompt_tokens": 7,
+                    "completion_tokens": 3,
+                    "total_tokens": 10,
+                    "prompt_tokens_details": {"cached_tokens": 5},
+                },
+            }
+        )
+        talk.end()
+
+    return act
+
+
+def fail(status: int, message: str = "no") -> Act:
+    """Answer with an error."""
+    return lambda talk, _: talk.fail(status, message)

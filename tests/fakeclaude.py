@@ -1,0 +1,44 @@
+"""A program that stands where `claude` should, and does one thing.
+
+Shell scripts: they start in a millisecond. Each reads its stdin to `stdin` and writes
+its arguments to `argv`, both in its own folder, before it does what it is for.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SUCCESS = {"status": "success", "summary": "served right here"}
+
+
+def result(**fields: Any) -> str:
+    """What the client prints at its end."""
+    given = {
+        "type": "result",
+        "subtype": "success",
+        "is_error": False,
+        "result": "done",
+    }
+    return json.dumps({**given, **fields})
+
+
+def printing(text: str, *, code: int = 0) -> str:
+    """The lines of a script that prints `text` and exits."""
+    return f"cat <<'END'\n{text}\nEND\nexit {code}\n"
+
+
+OBEDIENT = printing(result(structured_output=SUCCESS))
+
+
+def fake_claude(folder: Path, lines: str = OBEDIENT) -> Path:
+    """Write the program; returns its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "claude"
+    head = f'here={folder}\ncat >"$here/stdin"\nprintf "%s\\n" "$@" >"$here/argv"\n'
+    file.write_text(f"#!/bin/sh\n{head}{lines}")
+    file.chmod(0o755)
+    return file

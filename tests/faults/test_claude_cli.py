@@ -1,0 +1,242 @@
+"""Rows 20 and 21: a `claude` that misbehaves, and two who want the same request."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fakeclaude import OBEDIENT, fake_claude, printing, result
+from faultlab import tell
+from stage.processes import is_alive
+from storeworld import finish_everything, rooms_of
+
+from bridge.config import Settings
+from bridge.protocol.ids import RequestId
+from bridge.spawner.bridge import Bridge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = pytest.mark.faults
+
+
+class World:
+    """A project, and a program that stands where `claude` should."""
+
+    def __init__(self, root: Path, lines: str) -> None:
+        self.folder = root / "project"
+        (self.folder / ".git").mkdir(parents=True)
+        self.claude = fake_claude(root / "fake", lines)
+        self.env = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(root / "home"),
+            "BRIDGE_CLAUDE": str(self.claude),
+            "BRIDGE_CLI_FALLBACK": "claude",
+        }
+        self.bridge = Bridge(Settings.from_environment(self.env), self.folder)
+        self.store = self.bridge.store
+
+    def ask(self, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "bridge", "ask", "Which?", "--json", *words],
+            cwd=self.folder,
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def answer(self, *words: str) -> dict[str, Any]:
+        with self.ask(*words) as asker:
+            out, err = asker.communicate(timeout=60)
+        assert out.count("\n") == 1, err
+        return json.loads(out)
+
+    def pids(self) -> list[int]:
+        file = self.claude.parent / "pids"
+        return [int(word) for word in file.read_text().split()] if file.exists() else []
+
+
+def wait_for(see: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + 30
+    while not (seen := see()):
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.005)
+    return seen
+
+
+# Row 20
+
+NOTE = 'echo $$ >>"$here/pids"\n'
+GRANDCHILD = f"setsid sh -c 'echo $$ >>{{}}/pids; sleep 1000' & {NOTE}"
+WAIT = 'while [ "$(wc -l <"$here/pids")" -lt 2 ]; do sleep 0.01; done\n'
+MISBEHAVIOUR = {
+    "prints no JSON": (printing("Hello, I am Claude."), "no_json"),
+    "prints nothing": ("exit 0", "no_json"),
+    "fails in prose": (printing("Oh no.", code=1), "agent_error"),
+    "no structured output": (printing(result(result="I will not.")), "no_json"),
+    "structured output of another shape": (
+        printing(result(structured_output={"status": "great"})),
+        "schema_mismatch",
+    ),
+    "cut JSON": (printing(result(structured_output={})[:-9]), "no_json"),
+    "is killed": ("kill -9 $$", "agent_error"),
+    "prints without end": (f"{NOTE}yes 1234567890", "agent_error"),
+}
+
+
+@pytest.mark.parametrize("name", MISBEHAVIOUR)
+def test_error_a_claude_that_misbehaves(tmp_path: Path, name: str):
+    """A named failure, never a success, and nothing that still runs."""
+    lines, code = MISBEHAVIOUR[name]
+    world = World(tmp_path, lines)
+
+    told = world.answer("--route", "claude")
+
+    assert (told["success"], told["route"]) == (False, "claude")
+    assert told["error"]["code"] == code
+    assert rooms_of(world.store, told["requestId"]) == ["done"]
+    wait_for(lambda: not any(map(is_alive, world.pids())))
+
+
+def test_error_a_claude_that_cannot_be_run(tmp_path: Path):
+    """It was there a moment ago: an interpreter that is missing, a broken build."""
+    world = World(tmp_path, "")
+    world.claude.write_text("#!/no/such/interpreter\n")
+
+    told = world.answer("--route", "claude")
+
+    assert told["error"]["code"] == "agent_error"
+    assert "No such file or directory" in told["error"]["message"]
+
+
+def test_error_a_claude_that_ignores_sigterm(tmp_path: Path):
+    world = World(tmp_path, f"trap '' TERM\n{NOTE}while :; do sleep 0.1; done")
+    began = time.monotonic()
+
+    told = world.answer("--route", "claude", "--timeout", "1")
+
+    assert told["error"]["code"] == "timeout"
+    assert time.monotonic() - began < 10
+    assert len(world.pids()) == 1
+    assert not any(map(is_alive, world.pids()))
+
+
+def test_grandchildren_that_hold_the_pipe_delay_nothing(tmp_path: Path):
+    grandchild = GRANDCHILD.format(tmp_path / "fake")
+    world = World(tmp_path, f"{grandchild}{WAIT}{OBEDIENT}")
+    began = time.monotonic()
+
+    told = world.answer("--route", "claude")
+
+    assert told["success"]
+    assert time.monotonic() - began < 10
+    assert len(world.pids()) == 2
+    assert not any(map(is_alive, world.pids()))
+
+
+@pytest.mark.parametrize("round_", range(12))
+def test_an_asker_killed_at_any_moment_leaves_no_orphan(tmp_path: Path, round_: int):
+    """And no half record: a fresh process finishes what is left."""
+    grandchild = GRANDCHILD.format(tmp_path / "fake")
+    world = World(tmp_path, f"{grandchild}sleep 0.1\n{OBEDIENT}")
+    pause_s = 0.1 + round_ * 0.07
+
+    with world.ask("--route", "claude", "--timeout", "30") as asker:
+        time.sleep(pause_s)
+        asker.kill()
+
+    wait_for(lambda: not any(map(is_alive, world.pids())))
+    left = [path.stem for path in world.store.place.state.glob("*/1*.json")]
+    ended = finish_everything(world.store)
+    for request_id in set(left):
+        assert ended[request_id] is not None
+        assert rooms_of(world.store, request_id) == ["done"]
+
+
+# Row 21
+
+HOST = """
+import os, sys, time
+from pathlib import Path
+from bridge.config import Settings
+from bridge.host.sessions import Session
+from bridge.protocol.answer import judge
+from bridge.protocol.response import answered
+from bridge.spawner.bridge import Bridge
+from bridge.store import Claimant
+from bridge.store.process import identify
+
+store = Bridge(Settings.from_environment(), Path(sys.argv[1])).store
+me = identify(os.getpid())
+session = Session(
+    session_id="s1", host=me, cwd=sys.argv[1], registered_at=store.now_ms(), wakes=True
+)
+with store.open_state() as state, state.folder("sessions") as folder:
+    folder.replace("s1.json", session.to_json())
+print("open", flush=True)
+while True:
+    line = sys.stdin.readline()
+    if not line:
+        break
+    time.sleep(float(line))
+    taken = []
+    until = time.monotonic() + 0.5
+    while not taken and time.monotonic() < until:
+        taken = store.claim(Claimant("s1", me), 4, lambda _: "take")
+    for request in taken:
+        words = '{"status": "success", "summary": "by the host"}'
+        verdict = judge(request, words, calls=(), now_ms=store.now_ms())
+        store.publish(
+            answered(
+                request, raw=words, parsed=verdict.parsed, now_ms=store.now_ms(),
+                route="host",
+            ),
+            source="host",
+        )
+    print(len(taken), flush=True)
+"""
+
+
+def test_bridge_and_fallback_race_for_one_request(tmp_path: Path):
+    """Whoever claims it serves it, alone; the other has done nothing."""
+    world = World(tmp_path, f"{NOTE}{OBEDIENT}")
+    rounds = 40
+    won = {"host": 0, "claude": 0}
+
+    with subprocess.Popen(
+        [sys.executable, "-c", HOST, str(world.folder)],
+        env=world.env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as host:
+        assert host.stdin is not None
+        assert host.stdout is not None
+        assert host.stdout.readline() == "open\n"
+        for round_ in range(rounds):
+            served_before = len(world.pids())
+            with world.ask("--fallback-after", "0.05", "--timeout", "30") as asker:
+                waiting = world.store.place.state / "requests"
+                wait_for(lambda folder=waiting: list(folder.glob("1*.json")))
+                host.stdin.write(f"{round_ % 20 * 0.005}\n")
+                host.stdin.flush()
+                out, err = asker.communicate(timeout=60)
+            taken = int(host.stdout.readline())
+            told = json.loads(out or "{}")
+            assert told.get("success"), err
+            won[told["route"]] += 1
+            served = len(world.pids()) - served_before
+            expected = (1, 0) if told["route"] == "host" else (0, 1)
+            assert (taken, served) == expected
+            assert world.store.evidence(RequestId(told["requestId"])) == []
+        host.stdin.close()
+
+    tell("21", f"{rounds} rounds: {won}")
+    assert min(won.values()) > 0, "a race that only one can win shows nothing"

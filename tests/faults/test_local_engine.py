@@ -1,0 +1,220 @@
+"""Row 20, local: a model that is missing, cut, killed, hung, too large, too long."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import needs
+import pytest
+from localengine import LONG, ask, failure, start
+
+from bridge.config import Settings
+from bridge.local.engine import LlamaEngine
+from bridge.runner.engine import EngineFailed
+from bridge.store.process import Liveness, identify, liveness
+
+pytestmark = [pytest.mark.faults, pytest.mark.slow]
+
+KILLS = 50
+
+
+def open_files() -> set[str]:
+    links = Path("/proc/self/fd").iterdir()
+    return {os.readlink(link) for link in links if link.is_symlink()}
+
+
+def has_children() -> bool:
+    """Whether this process has a child, living or not yet waited for."""
+    listed = Path("/proc/self/task").glob("*/children")
+    return any(path.read_text().strip() for path in listed)
+
+
+def test_killed_at_a_random_moment(tmp_path):
+    """Always a named failure within a second; no orphan, zombie, descriptor is left."""
+    chance = random.Random(20)  # noqa: S311 - for moments
+    with start(tmp_path) as engine:
+        ask(engine)
+    before = open_files()
+    codes = []
+    for _ in range(KILLS):
+        engine = start(tmp_path)
+        pid = engine.pid
+        assert pid is not None
+        identity = identify(pid)
+        killed_at: list[float] = []
+
+        def kill(pid=pid, killed_at=killed_at) -> None:
+            killed_at.append(time.monotonic())
+            os.kill(pid, signal.SIGKILL)
+
+        killer = threading.Timer(chance.uniform(0, 1.5), kill)
+        killer.start()
+        code, told = failure(engine, shape=LONG, max_tokens=1500)
+        assert time.monotonic() - killed_at[0] < 1
+        killer.join()
+        codes.append(code)
+        assert "the model's process was ended by SIGKILL; it held up to " in told
+        assert identity is None or liveness(identity) is Liveness.GONE
+        assert engine.pid is None
+        assert failure(engine) == (code, told)
+        engine.close()
+    assert codes == ["AGENT_006"] * KILLS
+    assert not has_children()
+    assert open_files() == before
+
+
+def test_hung(tmp_path):
+    """A process that is stopped cannot tell anybody: the deadline ends it."""
+    with start(tmp_path) as engine:
+        ask(engine)
+        pid = engine.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        started = time.monotonic()
+
+        assert failure(engine, within_s=1.5) == (
+            "AGENT_005",
+            "the deadline passed while the model was at work",
+        )
+
+        assert 1.5 <= time.monotonic() - started < 2.5
+        assert not has_children()
+
+
+def test_hung_before_it_listens(tmp_path):
+    """What is sent to it does not fit into a pipe: sending waits no longer either."""
+    engine = start(tmp_path)
+    assert engine.pid is not None
+    os.kill(engine.pid, signal.SIGSTOP)
+
+    code, _ = failure(engine, shape={"enum": ["x" * 2_000_000]}, within_s=1)
+
+    assert code == "AGENT_005"
+    assert not has_children()
+
+
+@pytest.mark.parametrize("share", [0.0001, 0.01, 0.5, 0.99, 0.99999])
+def test_model_is_cut(tmp_path, share):
+    """A download that broke off is told before llama.cpp sees it."""
+    whole = needs.local_model().read_bytes()
+    cut = tmp_path / "cut.gguf"
+    cut.write_bytes(whole[: int(len(whole) * share)])
+
+    with pytest.raises(EngineFailed) as caught:
+        LlamaEngine.open(str(cut), Settings(home=tmp_path))
+
+    assert caught.value.code == "AGENT_002"
+    assert str(caught.value).startswith(f"{cut}: cut off")
+
+
+def test_model_is_refused_by_llama(tmp_path):
+    """A header can be whole and still be of nothing that llama.cpp knows."""
+    from ggufs import gguf
+
+    needs.local_model()
+    model = tmp_path / "odd.gguf"
+    model.write_bytes(gguf())
+
+    with LlamaEngine.open(str(model), Settings(home=tmp_path)) as engine:
+        code, told = failure(engine)
+
+    assert code == "AGENT_002"
+    assert told.startswith(f"{model}: llama.cpp cannot load it: ")
+    assert not has_children()
+
+
+def test_model_is_removed_after_it_was_found(tmp_path):
+    model = tmp_path / "m.gguf"
+    model.symlink_to(needs.local_model())
+    settings = Settings(home=tmp_path / "home", local_model=model)
+    found = LlamaEngine.open(None, settings).local_model
+    model.unlink()
+
+    with LlamaEngine(found, settings) as engine:
+        code, told = failure(engine)
+
+    assert code == "AGENT_002"
+    assert told.startswith(f"{model}: ")
+
+
+def test_out_of_memory(tmp_path):
+    """It is named, whoever notices first: Python, llama.cpp or the C++ runtime."""
+    with start(tmp_path, local_memory_mb=120, local_context=8192) as engine:
+        code, told = failure(engine)
+
+    assert code in ("AGENT_002", "AGENT_006")
+    assert "memory is limited to 120 MiB" in told or "ran out of memory" in told, told
+    assert not has_children()
+
+
+def test_enough_memory(tmp_path):
+    """The limit is on what is allocated: the model's file is not."""
+    with start(tmp_path, local_memory_mb=600) as engine:
+        assert ask(engine).tokens
+
+
+_PARENT = """
+import sys, threading, time
+from pathlib import Path
+sys.path[:0] = {path!r}
+from localengine import start, ask
+def run():
+    global engine
+    engine = start(Path({home!r}))
+    ask(engine)
+    print(engine.pid, flush=True)
+    time.sleep(60)
+if {threaded!r}:
+    threading.Thread(target=run).start()
+else:
+    run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("threaded", "stopped"),
+    [(False, False), (False, True), (True, False)],
+    ids=["main thread", "main thread, stopped", "another thread"],
+)
+def test_the_parent_is_killed(tmp_path, threaded, stopped):
+    """Nobody is there to end it: it ends itself. A stopped one the kernel must end."""
+    needs.local_model()
+    code = _PARENT.format(path=sys.path, home=str(tmp_path), threaded=threaded)
+    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert parent.stdout is not None
+    worker = identify(int(parent.stdout.readline()))
+    assert worker is not None
+    if stopped:
+        os.kill(worker.pid, signal.SIGSTOP)
+
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+
+    end = time.monotonic() + 1
+    while liveness(worker) is not Liveness.GONE and time.monotonic() < end:
+        time.sleep(0.02)
+    assert liveness(worker) is Liveness.GONE
+
+
+def test_no_descriptors_left(tmp_path):
+    """A process that cannot be started leaves nothing either."""
+    before = open_files()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    used = len(os.listdir("/proc/self/fd"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (used + 2, hard))
+    try:
+        with pytest.raises(OSError, match="Too many open files"):
+            start(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    assert open_files() == before

@@ -1,0 +1,112 @@
+"""Bells: which of them are taken down, and which somebody may still hear."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from storeworld import dead_process, store_in, this_process, unseen_process
+
+from bridge.host import bells
+from bridge.host.sessions import Session
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.protocol.request import HostProcess
+    from bridge.store.files import FileStore
+
+LEASE_S = 900
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FileStore:
+    """By the real clock: the times of folders are the kernel's."""
+    return store_in(tmp_path)
+
+
+def hang(store: FileStore, host: HostProcess, *, age_s: float = 0) -> str:
+    """Hang a bell that last changed a while ago; it rings."""
+    folder = bells.hang(store, host)
+    bells.ring(store, [session(host)])
+    then = time.time() - age_s
+    os.utime(folder, (then, then))
+    return os.path.basename(folder)
+
+
+def session(host: HostProcess, *, age_s: float = 0) -> Session:
+    at_ms = int((time.time() - age_s) * 1000)
+    return Session(session_id=f"s{host.pid}", host=host, registered_at=at_ms)
+
+
+def record(store: FileStore, told: Session) -> None:
+    with store.open_state() as state, state.folder("sessions") as folder:
+        folder.create(f"{told.session_id}.json", told.to_json())
+
+
+def hanging(store: FileStore) -> list[str]:
+    return sorted(os.listdir(store.place.state / "bell"))
+
+
+def test_the_bell_of_a_process_that_is_gone_is_taken_down(store: FileStore) -> None:
+    """With whatever session it had on record."""
+    host = dead_process()
+    hang(store, host, age_s=LEASE_S + 5)
+    record(store, session(host))
+
+    assert bells.take_down(store, lease_s=LEASE_S) == 1
+    assert hanging(store) == []
+    assert bells.take_down(store, lease_s=LEASE_S) == 0
+
+
+def test_the_bell_of_a_process_that_runs_stays(store: FileStore) -> None:
+    """Also without a session: made again, it would be dead to its watcher."""
+    mine = hang(store, this_process(), age_s=10 * LEASE_S)
+
+    assert bells.take_down(store, lease_s=LEASE_S) == 0
+    assert hanging(store) == [mine]
+
+
+def test_an_unseen_process_lives_by_its_lease(store: FileStore) -> None:
+    """What a container watches cannot be seen from here."""
+    host = unseen_process().model_copy(update={"pid": 1, "start_time": "x"})
+    name = hang(store, host, age_s=10 * LEASE_S)
+    record(store, session(host))
+    on_record = bells.take_down(store, lease_s=LEASE_S), hanging(store)
+
+    late = session(host, age_s=LEASE_S + 5)
+    (store.place.state / "sessions" / f"{late.session_id}.json").unlink()
+    record(store, late)
+
+    assert on_record == (0, [name])
+    assert bells.take_down(store, lease_s=LEASE_S) == 1
+
+
+def test_a_bell_that_was_hung_or_rung_just_now_stays(store: FileStore) -> None:
+    """Its session may be about to be written down."""
+    name = hang(store, dead_process())
+
+    assert bells.take_down(store, lease_s=LEASE_S) == 0
+    assert hanging(store) == [name]
+
+
+@pytest.mark.parametrize("name", ["mine", "7-xyz", "99999999999-0123456789ab"])
+def test_what_is_no_bell_of_ours_stays(store: FileStore, name: str) -> None:
+    with store.open_state() as state, state.folder("bell") as folder:
+        folder.folder(name).close()
+        os.utime(f"{folder.path}/{name}", (1, 1))
+
+    assert bells.take_down(store, lease_s=LEASE_S) == 0
+    assert hanging(store) == [name]
+
+
+def test_a_bell_with_more_in_it_stays(store: FileStore) -> None:
+    name = hang(store, dead_process())
+    folder = store.place.state / "bell" / name
+    (folder / "mine").touch()
+    os.utime(folder, (1, 1))
+
+    assert bells.take_down(store, lease_s=LEASE_S) == 0
+    assert os.listdir(folder) == ["mine"]

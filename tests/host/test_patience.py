@@ -1,0 +1,84 @@
+"""A limit inside the limit: it ends one piece of work and leaves the rest its time."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.host.patience import TooSlow, within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# The usual method has the same alarm.
+pytestmark = pytest.mark.timeout(60, method="thread")
+
+
+@pytest.fixture
+def rung() -> Iterator[list[float]]:
+    """When the outer limit rang; it is set to a second from now."""
+    times: list[float] = []
+    before = signal.signal(signal.SIGALRM, lambda *_: times.append(time.monotonic()))
+    signal.setitimer(signal.ITIMER_REAL, 1)
+    yield times
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def test_what_takes_too_long_is_ended(rung: list[float]) -> None:
+    began = time.monotonic()
+
+    with pytest.raises(TooSlow), within(0.1):
+        time.sleep(5)
+
+    assert time.monotonic() - began < 1
+    assert rung == []
+
+
+def test_the_outer_limit_goes_on(rung: list[float]) -> None:
+    began = time.monotonic()
+
+    with within(0.1):
+        pass
+    with pytest.raises(TooSlow), within(0.1):
+        time.sleep(5)
+    while not rung and time.monotonic() < began + 10:
+        time.sleep(0.05)
+
+    assert rung
+    assert rung[0] - began > 0.9
+
+
+def test_the_outer_limit_is_the_longer_one(rung: list[float]) -> None:
+    """Otherwise nobody were left to tell what took too long."""
+    with pytest.raises(TooSlow), within(60):
+        time.sleep(5)
+
+    assert rung == []
+
+
+def test_without_an_outer_limit_none_is_left() -> None:
+    with within(60):
+        pass
+
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
+
+
+def test_another_thread_has_no_limit() -> None:
+    done = []
+
+    def work() -> None:
+        with within(0.01):
+            time.sleep(0.1)
+        done.append(True)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+    assert done == [True]

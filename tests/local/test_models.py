@@ -1,0 +1,133 @@
+"""Which file answers to which name, and what is said where there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ggufs import gguf
+
+from bridge.config import Settings
+from bridge.errors import ExtraMissing
+from bridge.local import models
+from bridge.local.models import SMALL_BELOW, find_model, known_models, require_extra
+from bridge.runner.engine import EngineFailed
+
+
+@pytest.fixture
+def settings(tmp_path):
+    configured = tmp_path / "configured.gguf"
+    configured.write_bytes(gguf())
+    return Settings(home=tmp_path / "home", local_model=configured)
+
+
+@pytest.mark.parametrize("alias", ["haiku", "sonnet", "opus", "fable", "inherit"])
+def test_an_alias_is_the_configured_model_and_degraded(settings, alias):
+    """Who asks for opus gets a local model; the answer must not hide that."""
+    model = find_model(alias, settings)
+
+    assert model.path == settings.local_model
+    assert (model.stands_in_for, model.is_degraded) == (alias, True)
+
+
+def test_a_path_is_looked_for_beside_the_definition_and_at_home(settings, tmp_path):
+    """A definition names its model as it names its scripts."""
+    beside = tmp_path / "agents"
+    for folder in (beside, settings.home / "models"):
+        folder.mkdir(parents=True)
+        (folder / "both.gguf").write_bytes(gguf())
+    (settings.home / "models" / "home.gguf").write_bytes(gguf())
+
+    both = find_model("both.gguf", settings, beside=beside)
+    home = find_model("home.gguf", settings, beside=beside)
+    absolute = find_model(str(settings.local_model), settings)
+
+    assert (both.path, both.name) == (beside / "both.gguf", "both")
+    assert home.path == settings.home / "models" / "home.gguf"
+    assert (absolute.path, absolute.stands_in_for) == (settings.local_model, None)
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_small"),
+    [(SMALL_BELOW // 32 - 1, True), (SMALL_BELOW // 32, False)],
+    ids=["below", "at"],
+)
+def test_small_is_below_the_bound(rows, is_small):
+    """The bound is on parameters: a quantized file's size says little."""
+    header = models.Header(3, {}, rows * 32, "Q4_1", 1)
+
+    model = models.LocalModel(Path("/m.gguf"), header)
+
+    assert (model.is_small, model.is_degraded) == (is_small, is_small)
+
+
+def test_error_no_such_model(settings, tmp_path):
+    """Both the path and what is wrong with it are said."""
+    for wanted, told in {
+        "gone.gguf": f"{tmp_path}/gone.gguf: no such file",
+        "gpt-4": (
+            "no local model 'gpt-4': expected the path of a .gguf file, or fable, "
+            "haiku, inherit, opus, sonnet"
+        ),
+    }.items():
+        with pytest.raises(EngineFailed) as caught:
+            find_model(wanted, settings, beside=tmp_path)
+        assert (caught.value.code, str(caught.value)) == ("AGENT_002", told)
+
+
+def test_error_configured_model_is_broken(settings):
+    """A bad setting is no reason to take another model in silence."""
+    settings.local_model.write_bytes(b"PK\x03\x04")
+
+    with pytest.raises(EngineFailed) as caught:
+        find_model("haiku", settings)
+
+    assert str(caught.value) == (
+        f"{settings.local_model}: not a GGUF file but a zip archive (PyTorch?)"
+    )
+
+
+def test_error_extra_missing(settings, monkeypatch):
+    """Without the extra the error is the command that installs it."""
+    monkeypatch.setattr(models, "find_spec", lambda _name: None)
+
+    with pytest.raises(ExtraMissing) as caught:
+        require_extra()
+    assert str(caught.value) == (
+        "llama-cpp-python is not installed; run: pip install 'hostbridge[local]'"
+    )
+    with pytest.raises(ExtraMissing):
+        find_model(None, Settings(home=settings.home))
+
+
+def test_known_models_lists_the_one_in_use_first(settings, monkeypatch):
+    """Broken files are listed, too: that is what one looks for."""
+    monkeypatch.setattr(models, "find_spec", lambda _name: None)
+    folder = settings.home / "models"
+    folder.mkdir(parents=True)
+    (folder / "cut.gguf").write_bytes(gguf()[:-1])
+
+    found = known_models(settings)
+
+    assert [(c.path, c.found, c.model is None) for c in found] == [
+        (settings.local_model, "BRIDGE_LOCAL_MODEL", False),
+        (folder / "cut.gguf", str(folder), True),
+    ]
+    assert found[1].problem is not None
+    assert found[1].problem.startswith("cut off: ")
+
+
+def test_the_package_imports_without_the_extra():
+    """`bridge.local` starts the worker; only the worker needs llama.cpp."""
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, bridge.local.engine, bridge.cli.models, bridge.local.selftest\n"
+        "print(sorted({'llama_cpp', 'llguidance', 'numpy'} & sys.modules.keys()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "[]\n"

@@ -1,0 +1,76 @@
+"""The default model, started as the local route does it, and what it is asked here."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import needs
+
+from bridge.config import Settings
+from bridge.local.engine import LlamaEngine
+from bridge.local.models import find_model
+from bridge.runner.engine import EngineFailed, Message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from bridge.runner.engine import Reply
+
+SHAPE: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "status": {"enum": ["success", "failed"]},
+        "summary": {"type": "string", "maxLength": 60},
+        "count": {"type": "integer", "minimum": 3, "maximum": 9},
+    },
+    "required": ["status", "summary", "count"],
+}
+# Takes long to fill.
+LONG: dict[str, Any] = {
+    "type": "array",
+    "items": {"type": "string", "minLength": 200},
+    "minItems": 60,
+}
+ASKED = (
+    Message("system", "You are a careful agent, and answer in JSON. " * 12),
+    Message("user", "How many legs has a dog?"),
+)
+
+
+def start(home: Path, *, temperature: float = 0.0, **settings: Any) -> LlamaEngine:
+    """An engine of the default model, with a home of its own."""
+    needs.local_model()
+    chosen = Settings(home=home, **({"local_context": 2048} | settings))
+    return LlamaEngine(find_model(None, chosen), chosen, temperature=temperature)
+
+
+def ask(
+    engine: LlamaEngine,
+    messages: Sequence[Message] = ASKED,
+    shape: dict[str, Any] | None = None,
+    *,
+    prefix: int = 1,
+    max_tokens: int = 200,
+    within_s: float = 120,
+    on_tokens: Callable[[int, float], None] = lambda _tokens, _seconds: None,
+) -> Reply:
+    """One reply."""
+    return engine.reply(
+        messages,
+        shape or SHAPE,
+        prefix=prefix,
+        max_tokens=max_tokens,
+        deadline_s=time.monotonic() + within_s,
+        on_tokens=on_tokens,
+    )
+
+
+def failure(engine: LlamaEngine, *args: Any, **kwargs: Any) -> tuple[str, str]:
+    """Code and message of a reply that must not come."""
+    try:
+        reply = ask(engine, *args, **kwargs)
+    except EngineFailed as failed:
+        return failed.code, str(failed)
+    raise AssertionError(f"there was a reply: {reply}")

@@ -1,0 +1,22 @@
+"""Lengths of time in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from bridge.protocol.duration import seconds
+
+
+@pytest.mark.parametrize(
+    ("value_s", "words"),
+    [
+        (0.25, "0.25 s"),
+        (0.0, "0 s"),
+        (120.0, "120 s"),
+        (86_400, "86,400 s"),
+        (2_592_000.0, "2,592,000 s"),
+    ],
+)
+def test_seconds_are_written_out(value_s: float, words: str) -> None:
+    """A month is asked for in digits, and told in digits."""
+    assert seconds(value_s) == words

@@ -1,0 +1,74 @@
+"""Slips in a caller's schema: told from what JSON Schema, or another tool, knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema
+import pytest
+
+from bridge.protocol.keywords import KEYWORDS, constrains_nothing, slips
+from bridge.protocol.output import ANSWER_SCHEMA, AgentOutput
+
+DRAFTS = (
+    jsonschema.Draft4Validator,
+    jsonschema.Draft6Validator,
+    jsonschema.Draft7Validator,
+    jsonschema.Draft201909Validator,
+    jsonschema.Draft202012Validator,
+)
+
+
+@pytest.mark.parametrize("draft", DRAFTS, ids=lambda d: d.__name__)
+def test_every_keyword_that_a_validator_obeys_is_known(draft: Any) -> None:
+    assert set(draft.VALIDATORS) <= KEYWORDS
+
+
+CASES = {
+    "alone": (
+        {"tpye": "object"},
+        ["$: JSON Schema has no keyword 'tpye'; did you mean 'type'?"],
+    ),
+    "alone, like nothing": ({"foo": 1}, ["$: JSON Schema has no keyword 'foo'"]),
+    "beside known ones": (
+        {"type": "object", "requierd": ["a"]},
+        ["$: JSON Schema has no keyword 'requierd'; did you mean 'required'?"],
+    ),
+    "deep inside": (
+        {"properties": {"tpye": {"anyOf": [{}, {"items": {"tpye": "string"}}]}}},
+        [
+            (
+                "$.properties.tpye.anyOf[1].items: JSON Schema has no keyword 'tpye'; "
+                "did you mean 'type'?"
+            )
+        ],
+    ),
+    "a property may have any name": (
+        {"properties": {"tpye": True}, "required": ["tpye"]},
+        [],
+    ),
+    "so may data": ({"const": {"tpye": 1}, "default": {"tpye": 1}}, []),
+    "what other tools know": ({"type": "string", "x-order": 1, "nullable": True}, []),
+    "anything": ({}, []),
+}
+
+
+@pytest.mark.parametrize(("schema", "told"), CASES.values(), ids=CASES)
+def test_slips_are_told(schema: dict[str, Any], told: list[str]) -> None:
+    assert list(slips(schema)) == told
+
+
+@pytest.mark.parametrize("schema", [ANSWER_SCHEMA, AgentOutput.model_json_schema()])
+def test_our_own_schemas_have_none(schema: dict[str, Any]) -> None:
+    assert list(slips(schema)) == []
+    assert not constrains_nothing(schema)
+
+
+@pytest.mark.parametrize(
+    ("schema", "nothing"),
+    [({}, False), ({"title": "x"}, False), ({"tpye": "x"}, True), ({"x-y": 1}, True)],
+)
+def test_a_schema_of_unknown_keywords_constrains_nothing(
+    schema: dict[str, Any], *, nothing: bool
+) -> None:
+    assert constrains_nothing(schema) is nothing

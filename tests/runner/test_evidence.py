@@ -1,0 +1,202 @@
+"""A small model's word is not evidence: what ran is."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from runworld import call, definition, submit
+
+RUNNER = {
+    "allow": ("Bash(sh check.sh)", "Bash(echo *)"),
+    "require_verified_evidence": True,
+}
+CHECK = call("run_command", command="sh check.sh")
+
+
+@pytest.fixture
+def agent(world):
+    world.write("check.sh", "cat status; exit $(cat status)")
+    world.write("status", "0")
+    # `$(` is in the script, which the definition grants; not in the command.
+    return definition(**RUNNER)
+
+
+def test_what_ran_is_attached(world, agent):
+    """Command, exit code and digest, whatever the model claims or leaves out."""
+    outcome = world.run(CHECK, submit(), agent=agent)
+
+    assert outcome.verdict.code is None
+    (proof,) = outcome.verdict.parsed["evidence"]
+    assert proof == {
+        "type": "command",
+        "content": "exit code 0, 1 bytes of output",
+        "passed": True,
+        "command": "sh check.sh",
+        "toolUseId": "call-1",
+        "verified": True,
+        "exitCode": 0,
+        "outputSha256": hashlib.sha256(b"0").hexdigest(),
+    }
+    assert outcome.summary.evidence[0].command == "sh check.sh"
+
+
+def test_error_success_without_anything_run(world, agent):
+    """Tiny models say "passed" unasked."""
+    outcome = world.run(submit(summary="all tests passed"), agent=agent)
+
+    assert outcome.verdict.code == "unverified"
+    assert outcome.verdict.parsed is None
+    assert outcome.verdict.complaint == (
+        "nothing was run, so a success cannot be believed: run what shows it, or "
+        "submit a failure"
+    )
+
+
+def test_reading_is_not_running(world, agent):
+    outcome = world.run(call("read_file", path="check.sh"), submit(), agent=agent)
+
+    assert outcome.verdict.code == "unverified"
+
+
+def test_a_failure_needs_no_proof(world, agent):
+    outcome = world.run(submit("failed", "cannot run it"), agent=agent)
+
+    assert outcome.verdict.code == "agent_failed"
+    assert outcome.verdict.parsed["summary"] == "cannot run it"
+
+
+@pytest.mark.parametrize("claim", ["success", "partial"])
+def test_the_status_follows_the_exit_code(world, agent, claim):
+    """A success that the command denies is a failure, by name."""
+    world.write("status", "3")
+
+    outcome = world.run(CHECK, submit(claim, "all passed"), agent=agent)
+
+    assert outcome.verdict.code == "agent_failed"
+    assert outcome.verdict.parsed["status"] == "failed"
+    assert outcome.verdict.complaint == (
+        "success was claimed, but 'sh check.sh' failed: exit code 3, 1 bytes of output"
+    )
+
+
+def test_another_command_does_not_make_up_for_it(world, agent):
+    """Else `echo` would wash any failure away."""
+    world.write("status", "1")
+
+    outcome = world.run(
+        CHECK, call("run_command", command="echo ok"), submit(), agent=agent
+    )
+
+    assert outcome.verdict.code == "agent_failed"
+
+
+def test_without_the_requirement_the_answer_stands_beside_its_proof(world, agent):
+    world.write("status", "1")
+    lax = agent.model_copy(update={"require_verified_evidence": False})
+
+    outcome = world.run(CHECK, submit(), agent=lax)
+
+    assert outcome.verdict.code is None
+    assert [e["passed"] for e in outcome.verdict.parsed["evidence"]] == [False]
+
+
+def test_an_answer_in_another_shape_is_held_to_it_too(world, agent):
+    """Its value is the caller's and stays as it is; the proof is in the summary."""
+    schema = {"type": "object", "properties": {"ok": {"type": "boolean"}}}
+    world.write("status", "1")
+    said = call("submit_result", ok=True)
+
+    none = world.run(said, agent=agent, schema=schema)
+    failed = world.run(CHECK, said, agent=agent, schema=schema)
+    world.write("status", "0")
+    passed = world.run(CHECK, said, agent=agent, schema=schema)
+
+    assert none.verdict.code == "unverified"
+    assert (failed.verdict.code, failed.verdict.parsed) == (
+        "agent_failed",
+        {"ok": True},
+    )
+    assert (passed.verdict.code, passed.verdict.parsed) == (None, {"ok": True})
+    assert [e.passed for e in passed.summary.evidence] == [True]
+
+
+def test_a_claim_refers_to_its_call(world, agent):
+    """By the id or by the command; without either it is an unverified claim."""
+    claims = [
+        {"type": "test", "content": "by id", "toolUseId": "call-1"},
+        {"type": "test", "content": "by command", "command": "sh check.sh"},
+        {"type": "note", "content": "read", "toolUseId": "call-2"},
+        {"type": "note", "content": "an opinion", "verified": True},
+    ]
+
+    outcome = world.run(
+        CHECK,
+        call("read_file", path="status"),
+        submit(evidence=claims),
+        agent=agent,
+    )
+
+    told = outcome.verdict.parsed["evidence"]
+    assert [(e["content"], e["toolUseId"], e["verified"]) for e in told] == [
+        ("by id", "call-1", True),
+        ("by command", "call-1", True),
+        ("read", "call-2", False),
+        ("an opinion", None, False),
+        ("exit code 0, 1 bytes of output", "call-1", True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("claim", "complaint"),
+    [
+        (
+            {"type": "t", "content": "x", "command": "pytest"},
+            (
+                "evidence[0] names the command 'pytest', which was not seen to run "
+                "here: run it, or drop the claim"
+            ),
+        ),
+        (
+            {"type": "t", "content": "x", "toolUseId": "call-7"},
+            "evidence[0] names 'call-7'; the calls are: call-1",
+        ),
+        (
+            {"type": "t", "content": "x", "passed": True, "toolUseId": "call-1"},
+            "evidence[0] says that 'sh check.sh' passed, but the call failed",
+        ),
+    ],
+    ids=["command", "id", "outcome"],
+)  # fmt: skip
+def test_error_a_claim_of_what_did_not_happen(world, agent, claim, complaint):
+    world.write("status", "1")
+
+    outcome = world.run(CHECK, submit("failed", evidence=[claim]), agent=agent)
+
+    assert (outcome.verdict.code, outcome.verdict.complaint) == (
+        "unverified",
+        complaint,
+    )
+
+
+def test_a_command_that_was_refused_is_no_evidence(world, agent):
+    outcome = world.run(
+        call("run_command", command="echo ok; rm x"),
+        call("run_command", command="rm x"),
+        submit(),
+        agent=agent,
+    )
+
+    assert outcome.verdict.code == "unverified"
+    assert outcome.summary.evidence == ()
+
+
+def test_a_command_that_ran_out_of_time_is_no_success(world, agent):
+    from bridge.runner.job import Limits
+
+    world.write("check.sh", "sleep 9")
+
+    outcome = world.run(CHECK, submit(), agent=agent, limits=Limits(command_s=0.2))
+
+    assert outcome.verdict.code == "agent_failed"
+    assert "ended at its time limit" in world.engine.results()[0]

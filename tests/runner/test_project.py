@@ -1,0 +1,180 @@
+"""A project is read and not left; its secrets stay where they are."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.runner.project import Project, Refused
+from bridge.runner.reading import MAX_MATCHES, MAX_PATHS, Reader, reading_tools
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "project"
+    (made / "src/deep").mkdir(parents=True)
+    (made / "src/app.py").write_text("import os\nprint('héllo')\n")
+    (made / "src/deep/b.py").write_text("x = 1\n")
+    (made / "notes.md").write_text("# Notes\n")
+    (tmp_path / "outside.txt").write_text("outside")
+    return made
+
+
+@pytest.fixture
+def reader(folder: Path) -> Reader:
+    return Reader(Project(folder))
+
+
+def refusal(act, *args) -> str:
+    with pytest.raises(Refused) as caught:
+        act(*args)
+    return str(caught.value)
+
+
+def test_reads_lists_and_searches(reader):
+    assert reader.read_file("src/app.py") == "import os\nprint('héllo')"
+    assert reader.list_files() == ["notes.md", "src/app.py", "src/deep/b.py"]
+    assert reader.list_files("src", "*.py") == ["src/app.py", "src/deep/b.py"]
+    assert reader.list_files(".", "src/**/*.py") == ["src/app.py", "src/deep/b.py"]
+    assert reader.search_text("héllo") == ["src/app.py:2: print('héllo')"]
+
+
+def test_a_long_file_is_read_in_parts(folder, reader):
+    (folder / "long.txt").write_text("\n".join(f"line {n}" for n in range(1, 451)))
+
+    first = reader.read_file("long.txt").splitlines()
+    last = reader.read_file("long.txt", 401)
+
+    assert first[0] == "line 1"
+    assert first[-1] == "… 250 more lines, from line 201 on"
+    assert last.splitlines()[0] == "line 401"
+    assert last.splitlines()[-1] == "line 450"
+    assert refusal(reader.read_file, "long.txt", 451) == (
+        "'long.txt' has 450 lines; there is no line 451"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("../x", "'../x' leads out of the project: `..` is refused"),
+        ("src/../x", "'src/../x' leads out of the project: `..` is refused"),
+        ("/etc/passwd", "'/etc/passwd' lies outside the project"),
+        ("link", "'link' is a link that leads out of the project"),
+        ("linked/x", "'linked/x' is a link that leads out of the project"),
+        ("src", "'src' is a folder"),
+        ("none.py", "'none.py' does not exist"),
+        ("x" * 300, f"{'x' * 300!r} does not exist"),
+        ("pipe", "'pipe' is not a plain file"),
+        ("bin", "'bin' is binary"),
+        ("huge", "'huge' is too large: 8,388,609 bytes, over 8,388,608"),
+        ("a\nb", "a path holds no control characters"),
+        ("loop", "'loop' does not exist"),
+    ],
+)  # fmt: skip
+def test_error_not_read(folder, tmp_path, reader, path, message):
+    (folder / "link").symlink_to(tmp_path / "outside.txt")
+    (folder / "linked").symlink_to(tmp_path)
+    (folder / "loop").symlink_to(folder / "loop")
+    os.mkfifo(folder / "pipe")
+    (folder / "bin").write_bytes(b"a\0b")
+    with (folder / "huge").open("wb") as file:
+        file.truncate(8 * 1024 * 1024 + 1)
+
+    assert refusal(reader.read_file, path) == message
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".env", ".env.local", "sub/.ENV", ".git/config", ".ssh/id_ed25519", "server.pem",
+     "id_rsa", ".netrc", "config/credentials.json", ".aws/config", "harmless.txt"],
+)  # fmt: skip
+def test_secrets_are_neither_read_nor_listed_nor_found(folder, reader, path):
+    """By name, in any folder, in any case, and through a link with a harmless name."""
+    secret = folder / (".env" if path == "harmless.txt" else path)
+    secret.parent.mkdir(parents=True, exist_ok=True)
+    secret.write_text("TOKEN=abc")
+    if path == "harmless.txt":
+        (folder / path).symlink_to(secret)
+
+    assert refusal(reader.read_file, path) == (
+        f"{path!r} may hold secrets and is not read"
+    )
+    assert path not in reader.list_files()
+    assert reader.search_text("TOKEN") == []
+
+
+def test_what_only_looks_like_a_secret_is_read(folder, reader):
+    (folder / ".env.example").write_text("TOKEN=")
+
+    assert reader.read_file(".env.example") == "TOKEN="
+
+
+def test_what_tools_make_is_left_out_of_lists(folder, reader):
+    (folder / "node_modules/x").mkdir(parents=True)
+    (folder / "node_modules/x/i.js").write_text("1")
+
+    assert "node_modules/x/i.js" not in reader.list_files()
+    assert reader.read_file("node_modules/x/i.js") == "1"
+
+
+def test_a_folder_that_links_out_is_not_walked(folder, tmp_path, reader):
+    (folder / "linked").symlink_to(tmp_path)
+
+    assert "linked/outside.txt" not in reader.list_files()
+    assert refusal(reader.list_files, "linked") == (
+        "'linked' is a link that leads out of the project"
+    )
+
+
+def test_lists_and_matches_are_bounded(folder, reader):
+    for number in range(MAX_PATHS + 5):
+        (folder / f"f{number:03}.txt").write_text("same\n")
+    tools = {tool.name: tool for tool in reading_tools(reader)}
+
+    listed = tools["list_files"].call({"pattern": "f*.txt"}).text.splitlines()
+    found = tools["search_text"].call({"text": "same"}).text.splitlines()
+
+    assert listed[-1] == "… 5 more; name a folder or a pattern"
+    assert len(listed) == MAX_PATHS + 1
+    assert (found[-1], len(found)) == ("… there may be more", MAX_MATCHES + 1)
+
+
+def test_a_refusal_is_a_result(reader):
+    tools = {tool.name: tool for tool in reading_tools(reader)}
+
+    result = tools["read_file"].call({"path": ".."})
+
+    assert (result.ok, result.text) == (
+        False,
+        "error: '..' leads out of the project: `..` is refused",
+    )
+
+
+def test_nothing_is_said_as_such(folder, reader):
+    (folder / "empty").write_text("")
+    tools = {tool.name: tool for tool in reading_tools(reader)}
+
+    assert tools["read_file"].call({"path": "empty"}).text == "(empty file)"
+    assert tools["list_files"].call({"pattern": "*.zz"}).text == "no files"
+    assert tools["search_text"].call({"text": "zzz"}).text == "nothing found"
+
+
+@given(st.text("./~\\ab-é\0\n:*", max_size=20))
+def test_no_path_leaves_the_project(tmp_path_factory, path):
+    """Whatever a model writes: inside, or refused."""
+    folder = tmp_path_factory.getbasetemp() / "fixed"
+    (folder / "a/b").mkdir(parents=True, exist_ok=True)
+    try:
+        found = Project(folder).find(path)
+    except Refused:
+        return
+
+    assert found.is_relative_to(os.path.realpath(folder))

@@ -1,0 +1,180 @@
+"""Scripts see what they are given and no more; whatever they do, the run goes on."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from runworld import call, definition, submit
+
+from bridge.agents.definition import ScriptTool
+
+PATH = {
+    "type": "object",
+    "properties": {"path": {"type": "string"}, "deep": {"type": "boolean"}},
+    "required": ["path"],
+    "additionalProperties": False,
+}
+
+
+@pytest.fixture
+def give(world):
+    """What a script gives when the model calls it as the tool `lint`."""
+
+    def give(code: str, *, providers: tuple[str, ...] = (), **agent):
+        pym = world.write("tools/lint.pym", code)
+        paths = tuple(
+            world.write(f"tools/about{n}.pym", text) for n, text in enumerate(providers)
+        )
+        tool = ScriptTool(
+            name="lint",
+            pym=pym,
+            description="Lint a file.",
+            parameters=PATH,
+            context_providers=paths,
+        )
+        world.outcome = world.run(
+            call("lint", path="a.py"),
+            submit(),
+            agent=definition(script_tools=(tool,), **agent),
+            request={
+                "node": {
+                    "file": "a.py", "name": "f", "type": "function",
+                    "line": 1, "text": "def f(): pass",
+                }
+            },
+        )  # fmt: skip
+        return world.engine.results()[0].partition("\n")[2]
+
+    return give
+
+
+@pytest.mark.parametrize(
+    ("code", "gives"),
+    [
+        ("f'{path} {deep}'", "a.py None"),
+        ("[node_text, node_name, node_type, file_path]",
+         '["def f(): pass", "f", "function", "a.py"]'),
+        ("{'issues': [1]}", '{"issues": [1]}'),
+        ("print('seen')", "seen\n"),
+        ("x = 1", "(no result)"),
+        ("read_file('a.py')", "x = 1"),
+        ("list_files('.', '*.py')", '["a.py"]'),
+        ("search_text('x =', '.', 'a*')", '["a.py:1: x = 1"]'),
+        ("run_command('echo hi')", '{"exit_code": 0, "output": "hi\\n"}'),
+        ("try:\n  read_file('/etc/passwd')\nexcept ValueError as e:\n  r = str(e)\nr",
+         "'/etc/passwd' lies outside the project"),
+    ],
+)  # fmt: skip
+def test_gives_its_last_value(world, give, code, gives):
+    world.write("a.py", "x = 1\n")
+
+    assert give(code, allow=("Bash(echo *)",)) == gives
+
+
+@pytest.mark.parametrize(
+    ("code", "ends"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("a = (", "SyntaxError: unexpected EOF while parsing"),
+        ("open('/etc/passwd').read()",
+         "PermissionError: Permission denied: '/etc/passwd'"),
+        ("import subprocess", "ModuleNotFoundError: No module named 'subprocess'"),
+        ("import os\nos.environ['HOME']",
+         "RuntimeError: 'os.environ' is not supported in this environment"),
+        ("def f(): f()\nf()", "RecursionError: maximum recursion depth exceeded"),
+        ("run_command('rm x')",
+         "ValueError: 'rm x' is not granted; granted: `echo *`"),
+        ("run_command('ls; rm y')",
+         "ValueError: ';' is never granted: one program and its arguments, no shell"),
+        ("import time\ntime.sleep(9)", "TimeoutError: sleep limit exceeded: 9s > 0ns"),
+    ],
+)  # fmt: skip
+def test_error_in_a_script_is_a_result(world, give, code, ends):
+    """The model sees the traceback; nothing of the machine comes through."""
+    given = give(code, allow=("Bash(echo *)",))
+
+    assert given.startswith("error: ")
+    assert given.splitlines()[-1].removeprefix("error: ") == ends
+    assert world.outcome.verdict.code is None
+
+
+def test_memory_is_bounded(give):
+    given = give("x = [0]\nwhile True: x = x + x")
+
+    assert "MemoryError: memory limit exceeded" in given
+
+
+def test_time_is_bounded(give, monkeypatch):
+    monkeypatch.setattr("bridge.runner.scripts.MAX_SECONDS", 0.2)
+
+    assert "TimeoutError: feed time limit exceeded" in give("while True: pass")
+
+
+def test_output_is_bounded(give):
+    given = give("'x' * 1_000_000")
+
+    assert len(given) < 5_000
+    assert "characters left out" in given
+    assert "MemoryError" in give("for n in range(200): print('x' * 1000)")
+
+
+def test_host_calls_are_bounded(give):
+    """A script may not make the loop work for ever on its behalf."""
+    given = give("while True: list_files()")
+
+    assert "RuntimeError" in given
+
+
+def test_context_comes_before_the_result(give):
+    given = give("'linted'", providers=("'config: ' + path", "{'n': node_name}"))
+
+    assert given == 'config: a.py\n{"n": "f"}\nlinted'
+
+
+def test_a_failing_provider_stops_the_tool(world, give):
+    given = give("run_command('touch made')", providers=("nothing",))
+
+    assert given.endswith("NameError: name 'nothing' is not defined")
+    assert not (world.project / "made").exists()
+
+
+def test_a_missing_script_is_a_result(world, give):
+    given = give("1")
+    (world.project / "tools/lint.pym").unlink()
+    tool = ScriptTool(
+        name="lint",
+        pym=world.project / "tools/lint.pym",
+        description="",
+        parameters=PATH,
+    )
+
+    world.run(call("lint", path="b"), submit(), agent=definition(script_tools=(tool,)))
+
+    assert given == "1"
+    assert "error: lint.pym: [Errno 2] No such file" in world.engine.results()[0]
+
+
+def test_what_a_script_ran_is_evidence(world, give):
+    give("run_command('echo hi')", allow=("Bash(echo *)",))
+
+    evidence = world.outcome.summary.evidence
+    assert [(e.type, e.command, e.passed, e.tool_use_id) for e in evidence] == [
+        ("command", "echo hi", True, "call-1"),
+        ("script", None, True, "call-1"),
+    ]
+
+
+def test_error_no_sandbox(give, world, monkeypatch):
+    """Without the extra, the way out is one command."""
+    monkeypatch.setitem(sys.modules, "pydantic_monty", None)
+
+    with pytest.raises(IndexError):
+        give("1")
+
+    verdict = world.outcome.verdict
+    assert verdict.code == "AGENT_001"
+    assert verdict.complaint == (
+        f"{world.project}/tools/lint.pym runs in pydantic-monty, which is not "
+        "installed; run `pip install 'hostbridge[local]'`"
+    )

@@ -1,0 +1,52 @@
+"""`scripts/demo`: what a newcomer sees of one exchange."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import needs
+import pytest
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+
+def test_help_says_what_it_does_and_starts_nothing() -> None:
+    done = subprocess.run(
+        [SCRIPTS / "demo", "--help"], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.startswith("Show one whole exchange: ")
+    assert "    scripts/demo [--keep]\n" in done.stdout
+    assert done.stdout.endswith("stays, and its path is printed.\n")
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("options", [[], ["--keep"]], ids=["gone", "kept"])
+def test_the_answer_stands_out_and_the_folder_is_kept_on_demand(
+    tmp_path: Path, options: list[str]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, SCRIPTS / "exchange.py", *options],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(SCRIPTS),
+            "TMPDIR": str(tmp_path),
+            "BRIDGE_TEST_CLAUDE": str(needs.client()),
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    lines = done.stdout.splitlines()
+    (answer,) = [line for line in lines if line.startswith(">>> ")]
+    assert json.loads(answer[4:])["parsedOutput"] == {"modules": ["billing"]}
+    left = list(tmp_path.glob("hostbridge-demo-*"))
+    assert len(left) == len(options)
+    for folder in left:
+        assert f"Kept: {folder} " in done.stdout
+        assert list(folder.glob("home/.hostbridge/state/**/responses/*.json"))

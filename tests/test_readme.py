@@ -1,0 +1,31 @@
+"""README: what it lists is what there is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bridge.cli.commands import COMMANDS
+from bridge.cli.main import run
+from bridge.doctor.machine import VARIABLES
+
+README = (Path(__file__).parents[1] / "README.md").read_text()
+
+
+@pytest.mark.parametrize("command", ["ask", "submit"])
+def test_every_option_of_a_request_is_listed(
+    capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    run([command, "--help"])
+    options = set(re.findall(r"^  (--[a-z-]+)", capsys.readouterr().out, re.M))
+
+    listed = set(re.findall(r"^\| `(--[a-z-]+)", README, re.M))
+    assert options - listed == set()
+    assert "--schema" in options
+
+
+def test_every_command_and_setting_is_named() -> None:
+    assert {name for name in COMMANDS if f"`{name}" not in README} == set()
+    assert {name for name in VARIABLES if f"| `{name}` |" not in README} == set()
