@@ -190,7 +190,7 @@ def _was_asked(run: AgentRun, request: Request) -> bool:
     """Whether this is what the agent was given: a pruned id may be used again."""
     from bridge.host.launch import digest
 
-    text = full_prompt(request.prompt, request.answer_schema)
+    text = full_prompt(request.spoken, request.answer_schema)
     return run.prompt_sha256 in ("", digest(text))
 
 
