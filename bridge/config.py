@@ -69,6 +69,8 @@ class Settings:
         project_dir: the client's project (`CLAUDE_PROJECT_DIR`).
         claude_dir: the client's own folder (`CLAUDE_CONFIG_DIR`, `~/.claude`).
         openai_base_url: the server behind `openai:NAME` (`BRIDGE_OPENAI_BASE_URL`).
+        openai_model: which of its models answers where none is named
+            (`BRIDGE_OPENAI_MODEL`).
         openai_api_key: what that server wants to see (`BRIDGE_OPENAI_API_KEY`).
     """
 
@@ -96,6 +98,7 @@ class Settings:
     project_dir: Path | None = None
     claude_dir: Path = Path("~/.claude")
     openai_base_url: str | None = None
+    openai_model: str | None = None
     openai_api_key: str = "none"
 
     @classmethod
@@ -133,6 +136,7 @@ class Settings:
             project_dir=Path(p) if (p := env.get("CLAUDE_PROJECT_DIR")) else None,
             claude_dir=Path(env.get("CLAUDE_CONFIG_DIR") or user_home / ".claude"),
             openai_base_url=_address(env, "BRIDGE_OPENAI_BASE_URL"),
+            openai_model=env.get("BRIDGE_OPENAI_MODEL") or None,
             openai_api_key=env.get("BRIDGE_OPENAI_API_KEY") or "none",
         )
 

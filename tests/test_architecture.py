@@ -21,7 +21,7 @@ ROOMS = (
 
 PURE = (
     "protocol", "store/decide.py", "store/order.py", "host/instruct.py",
-    "runner/engine.py", "claude_cli/command.py", "claude_cli/reading.py",
+    "claude_cli/command.py", "claude_cli/reading.py",
     "runner/engine.py", "runner/briefing.py", "runner/evidence.py", "runner/grants.py",
     "runner/shape.py", "runner/signature.py",
     "agents/problem.py", "agents/templates.py", "agents/variables.py",

@@ -37,18 +37,16 @@ class ClaudeCli:
         program: the path of the client.
         folder: where it works: the project.
         env: its environment, without what tells who asks from within.
-        define: finds what the agent of a request is to be and may do; None for one of
-            the client's own.
     """
 
     program: str
     folder: Path
     env: Mapping[str, str]
-    define: Callable[[Request], Definition | None] = lambda _: None
 
     def answer(
         self,
         request: Request,
+        definition: Definition | None,
         *,
         deadline_s: float,
         on_progress: Callable[[Progress], None],  # noqa: ARG002 - it prints all at the end
@@ -56,7 +54,7 @@ class ClaudeCli:
     ) -> Outcome:
         """Run the client to its end, or to the request's."""
         ended = running.run(
-            command_line(self.program, request, self.define(request)),
+            command_line(self.program, request, definition),
             stdin=prompt_of(request).encode("utf-8", "replace"),
             env={**self.env, **within(request)},
             folder=self.folder,

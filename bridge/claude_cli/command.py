@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from bridge.agents.toolnames import on_host
 from bridge.protocol.contract import OUTPUT_NOTES, answer_schema, full_prompt
 
 if TYPE_CHECKING:
@@ -23,13 +24,6 @@ _MAX_SCHEMA_BYTES = 100_000
 # What the API takes no tool schema with, at its top.
 _COMBINED = frozenset({"anyOf", "oneOf", "allOf", "not", "$ref", "$id"})
 _MODELS = frozenset({"haiku", "sonnet", "opus", "fable"})
-# The bridge's own tools, as the client calls what does the same.
-_TOOLS = {
-    "read_file": "Read",
-    "list_files": "Glob",
-    "search_text": "Grep",
-    "run_command": "Bash",
-}
 _GENERAL = "general-purpose"
 
 
@@ -57,7 +51,7 @@ def prompt_of(request: Request) -> str:
 
     Where it cannot be given the schema, the words ask for the form themselves.
     """
-    asked = request.prompt
+    asked = request.spoken
     if structured_schema(request) is None:
         return full_prompt(asked, request.answer_schema)
     if request.answer_schema is None:
@@ -95,11 +89,9 @@ def _of_definition(definition: Definition) -> list[str]:
     if definition.max_turns is not None:
         flags += ["--max-turns", str(definition.max_turns)]
     if definition.tools is not None:
-        names = [_TOOLS.get(tool, tool) for tool in definition.tools]
-        flags += ["--tools", ",".join(dict.fromkeys(names))]
+        flags += ["--tools", ",".join(on_host(definition.tools))]
     if definition.allow:
         flags += ["--allowedTools", *definition.allow]
     if definition.blocked_tools:
-        blocked = [_TOOLS.get(tool, tool) for tool in definition.blocked_tools]
-        flags += ["--disallowedTools", *blocked]
+        flags += ["--disallowedTools", *on_host(definition.blocked_tools)]
     return flags

@@ -24,6 +24,7 @@ from bridge.cli.options import (
     DedupKey,
     Lifetime,
     Model,
+    NodeSpec,
     PriorityChoice,
     Route,
     SchemaFile,
@@ -33,7 +34,12 @@ from bridge.cli.options import (
 )
 from bridge.cli.printing import record, say, say_json
 from bridge.cli.progress import Progress
-from bridge.cli.reading import agent_and_prompt, read_arguments, read_schema
+from bridge.cli.reading import (
+    agent_and_prompt,
+    hint_of_quotes,
+    read_arguments,
+    read_schema,
+)
 from bridge.errors import CannotWaitHere
 from bridge.spawner.bridge import Bridge
 
@@ -55,6 +61,7 @@ def command(
     model: Model = None,
     priority: PriorityChoice = None,
     arguments: Arguments = None,
+    node: NodeSpec = None,
     task_id: TaskId = None,
     dedup_key: DedupKey = None,
     session: SessionId = None,
@@ -66,7 +73,7 @@ def command(
     agent, prompt = agent_and_prompt(bridge, words or [])
     interrupt_on(signal.SIGTERM, signal.SIGHUP)
     try:
-        with Progress(agent) as progress:
+        with hint_of_quotes(words or []), Progress(agent) as progress:
             result = bridge.ask(
                 prompt,
                 agent,
@@ -77,6 +84,7 @@ def command(
                 model=model,
                 priority=priority,
                 arguments=read_arguments(arguments),
+                node=node,
                 task_id=task_id,
                 dedup_key=dedup_key,
                 session=session,

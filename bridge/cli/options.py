@@ -31,6 +31,14 @@ Lifetime: TypeAlias = Annotated[
         help="Seconds until the deadline; by default the agent's own, or 120.",
     ),
 ]
+NodeSpec: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--node",
+        metavar="FILE::NAME",
+        help="The piece of source it is about, such as src/app.py::Class.method.",
+    ),
+]
 Model: TypeAlias = Annotated[
     str | None,
     typer.Option(

@@ -42,6 +42,7 @@ class Progress:
 
     def follow(self, work: Work) -> None:
         """Take note of how far the work is that is done right here; from any thread."""
+        self._stage = Stage.RUNNING
         self._work = work
 
     def __enter__(self) -> Self:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -16,7 +17,7 @@ from bridge.errors import InvalidRequest, UnknownAgent
 from bridge.host import agent_names
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
     from bridge.spawner.bridge import Bridge
@@ -30,7 +31,6 @@ def agent_and_prompt(bridge: Bridge, words: list[str]) -> tuple[str, str]:
 
     Raises:
         InvalidRequest: there is no prompt, it is not UTF-8, or it wants quotes.
-        UnknownAgent: nobody knows the agent.
     """
     if not words:
         raise InvalidRequest(
@@ -44,7 +44,6 @@ def agent_and_prompt(bridge: Bridge, words: list[str]) -> tuple[str, str]:
         raise _unquoted(bridge, words)
     else:
         agent, prompt = first, others[0]
-        _check_agent(bridge, agent, prompt)
     return agent, read_words(None, "the prompt") if prompt == "-" else whole(prompt)
 
 
@@ -66,22 +65,27 @@ def _unquoted(bridge: Bridge, words: list[str]) -> InvalidRequest:
     )
 
 
-def _check_agent(bridge: Bridge, agent: str, prompt: str) -> None:
-    project, claude_dir = bridge.store.place.project, bridge.settings.claude_dir
+def _known(bridge: Bridge) -> Collection[str]:
+    from bridge.agents.registry import Registry
+
+    project = bridge.store.place.project
+    defined = Registry.open(bridge.settings, project).names()
+    return {*agent_names.known_agents(project, bridge.settings.claude_dir), *defined}
+
+
+@contextmanager
+def hint_of_quotes(words: list[str]) -> Iterator[None]:
+    """Say of an unknown agent, where it looks like half of a prompt, that it may be."""
     try:
-        agent_names.check_agent(agent, project, claude_dir)
+        yield
     except UnknownAgent as exc:
-        if prompt == "-" or any(map(str.isspace, prompt)):
+        looks_like_prompt = len(words) > 1 and not any(map(str.isspace, words[1]))
+        if not looks_like_prompt or words[1] == "-":
             raise
-        one = shlex.quote(f"{agent} {prompt}")
+        one = shlex.quote(" ".join(words))
         raise UnknownAgent(
             f"{exc} (if both words are the prompt, quote them: hostbridge ask {one})"
         ) from None
-
-
-def _known(bridge: Bridge) -> Collection[str]:
-    project, claude_dir = bridge.store.place.project, bridge.settings.claude_dir
-    return agent_names.known_agents(project, claude_dir)
 
 
 def whole(argument: str) -> str:

@@ -15,6 +15,7 @@ from bridge.cli.options import (
     DedupKey,
     Lifetime,
     Model,
+    NodeSpec,
     PriorityChoice,
     Route,
     SchemaFile,
@@ -23,7 +24,12 @@ from bridge.cli.options import (
     Words,
 )
 from bridge.cli.printing import say, say_json
-from bridge.cli.reading import agent_and_prompt, read_arguments, read_schema
+from bridge.cli.reading import (
+    agent_and_prompt,
+    hint_of_quotes,
+    read_arguments,
+    read_schema,
+)
 from bridge.spawner.bridge import Bridge
 
 
@@ -36,6 +42,7 @@ def command(
     model: Model = None,
     priority: PriorityChoice = None,
     arguments: Arguments = None,
+    node: NodeSpec = None,
     task_id: TaskId = None,
     dedup_key: DedupKey = None,
     session: SessionId = None,
@@ -49,21 +56,23 @@ def command(
     """Submit and print the id."""
     bridge = Bridge.open()
     agent, prompt = agent_and_prompt(bridge, words or [])
-    submitted = bridge.submit(
-        prompt,
-        agent,
-        schema=read_schema(schema),
-        timeout_s=timeout_s,
-        route=route,
-        model=model,
-        priority=priority,
-        arguments=read_arguments(arguments),
-        task_id=task_id,
-        dedup_key=dedup_key,
-        session=session,
-        answer_to_host=answer_to_host,
-        request_id=request_id,
-    )
+    with hint_of_quotes(words or []):
+        submitted = bridge.submit(
+            prompt,
+            agent,
+            schema=read_schema(schema),
+            timeout_s=timeout_s,
+            route=route,
+            model=model,
+            priority=priority,
+            arguments=read_arguments(arguments),
+            node=node,
+            task_id=task_id,
+            dedup_key=dedup_key,
+            session=session,
+            answer_to_host=answer_to_host,
+            request_id=request_id,
+        )
     if as_json:
         say_json({"requestId": submitted})
     else:

@@ -14,10 +14,11 @@ from __future__ import annotations
 import queue
 import threading
 from contextlib import suppress
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from bridge.endpoint.failing import failure_of
-from bridge.errors import BadSetting, BridgeError
+from bridge.errors import BadSetting, ExtraMissing
 from bridge.protocol.finding import Oddity, find_json
 from bridge.runner.engine import EngineFailed, Reply
 from bridge.store.clock import Clock, SystemClock
@@ -35,10 +36,20 @@ _MAX_REPLY_CHARS = 4_000_000
 _UNKNOWN_FORM = frozenset({400, 422, 500, 501})
 
 
-class MissingClient(BridgeError):
-    """What speaks to an OpenAI-compatible server is not installed."""
+def check_endpoint(settings: Settings) -> None:
+    """Nothing where there is a server to ask, and something to ask it with.
 
-    code = "AGENT_002"
+    Raises:
+        BadSetting: no server is set.
+        ExtraMissing: the `openai` package is not installed.
+    """
+    if settings.openai_base_url is None:
+        raise BadSetting(
+            "no server is set; set BRIDGE_OPENAI_BASE_URL, such as "
+            "http://127.0.0.1:8080/v1"
+        )
+    if find_spec("openai") is None:
+        raise ExtraMissing("endpoint", "openai")
 
 
 def open_endpoint(model: str, settings: Settings) -> EndpointEngine:
@@ -46,23 +57,14 @@ def open_endpoint(model: str, settings: Settings) -> EndpointEngine:
 
     Raises:
         BadSetting: there is no server to ask, or no name.
-        MissingClient: the `openai` package is not installed.
+        ExtraMissing: the `openai` package is not installed.
     """
     name = model.removeprefix(PREFIX).strip()
     if not name:
         raise BadSetting(f"model {model!r}: expected {PREFIX}NAME")
-    if settings.openai_base_url is None:
-        raise BadSetting(
-            f"model {model!r} is asked of a server, and none is set; set "
-            "BRIDGE_OPENAI_BASE_URL, such as http://127.0.0.1:8080/v1"
-        )
-    try:
-        import openai
-    except ImportError:
-        raise MissingClient(
-            f"model {model!r} is asked through the openai package, which is not "
-            "installed; run `pip install 'hostbridge[endpoint]'`"
-        ) from None
+    check_endpoint(settings)
+    import openai
+
     client = openai.OpenAI(
         base_url=settings.openai_base_url,
         api_key=settings.openai_api_key,

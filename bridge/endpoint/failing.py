@@ -11,9 +11,12 @@ anything else           agent_error
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bridge.runner.engine import EngineFailed
+
+if TYPE_CHECKING:
+    from bridge.protocol.failure import FailureCode
 
 _MAX_WORDS = 500
 _TOO_LONG = ("context_length", "context length", "context size", "context window")
@@ -40,7 +43,7 @@ def failure_of(exc: Exception, client: Any) -> EngineFailed:
     return EngineFailed("agent_error", f"{type(exc).__name__}: {words}")
 
 
-def _code(status: int, words: str) -> str:
+def _code(status: int, words: str) -> FailureCode:
     if status == 404:  # noqa: PLR2004 - HTTP's own numbers
         return "AGENT_002"
     if status == 429:  # noqa: PLR2004

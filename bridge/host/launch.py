@@ -11,16 +11,12 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents.registry import Registry
+from bridge.agents.resolving import filled_in, resolve
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import limits, runs, sessions
 from bridge.host.agent_names import HOST_MODELS
-from bridge.host.defined import (
-    as_defined,
-    filled_in,
-    find_definition,
-    limits_of,
-    subagent_type,
-)
+from bridge.host.defined import limits_of, subagent_type
 from bridge.host.instruct import find_token
 from bridge.host.offers import judge_for, note_taken_up
 from bridge.host.reaction import SILENT, Reaction, allow, deny, one_line
@@ -73,8 +69,8 @@ def _launch(scene: Scene, request: Request, status: Status) -> Reaction:
         return deny(f"hostbridge: request {request_id} is not for this session.")
     now_ms = scene.now_ms()
     try:
-        definition = find_definition(scene, request)
-        request = as_defined(scene, request, definition)
+        registry = Registry.open(scene.settings, scene.store.place.project)
+        request, definition = resolve(registry, scene.store, request)
     except BridgeError as exc:
         return _unusable(scene, request_id, exc)
     run = AgentRun(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.config import Settings
+    from bridge.protocol.failure import FailureCode
     from bridge.runner.engine import Engine, Message
 
 # Low: an agent's answer is to be right before it is to be varied.
@@ -173,7 +174,7 @@ class LlamaEngine:
             ) from None
         raise AssertionError("an exchange ends by a reply or an error")
 
-    def _failure(self, code: str, message: str) -> EngineFailed:
+    def _failure(self, code: FailureCode, message: str) -> EngineFailed:
         """What the worker said; it ends by itself where it could not load."""
         if code != "AGENT_002":
             return EngineFailed(code, message)
@@ -181,7 +182,7 @@ class LlamaEngine:
         words = self._process.last_words()
         return self._end(code, f"{message}: {words}" if words else message)
 
-    def _end(self, code: str, message: str) -> EngineFailed:
+    def _end(self, code: FailureCode, message: str) -> EngineFailed:
         self._finalizer()
         self._gone = EngineFailed(code, message)
         return self._gone

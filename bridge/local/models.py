@@ -20,7 +20,9 @@ from bridge.runner.engine import EngineFailed
 if TYPE_CHECKING:
     from bridge.config import Settings
 
-ALIASES = frozenset({"haiku", "sonnet", "opus", "fable", "inherit"})
+# Who names one of these expects what it can do.
+_EXPECTED = frozenset({"haiku", "sonnet", "opus", "fable"})
+ALIASES = _EXPECTED | {"inherit"}
 
 # Below this many parameters a model says "passed" unasked and calls the wrong tool too
 # often for its word to be taken: what it answers is marked degraded.
@@ -61,7 +63,7 @@ class LocalModel:
     @property
     def is_degraded(self) -> bool:
         """Whether an answer is less than what was asked for."""
-        return self.is_small or self.stands_in_for is not None
+        return self.is_small or self.stands_in_for in _EXPECTED
 
     @property
     def is_base(self) -> bool:

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Literal, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bridge.agents.definition import Definition
     from bridge.protocol.answer import ToolCall, Verdict
     from bridge.protocol.failure import FailureCode
     from bridge.protocol.request import Request
+    from bridge.protocol.run import RunSummary
 
 Doing = Literal["thinking", "tool", "checking"]
 
@@ -47,6 +49,7 @@ class Outcome:
         model: which model spoke, where that is known.
         degraded: it is not the one that the definition or the call wanted.
         calls: the tool calls seen to run; None where none could be seen.
+        run: what it took, where a loop of ours answered.
     """
 
     words: str = ""
@@ -56,6 +59,7 @@ class Outcome:
     model: str | None = None
     degraded: bool = False
     calls: tuple[ToolCall, ...] | None = None
+    run: RunSummary | None = None
 
 
 class Answerer(Protocol):
@@ -64,12 +68,13 @@ class Answerer(Protocol):
     def answer(
         self,
         request: Request,
+        definition: Definition | None,
         *,
         deadline_s: float,
         on_progress: Callable[[Progress], None],
         should_stop: Callable[[], bool],
     ) -> Outcome:
-        """Answer one request.
+        """Answer one request; `definition` is its agent's, if that has one.
 
         `deadline_s` is on the monotonic clock. `should_stop` is to be asked several
         times a second; after it has said yes, whatever comes back is not used. On

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from bridge.protocol.failure import FailureCode
+
 Role = Literal["system", "user", "assistant"]
 
 
@@ -46,7 +48,7 @@ class EngineFailed(Exception):
     deadline passed, AGENT_006 the process died; agent_error for what an endpoint said.
     """
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: FailureCode, message: str) -> None:
         super().__init__(message)
         self.code = code
 

@@ -7,21 +7,24 @@ before anything is asked.
 from __future__ import annotations
 
 import shutil
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from bridge.config import environment_for_a_client
-from bridge.errors import NoRoute
+from bridge.errors import BridgeError, ExtraMissing, NoRoute
+from bridge.runner.engine import EngineFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
+    from bridge.agents.definition import Definition
     from bridge.config import Settings
     from bridge.protocol.answering import Answerer
-    from bridge.protocol.request import RouteName
+    from bridge.protocol.request import Request, RouteName
+    from bridge.store.files import FileStore
 
 
-def claude(settings: Settings, project: Path) -> Answerer:
+def claude(settings: Settings, store: FileStore) -> Answerer:
     """`claude -p`, by the program that the settings name."""
     from bridge.claude_cli.answerer import ClaudeCli
 
@@ -31,22 +34,73 @@ def claude(settings: Settings, project: Path) -> Answerer:
             f"route claude: no program {settings.claude!r} can be run; install Claude "
             "Code, or name its program in BRIDGE_CLAUDE"
         )
-    return ClaudeCli(program, project, environment_for_a_client())
+    return ClaudeCli(program, store.place.project, environment_for_a_client())
 
 
-_ANSWERERS: dict[RouteName, Callable[[Settings, Path], Answerer]] = {"claude": claude}
+def local(settings: Settings, store: FileStore) -> Answerer:
+    """A model file of this machine, by llama.cpp."""
+    from bridge.local.engine import LlamaEngine
+    from bridge.local.models import require_extra
+    from bridge.spawner.by_model import ByModel, OpenModel
+
+    try:
+        require_extra()
+    except ExtraMissing as exc:
+        raise NoRoute(f"route local: {exc}") from None
+
+    @contextmanager
+    def opened(request: Request, definition: Definition | None) -> Iterator[OpenModel]:
+        beside = definition.source.file.parent if definition else None
+        with LlamaEngine.open(request.model, settings, beside=beside) as engine:
+            yield OpenModel(engine, engine.local_model.is_degraded)
+
+    return ByModel(store, opened)
 
 
-def answerer_for(route: RouteName, settings: Settings, project: Path) -> Answerer:
+def endpoint(settings: Settings, store: FileStore) -> Answerer:
+    """A model behind an OpenAI-compatible server."""
+    from bridge.endpoint.engine import PREFIX, check_endpoint, open_endpoint
+    from bridge.spawner.by_model import ByModel, OpenModel
+
+    try:
+        check_endpoint(settings)
+    except BridgeError as exc:
+        raise NoRoute(f"route endpoint: {exc}") from None
+
+    @contextmanager
+    def opened(request: Request, _definition: Definition | None) -> Iterator[OpenModel]:
+        wanted = request.model
+        is_named = wanted is not None and wanted.startswith(PREFIX)
+        name = wanted if is_named else settings.openai_model
+        if name is None:
+            raise EngineFailed(
+                "AGENT_002",
+                f"no model of the endpoint is named: --model {PREFIX}NAME, or "
+                "BRIDGE_OPENAI_MODEL",
+            )
+        engine = open_endpoint(name, settings)
+        try:
+            yield OpenModel(engine, not is_named and wanted not in (None, "inherit"))
+        finally:
+            engine.close()
+
+    return ByModel(store, opened)
+
+
+_ANSWERERS: dict[RouteName, Callable[[Settings, FileStore], Answerer]] = {
+    "claude": claude,
+    "local": local,
+    "endpoint": endpoint,
+}
+
+
+def answerer_for(route: RouteName, settings: Settings, store: FileStore) -> Answerer:
     """The answerer of a route.
 
     Raises:
-        NoRoute: this installation has none, or what it needs is missing.
+        NoRoute: what it needs is missing on this machine.
     """
-    if route not in _ANSWERERS:
-        known = ", ".join(("host", *_ANSWERERS))
-        raise NoRoute(f"this installation has no route {route!r} (it has {known})")
-    return _ANSWERERS[route](settings, project)
+    return _ANSWERERS[route](settings, store)
 
 
 def served_routes() -> tuple[RouteName, ...]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from bridge.host.sessions import Session
     from bridge.protocol.answering import Progress
     from bridge.protocol.ids import Priority, RequestId
-    from bridge.protocol.request import Request, RouteName
+    from bridge.protocol.request import Node, Request, RouteName
     from bridge.protocol.response import Response
     from bridge.protocol.status import Stage
     from bridge.spawner.awaiting import Waiter
@@ -97,6 +97,7 @@ class Bridge:
         model: str | None = None,
         priority: Priority | None = None,
         arguments: dict[str, Any] | None = None,
+        node: str | Node | None = None,
         variables: dict[str, Any] | None = None,
         task_id: str | None = None,
         dedup_key: str | None = None,
@@ -144,6 +145,7 @@ class Bridge:
             model=model,
             priority=priority,
             arguments=arguments,
+            node=self._node(node),
             variables=variables,
             task_id=task_id,
             dedup_key=dedup_key,
@@ -211,6 +213,7 @@ class Bridge:
         model: str | None = None,
         priority: Priority | None = None,
         arguments: dict[str, Any] | None = None,
+        node: str | Node | None = None,
         variables: dict[str, Any] | None = None,
         task_id: str | None = None,
         dedup_key: str | None = None,
@@ -239,6 +242,7 @@ class Bridge:
             model=model,
             priority=priority,
             arguments=arguments,
+            node=self._node(node),
             variables=variables,
             task_id=task_id,
             dedup_key=dedup_key,
@@ -255,6 +259,13 @@ class Bridge:
             accepted=begun.routes,
         )
         return self._submit(begun.on(planned.route))[0]
+
+    def _node(self, node: str | Node | None) -> Node | None:
+        if not isinstance(node, str):
+            return node
+        from bridge.nodes.finding import find_node
+
+        return find_node(node, self.store.place.project)
 
     def _submit(self, request: Request) -> tuple[RequestId, bool]:
         done = self.store.submit(request)
@@ -293,13 +304,17 @@ class Bridge:
         Raises:
             NoRoute: this machine lacks what the route needs.
         """
+        from bridge.agents.registry import Registry
+        from bridge.agents.resolving import resolve
         from bridge.spawner.answerers import answerer_for
         from bridge.spawner.serving import Server
 
+        registry = Registry.open(self.settings, self.store.place.project)
         return Server(
             self.store,
             route,
-            answerer_for(route, self.settings, self.store.place.project),
+            answerer_for(route, self.settings, self.store),
+            define=lambda request: resolve(registry, self.store, request),
             max_depth=self.settings.max_depth,
             on_stage=on_stage,
             on_progress=on_progress,

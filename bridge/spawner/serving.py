@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bridge.agents.resolving import filled_in
 from bridge.errors import BridgeError, StateUnavailable, WaitTimeout
 from bridge.protocol.answer import Verdict, judge
 from bridge.protocol.answering import Outcome
@@ -27,6 +28,7 @@ from bridge.store.process import identify
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bridge.agents.definition import Definition
     from bridge.protocol.answering import Answerer, Progress
     from bridge.protocol.request import Request, RouteName
     from bridge.protocol.response import Response
@@ -47,6 +49,7 @@ class Server:
     Args:
         store: one that may wait for its lock: an answer must not be lost to it.
         route: which route the answerer is.
+        define: the request as its agent's definition has it, and the definition.
         max_depth: how many agents may stand above a request.
         on_stage: told now and then that a request runs; what it raises ends the work.
         on_progress: told how far the answerer is.
@@ -58,6 +61,7 @@ class Server:
         route: RouteName,
         answerer: Answerer,
         *,
+        define: Callable[[Request], tuple[Request, Definition | None]],
         max_depth: int,
         on_stage: Callable[[Stage], None],
         on_progress: Callable[[Progress], None],
@@ -68,6 +72,7 @@ class Server:
         self.claimant = Claimant(f"{route}-{host.pid}", host, route)
         self._store = store
         self._answerer = answerer
+        self._define = define
         self._max_depth = max_depth
         self._on_stage = on_stage
         self._on_progress = on_progress
@@ -86,9 +91,12 @@ class Server:
             return True
         self._on_stage(Stage.RUNNING)
         watch = _Watch(self._store, request, self._on_stage)
+        definition = None
         try:
+            request, definition = self._defined(request)
             outcome = self._answerer.answer(
                 request,
+                definition,
                 deadline_s=self._deadline_s(request),
                 on_progress=self._on_progress,
                 should_stop=watch,
@@ -110,8 +118,23 @@ class Server:
                 outcome, code="agent_stopped", detail="hostbridge was switched off"
             )
         if outcome.words or not watch.has_ended:
-            self._end(request, outcome)
+            must_verify = (
+                definition is not None and definition.require_verified_evidence
+            )
+            self._end(request, outcome, must_verify=must_verify)
         return True
+
+    def _defined(self, request: Request) -> tuple[Request, Definition | None]:
+        """The request as its agent's definition has it now, noted on the record."""
+        asked, definition = self._define(request)
+        if asked == request:
+            return request, definition
+        held = self._store.change_held(
+            RequestId(request.request_id),
+            self.claimant.host,
+            lambda held: filled_in(held, asked),
+        )
+        return held or asked, definition
 
     def see_to(
         self,
@@ -146,9 +169,12 @@ class Server:
         left_ms = request.deadline_ms - self._store.now_ms()
         return self._store.clock.monotonic_s() + left_ms / 1000
 
-    def _end(self, request: Request, outcome: Outcome) -> None:
+    def _end(
+        self, request: Request, outcome: Outcome, *, must_verify: bool = False
+    ) -> None:
         """End the request; with a failure only while it is ours to fail."""
-        response = response_of(request, outcome, now_ms=self._store.now_ms())
+        now_ms = self._store.now_ms()
+        response = response_of(request, outcome, now_ms=now_ms, must_verify=must_verify)
         if response.parsed_output is None and not self._is_ours(request):
             if response.raw_output:
                 reason = response.error.code if response.error else ""
@@ -167,14 +193,19 @@ class Server:
         return claim is not None and claim == request.claim
 
 
-def response_of(request: Request, outcome: Outcome, *, now_ms: int) -> Response:
-    """How a claimed request ends with this outcome. Pure."""
+def response_of(
+    request: Request, outcome: Outcome, *, now_ms: int, must_verify: bool = False
+) -> Response:
+    """How a claimed request ends with this outcome. Pure.
+
+    `must_verify` is whether a success counts only with evidence that was verified.
+    """
     model = outcome.model or request.model
-    told = {"model": model, "degraded": outcome.degraded}
+    told = {"model": model, "degraded": outcome.degraded, "run": outcome.run}
     if outcome.code == "timeout":
         late = expired(request, now_ms)
         return late.with_(raw_output=outcome.words, **told)
-    verdict = _verdict(request, outcome, now_ms)
+    verdict = _verdict(request, outcome, now_ms=now_ms, must_verify=must_verify)
     code, detail = verdict.code, verdict.complaint
     if code is not None and not verdict.is_valid:
         message = MEANINGS[code] + (f": {detail}" if detail else "")
@@ -191,12 +222,18 @@ def response_of(request: Request, outcome: Outcome, *, now_ms: int) -> Response:
     ).with_(**told)
 
 
-def _verdict(request: Request, outcome: Outcome, now_ms: int) -> Verdict:
+def _verdict(
+    request: Request, outcome: Outcome, *, now_ms: int, must_verify: bool
+) -> Verdict:
     """What the words are worth: as the answerer says, or as they are judged here."""
     if outcome.code is not None:
         return Verdict(code=outcome.code, complaint=outcome.detail)
     return outcome.verdict or judge(
-        request, outcome.words, calls=outcome.calls, now_ms=now_ms
+        request,
+        outcome.words,
+        calls=outcome.calls,
+        now_ms=now_ms,
+        must_verify=must_verify,
     )
 
 

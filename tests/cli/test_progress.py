@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.cli.progress import Progress, run_words
-from bridge.runner.job import Progress as Run
+from bridge.cli.progress import Progress, work_words
+from bridge.protocol.answering import Progress as Run
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from bridge.runner.job import Progress as Run
     ],
 )
 def test_says_turn_tool_and_speed(run: Run, words: str) -> None:
-    assert run_words(run) == words
+    assert work_words(run) == words
 
 
 def test_a_run_is_a_running_request() -> None:

@@ -48,7 +48,7 @@ class Scripted:
     def __init__(self, act: Callable[..., Outcome]) -> None:
         self._act = act
 
-    def answer(self, asked: Request, **how: Any) -> Outcome:
+    def answer(self, asked: Request, _definition: None, **how: Any) -> Outcome:
         return self._act(asked, **how)
 
 
@@ -68,6 +68,7 @@ def until_stopped(_asked: Request, *, should_stop: Callable[[], bool], **_: Any)
 
 def server(store: FileStore, answerer: Scripted, **how: Any) -> Server:
     given: dict[str, Any] = {
+        "define": lambda asked: (asked, None),
         "max_depth": 2,
         "on_stage": lambda _: None,
         "on_progress": lambda _: None,

@@ -1,0 +1,59 @@
+"""The definition of a request's agent, at the moment when it is served.
+
+A definition counts as it is at this moment, whoever made the request and however: by
+`ask`, or as a file that another program dropped.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.errors import InvalidRequest
+from bridge.protocol.ids import RequestId, is_id
+
+if TYPE_CHECKING:
+    from bridge.agents.definition import Definition
+    from bridge.agents.registry import Registry
+    from bridge.protocol.request import Request
+    from bridge.store import Store
+
+_FILLED_IN = (
+    "model", "answer_schema", "timeout", "max_attempts", "variables", "definition",
+)  # fmt: skip
+
+
+def resolve(
+    registry: Registry, store: Store, request: Request
+) -> tuple[Request, Definition | None]:
+    """The request as its agent's definition has it; without one, as it was asked.
+
+    Raises:
+        BadDefinition: the definition has problems.
+        NotTrusted: it is the project's, and its user has not looked at it as it is.
+        InvalidRequest: it does not take such a request, or is gone.
+    """
+    definition = registry.find(request.agent_type)
+    if definition is not None:
+        from bridge.agents.applying import applied
+
+        return applied(
+            definition, request, _parent_variables(store, request)
+        ), definition
+    if request.definition is not None:
+        raise InvalidRequest(
+            f"the definition of agent {request.agent_type!r} is gone since it was asked"
+        )
+    return request, None
+
+
+def filled_in(held: Request, request: Request) -> Request:
+    """The record that is held, with what the definition made of the request."""
+    return held.with_(**{field: getattr(request, field) for field in _FILLED_IN})
+
+
+def _parent_variables(store: Store, request: Request) -> dict[str, Any]:
+    parent = request.parent_request_id
+    if parent is None or not is_id(parent):
+        return {}
+    found = store.find(RequestId(parent))
+    return found.request.variables if found and found.request else {}
