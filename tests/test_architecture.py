@@ -115,9 +115,10 @@ def test_the_gate_loads_the_standard_library_only() -> None:
 def test_commands_load_no_definitions(command: str, tmp_path: Path) -> None:
     """Who asks one of the client's own agents does not pay for YAML and templates."""
     words = ["submit", "Explore", "hi"] if command == "submit" else [command]
+    project = str(tmp_path / "project")
     code = (
         f"import os\nos.environ['BRIDGE_HOME'] = {str(tmp_path / 'home')!r}\n"
-        f"os.chdir({str(tmp_path)!r})\n"
+        f"os.mkdir({project!r})\nos.chdir({project!r})\n"
         "from bridge.cli.main import run\n"
         f"assert run({words!r}) == 0\n"
     )

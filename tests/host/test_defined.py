@@ -127,7 +127,7 @@ def test_error_nothing_is_asked(world: HookWorld, more: str, error: Any) -> None
     define(world, more)
 
     with pytest.raises(error):
-        world.submit("a", agent="worker")
+        world.submit("a", agent="worker", route="host")
 
     assert world.store.waiting() == []
 

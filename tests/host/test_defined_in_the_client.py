@@ -116,9 +116,7 @@ def test_what_a_clone_brings_runs_only_when_trusted(tmp_path: Path) -> None:
             session.send("look")
             refused = world.ended(first)
             trust_project(world.bridge)
-            second = world.drop(agentType="worker", prompt="Do it.")
-            session.send("look")
-            answered = world.ended(second)
+            answered = world.ended(world.submit("Do it.", agent="worker"))
             world.wait_until_forgotten()
 
     assert refused.error is not None
