@@ -33,7 +33,6 @@ MAX_SECONDS = 10.0
 MAX_MEMORY_BYTES = 128 * 1024 * 1024
 MAX_PRINTED_BYTES = 64 * 1024
 MAX_HOST_CALLS = 500
-_MAX_SCRIPT_BYTES = 1024 * 1024
 # A model cannot use more, and a record should not hold it.
 _MAX_GIVEN = 100_000
 
@@ -68,12 +67,16 @@ class Sandbox:
     def run(
         self,
         script: Path,
+        code: str,
         inputs: Mapping[str, Any],
         functions: Mapping[str, Callable[..., Any]],
         *,
         seconds: float,
     ) -> ToolResult:
         """Run one script for at most `seconds` of its own time.
+
+        `code` is what the file held when its definition was read, and looked at; the
+        file itself, which tells where errors are, is not read again.
 
         Raises:
             MissingSandbox: pydantic-monty is not installed.
@@ -85,10 +88,6 @@ class Sandbox:
                 f"{script} runs in pydantic-monty, which is not installed; "
                 "run `pip install 'hostbridge[local]'`"
             ) from None
-        try:
-            code = _read(script)
-        except (OSError, ValueError) as exc:
-            return ToolResult(f"error: {script.name}: {exc}", ok=False)
         limits = monty.ResourceLimits(
             max_feed_duration_secs=max(0.01, min(seconds, MAX_SECONDS)),
             max_memory=MAX_MEMORY_BYTES,
@@ -114,14 +113,6 @@ class Sandbox:
         if self._pool is None:
             self._pool = self._stack.enter_context(monty.Monty(max_processes=1))
         return self._pool
-
-
-def _read(script: Path) -> str:
-    with script.open("rb") as file:
-        data = file.read(_MAX_SCRIPT_BYTES + 1)
-    if len(data) > _MAX_SCRIPT_BYTES:
-        raise ValueError(f"larger than {_MAX_SCRIPT_BYTES:,} bytes")
-    return data.decode()
 
 
 def _told(exc: Any) -> str:

@@ -127,8 +127,10 @@ class _Workshop:
         """The context providers in their order, then the tool itself."""
         ran: list[Ran] = []
         parts = []
-        for path in (*script.context_providers, script.pym):
-            given = self._run_script(path, script, arguments, ran)
+        files = (*script.context_providers, script.pym)
+        codes = (*script.provider_codes, script.code)
+        for path, code in zip(files, codes, strict=True):
+            given = self._run_script(path, code, script, arguments, ran)
             parts.append(given.text)
             if not given.ok:
                 break
@@ -137,6 +139,7 @@ class _Workshop:
     def _run_script(
         self,
         path: Path,
+        code: str,
         script: ScriptTool,
         arguments: dict[str, Any],
         ran: list[Ran],
@@ -150,6 +153,7 @@ class _Workshop:
         names = dict.fromkeys(script.parameters.get("properties", {}))
         return self._sandbox.run(
             path,
+            code,
             {**self._node(), **names, **arguments},
             {
                 "read_file": self.reader.read_file,

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SERVED = "success: served right here\n"
-NO_LOCAL = "this installation has no route 'local' (it has host, claude)"
+NO_SERVER = (
+    "route endpoint: no server is set; set BRIDGE_OPENAI_BASE_URL, such as "
+    "http://127.0.0.1:8080/v1"
+)
 NO_FLAG = (
     "BRIDGE_CLI_FALLBACK='sometimes': expected 1 (a local model), claude, endpoint or 0"
 )
@@ -59,9 +62,9 @@ def test_ask_is_served_by_claude_p(project, claude):
     [
         ("claude", 0, ""),
         (
-            "true",
+            "endpoint",
             4,
-            f"hostbridge: {NO_LOCAL}\n",
+            f"hostbridge: {NO_SERVER}\n",
         ),
         (
             "sometimes",
@@ -325,7 +328,8 @@ def test_error_serve_usage(project):
 
 
 def test_error_serve_with_nothing_to_serve_with(project):
-    ran = project.run("serve", env={"BRIDGE_CLAUDE": "no-such-claude"})
+    none = {"BRIDGE_CLAUDE": "no-such-claude"}
+    ran = project.run("serve", "--route", "claude", "--route", "endpoint", env=none)
 
     assert (ran.code, ran.out) == (4, "")
 
@@ -385,7 +389,8 @@ def test_inside_the_only_session_the_fallback_may_wait(project):
 
 @pytest.mark.usefixtures("host")
 def test_error_a_fallback_that_is_missing_asks_nothing(project):
-    ran = project.run("ask", "?", "--fallback-after", "5")
+    flag = {"BRIDGE_CLI_FALLBACK": "endpoint"}
+    ran = project.run("ask", "?", "--fallback-after", "5", env=flag)
 
     assert ran.code == 4
     assert project.bridge.overview().waiting == 0

@@ -436,16 +436,18 @@ def test_a_small_model_is_said_to_be_one(world):
 
 def test_the_script_of_submit_result_may_refuse(world):
     """A definition's own submit_result is run on the answer before it counts."""
-    pym = world.write(
-        "tools/submit.pym", "assert issues < 10, 'too many issues'\n'kept'"
-    )
+    code = "assert issues < 10, 'too many issues'\n'kept'"
     schema = {
         "type": "object",
         "properties": {"issues": {"type": "integer"}},
         "required": ["issues"],
     }
     tool = ScriptTool(
-        name="submit_result", pym=pym, description="Answer.", parameters=schema
+        name="submit_result",
+        pym=Path("submit.pym"),
+        description="Answer.",
+        parameters=schema,
+        code=code,
     )
     agent = definition(script_tools=(tool,))
 

@@ -32,6 +32,8 @@ def give(world):
             description="Lint a file.",
             parameters=PATH,
             context_providers=paths,
+            code=code,
+            provider_codes=providers,
         )
         world.outcome = world.run(
             call("lint", path="a.py"),
@@ -139,20 +141,19 @@ def test_a_failing_provider_stops_the_tool(world, give):
     assert not (world.project / "made").exists()
 
 
-def test_a_missing_script_is_a_result(world, give):
-    given = give("1")
-    (world.project / "tools/lint.pym").unlink()
+def test_what_runs_is_what_was_looked_at(world):
+    """A script that changes after its definition was trusted does not run."""
     tool = ScriptTool(
         name="lint",
-        pym=world.project / "tools/lint.pym",
+        pym=world.write("tools/lint.pym", "'swapped'"),
         description="",
         parameters=PATH,
+        code="'trusted'",
     )
 
     world.run(call("lint", path="b"), submit(), agent=definition(script_tools=(tool,)))
 
-    assert given == "1"
-    assert "error: lint.pym: [Errno 2] No such file" in world.engine.results()[0]
+    assert world.engine.results()[0].partition("\n")[2] == "trusted"
 
 
 def test_what_a_script_ran_is_evidence(world, give):
