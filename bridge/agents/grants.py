@@ -122,12 +122,16 @@ def _grants_command(spec: str | None, tool_input: Mapping[str, Any]) -> bool:
         return True
     if _SECOND_COMMAND.search(command):
         return False
+    return command_pattern(spec).fullmatch(command.strip()) is not None
+
+
+def command_pattern(spec: str) -> re.Pattern[str]:
+    """What stands in the parentheses of a `Bash` rule, for the whole of a command."""
     # `pytest:*` is the client's older way to write `pytest *`.
     spec = re.sub(r":\*\Z", " *", spec)
     pattern = ".*".join(map(re.escape, spec.split("*")))
     # `pytest *` covers bare `pytest`, too.
-    pattern = re.sub(r"\\ \.\*\Z", r"(?:\\ .*)?", pattern)
-    return re.fullmatch(pattern, command.strip()) is not None
+    return re.compile(re.sub(r"\\ \.\*\Z", r"(?:\\ .*)?", pattern))
 
 
 def _grants_path(

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Literal, Self
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-_KEEPER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py")))
+# Then: the lifeline's descriptor, seconds of grace, the program and its arguments.
+KEEPER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py")))
 # Between SIGTERM and SIGKILL; and how much longer than that the keeper may take.
 GRACE_S = 2.0
 _LATEST_S = 3.0
@@ -66,7 +67,7 @@ def run(
         stack.callback(held.let_go)
         try:
             process = subprocess.Popen(
-                [*_KEEPER, str(lifeline), str(grace_s), *command],
+                [*KEEPER, str(lifeline), str(grace_s), *command],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

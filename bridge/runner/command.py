@@ -1,6 +1,6 @@
 """Run a granted command: no shell, bounded in time and output, nothing left behind.
 
-The keeper beside this module starts it and ends it with all of its processes; here its
+A keeper (`bridge.children`) starts it and ends it with all of its processes; here its
 output is read, counted and digested, and only its two ends are kept.
 """
 
@@ -10,19 +10,22 @@ import hashlib
 import os
 import select
 import subprocess
-import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from bridge.children.running import KEEPER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from bridge.store.clock import Clock
 
 KEPT_BYTES = 16_000
-_KEEPER = Path(__file__).with_name("keeper.py")
+# Not a command's to read: it speaks for the user at another machine.
+_SECRETS = frozenset({"BRIDGE_OPENAI_API_KEY"})
+_GRACE_S = 0.3
 _STEP_S = 0.1
 # The keeper needs its grace, and a moment to bury what it finds.
 _ENDING_S = 3.0
@@ -66,11 +69,13 @@ def run_command(
     lifeline, ours = os.pipe()
     try:
         keeper = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_KEEPER), *argv],
+            [*KEEPER, str(lifeline), str(_GRACE_S), *argv],
             cwd=folder,
-            stdin=lifeline,
+            env={k: v for k, v in os.environ.items() if k not in _SECRETS},
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            pass_fds=[lifeline],
             start_new_session=True,
         )
     except OSError:

@@ -13,6 +13,8 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents.grants import command_pattern
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -36,7 +38,7 @@ class Grants:
     def __init__(self, allow: Sequence[str]) -> None:
         found = (_RULE.match(rule.strip()) for rule in allow)
         self._rules = tuple((m["command"] or "*").strip() for m in found if m)
-        self._patterns = tuple(re.compile(_pattern(rule)) for rule in self._rules)
+        self._patterns = tuple(command_pattern(rule) for rule in self._rules)
 
     def __bool__(self) -> bool:
         return bool(self._rules)
@@ -80,15 +82,3 @@ class Grants:
 
 def _shown(rule: str) -> str:
     return f"{rule[:-2]} *" if rule.endswith(":*") else rule
-
-
-def _pattern(rule: str) -> str:
-    """The rule as a regular expression over a whole command."""
-    rule = _shown(rule)
-    if rule.endswith(" *"):
-        return _stars(rule[:-2]) + r"(?: .*)?"
-    return _stars(rule)
-
-
-def _stars(text: str) -> str:
-    return ".*".join(re.escape(part) for part in text.split("*"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents.toolnames import LOCAL_NAMES
 from bridge.runner.command import Ran, run_command
 from bridge.runner.grants import Grants, NotGranted
 from bridge.runner.reading import Reader, reading_tools
@@ -21,15 +22,6 @@ if TYPE_CHECKING:
     from bridge.runner.job import Job
     from bridge.runner.project import Project
     from bridge.runner.scripts import Sandbox
-
-# A definition may be written for the client as well: its names for the same things.
-_CLIENT_NAMES = {
-    "Read": "read_file",
-    "Glob": "list_files",
-    "LS": "list_files",
-    "Grep": "search_text",
-    "Bash": "run_command",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +62,7 @@ def toolbox_of(job: Job, project: Project, sandbox: Sandbox) -> Toolbox:
 
 def _names(written: tuple[str, ...]) -> frozenset[str]:
     plain = (name.partition("(")[0].strip() for name in written)
-    return frozenset(_CLIENT_NAMES.get(name, name) for name in plain)
+    return frozenset(LOCAL_NAMES.get(name, name) for name in plain)
 
 
 class _Workshop:
