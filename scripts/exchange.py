@@ -1,8 +1,10 @@
-"""One whole exchange, shown file by file: what `scripts/demo` runs.
+"""Two whole exchanges: what `scripts/demo` runs.
 
-A program runs `hostbridge ask`; the real Claude Code client, open in a small project,
-answers through one of its agents. The model behind the client is scripted: it does what
-a notice of hostbridge says, and its agent runs one command and answers in JSON.
+A program runs `hostbridge ask`. First the real Claude Code client, open in a small
+project, answers through one of its agents, shown file by file. The model behind the
+client is scripted: it does what a notice of hostbridge says, and its agent runs one
+command and answers in JSON. Then, with no session open, a real model of this machine
+answers: it has one command run, and says how that ended.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
 import time
 from pathlib import Path
@@ -31,8 +34,25 @@ SCHEMA = {
     "properties": {"modules": {"type": "array", "items": {"type": "string"}}},
     "additionalProperties": False,
 }
+DEFINITION = """\
+name: unit-tests
+description: Runs the unit tests and reports how they ended.
+tools: [Bash]
+allow: [Bash(python3 -m unittest tests/test_orders.py)]
+require_verified_evidence: true
+"""
+TEST = """\
+import unittest
+
+from src.orders import total
+
+
+class Orders(unittest.TestCase):
+    def test_total(self):
+        self.assertEqual(total([1, 2]), 3)
+"""
 WIDTH = 110
-# Begins the one line that all the rest is about.
+# Begins the lines that all the rest is about.
 ANSWER = ">>> "
 HOSTBRIDGE = Path(sys.executable).with_name("hostbridge")
 
@@ -55,55 +75,86 @@ def main() -> int:
 
 
 def exchange(folder: Path) -> int:
-    """One exchange in `folder`; returns the exit code of the command that asked."""
+    """Both exchanges in `folder`; returns the worse exit code."""
     look = tool_use("Bash", {"command": "ls src tests", "description": "Compare"})
     agent = answering(reply(look), reply(text('{"modules": ["billing"]}')))
     with ScriptedApi(obedient_model(agent)) as api:
         stage = Stage(folder, api)
         make_project(stage.project)
-        environment = {**os.environ, "HOME": str(stage.home)}
-        for name in ("CLAUDE_CONFIG_DIR", "BRIDGE_HOME", "BRIDGE_STATE_DIR"):
-            environment.pop(name, None)
+        by_host = from_a_session(stage)
+    by_model = standalone(stage)
+    print("\nNext: `hostbridge install` in a project of yours, and `claude`.")
+    return max(by_host, by_model)
 
-        def hostbridge(*arguments: str) -> subprocess.CompletedProcess[str]:
-            print(f"\n$ hostbridge {' '.join(map(quoted, arguments))}", flush=True)
-            return subprocess.run(
-                [HOSTBRIDGE, *arguments],
-                cwd=stage.project,
-                env=environment,
-                stdout=subprocess.PIPE,
-                text=True,
-                check=False,
-            )
 
-        print("The client is the real one; the model behind it is scripted.")
-        print(hostbridge("install").stdout, end="")
-        print("\n$ claude        # opens a session; here one that reads a stream")
-        with StreamSession(stage) as session:
-            session.ask("hello")
-            with Narrator(stage.home / ".hostbridge"):
-                schema = stage.project / "modules.json"
-                schema.write_text(json.dumps(SCHEMA))
-                asked = hostbridge("ask", PROMPT, "--schema", "modules.json", "--json")
-                time.sleep(1)
-            print(
-                f"\nThe answer, as the program that asked reads it:\n\n{ANSWER}", end=""
-            )
-            print(asked.stdout)
-            code = asked.returncode
-            print(f"exit code {code}. The host's model made these calls for it:\n")
-            for call in api.turns("main")[-1].own_calls:
-                print(f"    {call['name']}({json.dumps(call['input'])})")
-            print("\nNext: `hostbridge install` in a project of yours, and `claude`.")
-        return code
+def from_a_session(stage: Stage) -> int:
+    """A program asks the agent session that is open; returns its exit code."""
+    print("1. An open session answers. The client is the real one, its model scripted.")
+    print(hostbridge(stage, "install").stdout, end="")
+    print("\n$ claude        # opens a session; here one that reads a stream")
+    with StreamSession(stage) as session:
+        session.ask("hello")
+        with Narrator(stage.home / ".hostbridge"):
+            schema = stage.project / "modules.json"
+            schema.write_text(json.dumps(SCHEMA))
+            ask = ("ask", PROMPT, "--schema", "modules.json", "--json")
+            asked = hostbridge(stage, *ask)
+            time.sleep(1)
+        tell_answer(asked)
+        print("The host's model made these calls for it:\n")
+        for call in stage.api.turns("main")[-1].own_calls:
+            print(f"    {call['name']}({json.dumps(call['input'])})")
+    return asked.returncode
+
+
+def standalone(stage: Stage) -> int:
+    """The same with no session open: a real model, of this machine."""
+    print("\n2. No session is open. A real model answers, small, on this machine.")
+    definition = stage.home / ".hostbridge" / "agents" / "unit-tests.yaml"
+    definition.parent.mkdir(parents=True)
+    definition.write_text(DEFINITION)
+    print(f"\n~/.hostbridge/agents/{definition.name}")
+    print(textwrap.indent(DEFINITION, "    "), end="")
+    ask = ("ask", "unit-tests", "Run the unit tests.", "--route", "local", "--json")
+    asked = hostbridge(stage, *ask)
+    tell_answer(asked)
+    print("What it says is its own; the evidence is what hostbridge saw run.")
+    return asked.returncode
+
+
+def hostbridge(stage: Stage, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in the project, and show it."""
+    print(f"\n$ hostbridge {' '.join(map(quoted, arguments))}", flush=True)
+    environment = {**os.environ, "HOME": str(stage.home)}
+    for name in ("CLAUDE_CONFIG_DIR", "BRIDGE_HOME", "BRIDGE_STATE_DIR"):
+        environment.pop(name, None)
+    return subprocess.run(
+        [HOSTBRIDGE, *arguments],
+        cwd=stage.project,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+
+
+def tell_answer(asked: subprocess.CompletedProcess[str]) -> None:
+    """The answer, as whoever asked reads it."""
+    print(f"\nThe answer, as the program that asked reads it:\n\n{ANSWER}", end="")
+    print(f"{asked.stdout}\nexit code {asked.returncode}.")
 
 
 def make_project(project: Path) -> None:
     """Two modules, one of them tested."""
-    for file in ("src/orders.py", "src/billing.py", "tests/test_orders.py"):
+    files = {
+        "src/orders.py": "def total(prices):\n    return sum(prices)\n",
+        "src/billing.py": "",
+        "tests/test_orders.py": TEST,
+    }
+    for file, words in files.items():
         path = project / file
         path.parent.mkdir(exist_ok=True)
-        path.touch()
+        path.write_text(words)
     (project / ".git").mkdir(exist_ok=True)
 
 

@@ -19,9 +19,9 @@ def test_help_says_what_it_does_and_starts_nothing() -> None:
         [SCRIPTS / "demo", "--help"], capture_output=True, text=True, check=True
     )
 
-    assert done.stdout.startswith("Show one whole exchange: ")
+    assert done.stdout.startswith("Show two whole exchanges: ")
     assert "    scripts/demo [--keep]\n" in done.stdout
-    assert done.stdout.endswith("stays, and its path is printed.\n")
+    assert done.stdout.endswith("stays, and its\npath is printed.\n")
 
 
 @pytest.mark.host
@@ -43,8 +43,12 @@ def test_the_answer_stands_out_and_the_folder_is_kept_on_demand(
     )
 
     lines = done.stdout.splitlines()
-    (answer,) = [line for line in lines if line.startswith(">>> ")]
-    assert json.loads(answer[4:])["parsedOutput"] == {"modules": ["billing"]}
+    answers = [json.loads(line[4:]) for line in lines if line.startswith(">>> ")]
+    by_host, by_model = answers
+    assert by_host["parsedOutput"] == {"modules": ["billing"]}
+    assert by_model["route"] == "local"
+    (ran,) = by_model["parsedOutput"]["evidence"]
+    assert (ran["verified"], ran["passed"]) == (True, True)
     left = list(tmp_path.glob("hostbridge-demo-*"))
     assert len(left) == len(options)
     for folder in left:
