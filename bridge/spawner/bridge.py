@@ -16,16 +16,12 @@ from typing import TYPE_CHECKING, Any, overload
 from bridge.config import Settings
 from bridge.errors import (
     CannotWaitHere,
-    StateRefused,
-    StateUnavailable,
     UnknownRequest,
     WaitTimeout,
 )
-from bridge.host import bells
-from bridge.host.sessions import is_off
 from bridge.protocol.ids import check_id
 from bridge.spawner.asking import draft
-from bridge.spawner.hosts import eligible_hosts, no_host
+from bridge.spawner.hosts import Hosts
 from bridge.spawner.routes import check_route, plan
 from bridge.spawner.tending import end_overdue
 from bridge.store.files import FileStore
@@ -34,7 +30,6 @@ from bridge.store.place import locate
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from bridge.host.sessions import Session
     from bridge.protocol.answering import Progress
     from bridge.protocol.ids import Priority, RequestId
     from bridge.protocol.request import Node, Request, RouteName
@@ -74,6 +69,7 @@ class Bridge:
         self._quick = FileStore(
             place, clock=clock, lease_s=lease_s, lock_wait_s=_QUICK_LOCK_S
         )
+        self.hosts = Hosts(self.store, settings)
 
     @classmethod
     def open(cls, path: Path | str | None = None) -> Bridge:
@@ -156,13 +152,15 @@ class Bridge:
             choice,
             flag=self.settings.cli_fallback,
             fallback_after_s=fallback_after_s,
-            has_host=self._has_host(begun.request),
+            has_host=self.hosts.can_answer(begun.request),
             accepted=begun.routes,
         )
         if planned.own:
             begun.on(planned.own)
         request = begun.on(planned.route)
-        if self._is_off() or not (planned.own or self._hosts(request)):
+        if self.hosts.is_off or not (planned.own or self.hosts.of(request)):
+            from bridge.spawner.ways_out import no_host
+
             raise no_host(
                 self.store,
                 request,
@@ -175,7 +173,7 @@ class Bridge:
         deadline_s = clock.monotonic_s() + timeout_s
         try:
             request_id, is_new = self._submit(request)
-            if not server and self._would_wait_for_itself(request):
+            if not server and self.hosts.would_wait_for_itself(request):
                 raise CannotWaitHere(
                     f"submitted {request_id}; this runs inside the only open session, "
                     "which answers when its turn comes. Read the answer with: "
@@ -270,23 +268,8 @@ class Bridge:
     def _submit(self, request: Request) -> tuple[RequestId, bool]:
         done = self.store.submit(request)
         if done.is_new:
-            self._ring(request)
+            self.hosts.ring(request)
         return done.request_id, done.is_new
-
-    def _ring(self, request: Request) -> None:
-        # Durable already: a bell that cannot be rung costs time, not the request.
-        with suppress(StateUnavailable, StateRefused):
-            bells.ring(self.store, self._hosts(request))
-
-    def _hosts(self, request: Request) -> list[Session]:
-        return eligible_hosts(self.store, request, lease_s=self.settings.lease_s)
-
-    def _has_host(self, request: Request) -> bool:
-        return bool(self._hosts(request)) and not self._would_wait_for_itself(request)
-
-    def _is_off(self) -> bool:
-        """Whether everything is to stop: nothing is served here either."""
-        return self.settings.off or is_off(self.store)
 
     def _is_for(self, server: Server, request_id: RequestId) -> bool:
         """Whether a request found by its key is for this server's route, too."""
@@ -319,22 +302,6 @@ class Bridge:
             on_stage=on_stage,
             on_progress=on_progress,
         )
-
-    def _would_wait_for_itself(self, request: Request) -> bool:
-        """Whether the only host that could answer is waiting for this very process.
-
-        A background subagent may wait: the main thread is free to answer.
-        """
-        pid = self.settings.host_pid
-        if pid is None:
-            return False
-        if any(host.host.pid != pid for host in self._hosts(request)):
-            return False
-        if request.parent_request_id is None:
-            return True
-        parent = self.store.find(check_id(request.parent_request_id))
-        claim = parent.request.claim if parent and parent.request else None
-        return not (claim and claim.background)
 
     # Waiting
 

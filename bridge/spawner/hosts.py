@@ -1,16 +1,16 @@
-"""Which open sessions could take a request, and where none could: every way out."""
+"""Which open sessions could take a request."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bridge.errors import NoHost
-from bridge.host import sessions
-from bridge.protocol.status import Stage
+from bridge.errors import StateRefused, StateUnavailable
+from bridge.host import bells, sessions
+from bridge.protocol.ids import check_id
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from bridge.config import Settings
     from bridge.host.sessions import Session
     from bridge.protocol.request import Request
     from bridge.store.files import FileStore
@@ -39,58 +39,45 @@ def may_take(session: Session, request: Request) -> bool:
     )
 
 
-_LATER = "leave it for a later session: `hostbridge submit --timeout 86400`"
-_HERE = (
-    "have it answered here: `--route local` (a local model), `--route claude` "
-    "(claude -p) or `--route endpoint`, or BRIDGE_CLI_FALLBACK for every ask"
-)
+class Hosts:
+    """The open sessions, as a program that asks sees them."""
 
+    def __init__(self, store: FileStore, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
 
-def no_host(
-    store: FileStore, request: Request, *, lease_s: float, is_off_here: bool
-) -> NoHost:
-    """The error for a request that no live session could take.
+    @property
+    def is_off(self) -> bool:
+        """Whether everything is to stop, by the environment or by `hostbridge off`."""
+        return self._settings.off or sessions.is_off(self._store)
 
-    `is_off_here` is whether the environment of who asks says so (`BRIDGE_OFF`).
-    """
-    if is_off_here:
-        why, ways = _off_by("BRIDGE_OFF is set", "unset BRIDGE_OFF")
-    elif sessions.is_off(store):
-        why, ways = _off_by("`hostbridge off`", "`hostbridge on`")
-    else:
-        live = sessions.live_sessions(store, lease_s=lease_s)
-        why, ways = _cause(store.place.project, request, live)
-    return NoHost(f"{why}. Ways out: {'; '.join(ways)}", stage=str(Stage.NO_HOST))
+    def of(self, request: Request) -> list[Session]:
+        """Those that may take the request."""
+        lease_s = self._settings.lease_s
+        return eligible_hosts(self._store, request, lease_s=lease_s)
 
+    def can_answer(self, request: Request) -> bool:
+        """Whether any may take it while whoever asks waits."""
+        return bool(self.of(request)) and not self.would_wait_for_itself(request)
 
-def _off_by(cause: str, cure: str) -> tuple[str, tuple[str, ...]]:
-    return f"the bridge is switched off here ({cause})", (cure, _LATER)
+    def ring(self, request: Request) -> None:
+        """Wake those that may take it."""
+        # Durable already: a bell that cannot be rung costs time, not the request.
+        with suppress(StateUnavailable, StateRefused):
+            bells.ring(self._store, self.of(request))
 
+    def would_wait_for_itself(self, request: Request) -> bool:
+        """Whether the only host that could answer is waiting for this very process.
 
-def _cause(
-    project: Path, request: Request, live: list[Session]
-) -> tuple[str, tuple[str, ...]]:
-    """Why none of the live sessions could take a request, and the ways out."""
-    meant = [session for session in live if may_take(session, request)]
-    if meant:
-        on = " or ".join(f"`hostbridge on --session {s.session_id}`" for s in meant)
-        return "the bridge is switched off in every session that could take it", (
-            on,
-            _LATER,
-        )
-    if request.session is not None:
-        known = ", ".join(s.session_id for s in live) or "none"
-        return (
-            f"session {request.session!r} is not open in {project} (open: {known})",
-            (
-                "ask without naming a session",
-                f"open it again: `claude --resume {request.session}`",
-                _LATER,
-            ),
-        )
-    return f"no Claude Code session with hostbridge is open in {project}", (
-        f"start `claude` in {project} (after `hostbridge install`)",
-        _LATER,
-        _HERE,
-        "see what is wrong with `hostbridge doctor`",
-    )
+        A background subagent may wait: the main thread is free to answer.
+        """
+        pid = self._settings.host_pid
+        if pid is None:
+            return False
+        if any(host.host.pid != pid for host in self.of(request)):
+            return False
+        if request.parent_request_id is None:
+            return True
+        parent = self._store.find(check_id(request.parent_request_id))
+        claim = parent.request.claim if parent and parent.request else None
+        return not (claim and claim.background)
