@@ -5,6 +5,7 @@ a folder, or all layers. A definition of the project hides one of the user, whic
 a built-in one. Exit code 1: a definition has errors.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,6 +14,7 @@ import typer
 from bridge.agents.loading import Loaded, load
 from bridge.agents.naming import SUFFIXES
 from bridge.agents.registry import Registry
+from bridge.cli.definition_shapes import shape_problems
 from bridge.cli.definition_text import (
     entry_value,
     list_text,
@@ -89,6 +91,7 @@ def _check(registry: Registry, path: str | None, *, as_json: bool) -> int:
         found = [entry.loaded for entry in registry.entries()]
     else:
         found = [_load(file, registry) for file in _files(Path(path))]
+    found = [_with_shapes(loaded) for loaded in found]
     problems = [problem for loaded in found for problem in loaded.problems]
     for problem in problems:
         if as_json:
@@ -100,6 +103,13 @@ def _check(registry: Registry, path: str | None, *, as_json: bool) -> int:
         warnings = len(problems) - errors
         say(f"{len(found)} looked at: {errors} errors, {warnings} warnings")
     return _code(found)
+
+
+def _with_shapes(loaded: Loaded) -> Loaded:
+    if loaded.definition is None:
+        return loaded
+    more = tuple(shape_problems(loaded.definition))
+    return replace(loaded, problems=(*loaded.problems, *more))
 
 
 def _load(file: Path, registry: Registry) -> Loaded:

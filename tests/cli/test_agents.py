@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import needs
 import pytest
 from agentworld import define
 
@@ -154,6 +155,24 @@ def test_check_a_path(project, what):
         ),
         "",
     )
+
+
+@pytest.mark.parametrize(
+    ("routes", "code", "mark"),
+    [("[local]", 1, ""), ("[host, local]", 0, "warning: ")],
+)
+def test_check_names_a_schema_that_no_model_can_be_held_to(project, routes, code, mark):
+    """Where nobody else could answer it is an error, before anything is asked."""
+    needs.local_model()
+    odd = "{type: array, uniqueItems: true}"
+    schema = f"output_schema: {{type: object, properties: {{a: {odd}}}}}\n"
+    file = define(project, "a.yaml", f"name: a\nroutes: {routes}\n{schema}")
+
+    ran = project.run("agents", "check", str(file))
+
+    assert ran.code == code
+    said = f"{file}:1: {mark}output_schema: a local model cannot be held to it: "
+    assert ran.out.startswith(said)
 
 
 def test_check_json(project):

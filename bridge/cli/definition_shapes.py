@@ -1,0 +1,41 @@
+"""Which schemas of a definition a local model cannot be held to, before it is asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.agents.problem import Problem
+from bridge.errors import ExtraMissing
+from bridge.local.models import require_extra
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.agents.definition import Definition
+    from bridge.agents.problem import Level, Place
+
+
+def shape_problems(definition: Definition) -> Iterator[Problem]:
+    """An error where only the local route could answer, a warning where others can.
+
+    Nothing where the extra `local` is not installed: nobody can tell then.
+    """
+    if "local" not in definition.routes:
+        return
+    try:
+        require_extra()
+    except ExtraMissing:
+        return
+    from bridge.local.shape import problem_of_shape
+
+    level: Level = "error" if definition.routes == ("local",) else "warning"
+    places: list[tuple[Place, dict[str, object]]] = [
+        (("tools", number, "parameters"), tool.parameters)
+        for number, tool in enumerate(definition.script_tools)
+    ]
+    if definition.output_schema is not None:
+        places.append((("output_schema",), definition.output_schema))
+    for place, schema in places:
+        if why := problem_of_shape(schema):
+            message = f"a local model cannot be held to it: {why}"
+            yield Problem(definition.source.file, 1, place, message, level)
