@@ -55,7 +55,7 @@ def render_request(definition: Definition, request: Request) -> Rendered:
     if "task" not in used:
         spoken.append(request.prompt)
     if node is not None and not used & NODE_NAMES:
-        spoken.append(node_block(node))
+        spoken.append(str(node))
     return Rendered(
         definition.system_prompt, "\n\n".join(s.strip("\n") for s in spoken)
     )
@@ -69,11 +69,6 @@ def node_scope(node: Node) -> dict[str, str]:
         "node_type": node.type,
         "file_path": node.file,
     }
-
-
-def node_block(node: Node) -> str:
-    """A node as an agent without a template for it reads it."""
-    return f"{node.file}, line {node.line}, {node.type} {node.name}:\n\n{node.text}"
 
 
 def _filled(

@@ -83,6 +83,10 @@ class Node(Value):
     line: Annotated[int, Field(ge=1)]
     text: str
 
+    def __str__(self) -> str:
+        """As an agent reads it that has no template for it."""
+        return f"{self.file}, line {self.line}, {self.type} {self.name}:\n\n{self.text}"
+
 
 class Applied(Value):
     """The agent definition that filled in what the asker left open.
@@ -138,7 +142,9 @@ class Request(Record):
     @property
     def spoken(self) -> str:
         """What the agent is told, without the contract."""
-        return self.prompt if self.definition is None else self.definition.prompt
+        if self.definition is not None:
+            return self.definition.prompt
+        return self.prompt if self.node is None else f"{self.prompt}\n\n{self.node}"
 
     @property
     def stage(self) -> Stage:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from bridge.agents.definition import Definition, Example
-    from bridge.protocol.request import Node
     from bridge.runner.tool import Tool
 
 _WHO = "You are a careful assistant that answers the request of a program."
@@ -69,15 +68,6 @@ def brief(
     for example in examples or (DEFAULT if is_small else ()):
         shown += _shown(example, tools, submit, answer_schema(schema))
     return Briefing((*shown, Message("user", task)), len(shown))
-
-
-def task_of(prompt: str, node: Node | None) -> str:
-    """The request's own words, with the piece of source that it is about."""
-    if node is None:
-        return prompt
-    return (
-        f"{prompt}\n\n{node.type} {node.name} ({node.file}:{node.line}):\n{node.text}"
-    )
 
 
 def call_text(tool: str, arguments: dict[str, Any]) -> str:

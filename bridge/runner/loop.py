@@ -18,7 +18,7 @@ from bridge.protocol.failure import MEANINGS
 from bridge.protocol.json_schema import problem_of, problem_of_schema
 from bridge.protocol.record import printable
 from bridge.protocol.run import RunSummary
-from bridge.runner.briefing import brief, call_text, result_text, task_of
+from bridge.runner.briefing import brief, call_text, result_text
 from bridge.runner.engine import EngineFailed, Message
 from bridge.runner.evidence import Seen, all_evidence, weigh
 from bridge.runner.job import DEFAULT_MAX_TURNS, Outcome
@@ -77,9 +77,7 @@ class _Run:
         self._request = job.request.with_(answer_schema=self._schema)
         self._box = toolbox_of(job, Project(job.project), sandbox)
         self._submit = submit_schema(self._schema, is_small=job.engine.is_small)
-        task = job.prompt
-        if task is None:
-            task = task_of(job.request.prompt, job.request.node)
+        task = job.request.spoken if job.prompt is None else job.prompt
         briefing = brief(
             definition,
             self._box.tools,

@@ -395,7 +395,10 @@ def test_the_node_stands_in_the_prompt(world):
 
     world.run(submit(), asks="Lint.", request={"node": node})
 
-    assert world.engine.asked[0][-1].content == "Lint.\n\nfunction f (a.py:3):\ndef f"
+    assert (
+        world.engine.asked[0][-1].content
+        == "Lint.\n\na.py, line 3, function f:\n\ndef f"
+    )
 
 
 def test_a_rendered_prompt_stands_instead_of_the_requests(world):
