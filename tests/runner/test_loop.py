@@ -493,3 +493,17 @@ def test_the_default_examples_are_what_they_show():
         assert problem_of(ANSWER_SCHEMA, example.answer) is None
         for made in example.calls:
             assert problem_of(tools[made.tool].parameters, made.arguments) is None
+
+
+def test_a_small_model_reads_its_instructions_apart_from_the_task(world):
+    """They stand with the system's words, and the task looks as in the examples."""
+    asked = {"asks": "Task.", "prompt": "Be good. Task.", "instructions": "Be good."}
+
+    world.run(submit(), is_small=True, **asked)
+    small = world.engine.asked[0]
+    world.run(submit(), **asked)
+    other = world.engine.asked[0]
+
+    assert (small[-1].content, "Be good." in small[0].content) == ("Task.", True)
+    assert other[-1].content == "Be good. Task."
+    assert "Be good." not in other[0].content
