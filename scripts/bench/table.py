@@ -46,7 +46,9 @@ class Row:
         """Whether the goal is reached; a row without one always is."""
         if self.goal is None:
             return True
-        return self.compared >= self.goal if self.at_least else self.compared <= self.goal
+        return (
+            self.compared >= self.goal if self.at_least else self.compared <= self.goal
+        )
 
     def cells(self) -> tuple[str, ...]:
         """The line's texts, as `HEADER` names them."""
@@ -56,7 +58,9 @@ class Row:
             f"{self.figure.median:.4g} {self.unit}",
             self.figure.spread,
             self._as_compared(self.compared),
-            "-" if self.goal is None else f"{self._sign} {self._as_compared(self.goal)}",
+            "-"
+            if self.goal is None
+            else f"{self._sign} {self._as_compared(self.goal)}",
             "" if self.goal is None else "yes" if self.is_met else "NO",
         )
 
