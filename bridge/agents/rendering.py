@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from bridge.agents.definition import Definition
     from bridge.protocol.request import Node, Request
 
+TASK_FOLLOWS = "what the last message asks."
+
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
@@ -59,6 +61,19 @@ def render_request(definition: Definition, request: Request) -> Rendered:
     return Rendered(
         definition.system_prompt, "\n\n".join(s.strip("\n") for s in spoken)
     )
+
+
+def instructions_of(definition: Definition, request: Request) -> str | None:
+    """What its prompt says beside the task; None where it says nothing of its own.
+
+    None, too, where a node is given: the text of a file is no instruction.
+
+    Raises:
+        InvalidRequest: as `render_request`.
+    """
+    if definition.prompt is None or request.node is not None:
+        return None
+    return render_request(definition, request.with_(prompt=TASK_FOLLOWS)).prompt
 
 
 def node_scope(node: Node) -> dict[str, str]:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 # Far above what a model can say in one message; checking it must not take a hook's
 # time.
 MAX_ANSWER_CHARS = 4_000_000
+# A verdict that claims nothing that must be proved.
+NOT_APPROVED = ("REJECTED", "NEEDS_REVIEW")
 _MAX_COMPLAINT = 600
 _ECHO_FROM = 80
 _FILLED_IN = frozenset(
@@ -109,12 +111,14 @@ def judge(
 def _is_verified(value: Any, calls: Sequence[ToolCall]) -> bool:
     """Whether an answer claims no success, or has a command that was seen to succeed.
 
-    An answer of the caller's own form claims success unless its `status` is another
-    word of ours.
+    An answer of the caller's own form claims success unless its `status` or its
+    `verdict` is another word of ours.
     """
     if not isinstance(value, dict):
         return False
     if value.get("status") in ("partial", "failed", "blocked"):
+        return True
+    if value.get("verdict") in NOT_APPROVED:
         return True
     evidence = value.get("evidence")
     items = evidence if isinstance(evidence, list) else []

@@ -140,11 +140,14 @@ class Request(Record):
         return self.created_at + self.timeout
 
     @property
+    def asked(self) -> str:
+        """The asker's own words, with the node that they are about."""
+        return self.prompt if self.node is None else f"{self.prompt}\n\n{self.node}"
+
+    @property
     def spoken(self) -> str:
         """What the agent is told, without the contract."""
-        if self.definition is not None:
-            return self.definition.prompt
-        return self.prompt if self.node is None else f"{self.prompt}\n\n{self.node}"
+        return self.asked if self.definition is None else self.definition.prompt
 
     @property
     def stage(self) -> Stage:

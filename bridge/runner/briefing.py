@@ -46,17 +46,20 @@ def brief(
     *,
     schema: dict[str, Any] | None,
     task: str,
+    instructions: str | None = None,
     is_small: bool = False,
 ) -> Briefing:
     """The messages for one task.
 
     `submit` is the schema of an answer as the model writes it, `schema` the one it is
-    checked against, None for AgentOutput's. A small model whose agent has no examples
-    is shown some of ours.
+    checked against, None for AgentOutput's. `instructions` are what the agent is told
+    beside the task. A small model whose agent has no examples is shown some of ours.
     """
     who = definition.system_prompt if definition else None
     if who is None:
         who = definition.description or _WHO if definition else _WHO
+    if instructions is not None:
+        who = f"{who}\n\n{instructions}"
     listed = [
         f"{tool.name} {signature(tool.parameters)}: {tool.description}"
         for tool in tools.values()

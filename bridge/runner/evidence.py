@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from bridge.protocol.answer import ToolCall, Verdict, judge
+from bridge.protocol.answer import NOT_APPROVED, ToolCall, Verdict, judge
 from bridge.protocol.output import Evidence
 
 if TYPE_CHECKING:
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from bridge.runner.tool import ToolResult
 
 _FAILURES = ("failed", "blocked")
+# What may be said of commands that all passed, and of any that failed.
+_PASSED = {
+    "status": ("success", "partial", "blocked"),
+    "verdict": ("APPROVED", "NEEDS_REVIEW"),
+}
+_FAILED = {"status": _FAILURES, "verdict": NOT_APPROVED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +161,42 @@ def _attached(verdict: Verdict, value: dict[str, Any], seen: Sequence[Seen]) -> 
 
 
 def _claims_failure(verdict: Verdict) -> bool:
-    parsed = verdict.parsed
-    status = parsed.get("status") if isinstance(parsed, dict) else None
-    return verdict.code is not None or status in _FAILURES
+    parsed = verdict.parsed if isinstance(verdict.parsed, dict) else {}
+    return (
+        verdict.code is not None
+        or parsed.get("status") in _FAILURES
+        or parsed.get("verdict") in NOT_APPROVED
+    )
+
+
+def held_to_what_ran(schema: dict[str, Any], seen: Sequence[Seen]) -> dict[str, Any]:
+    """The schema of an answer whose `status` and `verdict` agree with what ran.
+
+    For a model too small to read an exit code. What nothing ran for stays open.
+    """
+    runs = _last_runs(seen)
+    if not runs:
+        return schema
+    allowed = _PASSED if all(item.passed for item in runs.values()) else _FAILED
+    properties = dict(schema.get("properties", {}))
+    for name, words in allowed.items():
+        part = properties.get(name)
+        if isinstance(part, dict) and (left := _both(part.get("enum"), words)):
+            properties[name] = {**part, "enum": left}
+    return {**schema, "properties": properties}
+
+
+def _both(known: Any, words: Sequence[str]) -> list[str]:
+    return [word for word in known if word in words] if isinstance(known, list) else []
+
+
+def _last_runs(seen: Sequence[Seen]) -> dict[str, Evidence]:
+    return {item.command or call.tool: item for call in seen for item in call.evidence}
 
 
 def _held_to(verdict: Verdict, seen: Sequence[Seen], *, can_change: bool) -> Verdict:
     """A claimed success against what ran: the last run of each thing counts."""
-    last = {item.command or call.tool: item for call in seen for item in call.evidence}
+    last = _last_runs(seen)
     if not last:
         return Verdict(
             code="unverified",

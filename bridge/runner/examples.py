@@ -1,53 +1,92 @@
-"""Examples for a small model whose agent brings none: one way to use each tool.
+"""Examples for a small model whose agent brings none: two ways to use each tool.
 
-Measured on SmolLM2-135M: the right tool in 15 of 20 tries after five examples, in 7
-without. An example is shown only where the agent has its tools and its answer fits.
+An example is shown only where the agent has its tools and its answer fits. Their order
+counts: measured with `scripts/bench_agents.py choice` on SmolLM2-135M, the same eight
+in another order had the right tool and argument in 10 of 40 tries instead of 17, and 2
+without any. The prompts it is measured with are like none of these, and shall not be.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bridge.agents.definition import Example, ExampleCall
 
+if TYPE_CHECKING:
+    from bridge.protocol.output import AgentStatus
 
-def _example(prompt: str, tool: str, gave: str, summary: str, **given: str) -> Example:
+
+def _example(
+    prompt: str,
+    tool: str,
+    gave: str,
+    summary: str,
+    status: AgentStatus = "success",
+    **given: str,
+) -> Example:
     return Example(
         prompt=prompt,
         calls=(ExampleCall(tool=tool, arguments=dict(given), result=gave),),
-        answer={"status": "success", "summary": summary},
+        answer={"status": status, "summary": summary},
     )
 
 
 DEFAULT: tuple[Example, ...] = (
     _example(
-        "What does setup.cfg set?",
-        "read_file",
-        "[metadata]\nname = ledger",
-        "setup.cfg sets the name of the package to ledger.",
-        path="setup.cfg",
-    ),
-    _example(
-        "Where is the class Invoice used?",
-        "search_text",
-        "billing/run.py:12: invoice = Invoice(total)",
-        "Invoice is used in billing/run.py, line 12.",
-        text="Invoice",
-    ),
-    _example(
-        "Which shell scripts are there?",
+        "What has been put into backup/weekly?",
         "list_files",
-        "bin/build.sh\nbin/clean.sh",
-        "There are two shell scripts: bin/build.sh and bin/clean.sh.",
-        pattern="*.sh",
+        "backup/weekly/a.tar\nbackup/weekly/b.tar",
+        "backup/weekly has two files: a.tar and b.tar.",
+        folder="backup/weekly",
     ),
     _example(
-        "Tell me what docs/rates.md says.",
+        "Does gradle build succeed?",
+        "run_command",
+        "exit code 0\nBUILD SUCCESSFUL",
+        "gradle build exited with 0: it succeeds.",
+        command="gradle build",
+    ),
+    _example(
+        "I want all lines with apply_discount.",
+        "search_text",
+        "shop/cart.py:12: total = apply_discount(total)",
+        "apply_discount stands in shop/cart.py, line 12.",
+        text="apply_discount",
+    ),
+    _example(
+        "Explain etc/cron.conf to me.",
         "read_file",
-        "error: 'docs/rates.md' does not exist",
-        "docs/rates.md does not exist.",
-        path="docs/rates.md",
-    ).model_copy(
-        update={
-            "answer": {"status": "failed", "summary": "docs/rates.md does not exist."}
-        }
+        "every = 10m\njob = sync",
+        "etc/cron.conf makes the job sync run every 10 minutes.",
+        path="etc/cron.conf",
+    ),
+    _example(
+        "I would like to see the folder reports.",
+        "list_files",
+        "reports/may.csv",
+        "reports has one file: may.csv.",
+        folder="reports",
+    ),
+    _example(
+        "Usages of the constant TAX_RATE, please.",
+        "search_text",
+        "nothing found",
+        "TAX_RATE is not used.",
+        text="TAX_RATE",
+    ),
+    _example(
+        "flake8 billing: any complaints?",
+        "run_command",
+        "exit code 1\nbilling/run.py:3:1: F401",
+        "flake8 billing exited with 1: one complaint.",
+        "failed",
+        command="flake8 billing",
+    ),
+    _example(
+        "Who is the author according to app/about.xml?",
+        "read_file",
+        "<author>Kim</author>",
+        "The author is Kim.",
+        path="app/about.xml",
     ),
 )

@@ -24,6 +24,9 @@ MAX_COMMAND_CHARS = 1_000
 _SHELL = re.compile(r"[;&|<>`\n\r\x00]|\$\(|\$\{")
 _RULE = re.compile(r"(?:Bash|run_command)(?:\((?P<command>.*)\))?\Z", re.S)
 
+_PLAIN_WORD = "[A-Za-z0-9_./:=@%+,-]"
+_PLAIN = "[A-Za-z0-9_./:=@%+, -]{0,120}"
+
 
 class NotGranted(ValueError):
     """The command may not run; `str()` tells the model why."""
@@ -73,12 +76,31 @@ class Grants:
             raise NotGranted(f"{command!r} is not granted; granted: {self.words}")
         return argv
 
-    def parameters(self) -> dict[str, Any]:
-        """What a model may write as the command: a JSON Schema for a string."""
+    def parameters(self, *, is_small: bool = False) -> dict[str, Any]:
+        """What a model may write as the command: a JSON Schema for a string.
+
+        A small model is held to what is granted while it writes: it learns little from
+        a refusal. Any other may try, and is told.
+        """
         if self._rules and not any("*" in rule for rule in self._rules):
             return {"enum": list(dict.fromkeys(self._rules))}
+        if is_small and "*" not in self._rules:
+            granted = dict.fromkeys(map(_narrow, self._rules))
+            return {"type": "string", "pattern": f"^(?:{'|'.join(granted)})$"}
         return {"type": "string", "minLength": 1, "maxLength": 300}
 
 
 def _shown(rule: str) -> str:
     return f"{rule[:-2]} *" if rule.endswith(":*") else rule
+
+
+def _narrow(rule: str) -> str:
+    """The rule as a pattern with an end, for plain words without quotes."""
+    rule = _shown(rule)
+    if rule.endswith(" *"):
+        return _stars(rule[:-2], _PLAIN) + f"(?: {_PLAIN_WORD}{_PLAIN})?"
+    return _stars(rule, _PLAIN)
+
+
+def _stars(text: str, star: str = ".*") -> str:
+    return star.join(re.escape(part) for part in text.split("*"))

@@ -53,6 +53,8 @@ class Job:
         project: the folder whose files may be read.
         deadline_s: when the run ends, on the monotonic clock.
         prompt: what the agent is told, rendered; None for the request's own words.
+        instructions: the same without the task, where the two can be told apart. A
+            small model reads them before the examples, and the task alone after.
         limits: how much it may use.
         on_progress: told where the run stands, from this thread and the engine's.
         log: given each event of the run; must not raise.
@@ -66,6 +68,7 @@ class Job:
     deadline_s: float
     definition: Definition | None = None
     prompt: str | None = None
+    instructions: str | None = None
     limits: Limits = field(default_factory=Limits)
     on_progress: Callable[[Progress], None] = _ignore
     log: Callable[[dict[str, Any]], None] = _ignore

@@ -20,13 +20,11 @@ from bridge.protocol.record import printable
 from bridge.protocol.run import RunSummary
 from bridge.runner.briefing import brief, call_text, result_text
 from bridge.runner.engine import EngineFailed, Message
-from bridge.runner.evidence import Seen, all_evidence, weigh
+from bridge.runner.evidence import Seen, all_evidence, held_to_what_ran, weigh
 from bridge.runner.job import DEFAULT_MAX_TURNS, Outcome
 from bridge.runner.project import Project
 from bridge.runner.scripts import MissingSandbox, Sandbox
 from bridge.runner.shape import (
-    MAX_TEXT_CHARS,
-    SMALL_TEXT_CHARS,
     Call,
     NoCall,
     call_shape,
@@ -77,19 +75,25 @@ class _Run:
         self._request = job.request.with_(answer_schema=self._schema)
         self._box = toolbox_of(job, Project(job.project), sandbox)
         self._submit = submit_schema(self._schema, is_small=job.engine.is_small)
-        task = job.request.spoken if job.prompt is None else job.prompt
+        instructions = job.instructions if job.engine.is_small else None
+        task = job.prompt
+        if task is None or instructions is not None:
+            task = job.request.asked
         briefing = brief(
             definition,
             self._box.tools,
             self._submit,
             schema=self._schema,
             task=task,
+            instructions=instructions,
             is_small=job.engine.is_small,
         )
         self._messages = list(briefing.messages)
         self._prefix = briefing.prefix
+        self._must_be_verified = bool(
+            definition and definition.require_verified_evidence
+        )
         self._max_turns = (definition and definition.max_turns) or DEFAULT_MAX_TURNS
-        self._max_chars = SMALL_TEXT_CHARS if job.engine.is_small else MAX_TEXT_CHARS
         self._turn = 0
         self._raw = ""
         self._seen: list[Seen] = []
@@ -154,7 +158,8 @@ class _Run:
             reply = job.engine.reply(
                 self._messages,
                 call_shape(
-                    {**schemas, SUBMIT: self._submit}, max_chars=self._max_chars
+                    {**schemas, SUBMIT: self._submit_now()},
+                    is_small=job.engine.is_small,
                 ),
                 prefix=self._prefix,
                 max_tokens=min(left, job.limits.reply_tokens),
@@ -172,6 +177,12 @@ class _Run:
         """The tools of this turn: none but the answer for a model that only repeats."""
         most = _MAX_REPEATS_SMALL if self._job.engine.is_small else _MAX_REPEATS
         return {} if self._repeats >= most else self._box.tools
+
+    def _submit_now(self) -> dict[str, Any]:
+        """The answer as it may be given now."""
+        if self._job.engine.is_small and self._must_be_verified:
+            return held_to_what_ran(self._submit, self._seen)
+        return self._submit
 
     def _check_limits(self) -> None:
         job = self._job
@@ -271,13 +282,12 @@ class _Run:
         return None
 
     def _weighed(self, call: Call) -> Verdict:
-        definition = self._job.definition
         verdict = weigh(
             self._request,
             call.arguments,
             self._seen,
             agent_id=f"{self._job.engine.model}:{self._request.request_id}",
-            must_be_verified=bool(definition and definition.require_verified_evidence),
+            must_be_verified=self._must_be_verified,
             now_ms=self._job.clock.now_us() // 1000,
         )
         if verdict.is_valid and self._box.check is not None:

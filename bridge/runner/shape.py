@@ -19,6 +19,7 @@ MAX_TEXT_CHARS = 2_000
 # A small model that is not done by then goes in circles.
 SMALL_TEXT_CHARS = 400
 MAX_ITEMS = 32
+SMALL_ITEMS = 5
 _SUMMARY_CHARS = 500
 
 # With these, one part of a schema decides about what another part names: to close one
@@ -47,16 +48,13 @@ class NoCall:
 
 
 def call_shape(
-    schemas: Mapping[str, dict[str, Any]], *, max_chars: int = MAX_TEXT_CHARS
+    schemas: Mapping[str, dict[str, Any]], *, is_small: bool = False
 ) -> dict[str, Any]:
-    """The JSON Schema of a call of any of the tools, by name with their schemas.
-
-    `max_chars` bounds each text that has no bound of its own.
-    """
+    """The JSON Schema of a call of any of the tools, by name with their schemas."""
     definitions: dict[str, Any] = {}
     options = []
     for name, schema in schemas.items():
-        arguments = bounded(schema, max_chars)
+        arguments = bounded(schema, is_small=is_small)
         if _has_key(arguments, frozenset({"$ref"})):
             # A reference is told from the top, where the tool's own schema is not.
             definitions[name] = _moved(arguments, f"#/$defs/{_pointer(name)}")
@@ -135,20 +133,20 @@ def read_call(text: str, tools: Iterable[str]) -> Call | NoCall:
     return Call(tool, arguments)
 
 
-def bounded(schema: dict[str, Any], max_chars: int = MAX_TEXT_CHARS) -> dict[str, Any]:
+def bounded(schema: dict[str, Any], *, is_small: bool = False) -> dict[str, Any]:
     """The schema with an end to every text and list, and no keys that it does not name.
 
     Only narrower: what satisfies it satisfies `schema`. A model that is held to a
-    schema without an end may go on until its tokens are spent. A schema whose parts
-    decide about one another stays as it is.
+    schema without an end may go on until its tokens are spent; a small one fills any
+    list to its end. A schema whose parts decide about one another stays as it is.
     """
     if _has_key(schema, _ENTANGLED):
         return {k: v for k, v in schema.items() if k not in ("$schema", "$id")}
-    narrow: dict[str, Any] = _bounded(schema, max_chars)
+    narrow: dict[str, Any] = _bounded(schema, is_small=is_small)
     return narrow
 
 
-def _bounded(schema: Any, max_chars: int) -> Any:
+def _bounded(schema: Any, *, is_small: bool) -> Any:
     if not isinstance(schema, dict):
         return schema
     part = {
@@ -159,25 +157,31 @@ def _bounded(schema: Any, max_chars: int) -> Any:
     for key in ("properties", "$defs", "definitions"):
         if isinstance(part.get(key), dict):
             part[key] = {
-                name: _bounded(value, max_chars) for name, value in part[key].items()
+                name: _bounded(value, is_small=is_small)
+                for name, value in part[key].items()
             }
     for key in ("items", "additionalProperties"):
-        part.update({key: _bounded(part[key], max_chars)} if key in part else {})
+        part.update(
+            {key: _bounded(part[key], is_small=is_small)} if key in part else {}
+        )
     for key in ("anyOf", "oneOf"):
         if isinstance(part.get(key), list):
-            part[key] = [_bounded(value, max_chars) for value in part[key]]
+            part[key] = [_bounded(value, is_small=is_small) for value in part[key]]
     if not part.keys() & _OPEN:
-        _end(part, max_chars)
+        _end(part, is_small=is_small)
     return part
 
 
-def _end(part: dict[str, Any], max_chars: int) -> None:
+def _end(part: dict[str, Any], *, is_small: bool) -> None:
     kinds = part.get("type")
     kinds = kinds if isinstance(kinds, list) else [kinds]
     if "string" in kinds and not part.keys() & {"pattern", "format"}:
-        part.setdefault("maxLength", max(max_chars, part.get("minLength", 0)))
+        most = SMALL_TEXT_CHARS if is_small else MAX_TEXT_CHARS
+        part.setdefault("maxLength", max(most, part.get("minLength", 0)))
     if "array" in kinds:
-        part.setdefault("maxItems", max(MAX_ITEMS, part.get("minItems", 0)))
+        most = max(SMALL_ITEMS if is_small else MAX_ITEMS, part.get("minItems", 0))
+        known = part.setdefault("maxItems", most)
+        part.update({"maxItems": min(known, most)} if is_small else {})
     named = part.get("properties", {})
     if "object" in kinds and named and set(part.get("required", ())) <= named.keys():
         part.setdefault("additionalProperties", False)

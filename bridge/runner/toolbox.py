@@ -81,7 +81,11 @@ class _Workshop:
             f"Run a command in the project. Granted: {self.grants.words}.",
             {
                 "type": "object",
-                "properties": {"command": self.grants.parameters()},
+                "properties": {
+                    "command": self.grants.parameters(
+                        is_small=self._job.engine.is_small
+                    )
+                },
                 "required": ["command"],
                 "additionalProperties": False,
             },

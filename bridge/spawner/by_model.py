@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bridge.agents.rendering import render_request
+from bridge.agents.rendering import instructions_of, render_request
 from bridge.protocol.answering import Outcome
 from bridge.runner.engine import EngineFailed
 from bridge.runner.job import Job
@@ -55,7 +55,10 @@ class ByModel:
         should_stop: Callable[[], bool],
     ) -> Outcome:
         """Run the loop to its end."""
-        told = render_request(definition, request).prompt if definition else None
+        told = apart = None
+        if definition is not None:
+            told = render_request(definition, request).prompt
+            apart = instructions_of(definition, request)
         try:
             with self.open_model(request, definition) as opened:
                 ended = run(
@@ -63,6 +66,7 @@ class ByModel:
                         request=request,
                         definition=definition,
                         prompt=told,
+                        instructions=apart,
                         engine=opened.engine,
                         project=self.store.place.project,
                         deadline_s=deadline_s,

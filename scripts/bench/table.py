@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -18,7 +19,10 @@ HEADER = ("what", "floor", "figure", "min..max", "compared", "goal", "met")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line; `goal` None means it is there for information."""
+    """One line; `goal` None means it is there for information.
+
+    The goal is the most that may be compared, or with `at_least` the least.
+    """
 
     what: str
     figure: Series
@@ -26,6 +30,7 @@ class Row:
     goal: float | None = None
     by: By = "times"
     unit: str = "ms"
+    at_least: bool = False
 
     @property
     def compared(self) -> float:
@@ -34,12 +39,16 @@ class Row:
             return self.figure.median
         if self.by == "more":
             return self.figure.median - self.floor.median
-        return self.figure.median / self.floor.median
+        return self.figure.median / (self.floor.median or math.ulp(0))
 
     @property
     def is_met(self) -> bool:
         """Whether the goal is reached; a row without one always is."""
-        return self.goal is None or self.compared <= self.goal
+        if self.goal is None:
+            return True
+        return (
+            self.compared >= self.goal if self.at_least else self.compared <= self.goal
+        )
 
     def cells(self) -> tuple[str, ...]:
         """The line's texts, as `HEADER` names them."""
@@ -49,9 +58,15 @@ class Row:
             f"{self.figure.median:.4g} {self.unit}",
             self.figure.spread,
             self._as_compared(self.compared),
-            "-" if self.goal is None else f"<= {self._as_compared(self.goal)}",
+            "-"
+            if self.goal is None
+            else f"{self._sign} {self._as_compared(self.goal)}",
             "" if self.goal is None else "yes" if self.is_met else "NO",
         )
+
+    @property
+    def _sign(self) -> str:
+        return ">=" if self.at_least else "<="
 
     def _as_compared(self, value: float) -> str:
         if self.floor is None or self.by == "value":

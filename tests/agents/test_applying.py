@@ -8,7 +8,7 @@ import pytest
 from agentworld import asked
 
 from bridge.agents.applying import applied
-from bridge.agents.rendering import render_request
+from bridge.agents.rendering import TASK_FOLLOWS, instructions_of, render_request
 from bridge.agents.variables import merge
 from bridge.errors import InvalidRequest
 from bridge.protocol.request import Node
@@ -196,3 +196,15 @@ def test_variables(
 
     assert merge(parent, definition, call) == merged
     assert applied(definition, asked(variables=call), parent).variables == merged
+
+
+def test_the_instructions_without_the_task(world: World) -> None:
+    """What is asked, and the text of a file, never stand among them."""
+    told = "prompt: |\n  Be {{ arguments.how }}.\n\n  Task: {{ task }}"
+    definition = define(world, told)
+    request = asked(prompt="Jump.", arguments={"how": "good"})
+
+    assert instructions_of(definition, request) == f"Be good.\n\nTask: {TASK_FOLLOWS}"
+    assert instructions_of(definition, request.with_(node=NODE)) is None
+    plain = definition.model_copy(update={"prompt": None})
+    assert instructions_of(plain, request) is None

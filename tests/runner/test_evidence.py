@@ -200,3 +200,58 @@ def test_a_command_that_ran_out_of_time_is_no_success(world, agent):
 
     assert outcome.verdict.code == "agent_failed"
     assert "ended at its time limit" in world.engine.results()[0]
+
+
+VERDICT = {
+    "type": "object",
+    "required": ["verdict"],
+    "properties": {"verdict": {"enum": ["APPROVED", "REJECTED", "NEEDS_REVIEW"]}},
+}
+
+
+@pytest.mark.parametrize("verdict", ["REJECTED", "NEEDS_REVIEW"])
+def test_a_verdict_that_approves_nothing_needs_no_proof(world, agent, verdict):
+    """A check that failed is why it says so, not a reason to doubt it."""
+    world.write("status", "1")
+    said = call("submit_result", verdict=verdict)
+
+    outcome = world.run(CHECK, said, agent=agent, schema=VERDICT)
+
+    assert (outcome.verdict.code, outcome.verdict.parsed) == (
+        None,
+        {"verdict": verdict},
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "verdicts"),
+    [
+        ("0", ["success", "partial", "blocked"], ["APPROVED", "NEEDS_REVIEW"]),
+        ("1", ["failed", "blocked"], ["REJECTED", "NEEDS_REVIEW"]),
+    ],
+)
+def test_a_small_model_is_held_to_what_ran(world, agent, status, words, verdicts):
+    """It cannot even write the word that the exit code denies; before, it could."""
+    world.write("status", status)
+
+    def offered(name, said, schema=None):
+        world.run(CHECK, said, agent=agent, schema=schema, is_small=True)
+        found = [shape["anyOf"][-1] for shape in world.engine.shapes]
+        parts = [shape["properties"]["arguments"]["properties"] for shape in found]
+        return [part[name]["enum"] for part in parts]
+
+    said = call("submit_result", verdict=verdicts[0])
+    assert offered("status", submit(words[0]))[1:] == [words]
+    assert offered("verdict", said, VERDICT) == [
+        VERDICT["properties"]["verdict"]["enum"],
+        verdicts,
+    ]
+
+
+def test_any_other_model_is_not(world, agent):
+    """It may know of a failure that no command shows."""
+    outcome = world.run(CHECK, submit("failed", "the log is odd"), agent=agent)
+
+    assert outcome.verdict.code == "agent_failed"
+    status = world.engine.shapes[1]["anyOf"][-1]["properties"]["arguments"]
+    assert "failed" in status["properties"]["status"]["enum"]

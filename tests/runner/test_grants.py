@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridge.protocol.json_schema import problem_of
 from bridge.runner.grants import Grants, NotGranted
 
 
@@ -134,3 +135,25 @@ def test_arguments_come_through_as_they_are(arguments: list[str]) -> None:
         return
 
     assert argv == ["pytest", *arguments]
+
+
+@pytest.mark.parametrize(
+    ("command", "fits"),
+    [
+        ("pytest", True),
+        ("pytest -q tests/a.py::test_b", True),
+        ("npm run lint", True),
+        ("pytests", False),
+        ("pytest; rm x", False),
+        ("pytest $HOME", False),
+        ("pytest 'a b'", False),
+        ("ruff check", False),
+    ],
+)
+def test_a_small_model_can_write_only_what_is_granted(command, fits):
+    """In plain words; whatever it can write is granted."""
+    grants = Grants(["Bash(pytest *)", "Bash(npm:*)"])
+
+    assert (problem_of(grants.parameters(is_small=True), command) is None) is fits
+    if fits:
+        assert grants.argv(command)

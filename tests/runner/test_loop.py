@@ -7,18 +7,20 @@ import time
 from pathlib import Path
 
 import pytest
-from runworld import call, definition, submit
+from runworld import ScriptedEngine, call, definition, submit
 
 from bridge.agents.definition import Example, ExampleCall, ScriptTool
 from bridge.protocol.answer import Verdict
 from bridge.protocol.answering import Progress
 from bridge.protocol.json_schema import problem_of
 from bridge.protocol.output import ANSWER_SCHEMA
+from bridge.protocol.request import Request
 from bridge.runner.engine import EngineFailed
 from bridge.runner.examples import DEFAULT
-from bridge.runner.job import Limits
+from bridge.runner.job import Job, Limits
 from bridge.runner.project import Project
-from bridge.runner.reading import Reader, reading_tools
+from bridge.runner.scripts import Sandbox
+from bridge.runner.toolbox import toolbox_of
 
 FOUND = {
     "type": "object",
@@ -476,9 +478,9 @@ def test_a_small_model_is_shown_examples_and_kept_short(world):
 
     world.run(again, again, submit(), is_small=True)
 
-    assert world.engine.prefixes == [17] * 3
-    shown = [m.content for m in world.engine.asked[0][1:16:4]]
-    assert shown[0] == "What does setup.cfg set?"
+    assert world.engine.prefixes == [25] * 3
+    shown = [m.content for m in world.engine.asked[0][1:24:4]]
+    assert shown[0] == "What has been put into backup/weekly?"
     assert world.engine.shapes[2]["properties"]["tool"] == {"const": "submit_result"}
     # What it repeated is forgotten: the result itself is the last that it reads.
     assert world.engine.results() == ["Result of list_files (call-1):\nno files"]
@@ -492,9 +494,32 @@ def test_a_small_model_is_shown_examples_and_kept_short(world):
 
 def test_the_default_examples_are_what_they_show():
     """An example that its own tool or the answer's schema refuses teaches nonsense."""
-    tools = {tool.name: tool for tool in reading_tools(Reader(Project(Path())))}
+    job = Job(
+        request=Request(request_id="r1", prompt="x"),
+        definition=definition(allow=("Bash(flake8 *)", "Bash(gradle *)")),
+        engine=ScriptedEngine([""], is_small=True),
+        project=Path(),
+        deadline_s=0,
+    )
+    with Sandbox() as sandbox:
+        tools = toolbox_of(job, Project(Path()), sandbox).tools
 
+    assert {m.tool for example in DEFAULT for m in example.calls} == set(tools)
     for example in DEFAULT:
         assert problem_of(ANSWER_SCHEMA, example.answer) is None
         for made in example.calls:
             assert problem_of(tools[made.tool].parameters, made.arguments) is None
+
+
+def test_a_small_model_reads_its_instructions_apart_from_the_task(world):
+    """They stand with the system's words, and the task looks as in the examples."""
+    asked = {"asks": "Task.", "prompt": "Be good. Task.", "instructions": "Be good."}
+
+    world.run(submit(), is_small=True, **asked)
+    small = world.engine.asked[0]
+    world.run(submit(), **asked)
+    other = world.engine.asked[0]
+
+    assert (small[-1].content, "Be good." in small[0].content) == ("Task.", True)
+    assert other[-1].content == "Be good. Task."
+    assert "Be good." not in other[0].content

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.runner.shape import Call, bounded, call_shape, read_call, submit_schema
+from bridge.runner.shape import (
+    SMALL_ITEMS,
+    Call,
+    bounded,
+    call_shape,
+    read_call,
+    submit_schema,
+)
 from bridge.runner.signature import signature
 
 TREE: dict[str, Any] = {
@@ -189,3 +196,19 @@ def test_the_default_answer_may_name_calls() -> None:
 )
 def test_a_schema_in_a_line(schema: Any, line: str) -> None:
     assert signature(schema) == line
+
+
+def test_a_small_model_is_kept_to_short_lists():
+    """It fills any list to its end; what must be long stays so."""
+    texts = {"type": "array", "items": {"type": "string"}}
+
+    def most(**more):
+        return bounded({**texts, **more}, is_small=True)["maxItems"]
+
+    assert (most(), most(maxItems=20), most(maxItems=2), most(minItems=9)) == (
+        SMALL_ITEMS,
+        SMALL_ITEMS,
+        2,
+        9,
+    )
+    assert bounded({**texts, "maxItems": 20})["maxItems"] == 20

@@ -1,0 +1,257 @@
+"""What a small model makes of the built-in agents and of the default examples."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from bench.table import Row
+from bench.timing import Series
+from bridge.agents.loading import load
+from bridge.agents.rendering import instructions_of
+from bridge.config import Settings
+from bridge.local.engine import TEMPERATURE
+from bridge.local.llama import Llama
+from bridge.local.models import find_model
+from bridge.local.process import quiet_threads
+from bridge.local.replying import Replier
+from bridge.protocol.request import Request
+from bridge.runner.briefing import brief, call_text, result_text
+from bridge.runner.engine import EngineFailed, Message
+from bridge.runner.job import Job, Limits
+from bridge.runner.project import Project
+from bridge.runner.scripts import Sandbox
+from bridge.runner.shape import Call, call_shape, read_call, submit_schema
+from bridge.runner.tool import SUBMIT
+from bridge.runner.toolbox import toolbox_of
+from bridge.shipped import agents_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bridge.agents.definition import Definition
+    from bridge.runner.tool import Tool
+
+HOT = 0.8
+CONTEXT = 4096
+# What a first call is about, by tool; the rest of the arguments is the model's choice.
+MAIN = {
+    "read_file": "path",
+    "list_files": "folder",
+    "search_text": "text",
+    "run_command": "command",
+}
+TASK = "The change to lib/shop.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One of the 40: what is asked, and the first call that a good agent makes."""
+
+    prompt: str
+    tool: str
+    argument: str
+
+
+def prompts() -> list[Prompt]:
+    """All of them, as they were written before anything was tuned."""
+    file = Path(__file__).with_name("prompts.yaml")
+    return [Prompt(**each) for each in yaml.safe_load(file.read_text())]
+
+
+def is_right(wanted: Prompt, call: Call) -> tuple[bool, bool]:
+    """Whether the tool is right, and whether its main argument is, too."""
+    if call.tool != wanted.tool:
+        return False, False
+    given = str(call.arguments.get(MAIN[call.tool], "")).strip().strip("'\"`")
+    return True, given.removeprefix("./").rstrip("/") == wanted.argument
+
+
+class Bench:
+    """The default model, or the configured one, in this process."""
+
+    def __init__(self, *, verbose: bool = False) -> None:
+        quiet_threads(os.environ)
+        self.found = find_model(None, Settings.from_environment())
+        self._verbose = verbose
+        self._replier = Replier(
+            Llama(str(self.found.path), context=CONTEXT),
+            self.found.header.chat_template,
+            None,
+        )
+
+    def valid(self, runs: int) -> list[Row]:
+        """First calls and answers, hot, of the agents of each set of tools.
+
+        The agents of a set share its runs; each run has a seed of its own.
+        """
+        sets: dict[tuple[str, ...], list[Definition]] = {}
+        for definition in _built_ins():
+            sets.setdefault(tuple(sorted(offered(definition)[0])), []).append(
+                definition
+            )
+        rows = []
+        for tools, agents in sets.items():
+            each = max(2, -(-runs // len(agents)))
+            bad = sum(self._not_valid(agent, each) for agent in agents)
+            what = f"not valid of {each * len(agents)}: {', '.join(tools)}"
+            rows.append(Row(what, Series([bad]), None, 0, "value", "runs"))
+        return rows
+
+    def _not_valid(self, definition: Definition, runs: int) -> int:
+        tools, submit = offered(definition)
+        told = instructions_of(definition, Request(request_id="r-1", prompt=TASK))
+        schema = definition.output_schema
+        begun = brief(
+            definition, tools, submit, schema=schema, task=TASK, instructions=told,
+            is_small=True,
+        )  # fmt: skip
+        first = definition.examples[0].calls[0]
+        messages = [*begun.messages]
+        later = [
+            *messages,
+            Message("assistant", call_text(first.tool, first.arguments)),
+            Message("user", result_text(first.tool, "call-1", first.result)),
+        ]
+        every = {name: tool.parameters for name, tool in tools.items()}
+        bad = 0
+        # One conversation after the other: what was read stays read.
+        for seed in range(runs):
+            is_first = seed < runs // 2
+            shown, schemas = (messages, every) if is_first else (later, {})
+            call = self._call(
+                shown, {**schemas, SUBMIT: submit}, begun.prefix, heat=HOT, seed=seed
+            )
+            if isinstance(call, str):
+                bad += 1
+                print(f"{definition.name}, seed {seed}: {call}")
+        return bad
+
+    def choice(self, count: int | None) -> list[Row]:
+        """Right first calls on the prompts, with the default examples and without."""
+        asked = prompts()
+        # A few of each tool for a smoke test.
+        asked = asked if count is None else asked[:: max(1, len(asked) // count)]
+        told = {way: self._right(asked, way) for way in ("few-shot", "zero-shot")}
+        few, zero = told["few-shot"], told["zero-shot"]
+        total = len(asked)
+        return [
+            Row(f"right tool of {total}", Series([few["tool"]]),
+                Series([zero["tool"]]), None, "times", "prompts"),
+            Row(f"right tool and argument of {total}", Series([few["both"]]),
+                Series([zero["both"]]), 2, "times", "prompts", at_least=True),
+            *(
+                Row(f"  {tool}", Series([few[tool]]), Series([zero[tool]]), None,
+                    "more", "prompts")
+                for tool in MAIN
+            ),
+        ]  # fmt: skip
+
+    def _right(self, asked: Sequence[Prompt], way: str) -> Counter[str]:
+        definition = anybody()
+        tools, submit = offered(definition)
+        schemas = {name: tool.parameters for name, tool in tools.items()}
+        right: Counter[str] = Counter()
+        for each in asked:
+            begun = brief(
+                definition, tools, submit, schema=None, task=each.prompt,
+                is_small=way == "few-shot",
+            )  # fmt: skip
+            call = self._call(
+                begun.messages, {**schemas, SUBMIT: submit}, begun.prefix,
+                heat=TEMPERATURE, seed=0,
+            )  # fmt: skip
+            tool, both = (False, False)
+            if isinstance(call, Call):
+                tool, both = is_right(each, call)
+            right.update({"tool": tool, "both": both, each.tool: both})
+            if self._verbose:
+                mark = "right" if both else "tool " if tool else "-    "
+                said = (
+                    call
+                    if isinstance(call, str)
+                    else call_text(call.tool, call.arguments)
+                )
+                print(f"{way:9}  {mark}  {each.prompt}  ->  {said[:120]}")
+        return right
+
+    def _call(
+        self,
+        messages: Sequence[Message],
+        schemas: dict[str, Any],
+        prefix: int,
+        *,
+        heat: float,
+        seed: int,
+    ) -> Call | str:
+        """The call that the model makes; what is wrong, where it makes none."""
+        order = {
+            "messages": [{"role": m.role, "content": m.content} for m in messages],
+            "shape": call_shape(schemas, is_small=True),
+            "prefix": prefix,
+            "maxTokens": Limits().reply_tokens,
+            "temperature": heat,
+            "seed": seed,
+        }
+        try:
+            reply = self._replier.reply(order, lambda _tokens, _seconds: None)
+        except EngineFailed as failed:
+            return f"{failed.code}: {failed}"
+        call = read_call(reply["text"], schemas)
+        return call if isinstance(call, Call) else call.complaint
+
+
+def anybody() -> Definition:
+    """An agent with every tool and no examples: what the default ones are for.
+
+    It may run whatever any built-in agent may.
+    """
+    found = list(_built_ins())
+    return found[0].model_copy(
+        update={
+            "name": "anybody",
+            "description": "",
+            "prompt": None,
+            "tools": None,
+            "blocked_tools": (),
+            "allow": tuple(dict.fromkeys(rule for d in found for rule in d.allow)),
+            "examples": (),
+            "output_schema": None,
+            "require_verified_evidence": False,
+        }
+    )
+
+
+def _built_ins() -> Iterator[Definition]:
+    for file in sorted(agents_folder().glob("*.yaml")):
+        definition = load(file, "built-in").definition
+        assert definition is not None, file
+        yield definition
+
+
+class _Small:
+    """Stands for the model where only its size counts."""
+
+    model = "small"
+    is_small = True
+
+
+def offered(definition: Definition) -> tuple[dict[str, Tool], dict[str, Any]]:
+    """The tools that a small model is offered, and the schema of its answer."""
+    folder = agents_folder()
+    job = Job(
+        request=Request(request_id="r-1", prompt=TASK),
+        engine=_Small(),  # type: ignore[arg-type]
+        project=folder,
+        deadline_s=time.monotonic() + 60,
+        definition=definition,
+    )
+    with Sandbox() as sandbox:
+        tools = toolbox_of(job, Project(folder), sandbox).tools
+    return tools, submit_schema(definition.output_schema, is_small=True)

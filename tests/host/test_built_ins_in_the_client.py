@@ -1,0 +1,167 @@
+"""The built-in agents with the real client: one session answers them all."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hostworld import HostWorld, host_world
+from stage.models import obedient_model
+from stage.replies import reply, tool_use
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from stage.replies import Answer
+    from stage.turns import ApiRequest
+
+    from bridge.protocol.response import Response
+
+pytestmark = pytest.mark.host
+
+SYNTAX = "python3 -m py_compile shop.py"
+TESTS = "python3 -m unittest -q"
+
+
+def shown(command: str) -> list[dict[str, Any]]:
+    item = {"type": "command_output", "content": "it ended well", "passed": True}
+    return [item | {"command": command}]
+
+
+def verdict(**more: Any) -> dict[str, Any]:
+    return {
+        "verdict": "APPROVED",
+        "summary": "all is well",
+        "checks": [{"name": "intent", "passed": True}],
+        "issues": [],
+        **more,
+    }
+
+
+RAN = {"status": "success", "summary": "ok", "evidence": shown(SYNTAX)}
+FOUND = {"answer": "In shop.py.", "findings": [], "confidence": "high"}
+# name: a sentence of its prompt, the command it runs, what it answers.
+AGENTS: dict[str, tuple[str, str | None, dict[str, Any]]] = {
+    "researcher": ("Search first, then read what you found", None, FOUND),
+    "validation-runner": (
+        "Run exactly the check that the task names",
+        TESTS,
+        RAN | {"evidence": shown(TESTS)},
+    ),
+    "validator-syntax": (
+        "Check the syntax of what the task names",
+        SYNTAX,
+        verdict(evidence=shown(SYNTAX)),
+    ),
+    "validator-logic": ("Judge the logic of what the task describes", None, verdict()),
+    "validator-security": ("Look for ways in which what the task", None, verdict()),
+    "validator-integration": (
+        "Say whether what the task describes fits the rest",
+        TESTS,
+        verdict(evidence=shown(TESTS)),
+    ),
+}
+LAZY = "Say that it passed without a look."
+GREEDY = "Do more than you may."
+BROKEN = "Say that broken.py does not parse."
+BROKEN_CHECK = "python3 -m py_compile broken.py"
+REJECTED = verdict(verdict="REJECTED", checks=[{"name": BROKEN_CHECK, "passed": False}])
+
+
+def bash(command: str) -> Answer:
+    return reply(tool_use("Bash", {"command": command, "description": "work"}))
+
+
+def turns_of(prompt: str) -> list[Answer]:
+    """What the model says, turn by turn, to one of the agents."""
+    if LAZY in prompt:
+        return [reply(json.dumps(RAN | {"evidence": []}))]
+    if GREEDY in prompt:
+        failed = {"status": "failed", "summary": "not granted", "evidence": []}
+        return [bash(f"{TESTS}; touch made"), reply(json.dumps(failed))]
+    if BROKEN in prompt:
+        return [bash(BROKEN_CHECK), reply(json.dumps(REJECTED))]
+    [(_, command, answer)] = [a for a in AGENTS.values() if a[0] in prompt]
+    first = [] if command is None else [bash(command)]
+    return [*first, reply(json.dumps(answer))]
+
+
+def subagent(prompt: str, request: ApiRequest) -> Answer:
+    said = sum(item.get("role") == "assistant" for item in request.messages)
+    turns = turns_of(prompt)
+    return turns[min(said, len(turns) - 1)]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostWorld]:
+    """A project, and a session open in it for as long as these tests run."""
+    root: Path = tmp_path_factory.mktemp("stage")
+    with host_world(root, obedient_model(subagent)) as opened:
+        project = opened.stage.project
+        (project / "shop.py").write_text("x = 1\n")
+        (project / "broken.py").write_text("x = (1\n")
+        case = "import unittest\nclass T(unittest.TestCase):\n def test(self): pass\n"
+        (project / "test_shop.py").write_text(case)
+        with opened.stream():
+            yield opened
+
+
+def ask(world: HostWorld, agent: str, prompt: str) -> Response:
+    return world.ended(world.submit(prompt, agent=agent, route="host"))
+
+
+def asked_with(world: HostWorld, words: str) -> list[ApiRequest]:
+    """What the model behind the agent of one request was sent."""
+    return [turn for turn in world.api.turns("subagent") if words in turn.prompt]
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_each_is_told_its_own_and_answers_in_its_own_form(
+    world: HostWorld, name: str
+) -> None:
+    """Its prompt and its schema go in; what comes back satisfied that schema."""
+    sentence, command, answer = AGENTS[name]
+    task = f"The task of {name}: look at shop.py"
+
+    response = ask(world, name, task)
+
+    turn = asked_with(world, task)[0]
+    form = "status" if name == "validation-runner" else next(iter(answer))
+    assert sentence in turn.prompt
+    assert f'"{form}"' in turn.prompt.partition("## How to answer")[2]
+    assert (response.success, response.route) == (True, "host"), response
+    told = response.parsed_output
+    assert {key: told[key] for key in answer if key != "evidence"} == {
+        key: value for key, value in answer.items() if key != "evidence"
+    }
+    if name == "validation-runner":
+        assert [(e["command"], e["verified"]) for e in told["evidence"]] == [
+            (command, True)
+        ]
+
+
+def test_error_success_without_a_run(world: HostWorld) -> None:
+    response = ask(world, "validation-runner", LAZY)
+
+    assert response.error is not None
+    assert response.error.code == "unverified"
+
+
+def test_a_command_outside_its_grants_is_refused(world: HostWorld) -> None:
+    """Granted are commands one by one; what comes after a `;` is another."""
+    response = ask(world, "validation-runner", GREEDY)
+
+    [result] = [r for turn in asked_with(world, GREEDY) for r in turn.tool_results]
+    assert "not granted to this agent" in result.text
+    assert not (world.stage.project / "made").exists()
+    assert response.error is not None
+    assert response.error.code == "agent_failed"
+
+
+def test_a_rejection_rests_on_the_check_that_failed(world: HostWorld) -> None:
+    """That no command ended well is what it says, not a lack of evidence."""
+    response = ask(world, "validator-syntax", BROKEN)
+
+    assert (response.success, response.parsed_output) == (True, REJECTED)
