@@ -1,7 +1,7 @@
 """Measure the local engine against llama.cpp alone, with the same model.
 
 scripts/bench_local.py              all of it; minutes
-scripts/bench_local.py speed cache  some parts: speed, reply, valid, memory, cache
+scripts/bench_local.py speed cache  some parts: speed, reply, ask, valid, memory, cache
 scripts/bench_local.py --quick      a smoke test: few rounds
 
 Needs the extra: pip install 'hostbridge[local]'. BRIDGE_LOCAL_MODEL names another
@@ -20,7 +20,7 @@ from bench.table import Row, missed, show
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PARTS = ("speed", "reply", "valid", "memory", "cache")
+PARTS = ("speed", "reply", "ask", "valid", "memory", "cache")
 
 
 def main() -> int:
@@ -39,6 +39,7 @@ def main() -> int:
     parts: dict[str, Callable[[], list[Row]]] = {
         "speed": bench.speed,
         "reply": bench.reply,
+        "ask": bench.ask,
         "valid": lambda: bench.valid(10 if chosen.quick else chosen.runs),
         "memory": bench.memory,
         "cache": bench.cache,

@@ -19,7 +19,7 @@ MAX_TEXT_CHARS = 2_000
 # A small model that is not done by then goes in circles.
 SMALL_TEXT_CHARS = 400
 MAX_ITEMS = 32
-SMALL_ITEMS = 5
+SMALL_ITEMS = 3
 _SUMMARY_CHARS = 500
 
 # With these, one part of a schema decides about what another part names: to close one
@@ -78,7 +78,7 @@ def submit_schema(schema: dict[str, Any] | None, *, is_small: bool) -> dict[str,
     what it would claim beyond that is noise.
     """
     if schema is not None:
-        return schema
+        return _without_claims(schema) if is_small else schema
     properties = ANSWER_SCHEMA["properties"]
     summary = {**properties["summary"], "maxLength": _SUMMARY_CHARS}
     if is_small:
@@ -101,6 +101,14 @@ def submit_schema(schema: dict[str, Any] | None, *, is_small: bool) -> dict[str,
         **_closed({"status": properties["status"], "summary": properties["summary"]}),
         "properties": {**properties, "evidence": claims},
     }
+
+
+def _without_claims(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema without an `evidence` that need not be there."""
+    named = schema.get("properties")
+    if not isinstance(named, dict) or "evidence" in schema.get("required", ()):
+        return schema
+    return {**schema, "properties": {k: v for k, v in named.items() if k != "evidence"}}
 
 
 def _closed(properties: dict[str, Any]) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def test_error_prompt_replaced(tmp_path: Path) -> None:
     words = json.dumps({"hookSpecificOutput": output})
 
     with host_world(tmp_path) as world:
-        world.add_command("PreToolUse", f"sleep 1; echo '{words}'", "Agent")
+        world.add_command("PreToolUse", f"sleep 5; echo '{words}'", "Agent")
         response = world.serve("stream")
 
     assert code_of(response) == "prompt_replaced"

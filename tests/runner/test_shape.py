@@ -212,3 +212,15 @@ def test_a_small_model_is_kept_to_short_lists():
         9,
     )
     assert bounded({**texts, "maxItems": 20})["maxItems"] == 20
+
+
+def test_a_small_model_claims_no_evidence_that_it_need_not():
+    part = {"type": "array", "maxItems": 3}
+    schema = {"type": "object", "properties": {"ok": {}, "evidence": part}}
+
+    def named(required=(), *, is_small=True):
+        told = submit_schema({**schema, "required": list(required)}, is_small=is_small)
+        return set(told["properties"])
+
+    assert named() == {"ok"}
+    assert named(is_small=False) == named(["evidence"]) == {"ok", "evidence"}
