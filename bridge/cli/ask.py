@@ -17,6 +17,7 @@ import typer
 
 from bridge.cli.answer_text import answer_text
 from bridge.cli.exit_codes import of_result
+from bridge.cli.interrupts import Interrupts
 from bridge.cli.options import (
     AnswerToHost,
     Arguments,
@@ -41,6 +42,7 @@ from bridge.cli.reading import (
     read_schema,
 )
 from bridge.errors import CannotWaitHere
+from bridge.protocol.status import Stage
 from bridge.spawner.bridge import Bridge
 
 
@@ -71,9 +73,16 @@ def command(
     """Ask and print; returns the exit code."""
     bridge = Bridge.open()
     agent, prompt = agent_and_prompt(bridge, words or [])
-    interrupt_on(signal.SIGTERM, signal.SIGHUP)
+    progress = Progress(agent)
+    interrupts = Interrupts()
+    interrupts.on(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def on_stage(stage: Stage) -> None:
+        interrupts()
+        progress(stage)
+
     try:
-        with hint_of_quotes(words or []), Progress(agent) as progress:
+        with hint_of_quotes(words or []), progress:
             result = bridge.ask(
                 prompt,
                 agent,
@@ -89,7 +98,7 @@ def command(
                 dedup_key=dedup_key,
                 session=session,
                 answer_to_host=answer_to_host,
-                on_stage=progress,
+                on_stage=on_stage,
                 on_progress=progress.follow,
             )
     except CannotWaitHere as exc:
@@ -101,10 +110,3 @@ def command(
     else:
         say(answer_text(result.parsed))
     return of_result(result)
-
-
-def interrupt_on(*signals: signal.Signals) -> None:
-    """End as Ctrl-C does; what nohup ignores stays ignored."""
-    for number in signals:
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)

@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from bridge.cli.answer_text import result_line
-from bridge.cli.ask import interrupt_on
 from bridge.cli.exit_codes import Exit
+from bridge.cli.interrupts import Interrupts
 from bridge.cli.options import AsJson
 from bridge.cli.printing import record, say, say_json
 from bridge.spawner.bridge import Bridge
@@ -30,7 +30,7 @@ def command(
     as_json: AsJson = False,
 ) -> int:
     """Serve and say so."""
-    interrupt_on(signal.SIGTERM, signal.SIGHUP)
+    Interrupts().on(signal.SIGTERM, signal.SIGHUP)
     for result in serve(Bridge.open(), routes=route, once=once):
         if as_json:
             say_json(record(result.response))

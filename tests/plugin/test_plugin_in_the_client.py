@@ -25,7 +25,7 @@ pytestmark = pytest.mark.host
 ROOT = Path(__file__).parents[2]
 # No hostbridge here, whatever the machine of the developer has.
 BARE_PATH = "/usr/bin:/bin"
-PARTS = ("bridge", "hooks", ".claude-plugin", "state", "scripts")
+PARTS = ("bridge", "agents", "hooks", ".claude-plugin", "state", "scripts")
 
 
 @pytest.fixture
