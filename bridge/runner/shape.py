@@ -178,8 +178,9 @@ def _end(part: dict[str, Any], max_chars: int) -> None:
         part.setdefault("maxLength", max(max_chars, part.get("minLength", 0)))
     if "array" in kinds:
         part.setdefault("maxItems", max(MAX_ITEMS, part.get("minItems", 0)))
-    named = part.get("properties", {})
-    if "object" in kinds and named and set(part.get("required", ())) <= named.keys():
+    named, required = part.get("properties", {}), part.get("required", [])
+    is_known = isinstance(required, list) and set(required) <= named.keys()
+    if "object" in kinds and named and is_known:
         part.setdefault("additionalProperties", False)
 
 
