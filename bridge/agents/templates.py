@@ -68,10 +68,12 @@ def names_in(template: str) -> frozenset[str]:
     """
     try:
         _compiled(template)
-        return frozenset(meta.find_undeclared_variables(_ENVIRONMENT.parse(template)))
+        finder = _Names(_ENVIRONMENT)
+        finder.visit(_ENVIRONMENT.parse(template))
+        return frozenset(finder.undeclared_identifiers)
     except jinja2.TemplateSyntaxError as exc:
         raise TemplateFailed(exc.message or "not a template", exc.lineno) from None
-    except Exception as exc:  # noqa: BLE001 - constants are computed while compiling
+    except Exception as exc:  # noqa: BLE001 - what Python makes of too deep an expression
         raise TemplateFailed(f"{type(exc).__name__}: {exc}") from None
 
 
@@ -95,7 +97,22 @@ def _bounded(parts: Iterable[str]) -> str:
 
 
 class _Code(CodeGenerator):
-    """Compiles `~` into a join that is bounded."""
+    """Compiles `~` into a join that is bounded, and computes nothing while it does.
+
+    To read a definition must cost no more than its size, whatever stands in it: it may
+    be one that nobody has trusted yet.
+    """
+
+    def __init__(self, *args: Any, **how: Any) -> None:
+        super().__init__(*args, **how)
+        self.optimizer = None
+
+    def _output_child_to_const(
+        self, node: nodes.Expr, frame: Frame, finalize: Any
+    ) -> str:
+        if not isinstance(node, nodes.TemplateData):
+            raise nodes.Impossible
+        return super()._output_child_to_const(node, frame, finalize)
 
     def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802
         self.write("environment.joined((")
@@ -103,6 +120,10 @@ class _Code(CodeGenerator):
             self.visit(part, frame)
             self.write(", ")
         self.write("))")
+
+
+class _Names(_Code, meta.TrackingCodeGenerator):
+    """Finds the names that a template takes from outside."""
 
 
 class _Environment(ImmutableSandboxedEnvironment):

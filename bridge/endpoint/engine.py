@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 PREFIX = "openai:"
 _MAX_REPLY_CHARS = 4_000_000
+_MAX_COUNT = 2**31
 # A server that does not know the form says so as it reads the request; llama-cpp-python
 # calls that an error of its own.
 _UNKNOWN_FORM = frozenset({400, 422, 500, 501})
@@ -65,6 +66,8 @@ def open_endpoint(model: str, settings: Settings) -> EndpointEngine:
     check_endpoint(settings)
     import openai
 
+    from bridge.endpoint.transport import bound
+
     client = openai.OpenAI(
         base_url=settings.openai_base_url,
         api_key=settings.openai_api_key,
@@ -72,6 +75,10 @@ def open_endpoint(model: str, settings: Settings) -> EndpointEngine:
         # A tool may run for long between two turns: a connection that the server has
         # let go of meanwhile would fail the second, and nothing is tried again.
         default_headers={"Connection": "close"},
+        # What is asked goes to the server that was named, and to no other.
+        http_client=openai.DefaultHttpxClient(
+            event_hooks={"response": [bound]}, follow_redirects=False
+        ),
     )
     return EndpointEngine(name, client)
 
@@ -230,18 +237,30 @@ class _Said:
     @property
     def tokens(self) -> int:
         """How many there are: as the server counts, or else the chunks."""
-        return getattr(self._usage, "completion_tokens", None) or self.chunks
+        return _count(self._usage, "completion_tokens") or self.chunks
 
     def add(self, chunk: Any) -> None:
-        """Take one chunk; None ends the reply."""
+        """Take one chunk; None ends the reply.
+
+        Raises:
+            EngineFailed: the chunk is none of the API's, or the reply is too long.
+        """
         if chunk is None:
             self.is_over = True
             return
+        try:
+            self._take(chunk)
+        except (AttributeError, TypeError):
+            # The client hands on what the server sends, whatever it is.
+            raise EngineFailed(
+                "agent_error", "the server's reply has not the form of the API's"
+            ) from None
+
+    def _take(self, chunk: Any) -> None:
         self._usage = getattr(chunk, "usage", None) or self._usage
         for choice in (getattr(chunk, "choices", None) or ())[:1]:
-            delta = choice.delta
-            text = (delta and delta.content) or ""
-            self._refusal += (delta and getattr(delta, "refusal", None)) or ""
+            text = _words(choice.delta, "content")
+            self._refusal += _words(choice.delta, "refusal")
             self._finish = choice.finish_reason or self._finish
             if text:
                 self.chunks += 1
@@ -274,8 +293,26 @@ class _Said:
         details = getattr(self._usage, "prompt_tokens_details", None)
         return Reply(
             text,
-            prompt_tokens=getattr(self._usage, "prompt_tokens", None) or 0,
-            cached_tokens=getattr(details, "cached_tokens", None) or 0,
+            prompt_tokens=_count(self._usage, "prompt_tokens"),
+            cached_tokens=_count(details, "cached_tokens"),
             tokens=self.tokens,
             seconds=seconds,
         )
+
+
+def _words(delta: Any, name: str) -> str:
+    """A part of a delta, empty where it is not there; a TypeError for no text."""
+    words = getattr(delta, name, None) if delta else None
+    if delta and not hasattr(delta, "__dict__"):
+        raise TypeError(delta)
+    if words is not None and not isinstance(words, str):
+        raise TypeError(words)
+    return words or ""
+
+
+def _count(usage: Any, name: str) -> int:
+    """A number of the server's usage; 0 for what cannot be one."""
+    number = getattr(usage, name, None)
+    if not isinstance(number, int) or not 0 <= number < _MAX_COUNT:
+        return 0
+    return int(number)

@@ -2,6 +2,7 @@
 
 no connection           AGENT_002
 404                     AGENT_002   the server has no such model
+a redirect              AGENT_002   it is somewhere else
 429                     quota
 400, too long           AGENT_004   the conversation is longer than its context
 400, 422                AGENT_001   it cannot use the shape
@@ -26,8 +27,9 @@ def failure_of(exc: Exception, client: Any) -> EngineFailed:
     """The failure for an exception of the `openai` client."""
     import openai
 
-    if isinstance(exc, EngineFailed):
-        return exc
+    for known in (exc, exc.__cause__):
+        if isinstance(known, EngineFailed):
+            return known
     words = _words(exc, client)
     if isinstance(exc, openai.APITimeoutError):
         return EngineFailed("AGENT_005", "the server did not answer by the deadline")
@@ -36,6 +38,13 @@ def failure_of(exc: Exception, client: Any) -> EngineFailed:
         if type(exc.__cause__).__name__ == "ConnectError":
             return EngineFailed("AGENT_002", f"no server at {client.base_url}: {why}")
         return EngineFailed("agent_error", f"the connection broke: {why}")
+    if isinstance(exc, openai.APIStatusError) and exc.response.is_redirect:
+        elsewhere = _short(exc.response.headers.get("Location", "nowhere"))
+        return EngineFailed(
+            "AGENT_002",
+            f"{client.base_url} points to {elsewhere}, and is not followed; set "
+            "BRIDGE_OPENAI_BASE_URL to where the server is",
+        )
     if isinstance(exc, openai.APIStatusError):
         return EngineFailed(
             _code(exc.status_code, words), f"HTTP {exc.status_code}: {words}"
@@ -59,4 +68,8 @@ def _words(exc: BaseException, client: Any) -> str:
     key = client.api_key
     if key and key != "none":
         words = words.replace(key, "…")
+    return _short(words)
+
+
+def _short(words: str) -> str:
     return words if len(words) <= _MAX_WORDS else f"{words[:_MAX_WORDS]}…"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import stat
 import struct
 from dataclasses import dataclass
 from math import prod
@@ -102,8 +103,11 @@ def read_header(path: Path) -> Header:
         NotAModel: missing, cut, or of another format.
     """
     try:
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
+        with open(path, "rb", opener=_without_waiting) as file:
+            facts = os.fstat(file.fileno())
+            size = facts.st_size
+            if not stat.S_ISREG(facts.st_mode):
+                raise NotAModel("not a plain file")
             if size == 0:
                 raise NotAModel("an empty file")
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -114,6 +118,13 @@ def read_header(path: Path) -> Header:
         raise NotAModel("a folder, not a file") from None
     except OSError as exc:
         raise NotAModel(os.strerror(exc.errno) if exc.errno else str(exc)) from None
+    except ValueError:
+        raise NotAModel("no name that a file can have") from None
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open, also a pipe whose other end nobody opens."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 class _Reader:

@@ -116,7 +116,7 @@ def find_model(
         )
     places = [folder for folder in (beside, models_folder(settings)) if folder]
     paths = [folder / os.path.expanduser(wanted) for folder in places]
-    return _load(next((path for path in paths if path.exists()), paths[0]))
+    return _load(next((path for path in paths if os.path.exists(path)), paths[0]))
 
 
 def models_folder(settings: Settings) -> Path:

@@ -147,7 +147,18 @@ class Process:
             raise WorkerDied(self.close())
         *lines, self._heard = self._heard.split(b"\n")
         for line in lines:
-            yield json.loads(line)
+            yield self._read(line)
+
+    def _read(self, line: bytes) -> dict[str, Any]:
+        """What a line says; a worker that writes anything else is out of its mind."""
+        try:
+            said = json.loads(line)
+        except (ValueError, RecursionError):
+            said = None
+        if not isinstance(said, dict) or "is" not in said:
+            self.close()
+            raise WorkerDied(f"the model's process wrote nonsense: {line[:80]!r}")
+        return said
 
     def _drain(self) -> bool:
         """Keep the end of what stderr holds; False when it was closed."""

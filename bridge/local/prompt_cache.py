@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
+import stat
 import struct
 import time
 import zlib
@@ -132,6 +133,9 @@ class PromptCache:
 
 
 def _is_whole(path: Path) -> bool:
+    if not stat.S_ISREG(path.stat().st_mode):
+        # To open a pipe would wait for its other end, until the deadline.
+        return False
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size <= _SEAL.size:

@@ -133,5 +133,8 @@ def _piece(node: Any, name: str, kind: str, source: bytes) -> Piece:
 
 
 def _wraps(around: Any) -> bool:
+    # The kind first: a module has as many children as the source has pieces.
+    if around.type not in _AROUND:
+        return False
     declared = [c for c in around.named_children if c.type == "variable_declarator"]
-    return around.type in _AROUND and len(declared) <= 1
+    return len(declared) <= 1

@@ -36,6 +36,8 @@ _FILLED_IN = frozenset(
     {"agentId", "agent_id", "taskId", "task_id", "timestamp"}
     | {"toolUseId", "tool_use_id", "verified"}
 )
+# What the runner says of a command that it ran, in an item of evidence.
+_SEEN = frozenset({"exitCode", "exit_code", "outputSha256", "output_sha256"})
 
 _SPACE = re.compile(r"\s+")
 
@@ -265,7 +267,7 @@ def _own_words(value: dict[str, Any]) -> dict[str, Any]:
     evidence = value.get("evidence")
     if isinstance(evidence, list):
         kept["evidence"] = [
-            {key: part for key, part in item.items() if key not in _FILLED_IN}
+            {k: part for k, part in item.items() if k not in _FILLED_IN | _SEEN}
             if isinstance(item, dict)
             else item
             for item in evidence

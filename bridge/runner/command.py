@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.children.running import KEEPER
+from bridge.config import environment_for_a_client
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from bridge.store.clock import Clock
@@ -59,9 +60,12 @@ def run_command(
     folder: Path,
     deadline_s: float,
     clock: Clock,
+    env: Mapping[str, str] | None = None,
     is_cancelled: Callable[[], bool] = lambda: False,
 ) -> Ran:
     """Run `argv` in `folder` until it ends, or until `deadline_s` (monotonic).
+
+    `env` is added to the environment.
 
     Raises:
         OSError: the system starts no more processes.
@@ -71,7 +75,7 @@ def run_command(
         keeper = subprocess.Popen(
             [*KEEPER, str(lifeline), str(_GRACE_S), *argv],
             cwd=folder,
-            env={k: v for k, v in os.environ.items() if k not in _SECRETS},
+            env=_environment() | dict(env or {}),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -103,6 +107,12 @@ def run_command(
         digest=kept.digest.hexdigest(),
         size=kept.size,
     )
+
+
+def _environment() -> dict[str, str]:
+    """Ours, without what is nobody else's, and what tells of a session around us."""
+    known = environment_for_a_client()
+    return {name: value for name, value in known.items() if name not in _SECRETS}
 
 
 def _drain(keeper: subprocess.Popen[bytes], kept: _Kept, out: int) -> None:

@@ -153,7 +153,11 @@ def _attached(verdict: Verdict, value: dict[str, Any], seen: Sequence[Seen]) -> 
     parsed = verdict.parsed
     named = [claim.get("toolUseId") for claim in value.get("evidence") or ()]
     claims = [
-        {**claim, "toolUseId": claim["toolUseId"] or name}
+        {
+            **claim,
+            "toolUseId": claim["toolUseId"]
+            or (name if isinstance(name, str) else None),
+        }
         for claim, name in zip(parsed["evidence"], named, strict=True)
     ]
     proof = [item.model_dump(mode="json", by_alias=True) for item in all_evidence(seen)]

@@ -72,6 +72,10 @@ class Grants:
         # Quoted again: a space inside an argument is not the space of a rule.
         plain = shlex.join(argv)
         said = " ".join(command.split())
+        if shlex.split(said) != argv:
+            # There are spaces that part no arguments: those in quotes, and those of
+            # Unicode, where `pytest\u3000x` is one program and not pytest.
+            said = plain
         if not any(p.fullmatch(plain) or p.fullmatch(said) for p in self._patterns):
             raise NotGranted(f"{command!r} is not granted; granted: {self.words}")
         return argv

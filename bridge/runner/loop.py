@@ -71,7 +71,10 @@ class _Run:
         definition = job.definition
         self._job = job
         self._began_s = job.clock.monotonic_s()
-        self._schema = _answer_schema(job)
+        schema = _answer_schema(job)
+        self._problem = schema and problem_of_schema(schema)
+        # A schema that is none, which any program may have asked for, says nothing.
+        self._schema = None if self._problem else schema
         self._request = job.request.with_(answer_schema=self._schema)
         self._box = toolbox_of(job, Project(job.project), sandbox)
         self._submit = submit_schema(self._schema, is_small=job.engine.is_small)
@@ -128,8 +131,8 @@ class _Run:
         )
 
     def _verdict(self) -> Verdict:
-        if problem := self._schema and problem_of_schema(self._schema):
-            raise _Ended("AGENT_001", f"the schema of the answer: {problem}")
+        if self._problem:
+            raise _Ended("AGENT_001", f"the schema of the answer: {self._problem}")
         while self._turn < self._max_turns:
             self._turn += 1
             reply = self._ask()

@@ -93,7 +93,8 @@ class Project:
 
         `pattern` is a shell pattern over the name, or over the path where it holds a
         slash. Folders that tools make and places of secrets are left out, and so are
-        links; at most `MAX_LISTED` files are looked at.
+        links and names that cannot be said in a line of text; at most `MAX_LISTED`
+        files are looked at.
 
         Raises:
             Refused: as `find`, for the folder.
@@ -112,7 +113,7 @@ class Project:
                 path = Path(where, name)
                 relative = str(path.relative_to(self.root))
                 is_open = not _is_secret((name,)) and not path.is_symlink()
-                if is_open and _matches(relative, pattern):
+                if is_open and _is_sayable(relative) and _matches(relative, pattern):
                     yield relative
 
     def _bytes(self, real: Path, path: str, max_bytes: int) -> bytes:
@@ -146,6 +147,15 @@ def _is_secret(parts: tuple[str, ...]) -> bool:
         if any(fnmatchcase(name, pattern) for pattern in _SECRET):
             return True
     return False
+
+
+def _is_sayable(relative: str) -> bool:
+    """Whether a path is text of one line: not bytes, nor lines of a result's own."""
+    try:
+        relative.encode()
+    except UnicodeEncodeError:
+        return False
+    return _CONTROL.search(relative) is None
 
 
 def _matches(relative: str, pattern: str) -> bool:

@@ -37,6 +37,8 @@ class Reader:
         Raises:
             Refused: there is nothing that may be read.
         """
+        # To JSON Schema, 1.0 is an integer.
+        line = int(line)
         lines = self._project.read(path).splitlines()
         if not lines:
             return "(empty file)"

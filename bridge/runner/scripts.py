@@ -107,7 +107,11 @@ class Sandbox:
                 )
         except monty.MontyError as exc:
             return ToolResult(f"error: {_told(exc)}", ok=False)
-        return ToolResult(_text(value, printed.output)[:_MAX_GIVEN])
+        try:
+            text = _text(value, printed.output)
+        except (TypeError, ValueError, RecursionError) as exc:
+            return ToolResult(f"error: what the script gave: {exc}", ok=False)
+        return ToolResult(text[:_MAX_GIVEN])
 
     def _workers(self, monty: Any) -> Any:
         if self._pool is None:

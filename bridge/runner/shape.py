@@ -190,8 +190,9 @@ def _end(part: dict[str, Any], *, is_small: bool) -> None:
         most = max(SMALL_ITEMS if is_small else MAX_ITEMS, part.get("minItems", 0))
         known = part.setdefault("maxItems", most)
         part.update({"maxItems": min(known, most)} if is_small else {})
-    named = part.get("properties", {})
-    if "object" in kinds and named and set(part.get("required", ())) <= named.keys():
+    named, required = part.get("properties", {}), part.get("required", [])
+    is_known = isinstance(required, list) and set(required) <= named.keys()
+    if "object" in kinds and named and is_known:
         part.setdefault("additionalProperties", False)
 
 

@@ -24,19 +24,21 @@ def signature(schema: Any) -> str:
         if key in schema:
             return " | ".join(signature(part) for part in schema[key])
     kind = schema.get("type")
-    if isinstance(kind, list):
+    if isinstance(kind, list) and all(isinstance(one, str) for one in kind):
         return " | ".join(signature({**schema, "type": one}) for one in kind)
     if kind == "array":
         return f"[{signature(schema.get('items'))}, …]"
     if kind == "object" and schema.get("properties"):
         return _object(schema)
-    if kind in _PLAIN:
-        return str(kind)
+    if isinstance(kind, str) and kind in _PLAIN:
+        return kind
     return _json(schema)
 
 
 def _object(schema: dict[str, Any]) -> str:
-    required = schema.get("required", ())
+    required = schema.get("required")
+    # In the third draft it is a word about the object itself.
+    required = required if isinstance(required, list) else ()
     fields = []
     for name, part in schema["properties"].items():
         mark = "" if name in required else "?"

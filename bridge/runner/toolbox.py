@@ -116,6 +116,11 @@ class _Workshop:
             folder=self._folder,
             deadline_s=min(limit_s, job.deadline_s),
             clock=job.clock,
+            # Who asks from within is a child of this request, however deep.
+            env={
+                "BRIDGE_PARENT": job.request.request_id,
+                "BRIDGE_DEPTH": str(job.request.depth),
+            },
             is_cancelled=job.is_cancelled,
         )
 

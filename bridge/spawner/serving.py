@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.agents.resolving import filled_in
-from bridge.errors import BridgeError, StateUnavailable, WaitTimeout
+from bridge.errors import BridgeError, StateUnavailable, StateVanished, WaitTimeout
 from bridge.protocol.answer import Verdict, judge
 from bridge.protocol.answering import Outcome
 from bridge.protocol.failure import MEANINGS
@@ -151,6 +151,7 @@ class Server:
 
         Raises:
             WaitTimeout: `timeout_s` seconds passed; the request is left as it was.
+            StateVanished: the request is gone, with its state directory.
         """
         clock = self._store.clock
         until_s = clock.monotonic_s() + timeout_s
@@ -163,6 +164,12 @@ class Server:
                 if clock.monotonic_s() >= until_s:
                     raise
             self.serve(request_id)
+            if self._store.find(request_id) is None:
+                # We make the directory anew; to wait for what was in it is in vain.
+                raise StateVanished(
+                    f"request {request_id} has vanished: {self._store.place.state} was "
+                    "removed while it was served"
+                )
             patience_s = _TRY_AGAIN_S
 
     def _deadline_s(self, request: Request) -> float:
@@ -238,7 +245,10 @@ def _verdict(
 
 
 class _Watch:
-    """Whether there is still a reason to work: asked often, looks now and then."""
+    """Whether there is still a reason to work: asked often, looks now and then.
+
+    There is none when the request has ended, or is gone with its state directory.
+    """
 
     def __init__(
         self, store: FileStore, request: Request, on_stage: Callable[[Stage], None]
@@ -257,12 +267,18 @@ class _Watch:
             self._on_stage(Stage.RUNNING)
             with suppress(StateUnavailable), self._store.rooms() as rooms:
                 file = f"{self._request.request_id}.json"
-                self.has_ended = rooms["responses"].has(file)
+                self.has_ended = rooms["responses"].has(file) or (
+                    not rooms["processing"].has(file) and self._is_gone
+                )
                 self.is_off = rooms.state.has("off")
                 if now_s - self._beat_s >= _BEAT_S:
                     self._beat_s = now_s
                     rooms["sessions"].touch(self._beat)
         return self.has_ended or self.is_off
+
+    @property
+    def _is_gone(self) -> bool:
+        return self._store.find(RequestId(self._request.request_id)) is None
 
     @property
     def _beat(self) -> str:

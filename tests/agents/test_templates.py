@@ -113,6 +113,17 @@ def test_error_too_much(template: str) -> None:
     assert time.process_time() - began < 5
 
 
+def test_to_read_a_template_computes_nothing() -> None:
+    """A list of agents reads those that nobody has trusted: no work for anybody."""
+    text = "'a'" + "|replace('a', 'aaaaaaaaaa')" * 6
+    began = time.process_time()
+
+    found = names_in("".join(f"{{{{ {text}{'|title' * 100} }}}}" for _ in range(10)))
+
+    assert found == frozenset()
+    assert time.process_time() - began < 5
+
+
 def test_what_comes_out_may_be_long() -> None:
     assert len(render("{{ x }}", {"x": "y" * MAX_CHARS})) == MAX_CHARS
 

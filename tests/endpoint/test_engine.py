@@ -142,6 +142,33 @@ def hang_up(talk: Talk, _) -> None:
     talk.connection.close()
 
 
+def delta(value) -> dict:
+    return {"choices": [{"index": 0, "delta": value, "finish_reason": "stop"}]}
+
+
+# The client checks none of this.
+ODD = [
+    delta({"content": 5}),
+    delta({"content": [{"type": "text", "text": "{}"}]}),
+    delta({"content": {"a": 1}}),
+    delta({"refusal": 5}),
+    delta("{}"),
+    {"choices": {"a": 1}},
+    {"choices": "abc"},
+    {"choices": 7},
+    {"choices": [7]},
+]
+
+
+def odd(event: dict):
+    def act(talk: Talk, _) -> None:
+        talk.begin()
+        talk.event(event)
+        talk.end()
+
+    return act
+
+
 def nonsense(talk: Talk, _) -> None:
     talk.begin()
     talk.wfile.write(b"data: {not json\n\n")
@@ -166,11 +193,17 @@ def nonsense(talk: Talk, _) -> None:
         (say("Sure! Hi."), "no_json", "the reply is not JSON: 'Sure! Hi.'"),
         (say('{"a": 1, "a": 2}'), "no_json", "the reply is not JSON: "),
         (nonsense, "agent_error", "JSONDecodeError: "),
+        *(
+            (odd(event), "agent_error", "the server's reply has not the form of ")
+            for event in ODD
+        ),
         (hang_up, "agent_error", "the connection broke: "),
     ],
     ids=[
         *("refusal", "broken-off", "length", "filter", "empty"),
-        *("prose", "twice", "nonsense", "hung-up"),
+        *("prose", "twice", "nonsense"),
+        *(f"odd-{number}" for number in range(len(ODD))),
+        "hung-up",
     ],
 )
 def test_error_a_reply_that_is_none(server, act, code, message):
@@ -178,6 +211,74 @@ def test_error_a_reply_that_is_none(server, act, code, message):
 
     assert told[0] == code
     assert told[1].startswith(message)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        "many",
+        {"prompt_tokens": "many", "completion_tokens": "few"},
+        {"prompt_tokens": -5, "completion_tokens": -3},
+        {"prompt_tokens": 10**30, "completion_tokens": 1.5},
+        {"prompt_tokens": 1, "prompt_tokens_details": {"cached_tokens": []}},
+    ],
+)
+def test_a_server_that_cannot_count_loses_no_answer(server, usage):
+    server.acts = [odd({**delta({"content": "{}"}), "usage": usage})]
+
+    reply = ask(open_endpoint("openai:m", settings(server.url)))
+
+    known = usage["prompt_tokens"] == 1 if isinstance(usage, dict) else 0
+    assert (reply.text, reply.prompt_tokens, reply.cached_tokens, reply.tokens) == (
+        "{}",
+        int(known),
+        0,
+        1,
+    )
+
+
+def endless(status: int):
+    """Send a line that never ends."""
+
+    def act(talk: Talk, _) -> None:
+        talk.send_response(status)
+        talk.send_header("Content-Type", "text/event-stream")
+        talk.send_header("Connection", "close")
+        talk.end_headers()
+        talk.wfile.write(b"data: ")
+        while not talk.server.over.is_set():
+            talk.wfile.write(b"a" * 1000)
+
+    return act
+
+
+@pytest.mark.parametrize("status", [200, 500], ids=["line", "error"])
+def test_error_bytes_without_end(server, monkeypatch, status):
+    """The client keeps a line, and an error, whole: all the memory that there is."""
+    monkeypatch.setattr("bridge.endpoint.transport.MAX_BYTES", 100_000)
+
+    told = failure(server, endless(status))
+
+    assert told == ("AGENT_004", "the server sent over 100,000 bytes")
+
+
+@pytest.mark.parametrize("status", [301, 307, 308])
+def test_error_a_server_that_points_elsewhere_is_not_followed(server, status):
+    """What is asked holds the project's files: they go where the user said."""
+
+    def redirect(talk: Talk, _) -> None:
+        talk.send_response(status)
+        talk.send_header("Location", "http://elsewhere.test/v1")
+        talk.send_header("Content-Length", "0")
+        talk.end_headers()
+
+    code, message = failure(server, redirect)
+
+    assert code == "AGENT_002"
+    assert message == (
+        f"{server.url}/ points to http://elsewhere.test/v1, and is not followed; set "
+        "BRIDGE_OPENAI_BASE_URL to where the server is"
+    )
 
 
 def test_error_no_server():

@@ -101,6 +101,32 @@ def test_hung_before_it_listens(tmp_path):
     assert not has_children()
 
 
+@pytest.mark.parametrize(
+    "line", [b"llama_decode: 17", b"[1]", b"{}", b"\xff", b"[" * 100_000]
+)
+def test_the_worker_writes_nonsense(tmp_path, monkeypatch, line):
+    """Memory that went wrong may write anything: a named failure, not a bug of ours."""
+    folder = tmp_path / "worker" / "bridge" / "local"
+    folder.mkdir(parents=True)
+    for package in (folder, folder.parent):
+        (package / "__init__.py").touch()
+    (folder / "worker.py").write_text(
+        f"import os, time\nos.write(1, {line!r} + b'\\n')\ntime.sleep(30)\n"
+    )
+    monkeypatch.setattr(
+        "bridge.local.process._environment",
+        lambda: {**os.environ, "PYTHONPATH": str(folder.parents[1])},
+    )
+    engine = start(tmp_path)
+
+    code, message = failure(engine, within_s=20)
+
+    assert code == "AGENT_006"
+    assert message.startswith("the model's process wrote nonsense: ")
+    assert len(message) < 500
+    assert not has_children()
+
+
 @pytest.mark.parametrize("share", [0.0001, 0.01, 0.5, 0.99, 0.99999])
 def test_model_is_cut(tmp_path, share):
     """A download that broke off is told before llama.cpp sees it."""

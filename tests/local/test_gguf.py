@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 
 import pytest
@@ -34,6 +35,13 @@ def test_a_header_is_read(model):
     assert (header.architecture, header.context_length) == ("llama", 2048)
     assert header.chat_template == TEMPLATE
     assert header.size == model.stat().st_size
+
+
+def test_error_a_pipe(model):
+    """`models` lists a folder: to open a pipe in it would wait for ever."""
+    os.mkfifo(model)
+
+    assert problem(model) == "not a plain file"
 
 
 def test_a_base_model_has_no_chat_template(model):

@@ -131,3 +131,21 @@ def test_the_package_imports_without_the_extra():
     )
 
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("a\0b.gguf", "no name that a file can have"),
+        ("a\ud800.gguf", "no name that a file can have"),
+        ("x" * 5000 + ".gguf", "File name too long"),
+    ],
+    ids=["nul", "surrogate", "long"],
+)
+def test_error_a_name_that_no_file_has(settings, name, told):
+    """A request may name anything: a failure with a code, and no bug of ours."""
+    with pytest.raises(EngineFailed) as caught:
+        find_model(name, settings)
+
+    assert caught.value.code == "AGENT_002"
+    assert str(caught.value) == f"{settings.home}/models/{name}: {told}"

@@ -137,3 +137,14 @@ def test_a_changed_model_has_another_key(tmp_path):
     os.utime(path, (1, 1))
     assert model_key(path, "1") == key
     assert model_key(path, "2") != key
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
+def test_something_else_in_place_of_a_file_makes_nobody_wait(cache, put):
+    """To open a pipe waits for its other end: each request, until its deadline."""
+    cache.save(Model(), TOKENS)
+    (file,) = files(cache)
+    file.unlink()
+    put(file)
+
+    assert not cache.restore(Model(), TOKENS)

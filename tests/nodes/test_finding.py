@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -269,3 +270,22 @@ def test_any_bytes_have_an_outline(source: bytes, language: str) -> None:
 def test_a_deep_source_is_read(source: bytes, language: str) -> None:
     """Nesting is not recursion here."""
     outline(source, language)
+
+
+@pytest.mark.parametrize(
+    ("piece", "language"),
+    [
+        pytest.param(b"def a():\n    pass\n", "python", id="generated"),
+        pytest.param(b"var a=function(){return 1};", "javascript", id="minified"),
+    ],
+)
+def test_the_time_grows_with_the_source_and_not_with_its_square(
+    piece: bytes, language: str
+) -> None:
+    """What a tool wrote may have ten thousand pieces: a minute, when each saw all."""
+    began = time.process_time()
+
+    found = outline(piece * 8_000, language)
+
+    assert len(found) == 8_000
+    assert time.process_time() - began < 15

@@ -200,3 +200,24 @@ def test_an_interrupt_leaves_nothing(tmp_path):
         )
 
     assert is_gone("sleep 3604")
+
+
+def test_who_asks_from_within_is_a_child(monkeypatch, tmp_path):
+    """Or an agent that may run `hostbridge ask` asks itself for ever."""
+    monkeypatch.setenv("BRIDGE_PARENT", "above")
+    monkeypatch.setenv("CLAUDE_PID", "1")
+    monkeypatch.setenv("BRIDGE_OPENAI_API_KEY", "sk-1")
+
+    ran = run_command(
+        "env",
+        ["env"],
+        folder=tmp_path,
+        deadline_s=time.monotonic() + 20,
+        clock=SystemClock(),
+        env={"BRIDGE_PARENT": "r1", "BRIDGE_DEPTH": "1"},
+    )
+
+    said = [line for line in ran.output.splitlines() if "BRIDGE" in line]
+    assert sorted(said) == ["BRIDGE_DEPTH=1", "BRIDGE_PARENT=r1"]
+    assert "CLAUDE_PID" not in ran.output
+    assert "sk-1" not in ran.output

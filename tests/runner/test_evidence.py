@@ -7,6 +7,8 @@ import hashlib
 import pytest
 from runworld import call, definition, submit
 
+from bridge.protocol.output import AgentOutput
+
 RUNNER = {
     "allow": ("Bash(sh check.sh)", "Bash(echo *)"),
     "require_verified_evidence": True,
@@ -255,3 +257,39 @@ def test_any_other_model_is_not(world, agent):
     assert outcome.verdict.code == "agent_failed"
     status = world.engine.shapes[1]["anyOf"][-1]["properties"]["arguments"]
     assert "failed" in status["properties"]["status"]["enum"]
+
+
+def test_what_a_run_gave_is_not_the_agents_to_say(world):
+    """Beside `verified: true` it would read as what was seen."""
+    claim = {
+        "type": "t", "content": "x", "toolUseId": "call-1",
+        "exitCode": 7, "outputSha256": "0", "exit_code": 7, "output_sha256": "0",
+    }  # fmt: skip
+
+    outcome = world.run(
+        call("run_command", command="true"),
+        submit(evidence=[claim]),
+        agent=definition(allow=("Bash(true)",)),
+    )
+
+    first, second = outcome.verdict.parsed["evidence"]
+    assert first == {
+        "type": "t",
+        "content": "x",
+        "passed": None,
+        "command": "true",
+        "toolUseId": "call-1",
+        "verified": True,
+    }
+    assert second["exitCode"] == 0
+
+
+@pytest.mark.parametrize("name", [["call-1"], {"a": 1}, 5, True])
+def test_a_name_of_a_call_is_a_word(world, name):
+    """What is typed as a string is one, whatever a server let its model say."""
+    claim = {"type": "t", "content": "x", "toolUseId": name}
+
+    outcome = world.run(submit(evidence=[claim]), agent=definition())
+
+    parsed = AgentOutput.model_validate(outcome.verdict.parsed)
+    assert parsed.evidence[0].tool_use_id is None

@@ -492,6 +492,51 @@ def test_a_small_model_is_shown_examples_and_kept_short(world):
     assert world.engine.prefixes == [1]
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": [1]},
+        {"type": "object", "required": 5},
+        {"anyOf": 5},
+        {"enum": 5, "type": "object"},
+    ],
+)
+def test_error_a_schema_that_is_none(world, schema):
+    """A dropped request may ask for anything: a failure with a code, no bug of ours."""
+    outcome = world.run(submit(), schema=schema)
+
+    assert outcome.verdict.code == "AGENT_001"
+    assert world.engine.asked == []
+
+
+def test_a_schema_of_an_old_draft_can_be_asked_for(world):
+    """There, `required` is a word about the property itself."""
+    inner = {"type": "object", "required": True, "properties": {"b": {}}}
+    kinds = {"type": ["null", {"type": "string"}]}
+    schema = {
+        "$schema": "http://json-schema.org/draft-03/schema#",
+        "type": "object",
+        "properties": {"a": inner, "c": kinds},
+    }
+
+    outcome = world.run(call("submit_result", a={"b": 1}, c="x"), schema=schema)
+
+    assert outcome.verdict.parsed == {"a": {"b": 1}, "c": "x"}
+
+
+def test_who_asks_in_a_command_is_a_child_of_the_request(world):
+    """Or an agent that may run `hostbridge ask` asks itself for ever."""
+    world.run(
+        call("run_command", command="env"),
+        submit(),
+        agent=definition(allow=("Bash(env)",)),
+        request={"depth": 1},
+    )
+
+    said = world.engine.results()[0].splitlines()
+    assert {"BRIDGE_PARENT=r1", "BRIDGE_DEPTH=1"} <= set(said)
+
+
 def test_the_default_examples_are_what_they_show():
     """An example that its own tool or the answer's schema refuses teaches nonsense."""
     job = Job(

@@ -56,6 +56,8 @@ def test_a_long_file_is_read_in_parts(folder, reader):
     assert first[-1] == "… 250 more lines, from line 201 on"
     assert last.splitlines()[0] == "line 401"
     assert last.splitlines()[-1] == "line 450"
+    # What JSON Schema takes for an integer, too.
+    assert reader.read_file("long.txt", 401.0) == last
     assert refusal(reader.read_file, "long.txt", 451) == (
         "'long.txt' has 450 lines; there is no line 451"
     )
@@ -178,3 +180,12 @@ def test_no_path_leaves_the_project(tmp_path_factory, path):
         return
 
     assert found.is_relative_to(os.path.realpath(folder))
+
+
+def test_a_name_that_cannot_be_said_is_not_listed(folder, reader):
+    """Nobody could ask for it; and a line of it would look like one of ours."""
+    for name in (b"a\xff.txt", b"b\nforged.py:1: x.txt"):
+        (folder / os.fsdecode(name)).write_text("needle")
+
+    assert reader.list_files(".", "*.txt") == []
+    assert reader.search_text("needle") == []

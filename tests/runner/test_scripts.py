@@ -101,6 +101,23 @@ def test_error_in_a_script_is_a_result(world, give, code, ends):
     assert world.outcome.verdict.code is None
 
 
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("{(1, 2): 3}", "keys must be str, int, float, bool or None, not tuple"),
+        ("10 ** 5000", "Exceeds the limit (4300 digits) for integer string conversion"),
+        ("a = []\nfor n in range(5000):\n  a = [a]\na", "maximum recursion depth"),
+    ],
+    ids=["keys", "digits", "depth"],
+)
+def test_error_what_a_script_gives_has_no_json(world, give, code, why):
+    """A value of Python that cannot be said is the script's mistake, and no bug."""
+    given = give(code)
+
+    assert given.startswith(f"error: what the script gave: {why}")
+    assert world.outcome.verdict.code is None
+
+
 def test_memory_is_bounded(give):
     given = give("x = [0]\nwhile True: x = x + x")
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,13 +21,14 @@ from storeworld import (
     take,
 )
 
-from bridge.errors import InvalidRequest
+from bridge.errors import InvalidRequest, StateVanished
 from bridge.host.sessions import switch_off
 from bridge.protocol.answer import ToolCall, Verdict
 from bridge.protocol.answering import Outcome
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
 from bridge.protocol.status import Stage
+from bridge.spawner.awaiting import Waiter
 from bridge.spawner.serving import Server
 from bridge.store import Claimant
 from bridge.store.process import identify
@@ -273,6 +276,25 @@ def test_switching_off_stops_the_work(store: FileStore):
         "agent_stopped",
         "the agent was stopped before it answered: hostbridge was switched off",
     )
+
+
+def test_what_is_gone_with_its_directory_is_worked_on_no_longer(store: FileStore):
+    """Nobody can read the answer; the asker is told at once."""
+
+    def removed(asked: Request, **how: Any) -> Outcome:
+        shutil.rmtree(store.place.state)
+        return until_stopped(asked, **how)
+
+    waiter = Waiter(store, lease_s=60, on_stage=lambda _: None)
+    began_s = time.monotonic()
+
+    with pytest.raises(StateVanished) as caught:
+        server(store, Scripted(removed)).see_to(A, waiter, after_s=0, timeout_s=60)
+
+    assert str(caught.value) == (
+        f"request {A} has vanished: {store.place.state} was removed while it was served"
+    )
+    assert time.monotonic() - began_s < 20
 
 
 def test_a_failure_is_not_ours_to_report_when_somebody_else_has_the_request(
