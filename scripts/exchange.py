@@ -83,7 +83,7 @@ def exchange(folder: Path) -> int:
         make_project(stage.project)
         by_host = from_a_session(stage)
     by_model = standalone(stage)
-    print("\nNext: `hostbridge install` in a project of yours, and `claude`.")
+    print(f"\nNext: `{HOSTBRIDGE} install` in a project of yours, and `claude`.")
     return max(by_host, by_model)
 
 

@@ -31,6 +31,15 @@ def _evidence(item: Evidence) -> str:
     return f"  [{', '.join(marks)}]\n{words}"
 
 
+def by_whom(result: Result) -> str | None:
+    """Who answered, where that is not an open session; None where it is."""
+    if result.route == "host":
+        return None
+    who = f"answered by route {result.route}"
+    who += f" ({result.model})" if result.model else ""
+    return f"{who}, degraded: not to be relied on" if result.degraded else who
+
+
 def result_line(result: Result) -> str:
     """One line for one of many: id, how it ended, after how long, its first words."""
     how: str
@@ -42,6 +51,8 @@ def result_line(result: Result) -> str:
         how, words = "success", json_text(result.parsed)
     from bridge.host.reaction import one_line
 
+    mark = "  (degraded)" if result.degraded else ""
     return (
-        f"{result.request_id}  {how}  {result.duration_s:.1f} s  {one_line(words, 200)}"
+        f"{result.request_id}  {how}{mark}  {result.duration_s:.1f} s  "
+        f"{one_line(words, 200)}"
     )

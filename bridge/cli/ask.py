@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from bridge.cli.answer_text import answer_text
+from bridge.cli.answer_text import answer_text, by_whom
 from bridge.cli.exit_codes import of_result
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.options import (
@@ -33,7 +33,7 @@ from bridge.cli.options import (
     TaskId,
     Words,
 )
-from bridge.cli.printing import record, say, say_json
+from bridge.cli.printing import complain, record, say, say_json
 from bridge.cli.progress import Progress
 from bridge.cli.reading import (
     agent_and_prompt,
@@ -109,4 +109,6 @@ def command(
         say_json(record(result.response))
     else:
         say(answer_text(result.parsed))
+        if who := by_whom(result):
+            complain(who)
     return of_result(result)

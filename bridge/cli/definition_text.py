@@ -76,9 +76,7 @@ def effects_text(loaded: Loaded) -> str:
     definition = loaded.definition
     if definition is None:
         problems = "\n".join(map(str, loaded.problems))
-        return (
-            f"{loaded.name}: cannot be used, and is not trusted\n{indented(problems)}"
-        )
+        return f"{loaded.name}: cannot be used\n{indented(problems)}"
     facts = [("file", str(loaded.file)), *_facts(definition)]
     width = max(len(name) for name, _ in facts)
     told = "\n".join(f"{name:<{width}}  {value}" for name, value in facts)

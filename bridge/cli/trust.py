@@ -13,7 +13,7 @@ import typer
 
 from bridge.agents import trust
 from bridge.agents.registry import Entry, Registry
-from bridge.cli.definition_text import effects_text
+from bridge.cli.definition_text import effects_text, whole_text
 from bridge.cli.exit_codes import Exit
 from bridge.cli.printing import complain, say
 from bridge.cli.terminal import NoTerminal, confirm
@@ -21,6 +21,9 @@ from bridge.errors import InvalidRequest
 from bridge.host.sessions import live_sessions
 from bridge.spawner.bridge import Bridge
 from bridge.store.process import ancestors_of
+
+# Of one definition.
+_MAX_SHOWN = 4_000
 
 
 def command(
@@ -75,15 +78,23 @@ def _text(project: Path, entries: list[Entry]) -> str:
         is_new = entry.loaded.definition is not None and not entry.is_trusted
         mark = "  (new, or changed)" if is_new else ""
         hides = "  (hidden)" if not entry.is_used else ""
-        parts.append(effects_text(entry.loaded).replace("\n", f"{mark}{hides}\n", 1))
+        text = whole_text(entry.loaded).replace("\n", f"{mark}{hides}\n", 1)
+        parts.append(text if len(text) <= _MAX_SHOWN else _cut(text, entry))
     return "\n\n".join(parts)
+
+
+def _cut(text: str, entry: Entry) -> str:
+    left = len(text) - _MAX_SHOWN
+    whole = f"hostbridge agents show {entry.loaded.name}"
+    return f"{text[:_MAX_SHOWN]}\n… {left:,} characters more; all of it: {whole}"
 
 
 def _refuse_inside_a_session(bridge: Bridge) -> None:
     """A model can start a command, and a terminal for it; it cannot change parents."""
     live = live_sessions(bridge.store, lease_s=bridge.settings.lease_s)
     above = set(ancestors_of(os.getpid())) & {session.host.pid for session in live}
-    if bridge.settings.host_pid is not None or above:
+    is_told = bridge.settings.host_pid is not None or bool(os.environ.get("CLAUDECODE"))
+    if is_told or above:
         raise NoTerminal(
             "this runs inside a Claude Code session, whose model could answer; run "
             "`hostbridge trust` in a terminal of your own"

@@ -114,8 +114,10 @@ def find_model(
             "AGENT_002",
             f"no local model {wanted!r}: expected the path of a .gguf file, or {names}",
         )
-    places = [folder for folder in (beside, models_folder(settings)) if folder]
-    paths = [folder / os.path.expanduser(wanted) for folder in places]
+    named = Path(os.path.expanduser(wanted))
+    models = models_folder(settings)
+    # A definition names its file by the whole path, also where that is not there.
+    paths = [(beside or models) / named, models / named, models / named.name]
     return _load(next((path for path in paths if os.path.exists(path)), paths[0]))
 
 

@@ -204,8 +204,8 @@ def _held_to(verdict: Verdict, seen: Sequence[Seen], *, can_change: bool) -> Ver
     if not last:
         return Verdict(
             code="unverified",
-            complaint="nothing was run, so a success cannot be believed: run what "
-            "shows it, or submit a failure",
+            complaint="nothing was seen to run, so this answer rests on nothing: run "
+            "what shows it, or say that you are blocked",
         )
     failed = [(what, item) for what, item in last.items() if not item.passed]
     if not failed:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
-from bridge.errors import RequestFailed
+from bridge.errors import InvalidRequest, RequestFailed
 from bridge.protocol.output import AgentOutput, Evidence
 from bridge.protocol.record import first_problem
 from bridge.protocol.response import Failure
@@ -55,9 +55,18 @@ class Result:
 
 
 def schema_of(shape: Shape) -> dict[str, Any] | None:
-    """The JSON Schema of a shape; None for AgentOutput, the default."""
+    """The JSON Schema of a shape; None for AgentOutput, the default.
+
+    Raises:
+        InvalidRequest: it is none.
+    """
     if shape is None or isinstance(shape, dict):
         return shape
+    if not (isinstance(shape, type) and issubclass(shape, BaseModel)):
+        raise InvalidRequest(
+            f"schema {shape!r}: expected a pydantic model, a JSON Schema as a dict, or "
+            "None"
+        )
     return shape.model_json_schema()
 
 

@@ -14,14 +14,18 @@ import pytest
 from fakeclaude import OBEDIENT, SUCCESS, fake_claude, printing, result
 from stage.processes import is_alive
 
+from bridge.cli.answer_text import by_whom
 from bridge.config import Settings
+from bridge.protocol.response import Response
 from bridge.spawner.aio import AsyncBridge
 from bridge.spawner.bridge import Bridge
+from bridge.spawner.result import result_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 SERVED = "success: served right here\n"
+BY_CLAUDE = "hostbridge: answered by route claude\n"
 NO_SERVER = (
     "route endpoint: no server is set; set BRIDGE_OPENAI_BASE_URL, such as "
     "http://127.0.0.1:8080/v1"
@@ -60,7 +64,7 @@ def test_ask_is_served_by_claude_p(project, claude):
 @pytest.mark.parametrize(
     ("flag", "code", "err"),
     [
-        ("claude", 0, ""),
+        ("claude", 0, BY_CLAUDE),
         (
             "endpoint",
             4,
@@ -78,6 +82,30 @@ def test_the_flag_makes_auto_standalone(project, flag, code, err):
     ran = project.run("ask", "Which?", env={"BRIDGE_CLI_FALLBACK": flag})
 
     assert (ran.code, ran.err) == (code, err)
+
+
+@pytest.mark.parametrize(
+    ("route", "degraded", "said"),
+    [
+        ("host", False, None),
+        ("claude", False, "answered by route claude (m)"),
+        ("local", True, "answered by route local (m), degraded: not to be relied on"),
+    ],
+)
+def test_who_answered_is_said(route, degraded, said):
+    """A toy model's words look like any other's."""
+    response = Response(
+        request_id="a",
+        success=True,
+        status="completed",
+        completed_at=1,
+        duration=1,
+        route=route,
+        model="m",
+        degraded=degraded,
+    )
+
+    assert by_whom(result_of(response)) == said
 
 
 def test_error_no_claude(project):
@@ -343,7 +371,7 @@ FLAG = {"BRIDGE_CLI_FALLBACK": "claude"}
 def test_fallback_at_once_where_no_session_is_open(project):
     ran = project.run("ask", "Which?", "--fallback-after", "1000", env=FLAG)
 
-    assert ran == (0, SERVED, "")
+    assert ran == (0, SERVED, BY_CLAUDE)
 
 
 @pytest.mark.usefixtures("host", "claude")
@@ -384,7 +412,7 @@ def test_inside_the_only_session_the_fallback_may_wait(project):
 
     ran = project.run("ask", "?", "--fallback-after", "1000", env=inside)
 
-    assert ran == (0, SERVED, "")
+    assert ran == (0, SERVED, BY_CLAUDE)
 
 
 @pytest.mark.usefixtures("host")

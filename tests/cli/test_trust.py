@@ -93,6 +93,9 @@ def test_it_shows_what_a_definition_would_do_and_asks(project):
         "    tools    Read, Bash\n"
         "    granted  Bash(pytest *)\n"
         "\n"
+        "prompt:\n"
+        "    As told: {{ task }}\n"
+        "\n"
         "Trust these 1? Type yes to agree: \n"
         f"{project.folder}: 1 trusted\n"
     )
@@ -148,14 +151,14 @@ def in_a_session(project):
         room.replace("s.json", session.to_json())
 
 
-@pytest.mark.parametrize("how", ["by its environment", "by its parents"])
+@pytest.mark.parametrize("how", ["CLAUDE_PID", "CLAUDECODE", "by its parents"])
 def test_error_a_model_cannot_answer_even_at_a_terminal(project, how):
     """What it starts can get a terminal, and hide where it comes from."""
     define(project, "worker.yaml", GOOD)
     if how == "by its parents":
         in_a_session(project)
     else:
-        project.env["CLAUDE_PID"] = "4711"
+        project.env[how] = "4711"
 
     terminal = Terminal(project, "trust")
     code = terminal.end()
@@ -190,7 +193,7 @@ def test_what_is_broken_is_shown_and_not_trusted(project):
 
     terminal = agree(project)
 
-    assert "broken: cannot be used, and is not trusted\n" in terminal.seen
+    assert "broken: cannot be used\n" in terminal.seen
     assert "tols: unknown field; did you mean 'tools'?" in terminal.seen
     assert is_trusted(project)
 

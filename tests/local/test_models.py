@@ -42,7 +42,11 @@ def test_a_path_is_looked_for_beside_the_definition_and_at_home(settings, tmp_pa
     home = find_model("home.gguf", settings, beside=beside)
     absolute = find_model(str(settings.local_model), settings)
 
+    # As a definition has it, once its path is made whole.
+    whole = find_model(str(beside / "home.gguf"), settings, beside=beside)
+
     assert (both.path, both.name) == (beside / "both.gguf", "both")
+    assert whole.path == home.path
     assert home.path == settings.home / "models" / "home.gguf"
     assert (absolute.path, absolute.stands_in_for) == (settings.local_model, None)
 

@@ -50,8 +50,8 @@ def test_error_success_without_anything_run(world, agent):
     assert outcome.verdict.code == "unverified"
     assert outcome.verdict.parsed is None
     assert outcome.verdict.complaint == (
-        "nothing was run, so a success cannot be believed: run what shows it, or "
-        "submit a failure"
+        "nothing was seen to run, so this answer rests on nothing: run what shows it, "
+        "or say that you are blocked"
     )
 
 
