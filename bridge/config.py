@@ -55,8 +55,9 @@ class Settings:
             (`BRIDGE_CLI_FALLBACK`).
         claude: the client for the route `claude`, a path or a name on PATH
             (`BRIDGE_CLAUDE`).
-        parent_request, parent_depth: the request whose `claude -p` this process runs
-            under, and how many agents stand above it (`BRIDGE_PARENT`, `BRIDGE_DEPTH`).
+        parent_request, parent_depth: the request whose `claude -p`, or whose granted
+            command, this process runs under, and how many agents stand above it
+            (`BRIDGE_PARENT`, `BRIDGE_DEPTH`).
         local_model: the GGUF file of the local route (`BRIDGE_LOCAL_MODEL`).
         local_context: tokens that a local model may hold at once, fewer where it was
             trained on fewer (`BRIDGE_LOCAL_CONTEXT`).

@@ -129,9 +129,16 @@ def command_pattern(spec: str) -> re.Pattern[str]:
     """What stands in the parentheses of a `Bash` rule, for the whole of a command."""
     # `pytest:*` is the client's older way to write `pytest *`.
     spec = re.sub(r":\*\Z", " *", spec)
-    pattern = ".*".join(map(re.escape, spec.split("*")))
     # `pytest *` covers bare `pytest`, too.
-    return re.compile(re.sub(r"\\ \.\*\Z", r"(?:\\ .*)?", pattern))
+    is_open = spec.endswith(" *")
+    first, *rest = map(re.escape, spec.removesuffix(" *").split("*"))
+    pattern = first
+    if rest:
+        # Atomic: what a word between two stars is first found at will do. To try all
+        # the places takes a rule of five stars and a long command for ever.
+        *words, last = rest
+        pattern += "".join(f"(?>.*?{word})" for word in words) + f".*{last}"
+    return re.compile(pattern + (r"(?:\ .*)?" if is_open else ""))
 
 
 def _grants_path(

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import posixpath
+import re
+import time
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from bridge.agents.grants import grants_command, is_granted, parse_rule
+from bridge.agents.grants import (
+    command_pattern,
+    grants_command,
+    is_granted,
+    parse_rule,
+)
 
 PROJECT = "/w/app"
 # A link in the project that leads out of it.
@@ -139,3 +148,34 @@ def test_error_rules_that_mean_nothing(rule: str, problem: str) -> None:
     """And grant nothing."""
     assert parse_rule(rule) == problem
     assert not granted(rule, "Bash", command="x")
+
+
+@pytest.mark.parametrize(
+    ("spec", "command", "covers"),
+    [
+        ("*a" * 12, "a" * 3000 + "b", False),
+        ("*a" * 12 + " *", "a" * 3000, True),
+        ("* * * * * x", "- " * 2000, False),
+    ],
+)
+def test_many_stars_take_no_time(spec: str, command: str, *, covers: bool) -> None:
+    """The command is a model's, and a hook that thinks for a minute is none."""
+    began = time.process_time()
+
+    assert grants_command([f"Bash({spec})"], command) is covers
+    assert time.process_time() - began < 2
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b", " ", "*", "ab"]), min_size=1, max_size=8),
+    st.text("ab ", max_size=12),
+)
+def test_stars_stand_for_anything(parts: list[str], command: str) -> None:
+    """As a regular expression says it that tries every place."""
+    spec = "".join(parts)
+    loose = ".*".join(map(re.escape, spec.split("*")))
+    loose = re.sub(r"\\ \.\*\Z", r"(?:\\ .*)?", loose)
+
+    found = command_pattern(spec).fullmatch(command) is not None
+
+    assert found is (re.fullmatch(loose, command) is not None)
