@@ -11,9 +11,12 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-# What a shell starts in the background ignores interrupts, and so do its children.
+# What a shell starts in the background ignores interrupts, what nohup starts the end of
+# its terminal; and so do its children.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -32,7 +32,7 @@ class Limits:
     """
 
     tokens: int = 16_384
-    reply_tokens: int = 1_024
+    reply_tokens: int = 2_048
     result_chars: int = 4_000
     command_s: float = 120.0
     corrections: int = 2

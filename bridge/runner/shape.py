@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MAX_TEXT_CHARS = 2_000
 # A small model that is not done by then goes in circles.
-SMALL_TEXT_CHARS = 400
+SMALL_TEXT_CHARS = 240
 MAX_ITEMS = 32
 SMALL_ITEMS = 3
 _SUMMARY_CHARS = 500
@@ -185,15 +185,25 @@ def _end(part: dict[str, Any], *, is_small: bool) -> None:
     kinds = kinds if isinstance(kinds, list) else [kinds]
     if "string" in kinds and not part.keys() & {"pattern", "format"}:
         most = SMALL_TEXT_CHARS if is_small else MAX_TEXT_CHARS
-        part.setdefault("maxLength", max(most, part.get("minLength", 0)))
+        _at_most(
+            part, "maxLength", max(most, part.get("minLength", 0)), is_small=is_small
+        )
     if "array" in kinds:
-        most = max(SMALL_ITEMS if is_small else MAX_ITEMS, part.get("minItems", 0))
-        known = part.setdefault("maxItems", most)
-        part.update({"maxItems": min(known, most)} if is_small else {})
+        most = SMALL_ITEMS if is_small else MAX_ITEMS
+        _at_most(
+            part, "maxItems", max(most, part.get("minItems", 0)), is_small=is_small
+        )
     named, required = part.get("properties", {}), part.get("required", [])
     is_known = isinstance(required, list) and set(required) <= named.keys()
     if "object" in kinds and named and is_known:
         part.setdefault("additionalProperties", False)
+
+
+def _at_most(part: dict[str, Any], key: str, most: int, *, is_small: bool) -> None:
+    """Put an end where there is none; for a small model one no later than `most`."""
+    known = part.setdefault(key, most)
+    if is_small:
+        part[key] = min(known, most)
 
 
 def _has_key(part: Any, keys: frozenset[str]) -> bool:

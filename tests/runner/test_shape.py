@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bridge.runner.shape import (
     SMALL_ITEMS,
+    SMALL_TEXT_CHARS,
     Call,
     bounded,
     call_shape,
@@ -212,6 +213,15 @@ def test_a_small_model_is_kept_to_short_lists():
         9,
     )
     assert bounded({**texts, "maxItems": 20})["maxItems"] == 20
+
+
+def test_a_small_model_is_kept_to_short_texts():
+    """Every text at its end must still be one reply, or the reply is cut."""
+    text = {"type": "string", "maxLength": 400}
+
+    assert bounded(text, is_small=True)["maxLength"] == SMALL_TEXT_CHARS
+    assert bounded({**text, "minLength": 300}, is_small=True)["maxLength"] == 300
+    assert bounded(text)["maxLength"] == 400
 
 
 def test_a_small_model_claims_no_evidence_that_it_need_not():
