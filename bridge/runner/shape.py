@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MAX_TEXT_CHARS = 2_000
 # A small model that is not done by then goes in circles.
-SMALL_TEXT_CHARS = 240
+SMALL_TEXT_CHARS = 120
 MAX_ITEMS = 32
 SMALL_ITEMS = 3
 _SUMMARY_CHARS = 500

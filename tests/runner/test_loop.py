@@ -488,7 +488,7 @@ def test_a_small_model_is_shown_examples_and_kept_short(world):
     world.run(call("submit_result", files=[]), schema=FOUND, is_small=True)
 
     item = world.engine.shapes[0]["anyOf"][3]["properties"]["arguments"]
-    assert item["properties"]["files"]["items"] == {"type": "string", "maxLength": 240}
+    assert item["properties"]["files"]["items"] == {"type": "string", "maxLength": 120}
     assert world.engine.prefixes == [1]
 
 
