@@ -71,12 +71,18 @@ def test_error_prompt_echo(tmp_path: Path) -> None:
 
 
 def test_error_prompt_replaced(tmp_path: Path) -> None:
-    """Of two hooks that rewrite a call, the last to finish wins: it was not ours."""
+    """Of two hooks that rewrite a call, the last to finish wins: it was not ours.
+
+    The agent takes a moment, as agents do: what it was given is told by the event of
+    its launch, which one that ends at once could overtake.
+    """
     given = {"description": "d", "prompt": "Sing.", "subagent_type": "general-purpose"}
     output = {"hookEventName": "PreToolUse", "updatedInput": given}
     words = json.dumps({"hookSpecificOutput": output})
 
-    with host_world(tmp_path) as world:
+    sung = json.dumps({"status": "success", "summary": "la la"})
+    done = reply(sung, delay_s=3)
+    with host_world(tmp_path, obedient_model(answering(done))) as world:
         world.add_command("PreToolUse", f"sleep 5; echo '{words}'", "Agent")
         response = world.serve("stream")
 

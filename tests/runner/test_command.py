@@ -217,7 +217,8 @@ def test_who_asks_from_within_is_a_child(monkeypatch, tmp_path):
         env={"BRIDGE_PARENT": "r1", "BRIDGE_DEPTH": "1"},
     )
 
-    said = [line for line in ran.output.splitlines() if "BRIDGE" in line]
+    lines = ran.output.splitlines()
+    said = [line for line in lines if line.startswith(("BRIDGE_DEPTH", "BRIDGE_PAR"))]
     assert sorted(said) == ["BRIDGE_DEPTH=1", "BRIDGE_PARENT=r1"]
     assert "CLAUDE_PID" not in ran.output
     assert "sk-1" not in ran.output
