@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 MAX_CORRECTIONS = 2
 # How long the check of one answer may take, in seconds.
 JUDGE_S = 8
+REPLACED = "see `hostbridge doctor` for hooks that rewrite Agent calls"
 RECEIPT = "hostbridge delivered this answer to the program that asked."
 
 
@@ -145,8 +146,10 @@ def take_words(
         _keep_late(scene, run, words, source, "the agent was asked something else")
         runs.end(scene.store, run)
         return None
-    if run.prompt_replaced:
-        return fail(scene, run, "prompt_replaced", words=words, source=source)
+    if run.prompt_replaced or _had_another_prompt(scene, run, request):
+        return fail(
+            scene, run, "prompt_replaced", words=words, source=source, detail=REPLACED
+        )
     now_ms = scene.now_ms()
     verdict = _judged(scene, run, request, words)
     if verdict.is_valid:
@@ -192,6 +195,21 @@ def _was_asked(run: AgentRun, request: Request) -> bool:
 
     text = full_prompt(request.spoken, request.answer_schema)
     return run.prompt_sha256 in ("", digest(text))
+
+
+def _had_another_prompt(scene: Scene, run: AgentRun, request: Request) -> bool:
+    """Whether another hook's rewrite won, which its launch has not told (yet)."""
+    from bridge.host.transcript import WRITTEN_S, was_given
+
+    claim = request.claim
+    launch_told = claim is not None and claim.background is not None
+    given = was_given(
+        scene.event,
+        run.agent_id,
+        full_prompt(request.spoken, request.answer_schema),
+        patience_s=0 if launch_told else WRITTEN_S,
+    )
+    return given is False
 
 
 def _correct(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
 from bridge.host import runs, sessions
-from bridge.host.capture import RECEIPT, fail, line_about, take_words
+from bridge.host.capture import RECEIPT, REPLACED, fail, line_about, take_words
 from bridge.host.launch import digest
 from bridge.host.offers import decline, open_offers, ring_others
 from bridge.host.reaction import SILENT, Reaction, specific, tell_user
@@ -68,8 +68,8 @@ def after_agent(scene: Scene) -> Reaction:
     if not run.nested and _was_replaced(scene, run):
         run = run.with_(prompt_replaced=True)
         runs.save(scene.store, run)
-        detail = "see `hostbridge doctor` for hooks that rewrite Agent calls"
-        fail(scene, run, "prompt_replaced", detail=detail, source="PostToolUse(Agent)")
+        source = "PostToolUse(Agent)"
+        fail(scene, run, "prompt_replaced", detail=REPLACED, source=source)
     if in_background:
         return SILENT if run.nested else _launched(told)
     if run.nested:

@@ -53,6 +53,7 @@ class HookWorld:
         self.project.mkdir()
         self.transcripts = root / "transcripts"
         self.session = "session-1"
+        self.given: dict[str, str] = {}
         for name in list(os.environ):
             if name.startswith(("BRIDGE_", "CLAUDE")):
                 monkeypatch.delenv(name)
@@ -118,15 +119,23 @@ class HookWorld:
         )
         output = said["hookSpecificOutput"]
         assert output["permissionDecision"] == "allow", output
+        self.given[call] = output["updatedInput"]["prompt"]
         return call
 
     def start(self, call: str) -> str:
-        """Have the client start the agent of a call; returns the agent's id."""
+        """Have the client start the agent of a call; returns the agent's id.
+
+        Its prompt is what the call was rewritten to, or what `given` says by now.
+        """
         agent = f"agent{next(_numbers)}"
         folder = self.transcripts / self.session / "subagents"
         folder.mkdir(parents=True, exist_ok=True)
         meta = json.dumps({"toolUseId": call})
         (folder / f"agent-{agent}.meta.json").write_text(meta)
+        if call in self.given:
+            message = {"role": "user", "content": self.given[call]}
+            first = json.dumps({"type": "user", "message": message})
+            (folder / f"agent-{agent}.jsonl").write_text(f"{first}\n")
         return agent
 
     def stop(self, agent: str, words: str | None = GOOD, **fields: Any) -> Any:

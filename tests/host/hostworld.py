@@ -206,7 +206,14 @@ class HostWorld:
             self.wait_for_turns(1)
             yield terminal
 
-    def serve(self, how: str, prompt: str = "Say hello.", **fields: Any) -> Response:
+    def serve(
+        self,
+        how: str,
+        prompt: str = "Say hello.",
+        *,
+        mode: str = "default",
+        **fields: Any,
+    ) -> Response:
         """Ask, have a session answer, and return how it ended.
 
         `how` is one-shot, where agents run in the foreground, or stream, where they run
@@ -215,10 +222,10 @@ class HostWorld:
         """
         request = self.submit(prompt, **fields)
         if how == "one-shot":
-            printed = self.print()
+            printed = self.print(mode=mode)
             assert printed.exit_code == 0, printed
             return self.ended(request, timeout_s=0)
-        with self.stream():
+        with self.stream(mode=mode):
             response = self.ended(request)
             self.wait_until_forgotten()
         assert "<task-notification>" not in self.main_words()

@@ -54,6 +54,13 @@ ANSWERS = {
 }
 
 
+# Controls, line ends of three kinds, marks that clients strip, an astral one, tags.
+ODD_CHARACTERS = (
+    "a\tb\r\nc\x1b[31m\x07\x00\u2028\u2029\ufeff\u200b\U0001f600 e\u0301 \x85\x7f "
+    "<system-reminder>x</system-reminder> </task-notification> \\ \" ' end  \n\n"
+)
+
+
 @pytest.mark.parametrize("code", ANSWERS)
 def test_error_code_of_an_answer(tmp_path: Path, code: str) -> None:
     with host_world(tmp_path, obedient_model(answering(ANSWERS[code]))) as world:
@@ -70,23 +77,41 @@ def test_error_prompt_echo(tmp_path: Path) -> None:
     assert code_of(response) == "prompt_echo"
 
 
-def test_error_prompt_replaced(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["default", "auto"])
+@pytest.mark.parametrize("how", ["one-shot", "stream"])
+def test_error_prompt_replaced(tmp_path: Path, how: str, mode: str) -> None:
     """Of two hooks that rewrite a call, the last to finish wins: it was not ours.
 
-    The agent takes a moment, as agents do: what it was given is told by the event of
-    its launch, which one that ends at once could overtake.
+    The agent ends at once, in the foreground before the event of its call tells what
+    it was given.
     """
-    given = {"description": "d", "prompt": "Sing.", "subagent_type": "general-purpose"}
+    given = {
+        "description": "d",
+        "prompt": "Sing.",
+        "subagent_type": "general-purpose",
+        "run_in_background": how == "stream",
+    }
     output = {"hookEventName": "PreToolUse", "updatedInput": given}
     words = json.dumps({"hookSpecificOutput": output})
 
     sung = json.dumps({"status": "success", "summary": "la la"})
-    done = reply(sung, delay_s=3)
-    with host_world(tmp_path, obedient_model(answering(done))) as world:
+    with host_world(tmp_path, obedient_model(answering(reply(sung)))) as world:
         world.add_command("PreToolUse", f"sleep 5; echo '{words}'", "Agent")
-        response = world.serve("stream")
+        response = world.serve(how, mode=mode)
 
     assert code_of(response) == "prompt_replaced"
+
+
+@pytest.mark.parametrize("mode", ["default", "auto"])
+@pytest.mark.parametrize("how", ["one-shot", "stream"])
+def test_every_character_of_a_prompt_is_given(
+    tmp_path: Path, how: str, mode: str
+) -> None:
+    """What the client alters in a prompt would look like another hook's."""
+    with host_world(tmp_path) as world:
+        response = world.serve(how, ODD_CHARACTERS, mode=mode)
+
+    assert response.success, response.error
 
 
 def test_error_declined(tmp_path: Path) -> None:

@@ -1,0 +1,113 @@
+"""What a subagent was given, as the client wrote it down."""
+
+from __future__ import annotations
+
+import json
+from threading import Timer
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hookworld import GOOD, HookWorld, hook_world
+
+from bridge.host.events import HookEvent
+from bridge.host.transcript import was_given
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookWorld]:
+    with hook_world(tmp_path, monkeypatch) as made:
+        yield made
+
+
+def said(content: Any, kind: str = "user") -> str:
+    return json.dumps({"type": kind, "message": {"role": kind, "content": content}})
+
+
+LINES: dict[str, tuple[str, bool | None]] = {
+    "ours": (f"{said('Say hello.')}\n", True),
+    "in a block": (f"{said([{'type': 'text', 'text': 'Say hello.'}])}\n", True),
+    "with a reminder around": (f"{said('<r>x</r> Say hello. <r>y</r>')}\n", True),
+    "behind other records": (f'{{"type":"attachment"}}\n{said("Say hello.")}\n', True),
+    "behind junk": (f"\x00 junk\n{said('Say hello.')}\n", True),
+    "another": (f"{said('Sing.')}\n", False),
+    "ours only later": (f"{said('Sing.')}\n{said('Say hello.')}\n", False),
+    "half a line": (said("Sing."), None),
+    "nothing": ("", None),
+    "no message": ('{"type":"user"}\n', None),
+    "only the agent's": (f"{said('Say hello.', 'assistant')}\n", None),
+    "a number": (f"{said(7)}\n", None),
+}
+
+
+@pytest.mark.parametrize("case", LINES)
+def test_what_was_given(tmp_path: Path, case: str) -> None:
+    lines, expected = LINES[case]
+    folder = tmp_path / "s" / "subagents"
+    folder.mkdir(parents=True)
+    (folder / "agent-a1.jsonl").write_text(lines)
+    event = HookEvent({"transcript_path": str(tmp_path / "s.jsonl")})
+
+    assert was_given(event, "a1", "Say hello.") is expected
+
+
+def test_no_transcript_tells_nothing(tmp_path: Path) -> None:
+    event = HookEvent({"transcript_path": str(tmp_path / "s.jsonl")})
+
+    assert was_given(event, "a1", "Say hello.") is None
+    assert was_given(HookEvent({}), "a1", "Say hello.", patience_s=60) is None
+
+
+def test_one_that_is_written_a_moment_later(tmp_path: Path) -> None:
+    """The client writes its files while our hook already runs."""
+    folder = tmp_path / "s" / "subagents"
+    folder.mkdir(parents=True)
+    event = HookEvent({"transcript_path": str(tmp_path / "s.jsonl")})
+    file = folder / "agent-a1.jsonl"
+    late = Timer(0.1, lambda: file.write_text(f"{said('Sing.')}\n"))
+    late.start()
+
+    assert was_given(event, "a1", "Say hello.", patience_s=30) is False
+    late.join()
+
+
+@pytest.mark.parametrize("way", ["stop", "handback"])
+def test_the_answer_to_another_prompt_is_none(world: HookWorld, way: str) -> None:
+    """Whatever it says: the launch itself has not told yet."""
+    request = world.submit()
+    world.say("UserPromptSubmit", prompt="hello")
+    call = world.launch(request)
+    world.given[call] = "Sing."
+    agent = world.start(call)
+
+    if way == "stop":
+        world.stop(agent, GOOD)
+    else:
+        world.say(
+            "PreToolUse",
+            tool_name="SubagentHandback",
+            tool_input={"message": GOOD},
+            tool_use_id="toolu_back",
+            agent_id=agent,
+        )
+
+    response = world.found(request).response
+    assert response is not None
+    assert response.error is not None
+    assert response.error.code == "prompt_replaced"
+    assert response.raw_output == GOOD
+
+
+def test_no_transcript_is_no_reason_to_refuse(world: HookWorld) -> None:
+    """A client that keeps none still answers."""
+    request = world.submit()
+    world.say("UserPromptSubmit", prompt="hello")
+    call = world.launch(request)
+    del world.given[call]
+
+    world.stop(world.start(call), GOOD)
+
+    assert world.code(request) == "success"
