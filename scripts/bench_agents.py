@@ -3,11 +3,13 @@
 scripts/bench_agents.py                 all of it; minutes
 scripts/bench_agents.py choice          one part: valid, choice
 scripts/bench_agents.py --quick         a smoke test: few rounds
+scripts/bench_agents.py order           other orders of the default examples
 scripts/bench_agents.py choice --verbose    each prompt and what was called
 
 valid: replies at temperature 0.8 that satisfy tool or answer, for every set of tools of
 the built-in agents; one half first calls, one half answers. choice: the first call on
-the prompts of scripts/bench/prompts.yaml, with the default examples beside none.
+the prompts of scripts/bench/prompts.yaml, with the default examples beside none. order:
+the same on other prompts, scripts/bench/tuning.yaml, by which the order is chosen.
 
 Needs the extra: pip install 'hostbridge[local]'. BRIDGE_LOCAL_MODEL names another
 model.
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PARTS = ("choice", "valid")
+# Not a goal, and slow: only when named.
+ASKED_FOR = ("order",)
+ORDERS = 16
 
 
 def main() -> int:
@@ -39,11 +44,12 @@ def main() -> int:
     )
     parser.add_argument("--verbose", action="store_true", help="print each call")
     chosen = parser.parse_args()
-    if unknown := set(chosen.part) - set(PARTS):
+    if unknown := set(chosen.part) - {*PARTS, *ASKED_FOR}:
         parser.error(f"no part {', '.join(unknown)}")
     bench = Bench(verbose=chosen.verbose)
     parts: dict[str, Callable[[], list[Row]]] = {
         "choice": lambda: bench.choice(8 if chosen.quick else None),
+        "order": lambda: bench.order(2 if chosen.quick else ORDERS),
         "valid": lambda: bench.valid(4 if chosen.quick else chosen.runs),
     }
     rows: list[Row] = []

@@ -1,9 +1,10 @@
 """Examples for a small model whose agent brings none: two ways to use each tool.
 
 An example is shown only where the agent has its tools and its answer fits. Their order
-counts: measured with `scripts/bench_agents.py choice` on SmolLM2-135M, the same eight
-in another order had the right tool and argument in 10 of 40 tries instead of 17, and 2
-without any. The prompts it is measured with are like none of these, and shall not be.
+counts. This one was the best of sixteen on forty prompts kept for that
+(`scripts/bench_agents.py order`: 9 to 15 right on SmolLM2-135M). On forty others, by
+which nothing was chosen (`choice`), it has tool and argument right in 18, and without
+examples 2. Neither set has a prompt like one of these, and neither shall.
 """
 
 from __future__ import annotations
@@ -33,6 +34,13 @@ def _example(
 
 DEFAULT: tuple[Example, ...] = (
     _example(
+        "Usages of the constant TAX_RATE, please.",
+        "search_text",
+        "nothing found",
+        "TAX_RATE is not used.",
+        text="TAX_RATE",
+    ),
+    _example(
         "What has been put into backup/weekly?",
         "list_files",
         "backup/weekly/a.tar\nbackup/weekly/b.tar",
@@ -40,11 +48,33 @@ DEFAULT: tuple[Example, ...] = (
         folder="backup/weekly",
     ),
     _example(
+        "flake8 billing: any complaints?",
+        "run_command",
+        "exit code 1\nbilling/run.py:3:1: F401",
+        "flake8 billing exited with 1: one complaint.",
+        "failed",
+        command="flake8 billing",
+    ),
+    _example(
+        "I would like to see the folder reports.",
+        "list_files",
+        "reports/may.csv",
+        "reports has one file: may.csv.",
+        folder="reports",
+    ),
+    _example(
         "Does gradle build succeed?",
         "run_command",
         "exit code 0\nBUILD SUCCESSFUL",
         "gradle build exited with 0: it succeeds.",
         command="gradle build",
+    ),
+    _example(
+        "Who is the author according to app/about.xml?",
+        "read_file",
+        "<author>Kim</author>",
+        "The author is Kim.",
+        path="app/about.xml",
     ),
     _example(
         "I want all lines with apply_discount.",
@@ -59,34 +89,5 @@ DEFAULT: tuple[Example, ...] = (
         "every = 10m\njob = sync",
         "etc/cron.conf makes the job sync run every 10 minutes.",
         path="etc/cron.conf",
-    ),
-    _example(
-        "I would like to see the folder reports.",
-        "list_files",
-        "reports/may.csv",
-        "reports has one file: may.csv.",
-        folder="reports",
-    ),
-    _example(
-        "Usages of the constant TAX_RATE, please.",
-        "search_text",
-        "nothing found",
-        "TAX_RATE is not used.",
-        text="TAX_RATE",
-    ),
-    _example(
-        "flake8 billing: any complaints?",
-        "run_command",
-        "exit code 1\nbilling/run.py:3:1: F401",
-        "flake8 billing exited with 1: one complaint.",
-        "failed",
-        command="flake8 billing",
-    ),
-    _example(
-        "Who is the author according to app/about.xml?",
-        "read_file",
-        "<author>Kim</author>",
-        "The author is Kim.",
-        path="app/about.xml",
     ),
 )

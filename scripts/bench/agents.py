@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -24,6 +25,7 @@ from bridge.local.replying import Replier
 from bridge.protocol.request import Request
 from bridge.runner.briefing import brief, call_text, result_text
 from bridge.runner.engine import EngineFailed, Message
+from bridge.runner.examples import DEFAULT
 from bridge.runner.job import Job, Limits
 from bridge.runner.project import Project
 from bridge.runner.scripts import Sandbox
@@ -35,7 +37,7 @@ from bridge.shipped import agents_folder
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bridge.agents.definition import Definition
+    from bridge.agents.definition import Definition, Example
     from bridge.runner.tool import Tool
 
 HOT = 0.8
@@ -59,9 +61,9 @@ class Prompt:
     argument: str
 
 
-def prompts() -> list[Prompt]:
+def prompts(name: str = "prompts.yaml") -> list[Prompt]:
     """All of them, as they were written before anything was tuned."""
-    file = Path(__file__).with_name("prompts.yaml")
+    file = Path(__file__).with_name(name)
     return [Prompt(**each) for each in yaml.safe_load(file.read_text())]
 
 
@@ -153,8 +155,26 @@ class Bench:
             ),
         ]  # fmt: skip
 
-    def _right(self, asked: Sequence[Prompt], way: str) -> Counter[str]:
-        definition = anybody()
+    def order(self, count: int) -> list[Row]:
+        """Orders of the default examples, on other prompts; the first is ours."""
+        asked = prompts("tuning.yaml")
+        rows = []
+        for seed in range(count):
+            examples = list(DEFAULT)
+            if seed:
+                Random(seed).shuffle(examples)  # noqa: S311 - only an order
+            right = self._right(asked, "few-shot", tuple(examples))
+            told = "".join(str(DEFAULT.index(each)) for each in examples)
+            rows.append(
+                Row(f"right tool and argument of {len(asked)}, order {told}",
+                    Series([right["both"]]), None, None, "value", "prompts")
+            )  # fmt: skip
+        return rows
+
+    def _right(
+        self, asked: Sequence[Prompt], way: str, examples: tuple[Example, ...] = ()
+    ) -> Counter[str]:
+        definition = anybody().model_copy(update={"examples": examples})
         tools, submit = offered(definition)
         schemas = {name: tool.parameters for name, tool in tools.items()}
         right: Counter[str] = Counter()

@@ -480,7 +480,7 @@ def test_a_small_model_is_shown_examples_and_kept_short(world):
 
     assert world.engine.prefixes == [25] * 3
     shown = [m.content for m in world.engine.asked[0][1:24:4]]
-    assert shown[0] == "What has been put into backup/weekly?"
+    assert shown[0] == DEFAULT[0].prompt
     assert world.engine.shapes[2]["properties"]["tool"] == {"const": "submit_result"}
     # What it repeated is forgotten: the result itself is the last that it reads.
     assert world.engine.results() == ["Result of list_files (call-1):\nno files"]
