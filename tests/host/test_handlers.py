@@ -7,7 +7,7 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hookworld import GOOD, HookWorld, hook_world
+from hookworld import GOOD, HookWorld
 
 from bridge.host import bells, capture
 from bridge.host.offers import MAX_STOP_OFFERS
@@ -18,14 +18,7 @@ from bridge.protocol.request import Claim, HostProcess
 from bridge.store.lock import LockBusy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookWorld]:
-    with hook_world(tmp_path, monkeypatch) as made:
-        yield made
 
 
 def told(output: dict[str, Any]) -> str:

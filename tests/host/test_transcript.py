@@ -7,20 +7,13 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hookworld import GOOD, HookWorld, hook_world
+from hookworld import GOOD, HookWorld
 
 from bridge.host.events import HookEvent
 from bridge.host.transcript import was_given
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookWorld]:
-    with hook_world(tmp_path, monkeypatch) as made:
-        yield made
 
 
 def said(content: Any, kind: str = "user") -> str:

@@ -7,33 +7,26 @@ import os
 import stat
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import needs
 import pytest
 
-from bridge.host.registration import PROJECT, entries, of_this_machine
 from bridge.shipped import hooks_folder
 
 if TYPE_CHECKING:
     from conftest import World
+
+from installed import MINE, expected
 
 NEXT = (
     "hostbridge: sessions that are open pick the hooks up by themselves, but wake from "
     "idle only after a restart. Next: `hostbridge doctor`, and with a session open: "
     'hostbridge ask "Which modules lack tests?"\n'
 )
+
+
 RUN = f"  they run {hooks_folder()} with {sys.executable}\n"
-MINE = (
-    '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x"}]}]} ,"model":"opus"}'
-)
-
-
-def expected(kind: str) -> dict[str, Any]:
-    if kind == "project":
-        return {"hooks": entries(PROJECT)}
-    form = of_this_machine(kind, hooks_folder(), sys.executable)
-    return {"hooks": entries(form)}
 
 
 def test_install_is_for_the_user_in_this_project(world: World) -> None:
@@ -134,117 +127,6 @@ def test_installing_twice_is_installing_once(world: World) -> None:
     said += RUN
     assert (code, out, err) == (0, said, NEXT)
     assert world.tree() == before
-
-
-@pytest.mark.parametrize(
-    "before",
-    [None, "", "{}", "{ }", " \n", MINE, '{"hooks":{"Stop":[]}}', "\ufeff{}\r\n"],
-)
-@pytest.mark.parametrize("scope", ["local", "user", "project"])
-def test_uninstall_restores_the_bytes(
-    world: World, scope: str, before: str | None
-) -> None:
-    """Also where a file did not exist, or was laid out as nobody would."""
-    file = {"local": world.local, "user": world.user, "project": world.shared}[scope]
-    if before is not None:
-        file.parent.mkdir()
-        file.write_bytes(before.encode())
-    tree, folders = world.tree(), file.parent.is_dir()
-
-    world.run("install", f"--{scope}")
-    world.run("install", f"--{scope}")
-    code, out, err = world.run("uninstall")
-
-    told = f"took the hooks out of {file}; the rest is as it was\n"
-    if before is None:
-        told = f"removed {file}: it held nothing else\n"
-    if scope == "project":
-        told += "  others who work on the project have them until that is committed\n"
-    assert (code, out, err) == (0, told, "")
-    assert world.tree() == tree
-    assert file.parent.is_dir() == folders
-    assert sorted(os.listdir(world.home / ".hostbridge" / "installs")) == []
-    assert not (world.home / ".hostbridge" / "hooks.sh").exists()
-
-
-def test_uninstall_takes_out_only_ours_when_the_file_has_changed(world: World) -> None:
-    """What the user, or the client, added since stays."""
-    world.run("install")
-    told = json.loads(world.local.read_text())
-    told["permissions"] = {"allow": ["Bash(ls)"]}
-    world.local.write_text(json.dumps(told, indent=4))
-
-    code, _, _ = world.run("uninstall")
-
-    assert code == 0
-    assert world.local.read_text() == (
-        '{\n    "permissions": {\n        "allow": [\n            "Bash(ls)"\n'
-        "        ]\n    }\n}"
-    )
-
-
-def test_uninstall_without_memory_takes_out_ours(world: World) -> None:
-    """A colleague's commit, or a home that was lost."""
-    world.run("install", "--project")
-    for path in (world.home / ".hostbridge").rglob("*.*"):
-        path.unlink()
-
-    code, _, _ = world.run("uninstall")
-
-    assert (code, world.shared.read_text()) == (0, "{}\n")
-
-
-def test_uninstall_all_scopes_at_once(world: World) -> None:
-    for scope in ("--local", "--user", "--project"):
-        world.run("install", scope)
-
-    code, out, err = world.run("uninstall")
-
-    assert (code, err) == (0, "")
-    assert out.splitlines() == [
-        f"removed {world.local}: it held nothing else",
-        f"removed {world.user}: it held nothing else",
-        f"removed {world.shared}: it held nothing else",
-        "  others who work on the project have them until that is committed",
-    ]
-    assert world.tree() == {}
-    assert not world.local.parent.exists()
-
-
-def test_uninstall_of_one_scope_leaves_the_others(world: World) -> None:
-    world.run("install", "--local")
-    world.run("install", "--user")
-
-    code, out, _ = world.run("uninstall", "--local")
-
-    assert (code, out) == (0, f"removed {world.local}: it held nothing else\n")
-    assert json.loads(world.user.read_text()) == expected("user")
-
-
-def test_uninstall_where_nothing_is_installed(world: World) -> None:
-    code, out, err = world.run("uninstall", "--user")
-
-    said = (
-        "hostbridge is not installed: no hooks of it (--user) in the settings for "
-        f"{world.project}\n"
-    )
-    assert (code, out, err) == (0, said, "")
-    assert world.tree() == {}
-
-
-def test_the_pointer_stays_while_another_project_needs_it(world: World) -> None:
-    other = world.root / "other"
-    (other / ".git").mkdir(parents=True)
-    pointer = world.home / ".hostbridge" / "hooks.sh"
-    world.run("install", "--project")
-    world.run("install", "--project", cwd=other)
-
-    world.run("uninstall")
-    stayed = pointer.exists()
-    world.run("uninstall", cwd=other)
-
-    assert stayed
-    assert not pointer.exists()
 
 
 def test_install_from_a_folder_below_is_for_the_project(world: World) -> None:
@@ -408,56 +290,3 @@ def test_dry_run_shows_the_change_and_makes_none(world: World) -> None:
         "+      {",
     ]
     assert world.tree() == before
-
-
-def test_dry_run_of_uninstall(world: World) -> None:
-    """Short enough to be read before one says yes."""
-    world.user.parent.mkdir()
-    world.user.write_text(MINE)
-    world.run("install")
-    world.run("install", "--user")
-    before = world.tree()
-
-    done = world.run("uninstall", "--dry-run")
-
-    before_it = "SessionStart, SessionEnd, FileChanged, UserPromptSubmit"
-    behind_it = (
-        "PreToolUse 2, PostToolUse 2, PostToolUseFailure 2, PermissionRequest, "
-        "SubagentStop, StopFailure"
-    )
-    said = (
-        f"would remove {world.local}, which holds 14 hooks and nothing else: "
-        f"{before_it}, Stop, {behind_it}\n"
-        f"would take 14 hooks out of {world.user}: Stop, {before_it}, {behind_it}\n"
-        f"{world.shared}: nothing would change\n"
-    )
-    assert done == (0, said, "")
-    assert world.tree() == before
-
-
-def test_uninstall_lets_another_install_act(world: World) -> None:
-    """A session that these hooks served is served by the plugin's from then on."""
-    world.run("install")
-    mirror = f"{world.home}/.hostbridge/state{world.project.resolve()}/@/sessions"
-    os.makedirs(mirror)
-    for session, kind in {"one": "local", "two": "plugin"}.items():
-        with open(f"{mirror}/{session}.owner", "w", encoding="ascii") as owner:
-            owner.write(f"{kind}\n")
-
-    world.run("uninstall")
-
-    assert os.listdir(mirror) == ["two.owner"]
-
-
-def test_uninstall_of_the_user_scope_reaches_every_project(world: World) -> None:
-    world.run("install", "--user")
-    mirror = f"{world.home}/.hostbridge/state/elsewhere/@/sessions"
-    os.makedirs(mirror)
-    with open(f"{mirror}/one.owner", "w", encoding="ascii") as owner:
-        owner.write("user\n")
-    for folder in (mirror, os.path.dirname(mirror)):
-        os.chmod(folder, 0o700)
-
-    world.run("uninstall")
-
-    assert os.listdir(mirror) == []

@@ -1,0 +1,235 @@
+"""A running agent of a definition: its tools, turns, grants and evidence."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from defining import define, may, started, use
+from hookworld import GOOD, HookWorld
+
+# Tools and turns
+
+
+@pytest.mark.parametrize(
+    ("fields", "tool", "is_denied"),
+    [
+        ("tools: [Read, Grep]", "Read", False),
+        ("tools: [Read, Grep]", "Bash", True),
+        ("tools: [read_file]", "Read", False),
+        ("tools: [read_file]", "Grep", True),
+        ("tools: []", "Read", True),
+        ("blocked_tools: [Bash]", "Bash", True),
+        ("blocked_tools: [run_command]", "Bash", True),
+        ("blocked_tools: [Bash]", "Read", False),
+        ("tools: [Bash]\nblocked_tools: [Bash]", "Bash", True),
+        ("tools: [mcp__git]", "mcp__git__log", False),
+        ("tools: [mcp__git__*]", "mcp__git__log", False),
+        ("tools: [mcp__git]", "mcp__github__log", True),
+        ("tools: [Read]", "ToolSearch", False),
+        ("tools: [Read]", "Agent", True),
+        ("tools: [Task]", "Agent", False),
+        ("blocked_tools: [Agent]", "Task", True),
+        ("tools: [Agent, Read]", "Agent", False),
+    ],
+)
+def test_tools(world: HookWorld, fields: str, tool: str, *, is_denied: bool) -> None:
+    define(world, fields + "\n")
+    agent = started(world)
+
+    reason, goes_on = use(world, agent, tool)
+
+    assert (reason is not None) is is_denied, reason
+    assert goes_on
+    if is_denied:
+        assert f"keeps {tool} from it" in reason
+
+
+def test_a_refused_call_is_no_evidence(world: HookWorld) -> None:
+    """It never ran: to name it must not count as having run it."""
+    define(world, "tools: [Read]\n")
+    agent = started(world)
+
+    use(world, agent, "Bash", command="pytest")
+    said = world.stop(agent, claim("pytest"))
+
+    assert said["decision"] == "block"
+    assert "not seen to run" in said["reason"]
+
+
+def test_an_agent_that_it_starts_may_no_more(world: HookWorld) -> None:
+    define(world, "tools: [Read, Agent]\n")
+    agent = started(world)
+    use(world, agent, "Agent", 7, prompt="x", description="y")
+    below = world.start("t7")
+
+    assert use(world, below, "Read")[0] is None
+    assert "keeps Bash from it" in use(world, below, "Bash", 1)[0]
+
+
+def test_turns_run_out(world: HookWorld) -> None:
+    """Twice it is told to answer now, then it is ended, by name."""
+    define(world, "max_turns: 2\n")
+    agent = started(world)
+    [run] = world.runs() or [None]
+
+    calls = [use(world, agent, "Read", n) for n in range(5)]
+
+    words = "hostbridge: the 2 tool calls of this request are"
+    assert [goes_on for _, goes_on in calls] == [True, True, True, True, False]
+    assert [reason and reason[: len(words)] for reason, _ in calls] == [
+        None,
+        None,
+        words,
+        words,
+        words,
+    ]
+    assert run is not None
+    assert world.code(run.request_id) == "AGENT_004"  # type: ignore[arg-type]
+
+
+def test_refused_calls_are_turns(world: HookWorld) -> None:
+    """An agent that does not listen ends, too."""
+    define(world, "max_turns: 2\ntools: [Read]\n")
+    agent = started(world)
+
+    reasons = [use(world, agent, "Bash", n)[0] for n in range(3)]
+
+    assert ["keeps Bash" in reason for reason in reasons] == [True, True, False]
+
+
+def test_a_willing_agent_answers_after_its_turns(world: HookWorld) -> None:
+    define(world, "max_turns: 1\n")
+    agent = started(world)
+    for number in range(2):
+        use(world, agent, "Read", number)
+    [run] = world.runs()
+
+    world.stop(agent, GOOD)
+
+    assert world.code(run.request_id) == "success"  # type: ignore[arg-type]
+
+
+# Permissions
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "behavior"),
+    [
+        ("Bash", {"command": "pytest -q"}, "allow"),
+        ("Bash", {"command": "pytest -q; rm -rf ."}, "deny"),
+        ("Bash", {"command": "pytest\nrm x"}, "deny"),
+        ("Bash", {"command": "rm x"}, "deny"),
+        ("Edit", {"file_path": "src/a.py"}, "allow"),
+        ("Edit", {"file_path": "src/../a.py"}, "deny"),
+        ("Edit", {"file_path": "src/link/a.py"}, "deny"),
+        ("Write", {"file_path": "/etc/passwd"}, "deny"),
+        ("WebFetch", {"url": "https://x.org/"}, "deny"),
+    ],
+)
+def test_what_is_granted_is_allowed_and_nothing_else(
+    world: HookWorld, tool: str, given: Any, behavior: str
+) -> None:
+    define(world, "allow: ['Bash(pytest *)', 'Edit(src/**)']\n")
+    (world.project / "src").mkdir()
+    (world.project / "src" / "link").symlink_to(world.project)
+    agent = started(world)
+
+    assert may(world, agent, tool, **given) == behavior
+
+
+def test_without_grants_everything_is_refused_as_ever(world: HookWorld) -> None:
+    define(world)
+
+    assert may(world, started(world), "Bash", command="ls") == "deny"
+
+
+# Evidence
+
+
+def claim(command: str | None, status: str = "success") -> str:
+    item = {"type": "command_output", "content": "ok", "passed": True}
+    evidence = [item | {"command": command}] if command else []
+    return json.dumps({"status": status, "summary": "s", "evidence": evidence})
+
+
+def run_bash(world: HookWorld, agent: str, command: str, *, ok: bool) -> None:
+    given = {
+        "agent_id": agent,
+        "tool_name": "Bash",
+        "tool_use_id": "bash-1",
+        "tool_input": {"command": command},
+    }
+    world.say("PreToolUse", **given)
+    from bridge.host.gate import after_bash
+
+    agents = f"{world.store.place.state}/agents/"
+    after_bash(agents, world.event("x", **given), agent, ok=ok)
+
+
+@pytest.mark.parametrize(
+    ("ran", "said", "code"),
+    [
+        (True, claim("pytest"), "success"),
+        (True, claim(None), None),
+        (None, claim(None), None),
+        (False, claim(None), None),
+        (None, claim(None, "failed"), "agent_failed"),
+        (None, claim(None, "partial"), "success"),
+    ],
+)
+def test_success_needs_evidence_that_was_verified(
+    world: HookWorld, *, ran: bool | None, said: str, code: str | None
+) -> None:
+    define(world, "require_verified_evidence: true\n")
+    agent = started(world)
+    [run] = world.runs()
+    if ran is not None:
+        run_bash(world, agent, "pytest", ok=ran)
+
+    told = world.stop(agent, said)
+
+    assert world.code(run.request_id) == code  # type: ignore[arg-type]
+    if code is None:
+        assert "success needs evidence" in told["reason"]
+
+
+def test_error_after_the_usual_corrections_it_is_unverified(world: HookWorld) -> None:
+    define(world, "require_verified_evidence: true\n")
+    agent = started(world)
+    [run] = world.runs()
+
+    for _ in range(3):
+        world.stop(agent, claim(None))
+
+    assert world.code(run.request_id) == "unverified"  # type: ignore[arg-type]
+
+
+def test_evidence_in_a_form_of_its_own(world: HookWorld) -> None:
+    define(
+        world,
+        "require_verified_evidence: true\n"
+        "output_schema: {type: object, required: [verdict],\n"
+        "  properties: {evidence: {}}}\n",
+    )
+    agent = started(world)
+    [run] = world.runs()
+    run_bash(world, agent, "pytest", ok=True)
+
+    first = world.stop(agent, '{"verdict": "APPROVED"}')
+    world.stop(agent, '{"verdict": "OK", "evidence": [{"command": "pytest"}]}')
+
+    assert first["decision"] == "block"
+    assert world.code(run.request_id) == "success"  # type: ignore[arg-type]
+
+
+def test_an_echo_of_the_definitions_prompt_is_an_echo(world: HookWorld) -> None:
+    """It may hold an example of a good answer."""
+    more = "  This is how a good answer looks, and a long enough one: " + GOOD + "\n"
+    define(world).write_text(f"name: worker\nprompt: |\n  Do {{{{ task }}}}\n{more}")
+    agent = started(world)
+
+    said = world.stop(agent, f"Do Do it.\n{more.strip()}")
+
+    assert "repeats the prompt" in said["reason"]
