@@ -63,7 +63,10 @@ def load(file: Path, layer: Layer, data: bytes | None = None) -> Loaded:
     if definition is not None and not declares(data, definition.name):
         line = f"name: {definition.name}"
         tree.complain(("name",), f"write it plainly, on a line of its own: {line}")
-    problems = tuple(sorted(tree.problems, key=lambda p: (p.line, p.path)))
+    # Its own first, then those of its scripts.
+    problems = tuple(
+        sorted(tree.problems, key=lambda p: (p.file != file, p.file, p.line, p.path))
+    )
     if any(problem.level == "error" for problem in problems):
         definition = None
     name = tree.value.get("name") if isinstance(tree.value, dict) else None
