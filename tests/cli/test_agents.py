@@ -80,7 +80,7 @@ def test_list_json(project):
 
 
 def test_show(project):
-    more = "tools: [Read]\nallow: ['Bash(ls *)']\ntimeout: 5\n"
+    more = "tools: [Bash]\nallow: ['Bash(ls *)']\ntimeout: 5\n"
     file = define(project, "worker.yaml", GOOD + more, layer="user")
 
     ran = project.run("agents", "show", "worker")
@@ -91,7 +91,7 @@ def test_show(project):
 worker: Works
     file     {file}
     routes   host, claude, local, endpoint
-    tools    Read
+    tools    Bash
     granted  Bash(ls *)
     timeout  5 s
 
