@@ -30,7 +30,7 @@ ISSUES: dict[FailureCode, tuple[str, str]] = {
     "no_host": ("no session was open", "start `claude` in the project first"),
     "host_gone": (
         "the session, or the process that served it, ended while it worked",
-        "keep it open; ask again",
+        "keep that one open; ask again",
     ),
     "declined": (
         "the model did not make the call it was told to make",
