@@ -2,8 +2,9 @@
 
     python scripts/make_state.py
 
-Schemas and failures are told from the program's own tables. The example is what the store itself writes, each file as it was when it appeared; the
-moment, the process and the answer are made up.
+Schemas and failures are told from the program's own tables. The example is what the
+store itself writes, each file as it was when it appeared; the moment, the process and
+the answer are made up.
 """
 
 from __future__ import annotations
