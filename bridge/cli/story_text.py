@@ -42,6 +42,10 @@ def _sections(story: Story, now_ms: int, *, full: bool) -> Iterator[str]:
         yield from _asked(request, now_ms, is_over=response is not None, full=full)
         if request.claim is not None:
             yield from _held(request.claim)
+    if full:
+        for role, words in story.told:
+            title = f"told as {role} ({counted(len(words), 'character')})"
+            yield from _titled(one_line(title, _FACT_CHARS), [indented(words)])
     yield from _titled("history", [_event(event) for event in story.history])
     yield from _titled("tool calls", [_call(call) for call in story.calls])
     yield from _titled("run", [_turn(event) for event in story.turns])
@@ -80,6 +84,11 @@ def _asked(
         f"prompt ({counted(len(request.prompt), 'character')})",
         [_words(request.prompt, full=full)],
     )
+    if request.node is not None:
+        node = request.node
+        text = [_words(node.text, full=full)]
+        title = f"node {node.file}, line {node.line}, {node.type} {node.name}"
+        yield from _titled(one_line(title, _FACT_CHARS), text)
     if request.answer_schema is not None:
         schema = json_text(request.answer_schema, pretty=True)
         yield from _titled("schema", [_words(schema, full=full)])
