@@ -234,5 +234,24 @@ def test_ask_a_defined_agent(project, host):
     assert request.spoken == "As told: Hi"
 
 
+@pytest.mark.parametrize("command", ["ask", "submit"])
+def test_variables_win_over_the_definition_and_null_is_off(project, host, command):
+    """As text and as JSON; what is off survives in the record."""
+    more = "default_variables: {style: long, check: true, kept: 1}\n"
+    prompt = "prompt: '{{ style }} {% if check %}check{% endif %} {{ task }}'\n"
+    define(project, "worker.yaml", f"name: worker\n{prompt}{more}", layer="user")
+    words = ("worker", "Hi", "--var", "style=short", "--var", "check:=null")
+
+    with host.serving('{"status": "success", "summary": "ok"}') as seen:
+        ran = project.run(command, *words)
+        if command == "submit":
+            project.run("wait", ran.out.strip())
+
+    assert ran.code == 0
+    [request] = seen
+    assert request.variables == {"style": "short", "check": None, "kept": 1}
+    assert request.spoken == "short  Hi"
+
+
 def test_the_built_in_folder_is_where_it_says():
     assert (agents_folder() / "researcher.yaml").is_file()

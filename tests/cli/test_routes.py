@@ -128,9 +128,11 @@ USAGE = {
     "to serve",
     "--route claude --fallback-after 1 x": "route 'claude' is served here at once: "
     "fallback_after_s belongs to auto and host",
-    "--set novalue x": "--set 'novalue': expected KEY=VALUE or KEY:=JSON",
-    "--set =v x": "--set '=v': expected KEY=VALUE or KEY:=JSON",
+    "--set novalue x": "--set 'novalue': expected NAME=VALUE or NAME:=JSON",
+    "--set =v x": "--set '=v': expected NAME=VALUE or NAME:=JSON",
     "--set a:={ x": "--set 'a:={': not JSON: unexpected end of data",
+    "--var style x": "--var 'style': expected NAME=VALUE or NAME:=JSON",
+    "--var a:=off x": "--var 'a:=off': not JSON: unexpected character, expected a JSON value",
 }
 
 
