@@ -27,7 +27,10 @@ _REPEATED = 3
 
 # Cause and cure. What somebody wanted (cancelled, a valid failure) is no issue.
 ISSUES: dict[FailureCode, tuple[str, str]] = {
-    "no_host": ("no session was open", "start `claude` in the project first"),
+    "no_host": (
+        "no session was open, or no server was where BRIDGE_OPENAI_BASE_URL says",
+        "start `claude` in the project first, or that server",
+    ),
     "host_gone": (
         "the session, or the process that served it, ended while it worked",
         "keep that one open; ask again",

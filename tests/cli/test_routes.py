@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -132,7 +133,15 @@ USAGE = {
     "--set =v x": "--set '=v': expected NAME=VALUE or NAME:=JSON",
     "--set a:={ x": "--set 'a:={': not JSON: unexpected end of data",
     "--var style x": "--var 'style': expected NAME=VALUE or NAME:=JSON",
-    "--var a:=off x": "--var 'a:=off': not JSON: unexpected character, expected a JSON value",
+    "--var a:=off x": "--var 'a:=off': not JSON: unexpected character, expected a JSON "
+    "value",
+    "--route local --model openai:q x": "route local takes no model 'openai:q': a "
+    "model of a server is for --route endpoint",
+    "--route claude --model q.gguf x": "route claude takes no model 'q.gguf': a model "
+    "file is for --route local",
+    "--route claude --model sonet x": "route claude takes no model 'sonet': expected "
+    "fable, haiku, inherit, opus, sonnet or a full name such as claude-opus-5-5; did "
+    "you mean sonnet?",
 }
 
 
@@ -142,6 +151,41 @@ def test_error_usage_is_exit_2(project, words):
     ran = project.run("ask", *words.split())
 
     assert ran == (2, "", f"hostbridge: {USAGE[words]}\n")
+    assert project.bridge.overview().waiting == 0
+
+
+def test_error_a_model_file_that_is_not_there_is_not_asked(project):
+    """Which files there are is known before anything is written."""
+    gone = project.folder / "gone.gguf"
+
+    ran = project.run("ask", "--route", "local", "--model", str(gone), "x")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"hostbridge: model '{gone}': {gone}: ")
+    assert not list(project.state.glob("*/*.json"))
+
+
+def test_error_no_model_of_the_endpoint_is_named(project):
+    project.env["BRIDGE_OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"
+
+    ran = project.run("ask", "--route", "endpoint", "x")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "no model of the endpoint is named: --model openai:NAME" in ran.err
+    assert not list(project.state.glob("*/*.json"))
+
+
+def test_error_no_server_is_no_route(project):
+    """Nobody is there who could answer: as with no session open."""
+    pytest.importorskip("openai")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        project.env["BRIDGE_OPENAI_BASE_URL"] = url
+        ran = project.run("ask", "--route", "endpoint", "--model", "openai:m", "x")
+
+    assert (ran.code, ran.out) == (4, "")
+    assert f"no server at {url}/: " in ran.err
 
 
 def test_set_makes_text_and_json(project):
