@@ -86,8 +86,8 @@ ISSUES: dict[FailureCode, tuple[str, str]] = {
         "raise BRIDGE_AGENTS_PER_HOUR for the session, or wait",
     ),
     "AGENT_001": (
-        "the agent's definition cannot be used as it is written",
-        "see every problem with its place: hostbridge agents check",
+        "the agent's definition, or the asker's schema, cannot be used as it is",
+        "see why: hostbridge show ID; of a definition: hostbridge agents check",
     ),
     "AGENT_002": (
         "the local model could not be loaded",

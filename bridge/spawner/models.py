@@ -1,4 +1,4 @@
-"""Which model names a route takes: told before anything is asked.
+"""Which models and schemas a route takes: told before anything is asked.
 
 What a definition names for one route means on another "whichever is there", and the
 answer is marked degraded. What the asker names for the route it names is meant.
@@ -7,9 +7,9 @@ answer is marked degraded. What the asker names for the route it names is meant.
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bridge.errors import BadSetting, InvalidRequest
+from bridge.errors import BadSetting, ExtraMissing, InvalidRequest
 from bridge.host import agent_names
 
 if TYPE_CHECKING:
@@ -72,10 +72,11 @@ def check_here(
     definition: Definition | None,
     settings: Settings,
 ) -> None:
-    """Let a request pass whose model this machine has, as far as a look can tell.
+    """Let a request pass that this machine can serve, as far as a look can tell.
 
     Raises:
-        InvalidRequest: the file that is named is not there, or is no model.
+        InvalidRequest: the file that is named is not there, or is no model; the asker's
+            schema is none that a local model can be held to.
         BadSetting: no model of the endpoint is named.
     """
     model = request.model
@@ -88,6 +89,9 @@ def check_here(
             find_model(model, settings, beside=beside)
         except EngineFailed as exc:
             raise InvalidRequest(f"model {model!r}: {exc}") from None
+    of_agent = definition.output_schema if definition else None
+    if route == "local" and request.answer_schema not in (None, of_agent):
+        _check_schema(request.answer_schema or {})
     is_named = model is not None and model.startswith(_SERVER)
     # Without a server nobody misses the model.
     is_known = is_named or not settings.openai_base_url or settings.openai_model
@@ -96,3 +100,19 @@ def check_here(
             f"no model of the endpoint is named: --model {_SERVER}NAME, or "
             "BRIDGE_OPENAI_MODEL"
         )
+
+
+def _check_schema(schema: dict[str, Any]) -> None:
+    from bridge.local.models import require_extra
+
+    try:
+        require_extra()
+    except ExtraMissing:
+        # That says the route itself.
+        return
+    from bridge.agents.problem import path_of
+    from bridge.local.blame import find_problem
+
+    if found := find_problem(schema):
+        place = path_of(("schema", *found[0]))
+        raise InvalidRequest(f"{place}: a local model cannot be held to it: {found[1]}")

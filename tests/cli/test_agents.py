@@ -171,7 +171,7 @@ def test_check_names_a_schema_that_no_model_can_be_held_to(project, routes, code
     ran = project.run("agents", "check", str(file))
 
     assert ran.code == code
-    said = f"{file}:1: {mark}output_schema: a local model cannot be held to it: "
+    said = f"{file}:1: {mark}output_schema.properties.a: a local model cannot be "
     assert ran.out.startswith(said)
 
 

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import needs
 import pytest
 from fakeclaude import OBEDIENT, SUCCESS, fake_claude, printing, result
 from stage.processes import is_alive
@@ -162,6 +163,22 @@ def test_error_a_model_file_that_is_not_there_is_not_asked(project):
 
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith(f"hostbridge: model '{gone}': {gone}: ")
+    assert not list(project.state.glob("*/*.json"))
+
+
+def test_error_a_schema_that_no_local_model_can_be_held_to(project):
+    """The asker's own schema is to blame, at its place; and no definition."""
+    needs.local_model()
+    name = {"type": "string", "pattern": "(?<=a)b"}
+    schema = project.folder / "s.json"
+    schema.write_text(json.dumps({"type": "object", "properties": {"name": name}}))
+
+    ran = project.run("ask", "--route", "local", "--schema", str(schema), "x")
+
+    said = "hostbridge: schema.properties.name: a local model cannot be held to it: "
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(said)
+    assert "look-behind, is not supported" in ran.err
     assert not list(project.state.glob("*/*.json"))
 
 
