@@ -43,6 +43,13 @@ def test_list(project):
     ) in ran.out
 
 
+def test_list_is_what_it_does_unasked(project):
+    define(project, "worker.yaml", GOOD, layer="user")
+
+    assert project.run("agents") == project.run("agents", "list")
+    assert project.run("agents", "--json") == project.run("agents", "list", "--json")
+
+
 def test_list_says_what_is_wrong_and_fails(project):
     file = define(project, "worker.yaml", GOOD + "tols: x\n", layer="user")
 

@@ -385,10 +385,42 @@ def test_submit_waits_for_somebody_who_serves(project, claude):
 def test_serve_leaves_what_is_for_a_session(project):
     request_id = project.submit()
 
-    ran = project.run("serve", "--once")
+    ran = project.run("serve", "--once", "--route", "claude")
 
-    assert ran == (0, "", "")
+    serving = f"hostbridge: serving {project.folder} by claude\n"
+    assert ran == (0, "", serving)
     assert project.bridge.status(request_id).status == "pending"
+
+
+@pytest.mark.usefixtures("claude")
+def test_serve_tells_what_nobody_served_in_time(project):
+    """Only of its own routes; a line each, as for any other."""
+    late = project.submit(route="claude", timeout_s=0.001)
+    project.submit(timeout_s=0.001)
+
+    ran = project.run("serve", "--once", "--route", "claude")
+
+    assert ran.code == 0
+    assert ran.out.count("\n") == 1
+    assert ran.out.startswith(f"{late}  timeout  ")
+
+
+def test_a_process_that_was_killed_is_told(project, claude, until):
+    """What it had waits again as soon as somebody sweeps; until then one is told."""
+    fake_claude(claude, WAITING)
+    with project.start("ask", "--route", "claude", "Which?") as process:
+        until((claude / "pid").exists)
+        process.kill()
+        process.communicate(timeout=60)
+    (file,) = project.state.glob("processing/*.json")
+
+    status = project.run("status").out
+    (told,) = project.run("status", "--json").json["requests"]
+    show = project.run("show", file.stem).out
+
+    assert "running (claude, its process is gone)  " in status
+    assert told["isAbandoned"]
+    assert f"(pid {process.pid}, which is gone), " in show
 
 
 def test_serve_goes_on_until_interrupted(project, claude, until):
