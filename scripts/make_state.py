@@ -1,22 +1,27 @@
-"""Write state/schemas and state/example anew, from the models and a real exchange.
+"""Write state/schemas, state/example and state/FAILURES.md anew.
 
     python scripts/make_state.py
 
-The example is what the store itself writes, each file as it was when it appeared; the
-moment, the process and the answer are made up.
+Schemas and failures are told from the program's own tables. The example is what the
+store itself writes, each file as it was when it appeared; the moment, the process and
+the answer are made up.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from pathlib import Path
 
 import orjson
 
+from bridge.cli import exit_codes
 from bridge.config import Settings
+from bridge.doctor.answers import ISSUES
 from bridge.host.runs import AgentRun, note_call
 from bridge.protocol.answer import judge
+from bridge.protocol.failure import MEANINGS, FailureCode
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import HostProcess, Request
 from bridge.protocol.response import answered
@@ -34,6 +39,36 @@ HOST = HostProcess(
     boot="3f0c7b6e-0000-4000-8000-000000000000",
     pid_namespace="pid:[4026531836]",
 )
+
+
+FAILURES = """\
+# How a request can fail
+
+Written by `scripts/make_state.py` from the tables that the program itself obeys.
+
+## Exit codes
+
+| exit | meaning |
+| --- | --- |
+{exits}
+
+## Failure codes
+
+The code stands in `error.code` of a response, and in what `--json` prints.
+`ask`, and `wait` for one request, end with the exit code beside it.
+What is refused before it is asked (an agent that nobody knows, words that do not go
+together) ends with 2, and leaves no record.
+
+| code | exit | meaning | what to do |
+| --- | --- | --- | --- |
+{failures}
+"""
+# Beside the issues that the doctor knows: what somebody wanted, as cause and cure.
+WANTED: dict[FailureCode, tuple[str, str]] = {
+    "agent_failed": ("the work failed", "read the answer: it says how"),
+    "agent_blocked": ("something was in its way", "read the answer: it says what"),
+    "cancelled": ("somebody wanted it", "ask again, if it was not you"),
+}
 
 
 class OneMoment:
@@ -58,6 +93,7 @@ def main() -> None:
         return
     write_schemas(STATE / "schemas")
     write_example(STATE / "example")
+    write_failures(STATE / "FAILURES.md")
 
 
 def write_schemas(folder: Path) -> None:
@@ -66,6 +102,22 @@ def write_schemas(folder: Path) -> None:
     for name in schema_names():
         data = orjson.dumps(schema_for(name), option=orjson.OPT_INDENT_2)
         (folder / f"{name}.json").write_bytes(data + b"\n")
+
+
+def write_failures(file: Path) -> None:
+    """Every exit code, every failure code, and what to do."""
+    exits = re.findall(r"^(\d+) +(.+)$", exit_codes.__doc__ or "", re.M)
+    rows = []
+    for code, meaning in MEANINGS.items():
+        _, cure = (ISSUES | WANTED)[code]
+        exit_code = exit_codes.of_failure(code)
+        rows.append(f"| `{code}` | {exit_code} | {meaning} | {cure} |")
+    file.write_text(
+        FAILURES.format(
+            exits="\n".join(f"| {code} | {means} |" for code, means in exits),
+            failures="\n".join(rows),
+        )
+    )
 
 
 def write_example(folder: Path) -> None:

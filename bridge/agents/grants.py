@@ -90,6 +90,15 @@ def grants_command(rules: Iterable[str], command: str) -> bool:
     return is_granted(rules, "Bash", given, project="/", resolve=lambda path: path)
 
 
+def is_about(rule: Rule, tool: str) -> bool:
+    """Whether a rule speaks of a tool, by the client's name; not what it grants."""
+    if tool in _FAMILIES.get(rule.tool, {rule.tool}):
+        return True
+    prefix = rule.tool.rstrip("*").removesuffix("__") + "__"
+    is_server = rule.tool.startswith("mcp__")
+    return is_server and rule.spec is None and tool.startswith(prefix)
+
+
 def _grants(
     rule: Rule,
     tool: str,
@@ -97,10 +106,8 @@ def _grants(
     project: str,
     resolve: Resolve,
 ) -> bool:
-    if tool not in _FAMILIES.get(rule.tool, {rule.tool}):
-        is_server = rule.tool.startswith("mcp__")
-        prefix = rule.tool.rstrip("*").removesuffix("__") + "__"
-        return is_server and rule.spec is None and tool.startswith(prefix)
+    if not is_about(rule, tool):
+        return False
     if tool == "Bash":
         return _grants_command(rule.spec, tool_input)
     if rule.tool in _FAMILIES:

@@ -60,10 +60,12 @@ def load(file: Path, layer: Layer, data: bytes | None = None) -> Loaded:
             file.stem, file, layer, spelling, None, (problem,), "", reader.digests
         )
     spelling, tree, definition = _read(text, file, layer, reader)
-    if definition is not None and not declares(data, definition.name):
-        line = f"name: {definition.name}"
-        tree.complain(("name",), f"write it plainly, on a line of its own: {line}")
-    problems = tuple(sorted(tree.problems, key=lambda p: (p.line, p.path)))
+    if definition is not None:
+        _check_name(definition.name, data, tree)
+    # Its own first, then those of its scripts.
+    problems = tuple(
+        sorted(tree.problems, key=lambda p: (p.file != file, p.file, p.line, p.path))
+    )
     if any(problem.level == "error" for problem in problems):
         definition = None
     name = tree.value.get("name") if isinstance(tree.value, dict) else None
@@ -77,6 +79,15 @@ def load(file: Path, layer: Layer, data: bytes | None = None) -> Loaded:
         digest=reader.digest,
         digests=reader.digests,
     )
+
+
+def _check_name(name: str, data: bytes, tree: Tree) -> None:
+    if not declares(data, name):
+        line = f"name: {name}"
+        tree.complain(("name",), f"write it plainly, on a line of its own: {line}")
+    elif name != tree.file.stem:
+        message = f"it is asked for as {name!r}, and its file is {tree.file.name}"
+        tree.warn(("name",), message)
 
 
 def _read(

@@ -27,8 +27,9 @@ from bridge.agents import parts
 from bridge.agents.checking import Written, check
 from bridge.agents.definition import Definition, ScriptTool, Source
 from bridge.agents.reading import Reader, Unreadable, read_bytes, resolve_path
+from bridge.agents.scripts import script_problems
 from bridge.agents.yaml_agent import Name
-from bridge.errors import BadDefinition
+from bridge.errors import BadDefinition, ExtraMissing
 
 if TYPE_CHECKING:
     from bridge.agents.naming import Layer
@@ -220,6 +221,10 @@ def _read(
         message = f"expected exactly one tool named {SUBMIT}, got {submits}"
         tree.complain(("tools",), message)
     _check_names([tool.name for tool in tools], tree)
+    try:
+        tree.problems += script_problems(codes)
+    except ExtraMissing as exc:
+        tree.warn(("tools",), f"their scripts were not checked: {exc}")
     if model is None or submits != 1:
         return None
     context = InitialContext(**told.initial_context.model_dump())

@@ -9,12 +9,14 @@ under a lock; a record that cannot be read trusts nothing.
 from __future__ import annotations
 
 import hashlib
+import os
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
+from bridge.agents.reading import Unreadable, read_bytes
 from bridge.errors import BridgeError, NewerSchema, StateRefused
 from bridge.store.folder import NotAPlainFile
 from bridge.store.lock import locked
@@ -89,15 +91,32 @@ def revoke(home: Path, project: Path) -> bool:
     return _change(home, project, None)
 
 
-def trusted_projects(home: Path) -> dict[str, list[str]]:
-    """Every project with the files of its trusted definitions."""
+def trusted_projects(home: Path) -> dict[str, dict[str, Digests]]:
+    """Every project with its trusted definitions, by their files."""
     told: Any = {}
     if (home / FILE).exists():
         with _home(home) as folder:
             told = _load(folder)
     projects = told.get("projects") if isinstance(told, dict) else None
     names = sorted(projects) if isinstance(projects, dict) else []
-    return {name: sorted(_definitions(told, Path(name))) for name in names}
+    return {
+        name: dict(sorted(_definitions(told, Path(name)).items())) for name in names
+    }
+
+
+def changes(project: Path, digests: Digests) -> dict[str, Literal["changed", "gone"]]:
+    """Which files of a trusted definition are not what they were."""
+    found: dict[str, Literal["changed", "gone"]] = {}
+    for name, digest in digests.items():
+        path = project / name
+        try:
+            data = read_bytes(path, follow_links=False)
+        except Unreadable:
+            found[name] = "changed" if os.path.lexists(path) else "gone"
+            continue
+        if hashlib.sha256(data).hexdigest() != digest:
+            found[name] = "changed"
+    return found
 
 
 def _change(home: Path, project: Path, trusted: Mapping[str, Digests] | None) -> bool:

@@ -15,6 +15,7 @@ from bridge.agents.definition import (
     Source,
 )
 from bridge.agents.naming import MAX_NAME, NAME
+from bridge.agents.oddities import warn_of_oddities
 from bridge.protocol.ids import Priority
 from bridge.protocol.request import RouteName
 
@@ -81,6 +82,7 @@ def read_agent(tree: Tree, layer: Layer, reader: Reader) -> Definition | None:
     if told is None:
         return None
     _check_answers(told, tree)
+    warn_of_oddities(told, tree)
     examples = tuple(
         Example(
             prompt=each.prompt,

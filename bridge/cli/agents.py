@@ -33,8 +33,8 @@ from bridge.store.place import locate
 def command(
     what: Annotated[
         Literal["list", "show", "check"],
-        typer.Argument(metavar="list|show|check", help="What to do."),
-    ],
+        typer.Argument(metavar="list|show|check", help="What to do; list by default."),
+    ] = "list",
     which: Annotated[
         str | None,
         typer.Argument(

@@ -31,6 +31,7 @@ from bridge.cli.options import (
     SchemaFile,
     SessionId,
     TaskId,
+    Variables,
     Words,
 )
 from bridge.cli.printing import complain, record, say, say_json
@@ -38,7 +39,7 @@ from bridge.cli.progress import Progress
 from bridge.cli.reading import (
     agent_and_prompt,
     hint_of_quotes,
-    read_arguments,
+    read_pairs,
     read_schema,
 )
 from bridge.errors import CannotWaitHere
@@ -63,6 +64,7 @@ def command(
     model: Model = None,
     priority: PriorityChoice = None,
     arguments: Arguments = None,
+    variables: Variables = None,
     node: NodeSpec = None,
     task_id: TaskId = None,
     dedup_key: DedupKey = None,
@@ -92,7 +94,8 @@ def command(
                 fallback_after_s=fallback_after_s,
                 model=model,
                 priority=priority,
-                arguments=read_arguments(arguments),
+                arguments=read_pairs("--set", arguments),
+                variables=read_pairs("--var", variables),
                 node=node,
                 task_id=task_id,
                 dedup_key=dedup_key,

@@ -84,7 +84,7 @@ COMMANDS = {
     ),
     "agents": Command(
         "Which agents are defined, where, and what is wrong.",
-        ("hostbridge agents list", "hostbridge agents check .bridge/agents"),
+        ("hostbridge agents", "hostbridge agents check .bridge/agents"),
     ),
     "trust": Command(
         "Look at this project's own definitions, and let them count.",

@@ -26,7 +26,7 @@ def shape_problems(definition: Definition) -> Iterator[Problem]:
         require_extra()
     except ExtraMissing:
         return
-    from bridge.local.shape import problem_of_shape
+    from bridge.local.blame import find_problem
 
     level: Level = "error" if definition.routes == ("local",) else "warning"
     places: list[tuple[Place, dict[str, object]]] = [
@@ -36,6 +36,8 @@ def shape_problems(definition: Definition) -> Iterator[Problem]:
     if definition.output_schema is not None:
         places.append((("output_schema",), definition.output_schema))
     for place, schema in places:
-        if why := problem_of_shape(schema):
+        if found := find_problem(schema):
+            way, why = found
             message = f"a local model cannot be held to it: {why}"
-            yield Problem(definition.source.file, 1, place, message, level)
+            here = (*place, *way)
+            yield Problem(definition.source.file, 1, here, message, level)

@@ -73,8 +73,17 @@ Arguments: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        metavar="KEY=VALUE",
-        help="An argument for the agent; KEY:=JSON for a value that is no text.",
+        metavar="NAME=VALUE",
+        help="An argument for the agent; NAME:=JSON for a value that is no text.",
+    ),
+]
+Variables: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--var",
+        metavar="NAME=VALUE",
+        help="A variable of the agent; NAME:=JSON for a value that is no text, "
+        "NAME:=null for off.",
     ),
 ]
 AnswerToHost: TypeAlias = Annotated[

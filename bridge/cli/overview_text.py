@@ -72,6 +72,8 @@ def _request(request: LiveRequest) -> Sequence[str]:
     left = span(request.left_s) if request.left_s > 0 else "overdue"
     usual = ("normal", "host")
     notes = [n for n in (request.priority, request.route) if n not in usual]
+    if request.is_abandoned:
+        notes.append("its process is gone")
     return (
         request.request_id,
         f"{request.stage} ({', '.join(notes)})" if notes else str(request.stage),

@@ -152,19 +152,23 @@ def read_schema(file: Path | None) -> dict[str, Any] | None:
     return value
 
 
-def read_arguments(given: list[str] | None) -> dict[str, Any]:
-    """Arguments for the agent: `KEY=VALUE` is text, `KEY:=JSON` any value.
+def read_pairs(option: str, given: list[str] | None) -> dict[str, Any]:
+    """What an option gives by name: `NAME=VALUE` is text, `NAME:=JSON` any value.
 
     Raises:
-        InvalidRequest: one has no `=`, no key, or no JSON where it promises some.
+        InvalidRequest: one has no `=`, no name, or no JSON where it promises some.
     """
     found = {}
     for each in given or ():
-        key, equals, value = each.partition("=")
-        if not equals or not key.strip(":"):
-            raise InvalidRequest(f"--set {each!r}: expected KEY=VALUE or KEY:=JSON")
-        found[key.removesuffix(":")] = (
-            _json_of(each, value) if key.endswith(":") else whole(value)
+        name, equals, value = each.partition("=")
+        if not equals or not name.strip(":"):
+            raise InvalidRequest(
+                f"{option} {each!r}: expected NAME=VALUE or NAME:=JSON"
+            )
+        found[name.removesuffix(":")] = (
+            _json_of(f"{option} {each!r}", value)
+            if name.endswith(":")
+            else whole(value)
         )
     return found
 
@@ -173,7 +177,7 @@ def _json_of(argument: str, text: str) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as exc:
-        raise InvalidRequest(f"--set {argument!r}: not JSON: {exc.msg}") from None
+        raise InvalidRequest(f"{argument}: not JSON: {exc.msg}") from None
 
 
 def _bytes_of(file: Path) -> bytes:

@@ -1,7 +1,8 @@
 """Answer what was submitted for the routes claude, local and endpoint, right here.
 
 One request after another, highest priority first, until Ctrl-C; with --once only what
-waits now. What is interrupted waits again. Prints a line for each request served.
+waits now. What is interrupted waits again. Prints a line for each request served, and
+for each that nobody served in time.
 """
 
 import signal
@@ -13,7 +14,7 @@ from bridge.cli.answer_text import result_line
 from bridge.cli.exit_codes import Exit
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.options import AsJson
-from bridge.cli.printing import record, say, say_json
+from bridge.cli.printing import complain, record, say, say_json
 from bridge.spawner.bridge import Bridge
 from bridge.spawner.serve import serve
 
@@ -31,7 +32,12 @@ def command(
 ) -> int:
     """Serve and say so."""
     Interrupts().on(signal.SIGTERM, signal.SIGHUP)
-    for result in serve(Bridge.open(), routes=route, once=once):
+    bridge = Bridge.open()
+
+    def on_start(routes: tuple[str, ...]) -> None:
+        complain(f"serving {bridge.store.place.project} by {', '.join(routes)}")
+
+    for result in serve(bridge, routes=route, once=once, on_start=on_start):
         if as_json:
             say_json(record(result.response))
         else:

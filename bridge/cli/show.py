@@ -14,7 +14,10 @@ def command(
     request_id: Id,
     *,
     full: Annotated[
-        bool, typer.Option("--full", help="Prompt, answer and evidence uncut.")
+        bool,
+        typer.Option(
+            "--full", help="Everything uncut, and all that the agent was told."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:

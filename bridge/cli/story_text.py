@@ -13,6 +13,7 @@ from bridge.cli.printing import counted, indented, json_text, span
 from bridge.host.reaction import one_line
 from bridge.protocol.duration import seconds
 from bridge.spawner.result import result_of
+from bridge.store.process import Liveness, liveness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +42,11 @@ def _sections(story: Story, now_ms: int, *, full: bool) -> Iterator[str]:
     if request is not None:
         yield from _asked(request, now_ms, is_over=response is not None, full=full)
         if request.claim is not None:
-            yield from _held(request.claim)
+            yield from _held(request.claim, is_over=response is not None)
+    if full:
+        for role, words in story.told:
+            title = f"told as {role} ({counted(len(words), 'character')})"
+            yield from _titled(one_line(title, _FACT_CHARS), [indented(words)])
     yield from _titled("history", [_event(event) for event in story.history])
     yield from _titled("tool calls", [_call(call) for call in story.calls])
     yield from _titled("run", [_turn(event) for event in story.turns])
@@ -80,6 +85,11 @@ def _asked(
         f"prompt ({counted(len(request.prompt), 'character')})",
         [_words(request.prompt, full=full)],
     )
+    if request.node is not None:
+        node = request.node
+        text = [_words(node.text, full=full)]
+        title = f"node {node.file}, line {node.line}, {node.type} {node.name}"
+        yield from _titled(one_line(title, _FACT_CHARS), text)
     if request.answer_schema is not None:
         schema = json_text(request.answer_schema, pretty=True)
         yield from _titled("schema", [_words(schema, full=full)])
@@ -92,13 +102,15 @@ def _deadline(request: Request, now_ms: int, *, is_over: bool) -> str:
     return allowed if is_over else f"{allowed}: {left}"
 
 
-def _held(claim: Claim) -> Iterator[str]:
+def _held(claim: Claim, *, is_over: bool) -> Iterator[str]:
+    is_gone = not is_over and liveness(claim.host) is Liveness.GONE
+    pid = f"pid {claim.host.pid}" + (", which is gone" if is_gone else "")
     if claim.route != "host":
         since = _clock(claim.at)
-        words = f"a process of route {claim.route} (pid {claim.host.pid}), {since}"
+        words = f"a process of route {claim.route} ({pid}), {since}"
         yield _fact("served by", words)
         return
-    yield _fact("session", f"{claim.session} (pid {claim.host.pid})")
+    yield _fact("session", f"{claim.session} ({pid})")
     offers = ", ".join(_clock(at) for at in claim.offers)
     yield _fact("offered", f"{counted(len(claim.offers), 'time')}: {offers}")
     if claim.agent_id:

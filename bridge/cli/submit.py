@@ -21,13 +21,14 @@ from bridge.cli.options import (
     SchemaFile,
     SessionId,
     TaskId,
+    Variables,
     Words,
 )
 from bridge.cli.printing import say, say_json
 from bridge.cli.reading import (
     agent_and_prompt,
     hint_of_quotes,
-    read_arguments,
+    read_pairs,
     read_schema,
 )
 from bridge.spawner.bridge import Bridge
@@ -42,6 +43,7 @@ def command(
     model: Model = None,
     priority: PriorityChoice = None,
     arguments: Arguments = None,
+    variables: Variables = None,
     node: NodeSpec = None,
     task_id: TaskId = None,
     dedup_key: DedupKey = None,
@@ -65,7 +67,8 @@ def command(
             route=route,
             model=model,
             priority=priority,
-            arguments=read_arguments(arguments),
+            arguments=read_pairs("--set", arguments),
+            variables=read_pairs("--var", variables),
             node=node,
             task_id=task_id,
             dedup_key=dedup_key,

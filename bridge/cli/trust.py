@@ -6,18 +6,21 @@ that it names, asks again. What is built in, and what lies in ~/.hostbridge, is 
 """
 
 import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from bridge.agents import trust
+from bridge.agents.loading import Loaded
 from bridge.agents.registry import Entry, Registry
 from bridge.cli.definition_text import effects_text, whole_text
 from bridge.cli.exit_codes import Exit
 from bridge.cli.printing import complain, say
 from bridge.cli.terminal import NoTerminal, confirm
 from bridge.errors import InvalidRequest
+from bridge.host.agent_names import known_agents
 from bridge.host.sessions import live_sessions
 from bridge.spawner.bridge import Bridge
 from bridge.store.process import ancestors_of
@@ -51,7 +54,8 @@ def command(
 
 def _ask(bridge: Bridge, home: Path, project: Path) -> int:
     registry = Registry.open(bridge.settings, project)
-    entries = [e for e in registry.entries() if e.loaded.layer == "project"]
+    found = registry.entries()
+    entries = [e for e in found if e.loaded.layer == "project"]
     sound = [entry.loaded for entry in entries if entry.loaded.definition is not None]
     if not entries:
         say(f"{registry.folders['project']} holds no definitions")
@@ -63,8 +67,11 @@ def _ask(bridge: Bridge, home: Path, project: Path) -> int:
     if not sound:
         complain("\n".join(effects_text(entry.loaded) for entry in entries))
         return Exit.FAILED
-    if not confirm(_text(project, entries), f"Trust these {len(sound)}?"):
-        complain("nothing was changed")
+    below = {e.loaded.name: e.loaded for e in reversed(found) if e not in entries}
+    own = known_agents(project, bridge.settings.claude_dir)
+    text = _text(project, entries, {**dict.fromkeys(own), **below})
+    if not confirm(text, f"Trust these {len(sound)}?"):
+        complain("nothing was changed; only the whole word yes agrees")
         return Exit.FAILED
     # What was shown: a file that has changed since is not trusted.
     trust.record(home, project, sound)
@@ -72,15 +79,28 @@ def _ask(bridge: Bridge, home: Path, project: Path) -> int:
     return Exit.OK
 
 
-def _text(project: Path, entries: list[Entry]) -> str:
+def _text(
+    project: Path, entries: list[Entry], below: Mapping[str, Loaded | None]
+) -> str:
+    """All of them; `below` are the agents they hide, None for one of the client's."""
     parts = [f"{project} brings definitions of agents:"]
     for entry in entries:
-        is_new = entry.loaded.definition is not None and not entry.is_trusted
-        mark = "  (new, or changed)" if is_new else ""
-        hides = "  (hidden)" if not entry.is_used else ""
-        text = whole_text(entry.loaded).replace("\n", f"{mark}{hides}\n", 1)
+        marks = "".join(f"  ({mark})" for mark in _marks(entry, below))
+        text = whole_text(entry.loaded).replace("\n", f"{marks}\n", 1)
         parts.append(text if len(text) <= _MAX_SHOWN else _cut(text, entry))
     return "\n\n".join(parts)
+
+
+def _marks(entry: Entry, below: Mapping[str, Loaded | None]) -> Iterator[str]:
+    name = entry.loaded.name
+    if entry.loaded.definition is not None and not entry.is_trusted:
+        yield "new, or changed"
+    if not entry.is_used:
+        yield "hidden"
+    elif name in below:
+        other = below[name]
+        whose = f"the {other.layer}" if other else "Claude Code's"
+        yield f"hides {whose} agent of this name"
 
 
 def _cut(text: str, entry: Entry) -> str:
@@ -103,8 +123,16 @@ def _refuse_inside_a_session(bridge: Bridge) -> None:
 
 def _list(home: Path) -> int:
     projects = trust.trusted_projects(home)
-    for project, files in projects.items():
-        say("\n".join([project, *(f"  {file}" for file in files)]))
+    for project, definitions in projects.items():
+        lines = [_listed(project, *each) for each in definitions.items()]
+        say("\n".join([project, *lines]))
     if not projects:
         say("no project is trusted")
     return Exit.OK
+
+
+def _listed(project: str, file: str, digests: trust.Digests) -> str:
+    """A definition's file, and what ended the trust in it."""
+    changes = trust.changes(Path(project), digests)
+    told = [how if name == file else f"{name} {how}" for name, how in changes.items()]
+    return f"  {file}" + (f"  (not any more: {', '.join(told)})" if told else "")

@@ -27,10 +27,13 @@ _REPEATED = 3
 
 # Cause and cure. What somebody wanted (cancelled, a valid failure) is no issue.
 ISSUES: dict[FailureCode, tuple[str, str]] = {
-    "no_host": ("no session was open", "start `claude` in the project first"),
+    "no_host": (
+        "no session was open, or no server was where BRIDGE_OPENAI_BASE_URL says",
+        "start `claude` in the project first, or that server",
+    ),
     "host_gone": (
         "the session, or the process that served it, ended while it worked",
-        "keep it open; ask again",
+        "keep that one open; ask again",
     ),
     "declined": (
         "the model did not make the call it was told to make",
@@ -83,8 +86,8 @@ ISSUES: dict[FailureCode, tuple[str, str]] = {
         "raise BRIDGE_AGENTS_PER_HOUR for the session, or wait",
     ),
     "AGENT_001": (
-        "the agent's definition cannot be used as it is written",
-        "see every problem with its place: hostbridge agents check",
+        "the agent's definition, or the asker's schema, cannot be used as it is",
+        "see why: hostbridge show ID; of a definition: hostbridge agents check",
     ),
     "AGENT_002": (
         "the local model could not be loaded",

@@ -12,6 +12,7 @@ from bridge.doctor import (
     hook_run,
     hooks,
     machine,
+    models,
     policy,
     requests,
     state,
@@ -42,6 +43,8 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("client", client.version),
     ("session", client.open_sessions),
     ("place", elsewhere.open_elsewhere),
+    ("local", models.local),
+    ("endpoint", models.endpoint),
     ("requests", requests.stuck),
     ("answers", answers.recent),
 )

@@ -1,6 +1,6 @@
 """What went wrong at a server, as a failure code and a sentence.
 
-no connection           AGENT_002
+no connection           no_host     there is no server
 404                     AGENT_002   the server has no such model
 a redirect              AGENT_002   it is somewhere else
 429                     quota
@@ -36,7 +36,7 @@ def failure_of(exc: Exception, client: Any) -> EngineFailed:
     if isinstance(exc, openai.APIConnectionError):
         why = _words(exc.__cause__, client) if exc.__cause__ else words
         if type(exc.__cause__).__name__ == "ConnectError":
-            return EngineFailed("AGENT_002", f"no server at {client.base_url}: {why}")
+            return EngineFailed("no_host", f"no server at {client.base_url}: {why}")
         return EngineFailed("agent_error", f"the connection broke: {why}")
     if isinstance(exc, openai.APIStatusError) and exc.response.is_redirect:
         elsewhere = _short(exc.response.headers.get("Location", "nowhere"))

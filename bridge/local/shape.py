@@ -32,9 +32,9 @@ _FORM: Any = {
 }
 
 # Keywords that hold one schema, a list of them, or some by name.
-_ONE = ("items", "additionalProperties")
-_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
-_NAMED = ("properties", "patternProperties", "$defs", "definitions")
+ONE = ("items", "additionalProperties")
+LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+NAMED = ("properties", "patternProperties", "$defs", "definitions")
 # Beside these an object's properties may be named elsewhere, too.
 _ELSEWHERE = frozenset({"$ref", "anyOf", "oneOf", "allOf", "patternProperties"})
 _WORDS = frozenset({"title", "description", "default", "examples", "$comment"})
@@ -100,11 +100,11 @@ def _narrowed(schema: Any, *, closes: bool) -> Any:
 
 def _within(key: str, said: Any, *, closes: bool) -> Any:
     """A keyword's value, with every schema in it closed."""
-    if key in _ONE:
+    if key in ONE:
         return _narrowed(said, closes=closes)
-    if key in _LISTS and isinstance(said, list):
+    if key in LISTS and isinstance(said, list):
         return [_narrowed(part, closes=closes) for part in said]
-    if key in _NAMED and isinstance(said, dict):
+    if key in NAMED and isinstance(said, dict):
         return {name: _narrowed(part, closes=closes) for name, part in said.items()}
     return said
 
@@ -125,10 +125,10 @@ def _parts(schema: Any) -> Iterator[dict[str, Any]]:
     if not isinstance(schema, dict):
         return
     yield schema
-    within = [schema.get(key) for key in _ONE]
-    for key in _LISTS:
+    within = [schema.get(key) for key in ONE]
+    for key in LISTS:
         within += schema[key] if isinstance(schema.get(key), list) else []
-    for key in _NAMED:
+    for key in NAMED:
         within += schema[key].values() if isinstance(schema.get(key), dict) else []
     for part in within:
         yield from _parts(part)

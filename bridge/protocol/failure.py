@@ -33,7 +33,7 @@ FailureCode = Literal[
 ]
 
 MEANINGS: dict[FailureCode, str] = {
-    "no_host": "no live Claude Code session could take the request",
+    "no_host": "no live Claude Code session, or no server, could take the request",
     "host_gone": "whoever held the request died, and no tries were left",
     "declined": "the model ignored every offer",
     "agent_missing": "the host knows no agent of this name",
@@ -52,7 +52,7 @@ MEANINGS: dict[FailureCode, str] = {
     "cancelled": "somebody cancelled the request",
     "depth": "agents asking for agents went deeper than the limit",
     "budget": "the session may start no more agents in this hour",
-    "AGENT_001": "the definition cannot be used",
+    "AGENT_001": "the definition, or the schema of the answer, cannot be used",
     "AGENT_002": "the model cannot be loaded",
     "AGENT_003": "what was submitted does not satisfy the schema",
     "AGENT_004": "a limit of turns or tokens was reached",

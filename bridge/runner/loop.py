@@ -108,6 +108,8 @@ class _Run:
         self._tokens_per_s = 0.0
 
     def outcome(self) -> Outcome:
+        for message in self._messages:
+            self._log("told", role=message.role, text=message.content)
         try:
             verdict = self._verdict()
         except _Ended as end:

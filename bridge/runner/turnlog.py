@@ -1,5 +1,6 @@
 """`runs/<request id>.jsonl`: what happened in a run, turn by turn, one line an event.
 
+    told            role, text: each message that the run begins with
     model_request   turn, messages
     model_reply     turn, text, tokens, promptTokens, cachedTokens, ms
     tool_call       turn, id, tool, arguments

@@ -46,8 +46,12 @@ class Draft:
         Raises:
             InvalidRequest: the route, or the definition, takes no such request.
         """
-        request = on_route(self.request, route)
-        if self.definition is None:
+        definition = self.definition
+        model = definition.model if definition else None
+        request = on_route(
+            self.request, route, is_model_asked=self.request.model != model
+        )
+        if definition is None:
             return request
         from bridge.agents.applying import applied
 
@@ -55,7 +59,7 @@ class Draft:
         if request.parent_request_id is not None:
             found = self.store.find(RequestId(request.parent_request_id))
             parent = found.request.variables if found and found.request else None
-        return applied(self.definition, request, parent)
+        return applied(definition, request, parent)
 
 
 def draft(

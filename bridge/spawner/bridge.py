@@ -22,6 +22,7 @@ from bridge.errors import (
 from bridge.protocol.ids import check_id
 from bridge.spawner.asking import draft
 from bridge.spawner.hosts import Hosts
+from bridge.spawner.models import check_here
 from bridge.spawner.routes import check_route, plan
 from bridge.spawner.tending import end_overdue
 from bridge.store.files import FileStore
@@ -124,6 +125,7 @@ class Bridge:
             NoRoute: this machine lacks what the route needs; nothing was asked.
             UnknownAgent, InvalidRequest, DepthExceeded: nothing was asked.
             BadDefinition, NotTrusted: nothing was asked; the definition is no use.
+            BadSetting: nothing was asked; no model of the endpoint is named.
             CannotWaitHere: asked, but the only host would have to wait for itself.
             RequestFailed: it ended without a valid answer; `code` and `stage` say how.
         """
@@ -156,7 +158,12 @@ class Bridge:
             accepted=begun.routes,
         )
         if planned.own:
-            begun.on(planned.own)
+            check_here(
+                planned.own,
+                begun.on(planned.own),
+                begun.definition,
+                self.settings,
+            )
         request = begun.on(planned.route)
         if self.hosts.is_off or not (planned.own or self.hosts.of(request)):
             from bridge.spawner.ways_out import no_host

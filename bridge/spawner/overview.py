@@ -20,7 +20,7 @@ from bridge.protocol.status import FINAL, Stage
 from bridge.spawner.hosts import may_take
 from bridge.store import journal, looking
 from bridge.store.order import in_order
-from bridge.store.process import liveness
+from bridge.store.process import Liveness, liveness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,11 +58,13 @@ class LiveRequest:
     """One request that has not ended; `left_s` is below 0 when it is overdue.
 
     `route` is who holds it, or may take it; `session` the process, on other routes than
-    the host's.
+    the host's. `is_abandoned`: whose process is gone; it waits again, or ends, as soon
+    as somebody sweeps.
     """
 
     request_id: str
     stage: Stage
+    is_abandoned: bool
     agent: str
     requester: str
     priority: str
@@ -178,6 +180,7 @@ def _live(request: Request, hosts: list[Session], now_ms: int) -> LiveRequest:
     return LiveRequest(
         request_id=request.request_id,
         stage=stage,
+        is_abandoned=claim is not None and liveness(claim.host) is Liveness.GONE,
         agent=request.agent_type,
         requester=request.requester or "",
         priority=request.priority,

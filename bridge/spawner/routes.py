@@ -6,20 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from bridge.errors import InvalidRequest
-from bridge.host.agent_names import check_model
+from bridge.spawner.models import check_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from bridge.config import FallbackRoute
     from bridge.protocol.request import Request, RouteName
 
 RouteChoice = Literal["auto", "host", "claude", "local", "endpoint"]
 OWN: tuple[FallbackRoute, ...] = ("claude", "local", "endpoint")
 ROUTES: tuple[RouteChoice, ...] = ("auto", "host", *OWN)
-# What tells the models that a route takes from any other name; others see for
-# themselves when they serve.
-_MODELS: dict[RouteName, Callable[[str], None]] = {"host": check_model}
 
 
 def check_route(route: str) -> RouteChoice:
@@ -100,8 +95,12 @@ def plan(
     return Plan(choice) if choice == "host" else Plan(choice, choice)
 
 
-def on_route(request: Request, route: RouteName) -> Request:
+def on_route(
+    request: Request, route: RouteName, *, is_model_asked: bool = True
+) -> Request:
     """The request, for those who serve this route.
+
+    `is_model_asked` is whether the asker named the model, and not the definition.
 
     Raises:
         InvalidRequest: it is for one session, and the route has none; or the route
@@ -111,7 +110,6 @@ def on_route(request: Request, route: RouteName) -> Request:
         raise InvalidRequest(
             f"session {request.session!r} cannot take what route {route!r} is to serve"
         )
-    check = _MODELS.get(route)
-    if check is not None and request.model is not None:
-        check(request.model)
+    if request.model is not None:
+        check_model(route, request.model, is_asked=is_model_asked)
     return request.with_(route=route)

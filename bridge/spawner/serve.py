@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import NoRoute, StateUnavailable
 from bridge.host.sessions import is_off
+from bridge.protocol.ids import RequestId
+from bridge.protocol.status import Status
 from bridge.spawner.answerers import served_routes
 from bridge.spawner.result import result_of
 from bridge.spawner.routes import check_own
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
 
-    from bridge.protocol.ids import RequestId
     from bridge.protocol.request import RouteName
     from bridge.spawner.bridge import Bridge
     from bridge.spawner.result import Result
@@ -26,25 +27,35 @@ _LOOK_S = 0.5
 _SWEEP_S = 5.0
 
 
+def _ignore(_routes: tuple[RouteName, ...]) -> None:
+    pass
+
+
 def serve(
-    bridge: Bridge, *, routes: Iterable[str] | None = None, once: bool = False
+    bridge: Bridge,
+    *,
+    routes: Iterable[str] | None = None,
+    once: bool = False,
+    on_start: Callable[[tuple[RouteName, ...]], None] = _ignore,
 ) -> Iterator[Result]:
     """Yield a result for each request served; ends when nothing waits, with `once`.
 
-    Without `routes` all that this machine can serve. An interrupt gives back the
-    request that is being served.
+    One that was for these routes and ran out of time before is yielded, too. Without
+    `routes` all that this machine can serve; `on_start` is told which these are. An
+    interrupt gives back the request that is being served.
 
     Raises:
         InvalidRequest: no such route.
         NoRoute: this machine lacks what a named route needs, or has no route at all.
     """
     servers = _servers(bridge, routes)
+    on_start(tuple(servers))
     store = bridge.store
     swept_s = float("-inf")
     while True:
         with suppress(StateUnavailable):
             if time.monotonic() - swept_s >= _SWEEP_S:
-                store.sweep(everything=True)
+                yield from _overdue(store, servers)
                 swept_s = time.monotonic()
             if not (bridge.settings.off or is_off(store)):
                 yield from _serve_waiting(store, servers)
@@ -66,6 +77,19 @@ def _servers(bridge: Bridge, routes: Iterable[str] | None) -> dict[RouteName, Se
     if not found:
         raise NoRoute("; ".join(problems))
     return found
+
+
+def _overdue(store: FileStore, routes: Container[RouteName]) -> Iterator[Result]:
+    """Take back what the dead held, and end what is overdue; yield that."""
+    waiting = map(store.find, store.waiting())
+    live = [found.request for found in waiting if found and found.request]
+    live += store.claimed()
+    store.sweep(everything=True)
+    for request in live:
+        found = store.find(RequestId(request.request_id))
+        response = found.response if found and request.route in routes else None
+        if response is not None and response.status is Status.TIMEOUT:
+            yield result_of(response)
 
 
 def _serve_waiting(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.host import runs
 from bridge.protocol.ids import RequestId, check_id
 from bridge.runner.turnlog import turns_of
+from bridge.spawner.told import TOLD, told_to
 from bridge.store import journal
 from bridge.store.prune import RUNS
 
@@ -36,6 +37,7 @@ class Story:
         history: its lines of the journal, oldest first.
         runs: agents that were started for it and are not forgotten yet.
         calls: the tool calls seen in them.
+        told: role and words of each message that its agent began with.
         turns: what happened in its run on a route of our own, oldest first.
         evidence: words that did not become the answer, with the reason.
         files: where all of this can be read with `cat`.
@@ -48,6 +50,7 @@ class Story:
     history: tuple[dict[str, Any], ...]
     runs: tuple[AgentRun, ...]
     calls: tuple[ToolCall, ...]
+    told: tuple[tuple[str, str], ...]
     turns: tuple[dict[str, Any], ...]
     evidence: tuple[dict[str, Any], ...]
     files: tuple[Path, ...]
@@ -80,7 +83,8 @@ def tell(store: FileStore, request: str) -> Story:
         history=history,
         runs=own,
         calls=tuple(call for run in own for call in runs.seen_calls(store, run)),
-        turns=turns,
+        told=told_to(found.request if found else None, turns),
+        turns=tuple(event for event in turns if event.get("event") != TOLD),
         evidence=tuple(store.evidence(request_id)),
         files=files,
     )

@@ -147,7 +147,8 @@ ERRORS = {
     "name: a\noutput_schema: {type: object, required: [x]}\nexamples: [{prompt: p, "
     "answer: {}}]": "a.yaml:3: examples[0].answer: does not satisfy output_schema: $: "
     "'x' is a required property",
-    "name: a\nrequire_verified_evidence: true\noutput_schema: {type: object}": "a.yaml:"
+    "name: a\nrequire_verified_evidence: true\noutput_schema: {type: object}\n"
+    "tools: [Bash]\nallow: ['Bash(ls)']": "a.yaml:"
     "3: output_schema: has no property `evidence`, which require_verified_evidence "
     "looks at",
     "name: a\nroutes: []": "a.yaml:2: routes: list should have at least 1 item after "
@@ -178,6 +179,47 @@ WARNINGS = {
         ),
     ],
     "model: no.gguf": ["a.yaml:2: warning: model: there is no FOLDER/no.gguf yet"],
+    "allow: [Read]": [
+        (
+            "a.yaml:2: warning: allow: without `tools` it has every tool of its route; name "
+            "what it needs"
+        ),
+    ],
+    "tools: [run_command]\nallow: ['Bash', 'Bash(*)', 'Bash(ls)']": [
+        (
+            "a.yaml:3: warning: allow[0]: grants every command; say which, such as "
+            "Bash(pytest *)"
+        ),
+        (
+            "a.yaml:3: warning: allow[1]: grants every command; say which, such as "
+            "Bash(pytest *)"
+        ),
+    ],
+    "tools: [Grep]\nallow: [Read, Edit, 'Bash(ls)', mcp__git]": [
+        "a.yaml:3: warning: allow[1]: grants nothing: no tool of `tools` is Edit",
+        "a.yaml:3: warning: allow[2]: grants nothing: no tool of `tools` is Bash",
+    ],
+    "tools: [Bash]\nblocked_tools: [run_command]\nallow: ['Bash(ls)']": [
+        "a.yaml:4: warning: allow[0]: grants nothing: Bash is in `blocked_tools`",
+    ],
+    "tools: [Read]\nrequire_verified_evidence: true": [
+        (
+            "a.yaml:3: warning: require_verified_evidence: it can run no command to "
+            "verify: no tool of `tools` is Bash"
+        ),
+    ],
+    "blocked_tools: [Bash]\nrequire_verified_evidence: true": [
+        (
+            "a.yaml:3: warning: require_verified_evidence: it can run no command to "
+            "verify: Bash is in `blocked_tools`"
+        ),
+    ],
+    "require_verified_evidence: true": [
+        (
+            "a.yaml:2: warning: require_verified_evidence: no rule of `allow` grants a "
+            "command to verify: none runs but what the session's own settings allow"
+        ),
+    ],
     "mode: self": [
         "a.yaml:2: warning: mode: a step workflow on the caller: no route runs it yet"
     ],
@@ -195,6 +237,13 @@ def test_warnings_do_not_keep_it_from_being_used(world: World, field: str) -> No
     told = [str(p).replace(f"{folder}/a", "a") for p in found.problems]
     assert sorted(told) == [w.replace("FOLDER", folder) for w in WARNINGS[field]]
     assert found.definition is not None
+
+
+def test_a_file_is_warned_of_that_is_not_called_like_its_agent(world: World) -> None:
+    """Whoever asks for the file's name is told of an agent that nobody knows."""
+    assert world.problems("b.yaml", "name: a\nprompt: '{{ task }}'\n") == [
+        "b.yaml:1: warning: name: it is asked for as 'a', and its file is b.yaml"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -223,7 +272,7 @@ def test_which_routes_a_definition_takes(
 def test_a_markdown_agent(world: World) -> None:
     """The words below the frontmatter are no template: Claude Code reads none."""
     found = world.load(
-        "r.md",
+        "reviewer.md",
         """\
         ---
         name: reviewer

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -305,3 +306,52 @@ def test_error_a_project_names_nothing_outside(
     assert problem.message.endswith(f"leaves {folder}, where all of it must lie")
     assert problem.path == "tools[0].pym"
     assert secret not in found.digests
+
+
+@pytest.mark.usefixtures("lint")
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("x = (\n1\n", "3: not a script: unexpected EOF while parsing"),
+        ("\ndef f(:\n    pass", "2: not a script: Expected a parameter or the end of the parameter list"),
+        ("if path:\n    break", "2: not a script: 'break' outside loop"),
+        ("x = 1\ndel x", "2: not a script: The monty syntax parser does not yet support the 'del' statement"),
+        ("(" * 10_000, "1: not a script: Source is too deeply nested"),
+    ],
+    ids=["open", "syntax", "break", "unsupported", "deep"],
+)  # fmt: skip
+def test_error_a_script_that_the_sandbox_cannot_read(
+    world: World, code: str, told: str
+) -> None:
+    """At its own line, before a model is blamed for it; for a run just the same."""
+    pytest.importorskip("pydantic_monty")
+    script = world.write("tools/config.pym", code)
+
+    assert world.problems("lint.yaml", LINT) == [f"tools/config.pym:{told}"]
+    with pytest.raises(BadDefinition) as caught:
+        world.registry.find("lint")
+    assert (caught.value.code, str(caught.value)) == (
+        "AGENT_001",
+        f"agent 'lint' cannot be used:\n  {script}:{told}",
+    )
+
+
+@pytest.mark.usefixtures("lint")
+@pytest.mark.parametrize("code", ["while True:\n    pass", "1 / 0", "write('x')", ""])
+def test_scripts_are_read_and_not_run(world: World, code: str) -> None:
+    pytest.importorskip("pydantic_monty")
+    world.write("tools/run.pym", code)
+
+    assert world.problems("lint.yaml", LINT) == []
+
+
+@pytest.mark.usefixtures("lint")
+def test_without_the_sandbox_scripts_are_said_not_to_be_checked(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pydantic_monty", None)
+    world.write("tools/run.pym", "x = (")
+
+    assert world.problems("lint.yaml", LINT) == [
+        "lint.yaml:8: warning: tools: their scripts were not checked: pydantic-monty is not installed; run: pip install 'hostbridge[local]'"
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -280,6 +281,20 @@ def test_two_at_once_lose_nothing(world: World) -> None:
     told = trust.trusted_projects(world.home)
 
     assert set(told) == {f"/w/{p}-{n}" for p in range(4) for n in range(10)}
+
+
+def test_changes_names_every_file_that_is_not_what_it_was(world: World) -> None:
+    folder = world.project / "sub"
+    folder.mkdir()
+    (folder / "a.pym").write_text("1")
+    (folder / "b.pym").write_text("2")
+    digest = hashlib.sha256(b"1").hexdigest()
+    digests = {"sub/a.pym": digest, "sub/b.pym": digest, "sub/c.pym": digest}
+
+    assert trust.changes(world.project, digests) == {
+        "sub/b.pym": "changed",
+        "sub/c.pym": "gone",
+    }
 
 
 def test_errors_are_the_bridges_own() -> None:

@@ -43,6 +43,13 @@ def test_list(project):
     ) in ran.out
 
 
+def test_list_is_what_it_does_unasked(project):
+    define(project, "worker.yaml", GOOD, layer="user")
+
+    assert project.run("agents") == project.run("agents", "list")
+    assert project.run("agents", "--json") == project.run("agents", "list", "--json")
+
+
 def test_list_says_what_is_wrong_and_fails(project):
     file = define(project, "worker.yaml", GOOD + "tols: x\n", layer="user")
 
@@ -80,7 +87,7 @@ def test_list_json(project):
 
 
 def test_show(project):
-    more = "tools: [Read]\nallow: ['Bash(ls *)']\ntimeout: 5\n"
+    more = "tools: [Bash]\nallow: ['Bash(ls *)']\ntimeout: 5\n"
     file = define(project, "worker.yaml", GOOD + more, layer="user")
 
     ran = project.run("agents", "show", "worker")
@@ -91,7 +98,7 @@ def test_show(project):
 worker: Works
     file     {file}
     routes   host, claude, local, endpoint
-    tools    Read
+    tools    Bash
     granted  Bash(ls *)
     timeout  5 s
 
@@ -171,7 +178,7 @@ def test_check_names_a_schema_that_no_model_can_be_held_to(project, routes, code
     ran = project.run("agents", "check", str(file))
 
     assert ran.code == code
-    said = f"{file}:1: {mark}output_schema: a local model cannot be held to it: "
+    said = f"{file}:1: {mark}output_schema.properties.a: a local model cannot be "
     assert ran.out.startswith(said)
 
 
@@ -232,6 +239,25 @@ def test_ask_a_defined_agent(project, host):
     [request] = seen
     assert (request.arguments, request.timeout) == ({"a": "1.10", "b": [1]}, 33_000)
     assert request.spoken == "As told: Hi"
+
+
+@pytest.mark.parametrize("command", ["ask", "submit"])
+def test_variables_win_over_the_definition_and_null_is_off(project, host, command):
+    """As text and as JSON; what is off survives in the record."""
+    more = "default_variables: {style: long, check: true, kept: 1}\n"
+    prompt = "prompt: '{{ style }} {% if check %}check{% endif %} {{ task }}'\n"
+    define(project, "worker.yaml", f"name: worker\n{prompt}{more}", layer="user")
+    words = ("worker", "Hi", "--var", "style=short", "--var", "check:=null")
+
+    with host.serving('{"status": "success", "summary": "ok"}') as seen:
+        ran = project.run(command, *words)
+        if command == "submit":
+            project.run("wait", ran.out.strip())
+
+    assert ran.code == 0
+    [request] = seen
+    assert request.variables == {"style": "short", "check": None, "kept": 1}
+    assert request.spoken == "short  Hi"
 
 
 def test_the_built_in_folder_is_where_it_says():

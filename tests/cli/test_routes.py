@@ -6,10 +6,12 @@ import asyncio
 import json
 import os
 import signal
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import needs
 import pytest
 from fakeclaude import OBEDIENT, SUCCESS, fake_claude, printing, result
 from stage.processes import is_alive
@@ -128,9 +130,19 @@ USAGE = {
     "to serve",
     "--route claude --fallback-after 1 x": "route 'claude' is served here at once: "
     "fallback_after_s belongs to auto and host",
-    "--set novalue x": "--set 'novalue': expected KEY=VALUE or KEY:=JSON",
-    "--set =v x": "--set '=v': expected KEY=VALUE or KEY:=JSON",
+    "--set novalue x": "--set 'novalue': expected NAME=VALUE or NAME:=JSON",
+    "--set =v x": "--set '=v': expected NAME=VALUE or NAME:=JSON",
     "--set a:={ x": "--set 'a:={': not JSON: unexpected end of data",
+    "--var style x": "--var 'style': expected NAME=VALUE or NAME:=JSON",
+    "--var a:=off x": "--var 'a:=off': not JSON: unexpected character, expected a JSON "
+    "value",
+    "--route local --model openai:q x": "route local takes no model 'openai:q': a "
+    "model of a server is for --route endpoint",
+    "--route claude --model q.gguf x": "route claude takes no model 'q.gguf': a model "
+    "file is for --route local",
+    "--route claude --model sonet x": "route claude takes no model 'sonet': expected "
+    "fable, haiku, inherit, opus, sonnet or a full name such as claude-opus-5-5; did "
+    "you mean sonnet?",
 }
 
 
@@ -140,6 +152,57 @@ def test_error_usage_is_exit_2(project, words):
     ran = project.run("ask", *words.split())
 
     assert ran == (2, "", f"hostbridge: {USAGE[words]}\n")
+    assert project.bridge.overview().waiting == 0
+
+
+def test_error_a_model_file_that_is_not_there_is_not_asked(project):
+    """Which files there are is known before anything is written."""
+    gone = project.folder / "gone.gguf"
+
+    ran = project.run("ask", "--route", "local", "--model", str(gone), "x")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"hostbridge: model '{gone}': {gone}: ")
+    assert not list(project.state.glob("*/*.json"))
+
+
+def test_error_a_schema_that_no_local_model_can_be_held_to(project):
+    """The asker's own schema is to blame, at its place; and no definition."""
+    needs.local_model()
+    name = {"type": "string", "pattern": "(?<=a)b"}
+    schema = project.folder / "s.json"
+    schema.write_text(json.dumps({"type": "object", "properties": {"name": name}}))
+
+    ran = project.run("ask", "--route", "local", "--schema", str(schema), "x")
+
+    said = "hostbridge: schema.properties.name: a local model cannot be held to it: "
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(said)
+    assert "look-behind, is not supported" in ran.err
+    assert not list(project.state.glob("*/*.json"))
+
+
+def test_error_no_model_of_the_endpoint_is_named(project):
+    project.env["BRIDGE_OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"
+
+    ran = project.run("ask", "--route", "endpoint", "x")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "no model of the endpoint is named: --model openai:NAME" in ran.err
+    assert not list(project.state.glob("*/*.json"))
+
+
+def test_error_no_server_is_no_route(project):
+    """Nobody is there who could answer: as with no session open."""
+    pytest.importorskip("openai")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        project.env["BRIDGE_OPENAI_BASE_URL"] = url
+        ran = project.run("ask", "--route", "endpoint", "--model", "openai:m", "x")
+
+    assert (ran.code, ran.out) == (4, "")
+    assert f"no server at {url}/: " in ran.err
 
 
 def test_set_makes_text_and_json(project):
@@ -322,10 +385,42 @@ def test_submit_waits_for_somebody_who_serves(project, claude):
 def test_serve_leaves_what_is_for_a_session(project):
     request_id = project.submit()
 
-    ran = project.run("serve", "--once")
+    ran = project.run("serve", "--once", "--route", "claude")
 
-    assert ran == (0, "", "")
+    serving = f"hostbridge: serving {project.folder} by claude\n"
+    assert ran == (0, "", serving)
     assert project.bridge.status(request_id).status == "pending"
+
+
+@pytest.mark.usefixtures("claude")
+def test_serve_tells_what_nobody_served_in_time(project):
+    """Only of its own routes; a line each, as for any other."""
+    late = project.submit(route="claude", timeout_s=0.001)
+    project.submit(timeout_s=0.001)
+
+    ran = project.run("serve", "--once", "--route", "claude")
+
+    assert ran.code == 0
+    assert ran.out.count("\n") == 1
+    assert ran.out.startswith(f"{late}  timeout  ")
+
+
+def test_a_process_that_was_killed_is_told(project, claude, until):
+    """What it had waits again as soon as somebody sweeps; until then one is told."""
+    fake_claude(claude, WAITING)
+    with project.start("ask", "--route", "claude", "Which?") as process:
+        until((claude / "pid").exists)
+        process.kill()
+        process.communicate(timeout=60)
+    (file,) = project.state.glob("processing/*.json")
+
+    status = project.run("status").out
+    (told,) = project.run("status", "--json").json["requests"]
+    show = project.run("show", file.stem).out
+
+    assert "running (claude, its process is gone)  " in status
+    assert told["isAbandoned"]
+    assert f"(pid {process.pid}, which is gone), " in show
 
 
 def test_serve_goes_on_until_interrupted(project, claude, until):

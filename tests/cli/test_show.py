@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from agentworld import define
 
 from bridge.host import runs
 from bridge.runner.turnlog import TurnLog
@@ -219,3 +220,52 @@ def test_a_run_of_our_own_is_told_turn_by_turn(project):
         "tool_call",
         "submit_result",
     ]
+
+
+def test_shows_the_node(project):
+    """What it is about belongs to what was asked."""
+    (project.folder / "cart.py").write_text("\n\ndef total():\n    return 0\n")
+    request_id = project.submit("Is it right?", node="cart.py::total")
+
+    shown = project.run("show", request_id).out
+
+    assert (
+        "prompt (12 characters)\n"
+        "    Is it right?\n"
+        "node cart.py, line 3, function total\n"
+        "    def total():\n"
+        "        return 0\n"
+    ) in shown
+
+
+def test_full_tells_all_that_the_agent_was_told(project, host):
+    """The definition's words and the contract with it, once it was told them."""
+    define(project, "a.yaml", "name: a\nprompt: 'Be terse. {{ task }}'\n", layer="user")
+    request_id = project.submit("Why?", agent="a")
+    waiting = project.run("show", request_id, "--full").out
+    host.claim()
+
+    short = project.run("show", request_id).out
+    full = project.run("show", request_id, "--full").out
+
+    assert "told as" not in waiting + short
+    told = full.partition("told as user (")[2].partition("\nhistory\n")[0]
+    assert "characters)\n    Be terse. Why?\n    \n    ## How to answer (host" in told
+    assert '"required": ["status", "summary"' in told
+
+
+def test_full_tells_what_a_model_here_was_told(project):
+    """As its run recorded it; it is no turn."""
+    request_id = project.submit()
+    log = TurnLog(project.bridge.store, request_id)
+    log({"event": "told", "turn": 0, "role": "system", "text": f"Careful.\n{HOSTILE}"})
+    log({"event": "told", "turn": 0, "role": "user", "text": "Why?"})
+
+    full = project.run("show", request_id, "--full").out
+
+    assert re.search(
+        r"^told as system \(\d+ characters\)\n    Careful.\n    red ", full, re.M
+    )
+    assert "\ntold as user (4 characters)\n    Why?\n" in full
+    assert "\nrun\n" not in full
+    assert "told as" not in project.run("show", request_id).out

@@ -111,7 +111,7 @@ def test_anything_but_yes_is_no(project, answer):
     terminal.type(answer)
 
     assert terminal.end() == 1
-    assert "nothing was changed" in terminal.seen
+    assert "nothing was changed; only the whole word yes agrees\n" in terminal.seen
     assert not is_trusted(project)
 
 
@@ -224,6 +224,50 @@ def test_list_and_revoke(project):
     assert revoked == (0, f"{project.folder}: trusted no more\n", "")
     assert not is_trusted(project)
     assert project.run("trust", "--list") == (0, "no project is trusted\n", "")
+
+
+def test_list_says_what_is_not_any_more_as_it_was(project):
+    """What is listed counts, or says why not."""
+    for name in ("gone", "kept", "other", "worker"):
+        define(project, f"{name}.yaml", GOOD.replace("worker", name))
+    agree(project)
+    folder = project.folder / ".bridge" / "agents"
+    (folder / "gone.yaml").unlink()
+    (folder / "worker.yaml").write_text(GOOD + "timeout: 3\n")
+    (folder / "other.yaml").unlink()
+    (folder / "other.yaml").symlink_to("kept.yaml")
+
+    listed = project.run("trust", "--list")
+
+    assert listed == (
+        0,
+        (
+            f"{project.folder}\n"
+            "  .bridge/agents/gone.yaml  (not any more: gone)\n"
+            "  .bridge/agents/kept.yaml\n"
+            "  .bridge/agents/other.yaml  (not any more: changed)\n"
+            "  .bridge/agents/worker.yaml  (not any more: changed)\n"
+        ),
+        "",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("researcher", "hides the built-in agent of this name"),
+        ("mine", "hides the user agent of this name"),
+        ("Explore", "hides Claude Code's agent of this name"),
+    ],
+)
+def test_it_says_what_a_definition_hides(project, name, told):
+    """Whoever asks for a name they know gets another agent from then on."""
+    define(project, "mine.yaml", GOOD.replace("worker", "mine"), layer="user")
+    define(project, f"{name}.yaml", GOOD.replace("worker", name))
+
+    terminal = agree(project)
+
+    assert f"\n{name}: Works  (new, or changed)  ({told})\n" in terminal.seen
 
 
 def test_nothing_to_trust(project):

@@ -289,7 +289,7 @@ def test_error_no_server():
         with pytest.raises(EngineFailed) as caught:
             ask(engine)
 
-    assert caught.value.code == "AGENT_002"
+    assert caught.value.code == "no_host"
     assert str(caught.value).startswith(f"no server at {url}/: ")
 
 

@@ -41,7 +41,7 @@ def test_reads_then_answers(world):
     assert outcome.verdict.parsed["agentId"] == "scripted:r1"
     assert world.engine.results() == ["Result of read_file (call-1):\none\ntwo"]
     assert world.events() == [
-        *("model_request", "model_reply", "tool_call", "tool_result"),
+        *("told", "told", "model_request", "model_reply", "tool_call", "tool_result"),
         *("model_request", "model_reply", "submit_result"),
     ]
     summary = outcome.summary

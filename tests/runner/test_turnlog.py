@@ -37,6 +37,8 @@ def test_a_run_is_told_turn_by_turn(store, world):
 
     lines = told(store)
     assert [(e["event"], e["turn"]) for e in lines] == [
+        ("told", 0),
+        ("told", 0),
         ("model_request", 1),
         ("model_reply", 1),
         ("tool_call", 1),
@@ -47,8 +49,8 @@ def test_a_run_is_told_turn_by_turn(store, world):
     ]
     assert {e["requestId"] for e in lines} == {"r1"}
     assert all(isinstance(e["at"], int) for e in lines)
-    assert lines[2]["arguments"] == {"path": "a.txt"}
-    assert lines[3]["text"] == "one"
+    assert lines[4]["arguments"] == {"path": "a.txt"}
+    assert lines[5]["text"] == "one"
     file = store.place.state / "runs/r1.jsonl"
     assert [json.loads(line) for line in file.read_text().splitlines()] == lines
 

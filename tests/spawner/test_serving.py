@@ -226,7 +226,10 @@ def test_error_a_definition_that_cannot_be_used(store: FileStore):
     assert told.error is not None
     assert (told.error.code, told.error.message) == (
         "AGENT_001",
-        "the definition cannot be used: agents/a.yaml: tools: expected a list",
+        (
+            "the definition, or the schema of the answer, cannot be used: "
+            "agents/a.yaml: tools: expected a list"
+        ),
     )
 
 

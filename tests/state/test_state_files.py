@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
 import make_state
 import pytest
 
+from bridge.cli.exit_codes import Exit
+from bridge.protocol.failure import MEANINGS
 from bridge.spawner.schemas import schema_names
 
 STATE = Path(__file__).resolve().parents[2] / "state"
@@ -42,6 +45,16 @@ def test_the_example_is_what_the_store_writes(tmp_path: Path) -> None:
     make_state.write_example(tmp_path)
 
     assert files_below(STATE / "example") == files_below(tmp_path)
+
+
+def test_failures_are_those_of_the_program(tmp_path: Path) -> None:
+    """Every code is listed, with the exit code and the cure that it really has."""
+    make_state.write_failures(tmp_path / "FAILURES.md")
+
+    told = (tmp_path / "FAILURES.md").read_text()
+    assert (STATE / "FAILURES.md").read_text() == told
+    assert {code for code in MEANINGS if f"| `{code}` |" not in told} == set()
+    assert {int(e) for e in re.findall(r"^\| (\d+) \|", told, re.M)} == set(Exit)
 
 
 @pytest.mark.parametrize("room", EXAMPLES)

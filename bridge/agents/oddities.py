@@ -1,0 +1,67 @@
+"""What a YAML agent may say, and hardly means: warnings, each at its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.agents.grants import Rule, is_about, parse_rule
+from bridge.agents.toolnames import on_host
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.agents.yaml_agent import AgentFile
+    from bridge.agents.yaml_tree import Tree
+
+
+def warn_of_oddities(told: AgentFile, tree: Tree) -> None:
+    """Warn of grants that are too wide or idle, and of evidence that nobody can give.
+
+    Rules that mean nothing are complained of elsewhere.
+    """
+    if told.allow and told.tools is None:
+        message = "without `tools` it has every tool of its route; name what it needs"
+        tree.warn(("allow",), message)
+    tools = None if told.tools is None else on_host(tuple(told.tools))
+    blocked = on_host(tuple(told.blocked_tools))
+    for position, rule in _rules(told):
+        place = ("allow", position)
+        if _is_any_command(rule):
+            tree.warn(place, "grants every command; say which, such as Bash(pytest *)")
+        # Which tools of a server there are, only the session knows.
+        if rule.tool.startswith("mcp__"):
+            continue
+        if tools is not None and not any(is_about(rule, tool) for tool in tools):
+            tree.warn(place, f"grants nothing: no tool of `tools` is {rule.tool}")
+        elif rule.tool in blocked:
+            tree.warn(place, f"grants nothing: {rule.tool} is in `blocked_tools`")
+    if told.require_verified_evidence and (why := _no_command(told, tools, blocked)):
+        tree.warn(("require_verified_evidence",), why)
+
+
+def _rules(told: AgentFile) -> Iterator[tuple[int, Rule]]:
+    for position, text in enumerate(told.allow):
+        rule = parse_rule(text)
+        if isinstance(rule, Rule):
+            (name,) = on_host((rule.tool,))
+            yield position, Rule(name, rule.spec)
+
+
+def _is_any_command(rule: Rule) -> bool:
+    return rule.tool == "Bash" and rule.spec is None
+
+
+def _no_command(
+    told: AgentFile, tools: tuple[str, ...] | None, blocked: tuple[str, ...]
+) -> str | None:
+    """Why no command could be evidence; None where one could."""
+    if "Bash" in blocked:
+        return "it can run no command to verify: Bash is in `blocked_tools`"
+    if tools is not None and "Bash" not in tools:
+        return "it can run no command to verify: no tool of `tools` is Bash"
+    if not any(rule.tool == "Bash" for _, rule in _rules(told)):
+        return (
+            "no rule of `allow` grants a command to verify: none runs but what the "
+            "session's own settings allow"
+        )
+    return None

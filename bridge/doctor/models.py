@@ -1,0 +1,133 @@
+"""What the routes local and endpoint would find here. Loads and asks no model.
+
+The open session works without either: what was never set up is told and is no warning;
+what was set and cannot work is one.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from bridge.doctor.finding import Finding, ok, warning
+from bridge.errors import BridgeError
+from bridge.local.models import Candidate, known_models, models_folder, require_extra
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bridge.doctor.subject import Subject
+
+_CONNECT_S = 1.0
+_MIB = 1 << 20
+_COMPILERS = ("c++", "g++", "clang++")
+
+
+def local(subject: Subject) -> Iterator[Finding]:
+    """Whether there is a local model, which one, and what it keeps on disk."""
+    try:
+        require_extra()
+    except BridgeError as exc:
+        yield _without_extra(subject, exc)
+        return
+    models = known_models(subject.settings)
+    if not models:
+        yield warning(
+            "local",
+            "no model",
+            cause="the extra is installed without the model that comes along",
+            cure=f"set BRIDGE_LOCAL_MODEL, or put one in "
+            f"{models_folder(subject.settings)}",
+        )
+    else:
+        yield _model(models[0])
+    yield ok("local", _kept(subject))
+
+
+def _without_extra(subject: Subject, exc: BridgeError) -> Finding:
+    path = subject.env.get("PATH")
+    has_compiler = any(shutil.which(name, path=path) for name in _COMPILERS)
+    lacks = "" if has_compiler else "; that needs a C++ compiler, and none is on PATH"
+    settings = subject.settings
+    if settings.local_model is None and settings.cli_fallback != "local":
+        return ok("local", f"not set up: {exc}{lacks}")
+    return warning(
+        "local",
+        f"cannot be used: {exc}{lacks}",
+        cause="the settings name the local route, and the extra is not installed",
+        cure="pip install 'hostbridge[local]'",
+    )
+
+
+def _model(candidate: Candidate) -> Finding:
+    model = candidate.model
+    if model is None:
+        return warning(
+            "local",
+            f"{candidate.path} ({candidate.found}) is no model: {candidate.problem}",
+            cause="the file is not whole, not a GGUF file, or not there",
+            cure="name another in BRIDGE_LOCAL_MODEL; see: hostbridge models",
+        )
+    size = f"{model.header.parameters / 1e6:,.0f} million parameters"
+    small = ", small: what it answers is marked degraded" if model.is_small else ""
+    return ok("local", f"{candidate.path} ({candidate.found}), {size}{small}")
+
+
+def _kept(subject: Subject) -> str:
+    """What the prompts on disk take; the folder that the engine keeps them in."""
+    limit_mib = subject.settings.local_cache_mb
+    folder = subject.settings.home / "cache" / "prompts"
+    used = sum(map(_size, folder.iterdir())) if folder.is_dir() else 0
+    return f"prompts kept: {used / _MIB:.0f} of {limit_mib} MiB, in {folder}"
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.lstat().st_size
+    except OSError:
+        return 0
+
+
+def endpoint(subject: Subject) -> Iterator[Finding]:
+    """Whether a server is set, and takes a connection; nothing is sent."""
+    from bridge.endpoint.engine import check_endpoint
+
+    settings = subject.settings
+    url = settings.openai_base_url
+    if url is None and settings.cli_fallback != "endpoint":
+        yield ok("endpoint", "not set up: BRIDGE_OPENAI_BASE_URL is not set")
+        return
+    try:
+        check_endpoint(settings)
+    except BridgeError as exc:
+        yield warning(
+            "endpoint",
+            f"cannot be used: {exc}",
+            cause="the settings name the endpoint, and lack what it needs",
+            cure="as it says, or unset them",
+        )
+        return
+    if why := _unreachable(url or ""):
+        yield warning(
+            "endpoint",
+            f"{url} takes no connection: {why}",
+            cause="the server is not running, or somewhere else",
+            cure="start it, or correct BRIDGE_OPENAI_BASE_URL",
+        )
+        return
+    model = settings.openai_model or "none by default; name one with --model openai:…"
+    yield ok("endpoint", f"{url} takes connections; model: {model}")
+
+
+def _unreachable(url: str) -> str | None:
+    """Why nobody listens at an address; None where somebody does."""
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname or "", port), _CONNECT_S).close()
+    except OSError as exc:
+        return (exc.strerror or str(exc)).lower()
+    return None

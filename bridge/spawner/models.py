@@ -1,0 +1,118 @@
+"""Which models and schemas a route takes: told before anything is asked.
+
+What a definition names for one route means on another "whichever is there", and the
+answer is marked degraded. What the asker names for the route it names is meant.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from bridge.errors import BadSetting, ExtraMissing, InvalidRequest
+from bridge.host import agent_names
+
+if TYPE_CHECKING:
+    from bridge.agents.definition import Definition
+    from bridge.config import Settings
+    from bridge.protocol.request import Request, RouteName
+
+_SERVER = "openai:"
+_FILE = ".gguf"
+_NAMES = agent_names.HOST_MODELS | {agent_names.INHERIT}
+# Beside the names that every route takes.
+_OTHERS: dict[RouteName, str] = {
+    "claude": "a full name such as claude-opus-5-5",
+    "local": "the path of a .gguf file",
+    "endpoint": "openai:NAME",
+}
+
+
+def check_model(route: RouteName, model: str, *, is_asked: bool) -> None:
+    """Let a model pass that the route takes by its name.
+
+    `is_asked` is whether the asker named it, and not the definition.
+
+    Raises:
+        InvalidRequest: the route takes no such model; says which does, or what is near.
+    """
+    if model in _NAMES or not (is_asked or route in ("host", "local")):
+        return
+    meant, kind = _meant(model)
+    if meant == route:
+        return
+    if meant is not None:
+        raise InvalidRequest(
+            f"route {route} takes no model {model!r}: {kind} is for --route {meant}"
+        )
+    if route == "host":
+        agent_names.check_model(model)
+    elif not (route == "claude" and model.startswith("claude-")):
+        near = get_close_matches(model.lower(), sorted(_NAMES), n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        names = ", ".join(sorted(_NAMES))
+        raise InvalidRequest(
+            f"route {route} takes no model {model!r}: expected {names} or "
+            f"{_OTHERS[route]}{hint}"
+        )
+
+
+def _meant(model: str) -> tuple[RouteName | None, str]:
+    """The one route that a name can only be for, and what such a name is of."""
+    if model.startswith(_SERVER):
+        return "endpoint", "a model of a server"
+    if model.endswith(_FILE):
+        return "local", "a model file"
+    return None, ""
+
+
+def check_here(
+    route: RouteName,
+    request: Request,
+    definition: Definition | None,
+    settings: Settings,
+) -> None:
+    """Let a request pass that this machine can serve, as far as a look can tell.
+
+    Raises:
+        InvalidRequest: the file that is named is not there, or is no model; the asker's
+            schema is none that a local model can be held to.
+        BadSetting: no model of the endpoint is named.
+    """
+    model = request.model
+    if route == "local" and model is not None and model.endswith(_FILE):
+        from bridge.local.models import find_model
+        from bridge.runner.engine import EngineFailed
+
+        beside = definition.source.file.parent if definition else None
+        try:
+            find_model(model, settings, beside=beside)
+        except EngineFailed as exc:
+            raise InvalidRequest(f"model {model!r}: {exc}") from None
+    of_agent = definition.output_schema if definition else None
+    if route == "local" and request.answer_schema not in (None, of_agent):
+        _check_schema(request.answer_schema or {})
+    is_named = model is not None and model.startswith(_SERVER)
+    # Without a server nobody misses the model.
+    is_known = is_named or not settings.openai_base_url or settings.openai_model
+    if route == "endpoint" and not is_known:
+        raise BadSetting(
+            f"no model of the endpoint is named: --model {_SERVER}NAME, or "
+            "BRIDGE_OPENAI_MODEL"
+        )
+
+
+def _check_schema(schema: dict[str, Any]) -> None:
+    from bridge.local.models import require_extra
+
+    try:
+        require_extra()
+    except ExtraMissing:
+        # That says the route itself.
+        return
+    from bridge.agents.problem import path_of
+    from bridge.local.blame import find_problem
+
+    if found := find_problem(schema):
+        place = path_of(("schema", *found[0]))
+        raise InvalidRequest(f"{place}: a local model cannot be held to it: {found[1]}")

@@ -1,0 +1,133 @@
+"""The routes local and endpoint: what is there is told, what is broken is a warning."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING
+
+import needs
+import pytest
+
+from bridge.doctor import models
+from bridge.doctor.finding import Finding, Verdict, ok
+from bridge.errors import ExtraMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conftest import Patient
+
+
+@pytest.fixture
+def no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise ExtraMissing("local", "llama-cpp-python")
+
+    monkeypatch.setattr(models, "require_extra", missing)
+
+
+@pytest.mark.usefixtures("no_extra")
+def test_without_the_extra_nothing_is_wrong(patient: Patient) -> None:
+    """The open session needs none of it."""
+    patient_path = str(patient.root)
+
+    found = patient.found(models.local, PATH=patient_path)
+
+    assert found == [
+        ok(
+            "local",
+            "not set up: llama-cpp-python is not installed; run: pip install "
+            "'hostbridge[local]'; that needs a C++ compiler, and none is on PATH",
+        )
+    ]
+
+
+@pytest.mark.usefixtures("no_extra")
+@pytest.mark.parametrize(
+    "env", [{"BRIDGE_CLI_FALLBACK": "1"}, {"BRIDGE_LOCAL_MODEL": "/x.gguf"}], ids=str
+)
+def test_whoever_named_the_local_route_is_warned(
+    patient: Patient, env: dict[str, str]
+) -> None:
+    (found,) = patient.found(models.local, **env)
+
+    assert found.verdict is Verdict.WARNING
+    assert found.cure == "pip install 'hostbridge[local]'"
+
+
+def test_the_model_and_what_it_keeps(patient: Patient) -> None:
+    path = needs.local_model()
+    folder = patient.bridge / "cache" / "prompts"
+    folder.mkdir(parents=True)
+    (folder / "m-1.state").write_bytes(bytes(3 << 20))
+
+    found = patient.found(models.local)
+
+    assert found == [
+        ok(
+            "local",
+            f"{path} (comes with the extra), 135 million parameters, small: what it "
+            "answers is marked degraded",
+        ),
+        ok("local", f"prompts kept: 3 of 1024 MiB, in {folder}"),
+    ]
+
+
+def test_a_file_that_is_no_model(patient: Patient) -> None:
+    needs.local_model()
+    file = patient.root / "x.gguf"
+    file.write_bytes(b"PK\3\4")
+
+    found, _ = patient.found(models.local, BRIDGE_LOCAL_MODEL=str(file))
+
+    assert found.verdict is Verdict.WARNING
+    assert found.found.startswith(f"{file} (BRIDGE_LOCAL_MODEL) is no model: ")
+
+
+def test_no_endpoint_is_no_issue(patient: Patient) -> None:
+    assert patient.found(models.endpoint) == [
+        ok("endpoint", "not set up: BRIDGE_OPENAI_BASE_URL is not set")
+    ]
+
+
+@pytest.fixture
+def port() -> Iterator[socket.socket]:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken
+
+
+def test_a_server_that_listens(patient: Patient, port: socket.socket) -> None:
+    pytest.importorskip("openai")
+    port.listen()
+    url = f"http://127.0.0.1:{port.getsockname()[1]}/v1"
+
+    found = patient.found(
+        models.endpoint, BRIDGE_OPENAI_BASE_URL=url, BRIDGE_OPENAI_MODEL="q"
+    )
+
+    assert found == [ok("endpoint", f"{url} takes connections; model: q")]
+
+
+def test_a_server_that_is_down(patient: Patient, port: socket.socket) -> None:
+    pytest.importorskip("openai")
+    url = f"http://127.0.0.1:{port.getsockname()[1]}/v1"
+
+    found = patient.found(models.endpoint, BRIDGE_OPENAI_BASE_URL=url)
+
+    assert found == [
+        Finding(
+            "endpoint",
+            Verdict.WARNING,
+            f"{url} takes no connection: connection refused",
+            "the server is not running, or somewhere else",
+            "start it, or correct BRIDGE_OPENAI_BASE_URL",
+        )
+    ]
+
+
+def test_a_fallback_without_a_server(patient: Patient) -> None:
+    (found,) = patient.found(models.endpoint, BRIDGE_CLI_FALLBACK="endpoint")
+
+    assert found.verdict is Verdict.WARNING
+    assert found.found.startswith("cannot be used: no server is set; set BRIDGE_OPENAI")

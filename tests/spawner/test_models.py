@@ -1,0 +1,43 @@
+"""Which model names a route takes, told from the name alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from bridge.errors import InvalidRequest
+from bridge.spawner.models import check_model
+
+TAKEN = [
+    ("host", "haiku", True),
+    ("host", "inherit", False),
+    ("claude", "claude-opus-5-5", True),
+    ("local", "inherit", True),
+    ("local", "x.gguf", True),
+    ("endpoint", "openai:q", True),
+    ("endpoint", "haiku", True),
+    # A definition's model is what it likes best; another answers degraded.
+    ("claude", "x.gguf", False),
+    ("endpoint", "x.gguf", False),
+]
+REFUSED = [
+    ("local", "openai:q", False, "a model of a server is for --route endpoint"),
+    ("host", "openai:q", True, "a model of a server is for --route endpoint"),
+    ("endpoint", "x.gguf", True, "a model file is for --route local"),
+    ("local", "haikuu", True, "; did you mean haiku?"),
+    ("endpoint", "qwen", True, " or openai:NAME"),
+    ("host", "haikuu", False, "did you mean haiku?"),
+]
+
+
+@pytest.mark.parametrize(("route", "model", "is_asked"), TAKEN)
+def test_taken(route, model, is_asked):
+    check_model(route, model, is_asked=is_asked)
+
+
+@pytest.mark.parametrize(("route", "model", "is_asked", "end"), REFUSED)
+def test_error_refused(route, model, is_asked, end):
+    """With what would do, where that can be told."""
+    with pytest.raises(InvalidRequest) as caught:
+        check_model(route, model, is_asked=is_asked)
+
+    assert str(caught.value).endswith(end)
