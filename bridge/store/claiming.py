@@ -8,19 +8,20 @@ is what takes a request, and the record in `processing/` says who holds it.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import NewerSchema
 from bridge.protocol.request import Claim
 from bridge.protocol.status import Status, move
-from bridge.store.backlog import forget
+from bridge.store.backlog import adding
 from bridge.store.decide import expired
 from bridge.store.ending import end, finish
 from bridge.store.rooms import USED, file_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from bridge.protocol.ids import RequestId
     from bridge.protocol.request import HostProcess, Request
@@ -60,8 +61,16 @@ def is_over(rooms: Rooms, request_id: str) -> bool:
     return False
 
 
-def take(rooms: Rooms, request: Request, claimant: Claimant) -> Request | None:
-    """Claim one request; None when the file has just gone away."""
+def take(
+    rooms: Rooms,
+    request: Request,
+    claimant: Claimant,
+    removing: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Request | None:
+    """Claim one request; None when the file has just gone away.
+
+    `removing` is entered for the moment in which it leaves `requests/`.
+    """
     now_ms = rooms.now_ms()
     file = file_of(request.request_id)
     requests, processing = rooms["requests"], rooms["processing"]
@@ -72,7 +81,8 @@ def take(rooms: Rooms, request: Request, claimant: Claimant) -> Request | None:
     # Written before the request is taken: a full disk leaves it where it was.
     temporary = processing.prepare(file, mine.to_json())
     try:
-        requests.move(file, processing)
+        with removing():
+            requests.move(file, processing)
     except OSError as exc:
         with suppress(OSError):
             processing.remove(temporary)
@@ -153,6 +163,6 @@ def wait_again(rooms: Rooms, request: Request) -> None:
     if request.claim is not None:
         processing.replace(file, free.to_json(), durable=False)
     rooms.make_way("requests", file)
-    forget(rooms)
-    processing.move(file, rooms["requests"])
+    with adding(rooms, free):
+        processing.move(file, rooms["requests"])
     rooms.note("waiting again", request.request_id, attempt=request.attempt or None)

@@ -7,6 +7,7 @@ remembered (see `passing`), so that the next claim begins where this one was.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Literal
 
 from bridge.protocol.ids import RequestId
@@ -21,6 +22,7 @@ from bridge.store.passing import Passed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from bridge.protocol.request import Request
     from bridge.store import Claimant, Verdict
@@ -110,6 +112,7 @@ class _Walk:
         self._passed = Passed(rooms, claimant.session)
         self._held = self._count_held()
         self._left = self._beyond = 0
+        self._removing: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def go_on(self) -> bool:
         """Look at the next few hundred; True when that is all for this claim."""
@@ -117,6 +120,7 @@ class _Walk:
         self._held = self._count_held()
         rooms.unread.clear()
         backlog = Backlog(rooms, lambda n: passed.find(n, is_full=self._is_full()))
+        self._removing = backlog.removing
         before = len(passed)
         is_done, moved = self._follow(backlog)
         for name, why in rooms.unread.items():
@@ -204,7 +208,7 @@ class _Walk:
 
     def _try_to_take(self, request: Request) -> _Fate:
         try:
-            mine = take(self._rooms, request, self._claimant)
+            mine = take(self._rooms, request, self._claimant, self._removing)
         except OSError:
             # A disk just full, say. What was taken before is the claimant's.
             if self.taken:
