@@ -19,7 +19,6 @@ from bridge.errors import StateRefused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 
@@ -65,12 +64,7 @@ class Folder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -22,7 +22,6 @@ from bridge.store.seal import load_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
 
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
@@ -66,12 +65,7 @@ class Rooms:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def __getitem__(self, name: str) -> Folder:
