@@ -21,6 +21,7 @@ from storeworld import (
 )
 
 from bridge.protocol.ids import RequestId, new_request_id
+from bridge.store.lock import LockBusy
 from bridge.store.passing import FEW
 from bridge.store.walking import _MAX_ENDED, _MAX_LOOKED
 
@@ -261,3 +262,32 @@ def test_others_get_the_lock_during_a_long_claim(tmp_path: Path):
     other.join()
 
     assert waited[0] < ended
+
+
+def test_what_was_taken_is_the_claimants_though_the_lock_is_lost(tmp_path: Path):
+    """Somebody takes it between two steps, and keeps it."""
+    store = store_in(tmp_path, lock_wait_s=0.1)
+    first = new_request_id(START_US - 1)
+    store.submit(request(first))
+    crowd(store, 3 * _MAX_LOOKED, session="gone")
+    is_going_on, is_over = threading.Event(), threading.Event()
+
+    def judge(asked: Request) -> str:
+        is_going_on.set()
+        return mine_only(asked)
+
+    def hold_on() -> None:
+        is_going_on.wait()
+        with store_in(tmp_path).exclusive():
+            is_over.wait()
+
+    other = threading.Thread(target=hold_on)
+    other.start()
+    cut: list[str] = []
+    taken = claimed(store, judge, on_cut=lambda: cut.append("cut"))
+    is_over.set()
+    other.join()
+
+    assert (taken, cut) == ([first], ["cut"])
+    with pytest.raises(LockBusy), store.exclusive():
+        claimed(store)
