@@ -117,7 +117,8 @@ def _take(scene: Scene, request_id: RequestId) -> bool:
     taken = scene.store.claim(
         scene.claimant,
         scene.settings.slots,
-        lambda r: judge_for(scene, r) if r.request_id == request_id else "leave",
+        lambda request: judge_for(scene, request),
+        only=request_id,
     )
     return bool(taken)
 

@@ -53,7 +53,12 @@ def offer(scene: Scene, *, repeat_at_once: bool = False) -> str | None:
         taken += verdict == "take"
         return verdict
 
-    fresh = store.claim(scene.claimant, min(scene.settings.slots, MAX_NAMED), judged)
+    fresh = store.claim(
+        scene.claimant,
+        min(scene.settings.slots, MAX_NAMED),
+        judged,
+        on_cut=lambda: _go_on_soon(scene),
+    )
     _mark_offer(scene, pending=bool(before or fresh))
     offered = [r.request_id for r in (*ignored, *fresh)]
     return instruction(offered[:MAX_NAMED]) if offered else None
@@ -65,12 +70,11 @@ def judge_for(scene: Scene, request: Request, *, promised: int = 0) -> Verdict:
     `promised` is how many it has taken and not begun: they count against its budget.
     """
     session = scene.session
-    if request.route != "host":
-        return "leave"
-    if request.session is not None and request.session not in session.ids:
-        return "leave"
+    is_for_another = request.session is not None and request.session not in session.ids
+    if request.route != "host" or is_for_another:
+        return "pass"
     if session.ids & set(request.declined_by):
-        return "leave"
+        return "pass"
     now_ms = scene.now_ms()
     if request.depth > scene.settings.max_depth:
         message = (
@@ -226,6 +230,12 @@ def look_again(scene: Scene) -> None:
     """A slot is free: the next tool call should look at the queue."""
     with scene.store.open_state() as state, state.folder("sessions") as folder:
         folder.remove(f"{scene.session.session_id}.looked")
+
+
+def _go_on_soon(scene: Scene) -> None:
+    """The end of the queue was not seen: go on, if nothing happens by our own bell."""
+    look_again(scene)
+    bells.ring(scene.store, [scene.session])
 
 
 def _mark_offer(scene: Scene, *, pending: bool) -> None:

@@ -5,6 +5,7 @@
     sessions/<id>.owner   which of several installs acts for it, and for which process
     sessions/<id>.beat    its last sign of life (touched by the hooks)
     sessions/<id>.looked  the newest queue it has nothing to do with (see hooks/lib.sh)
+    sessions/<id>.passed  requests that are not for it (see bridge/store/passing.py)
 
 A session lives as long as its process. `/clear` gives the same process a new session
 id; what was meant for the old id is then meant for the new one. A session that is
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from bridge.store.folder import Folder
 
 HOUR_MS = 3_600_000
-SUFFIXES = (".json", ".owner", ".beat", ".looked", ".offer", ".off")
+SUFFIXES = (".json", ".owner", ".beat", ".looked", ".passed", ".offer", ".off")
 
 
 class Session(Record):

@@ -27,7 +27,6 @@ from bridge.runner.tool import ToolResult
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
-    from types import TracebackType
 
 MAX_SECONDS = 10.0
 MAX_MEMORY_BYTES = 128 * 1024 * 1024
@@ -56,12 +55,7 @@ class Sandbox:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def run(

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Request
     from bridge.store.files import FileStore
     from bridge.store.folder import Folder
-    from bridge.store.order import Rank
     from bridge.store.rooms import Rooms
 
 SHOWN_WAITING = 20
@@ -193,12 +192,8 @@ def _live(request: Request, hosts: list[Session], now_ms: int) -> LiveRequest:
 
 def _first_waiting(rooms: Rooms, names: list[str]) -> list[Request]:
     """The first that would be taken."""
-
-    def rank(name: str) -> Rank | None:
-        request = rooms.waiting(name)
-        return (request.priority, request.created_at * 1000) if request else None
-
-    first = islice(in_order(names, rank), SHOWN_WAITING)
+    ranks = looking.Ranks(rooms, most=looking.MAX_ASKED)
+    first = islice(in_order(names, ranks), SHOWN_WAITING)
     return [request for name in first if (request := rooms.waiting(name))]
 
 

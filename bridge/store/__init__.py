@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from bridge.protocol.status import Status
     from bridge.store.prune import Pruned
 
-# What a claimer says of a request: take it, leave it, or end it with this response.
-Verdict: TypeAlias = "Literal['take', 'leave'] | Response"
+# What a claimer says of a request: take it, leave it for another time, pass it over for
+# good (it is not for this claimer, whatever comes), or end it with this response.
+Verdict: TypeAlias = "Literal['take', 'leave', 'pass'] | Response"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,13 @@ class Store(Protocol):
         """Requests that somebody holds, oldest claim first."""
 
     def claim(
-        self, claimant: Claimant, slots: int, judge: Callable[[Request], Verdict]
+        self,
+        claimant: Claimant,
+        slots: int,
+        judge: Callable[[Request], Verdict],
+        *,
+        only: RequestId | None = None,
+        on_cut: Callable[[], None] = ...,
     ) -> list[Request]:
         """Take waiting requests that `judge` says to take, into free slots."""
 

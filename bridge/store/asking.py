@@ -12,7 +12,7 @@ from bridge.errors import InvalidRequest
 from bridge.protocol.failure import ANSWERED
 from bridge.protocol.ids import RequestId, is_id
 from bridge.store import Submitted
-from bridge.store.backlog import forget
+from bridge.store.backlog import adding
 from bridge.store.folder import NotAPlainFile
 from bridge.store.looking import look
 from bridge.store.rooms import file_of
@@ -32,8 +32,9 @@ def submit(rooms: Rooms, request: Request) -> Submitted:
     """
     file = file_of(request.request_id)
     requests = rooms["requests"]
-    # What takes time is done before the lock is taken.
-    temporary = requests.prepare(file, _json(request))
+    # What takes time is done before the lock is taken; not in the queue's folder, whose
+    # time tells whether another program has put something there.
+    temporary = rooms.state.prepare(file, _json(request))
     try:
         with rooms.hold():
             earlier = _find_same(rooms, request)
@@ -42,9 +43,9 @@ def submit(rooms: Rooms, request: Request) -> Submitted:
             if any(rooms[room].has(file) for room in ROOMS_OF_USED_IDS):
                 raise _used(request)
             _remember_key(rooms, request)
-            forget(rooms)
             try:
-                requests.publish(temporary, file)
+                with adding(rooms, request):
+                    requests.publish(temporary, file, prepared_in=rooms.state)
             except FileExistsError:
                 raise _used(request) from None
             temporary = ""
@@ -57,7 +58,7 @@ def submit(rooms: Rooms, request: Request) -> Submitted:
     finally:
         if temporary:
             with suppress(OSError):
-                requests.remove(temporary)
+                rooms.state.remove(temporary)
     requests.sync()
     return Submitted(RequestId(request.request_id), is_new=True)
 

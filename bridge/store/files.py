@@ -26,7 +26,7 @@ from bridge.errors import (
     StateVanished,
     UnknownRequest,
 )
-from bridge.store import asking, claiming, ending, looking
+from bridge.store import asking, claiming, ending, looking, walking
 from bridge.store.clock import Clock, SystemClock
 from bridge.store.folder import NotAPlainFile
 from bridge.store.place import open_state
@@ -157,16 +157,29 @@ class FileStore:
     # Working
 
     def claim(
-        self, claimant: Claimant, slots: int, judge: Callable[[Request], Verdict]
+        self,
+        claimant: Claimant,
+        slots: int,
+        judge: Callable[[Request], Verdict],
+        *,
+        only: RequestId | None = None,
+        on_cut: Callable[[], None] = lambda: None,
     ) -> list[Request]:
         """Take waiting requests that `judge` says to take, into the claimant's slots.
 
-        Highest priority first, then the oldest. What is overdue is ended on the way.
-        A request of an agent may use slots beyond `slots`, as many again for each agent
-        above it: one that waits for its child would otherwise hold the child's place.
+        Highest priority first, then the oldest; or `only` this one. What is overdue is
+        ended on the way. A request of an agent may use slots beyond `slots`, as many
+        again for each agent above it: one that waits for its child would otherwise hold
+        the child's place.
+
+        In a long queue that is not for this claimant the time may be up before its end:
+        then `on_cut` is called, and the next claim goes on from there.
         """
-        with self.rooms() as rooms, rooms.hold():
-            return claiming.claim(rooms, claimant, slots, judge)
+        with self.rooms() as rooms:
+            if only is None:
+                return walking.claim(rooms, claimant, slots, judge, on_cut=on_cut)
+            with rooms.hold():
+                return walking.claim_only(rooms, only, claimant, slots, judge)
 
     def claim_one(self, request_id: RequestId, claimant: Claimant) -> Request | None:
         """Take this very request; None when it does not wait (any more).

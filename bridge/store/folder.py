@@ -2,8 +2,8 @@
 
 A folder is held open by descriptor, so that no later swap of a path component redirects
 what is done in it; links are never followed. A file appears whole or not at all: a
-dot-named temporary in the same folder, fsync, then a link (first writer wins) or a
-rename. Readers skip dot files and take a vanished file as absent.
+dot-named temporary in the same folder or another, fsync, then a link (first writer
+wins) or a rename. Readers skip dot files and take a vanished file as absent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from bridge.errors import StateRefused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 
@@ -65,12 +64,7 @@ class Folder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -156,24 +150,29 @@ class Folder:
         self.publish(self.prepare(name, data), name)
         self.sync()
 
-    def publish(self, temporary: str, name: str) -> None:
+    def publish(
+        self, temporary: str, name: str, *, prepared_in: Folder | None = None
+    ) -> None:
         """Give a prepared file its name, once; the temporary is gone on return.
+
+        `prepared_in` is the folder of the temporary, if that is another.
 
         Raises:
             FileExistsError: the name is taken; what is there stays as it is.
         """
+        source = prepared_in or self
         try:
             os.link(
                 temporary,
                 name,
-                src_dir_fd=self.fd,
+                src_dir_fd=source.fd,
                 dst_dir_fd=self.fd,
                 follow_symlinks=False,
             )
         finally:
             # With the name given, a temporary that stays is prune's, not an error.
             with suppress(OSError):
-                self.remove(temporary)
+                source.remove(temporary)
 
     def replace(self, name: str, data: bytes, *, durable: bool = True) -> None:
         """Make `name` hold `data`, whatever it held; its name durable if asked.

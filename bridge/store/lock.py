@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 LOCK_NAME = "store.lock"
 _POLL_S = 0.002
+# Whoever holds it again and again lets others have it in between: long enough for one
+# that looks every `_POLL_S`, should it be late.
+TURN_S = 2.5 * _POLL_S
 _OPEN = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 _held: set[int] = set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -13,12 +14,15 @@ from bridge.store.folder import NotAPlainFile
 from bridge.store.order import in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from bridge.protocol.ids import RequestId
     from bridge.protocol.request import Request
     from bridge.store.order import Rank
     from bridge.store.rooms import Rooms
+
+# So many files of foreign names are read to find out which of them comes first.
+MAX_ASKED = 256
 
 
 def find(rooms: Rooms, request_id: RequestId) -> Found | None:
@@ -47,14 +51,51 @@ def look(rooms: Rooms, request_id: RequestId) -> Found | None:
     return Found(request.status, request, None) if request else None
 
 
-def waiting_in_order(rooms: Rooms) -> Iterator[RequestId]:
+class Ranks:
+    """Priority and age of ids that somebody else chose: their files tell.
+
+    Args:
+        rooms: where they lie.
+        most: how many files are read; any further id is left out.
+        is_known: whether an id can be left out without being read.
+
+    Attributes:
+        is_cut: whether `most` was not enough.
+        left_out: how many were not read, for whichever reason.
+        gone: how many were read and lay there no more, or were put aside.
+    """
+
+    def __init__(
+        self,
+        rooms: Rooms,
+        *,
+        most: float = inf,
+        is_known: Callable[[str], object] = lambda _: False,
+    ) -> None:
+        self.is_cut = False
+        self.left_out = self.gone = 0
+        self._rooms = rooms
+        self._left = most
+        self._is_known = is_known
+
+    def __call__(self, name: str) -> Rank | None:
+        """As `in_order` asks it."""
+        is_known = bool(self._is_known(name))
+        if is_known or self._left <= 0:
+            self.left_out += 1
+            self.is_cut |= not is_known
+            return None
+        self._left -= 1
+        request = self._rooms.waiting(name)
+        if request is None:
+            self.gone += name not in self._rooms.unread
+            return None
+        return request.priority, request.created_at * 1000
+
+
+def waiting_in_order(rooms: Rooms, ranks: Ranks | None = None) -> Iterator[RequestId]:
     """Ids of `requests/` in the order in which they should be claimed."""
-
-    def rank(name: str) -> Rank | None:
-        request = rooms.waiting(name)
-        return (request.priority, request.created_at * 1000) if request else None
-
-    return in_order(rooms["requests"].names(), rank)
+    return in_order(rooms["requests"].names(), ranks or Ranks(rooms))
 
 
 def has_waiting(rooms: Rooms) -> bool:

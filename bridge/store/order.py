@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
 Rank = tuple[Priority, int]
 
-# A queue of foreign names this long is served in the order of the names beyond it.
-_MAX_ASKED = 256
-
 
 def in_order(
     names: Iterable[str], rank: Callable[[str], Rank | None]
@@ -26,7 +23,7 @@ def in_order(
     """Yield ids in the order in which they should be claimed.
 
     `rank` tells priority and creation time (microseconds) of a foreign id, or None for
-    one to leave out.
+    one to leave out. It is asked in the order of the names, before the first is given.
     """
     ours: dict[str, list[str]] = {"h": [], "n": [], "l": []}
     foreign: list[str] = []
@@ -37,7 +34,7 @@ def in_order(
             ours[name[12]].append(name)
         else:
             foreign.append(name)
-    asked = _ranked_foreign(sorted(foreign)[:_MAX_ASKED], rank)
+    asked = _ranked_foreign(sorted(foreign), rank)
     merged = heapq.merge(_ranked_ours(ours, rank), asked)
     return (RequestId(name) for _, _, name in merged)
 

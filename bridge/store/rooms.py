@@ -6,8 +6,9 @@ when the lock is held, and taken as absent when it is not.
 
 from __future__ import annotations
 
+import time
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from bridge.errors import NewerSchema
 from bridge.protocol.ids import check_id, is_id
@@ -15,13 +16,12 @@ from bridge.protocol.record import Unparsable
 from bridge.store.aside import is_young, put_aside
 from bridge.store.folder import NotAPlainFile
 from bridge.store.journal import note
-from bridge.store.lock import locked
+from bridge.store.lock import TURN_S, locked
 from bridge.store.reading import read_ended, read_request, read_response
 from bridge.store.seal import load_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
 
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
@@ -47,13 +47,17 @@ class Rooms:
         state: the directory itself.
         clock: wall clock and monotonic clock.
         is_locked: whether this operation holds the store's lock.
+        unread: names met in `requests/` whose file stays there and cannot be read:
+            it is of a newer hostbridge, or young, so that it may still be written.
     """
 
     def __init__(self, state: Folder, clock: Clock, *, lock_wait_s: float) -> None:
         self.state = state
         self.clock = clock
         self.is_locked = False
+        self.unread: dict[str, Literal["newer", "young"]] = {}
         self._lock_wait_s = lock_wait_s
+        self._has_held = False
         self._stack = ExitStack()
         self._open: dict[str, Folder] = {}
         self._key: bytes | None = None
@@ -61,12 +65,7 @@ class Rooms:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def __getitem__(self, name: str) -> Folder:
@@ -78,7 +77,13 @@ class Rooms:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Hold the store's lock for the block; raises as `locked`."""
+        """Hold the store's lock for the block; raises as `locked`.
+
+        Held again by the same operation, it is somebody else's turn first.
+        """
+        if self._has_held:
+            time.sleep(TURN_S)
+        self._has_held = True
         with locked(self.state, wait_s=self._lock_wait_s):
             self.is_locked = True
             try:
@@ -146,12 +151,21 @@ class Rooms:
         try:
             return read_request(self[room], name, self.now_ms())
         except NewerSchema:
+            self._note_unread(room, name, "newer")
             return None
         except (Unparsable, NotAPlainFile) as exc:
             file = f"{name}.json"
-            if self.is_locked and not is_young(self[room], file, self.now_ms()):
+            if is_young(self[room], file, self.now_ms()):
+                self._note_unread(room, name, "young")
+            elif self.is_locked:
                 self.put_aside(room, file, str(exc))
             return None
+
+    def _note_unread(
+        self, room: str, name: str, why: Literal["newer", "young"]
+    ) -> None:
+        if room == "requests":
+            self.unread[name] = why
 
     # Files
 

@@ -103,7 +103,13 @@ def _watch(
     folder: str, wanted: set[RequestId]
 ) -> Iterator[tuple[threading.Event, float]]:
     """Watch a folder for new files; yields the event and how long to trust it (s)."""
-    from watchdog.events import FileSystemEvent, FileSystemEventHandler
+    from watchdog.events import (
+        DirDeletedEvent,
+        FileCreatedEvent,
+        FileMovedEvent,
+        FileSystemEvent,
+        FileSystemEventHandler,
+    )
     from watchdog.observers import Observer
 
     _quieten()
@@ -117,8 +123,14 @@ def _watch(
                 rung.set()
 
     observer = Observer()
+    # Nothing of the temporaries, and not that the folder changed with each of them.
+    told: list[type[FileSystemEvent]] = [
+        FileCreatedEvent,
+        FileMovedEvent,
+        DirDeletedEvent,
+    ]
     try:
-        observer.schedule(Handler(), folder)
+        observer.schedule(Handler(), folder, event_filter=told)
         observer.start()
     except OSError:
         yield rung, LOOK_UNWATCHED_S
@@ -126,5 +138,5 @@ def _watch(
     try:
         yield rung, LOOK_S
     finally:
-        observer.stop()
-        observer.join()
+        # The kernel takes up to 25 ms to close a watch: nobody waits for that.
+        threading.Thread(target=observer.stop, daemon=True).start()

@@ -50,6 +50,7 @@ FILES = (
     "dedup/8254c329a92850f6d539dd376f4816ee2764517da5e0235514af433164480d7a.json",
     "sessions/session-1.json",
     "sessions/session-1.beat",
+    "sessions/session-1.passed",
     "locks/store.lock",
     "events.jsonl",
     "order.json",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from storeworld import FakeClock, store_in
+from storeworld import FakeClock, claim_all, request, store_in
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bridge.protocol.request import Request
     from bridge.store.files import FileStore
 
 
@@ -21,3 +22,11 @@ def clock() -> FakeClock:
 @pytest.fixture
 def store(tmp_path: Path, clock: FakeClock) -> FileStore:
     return store_in(tmp_path, clock=clock)
+
+
+@pytest.fixture
+def mine(store: FileStore) -> Request:
+    """A claimed request."""
+    store.submit(request("a"))
+    (taken,) = claim_all(store)
+    return taken

@@ -1,10 +1,8 @@
-"""Publish, sweep, prune: P3, what a kill leaves, and what may be thrown away."""
+"""Publish: P3, and what is kept of answers that did not count."""
 
 from __future__ import annotations
 
 import json
-import os
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,26 +11,20 @@ from storeworld import (
     FakeClock,
     answer,
     claim_all,
-    claimant,
-    dead_process,
     drop,
     path_of,
-    place_in,
     quarantined,
     request,
     rooms_of,
     store_in,
-    take,
-    tree,
 )
 
-from bridge.errors import InvalidRequest, NewerSchema, StateRefused, StateUnavailable
+from bridge.errors import InvalidRequest, NewerSchema
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
 from bridge.protocol.status import Status
 from bridge.store.files import FileStore
 from bridge.store.lock import locked
-from bridge.store.prune import Pruned
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,14 +32,6 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Request
 
 A = RequestId("a")
-
-
-@pytest.fixture
-def mine(store: FileStore) -> Request:
-    """A claimed request."""
-    store.submit(request("a"))
-    (taken,) = claim_all(store)
-    return taken
 
 
 def summary(store: FileStore, request_id: RequestId = A) -> str:
@@ -249,274 +233,3 @@ def test_without_the_lock_nothing_is_published_for_nothing(store: FileStore):
         assert quick.publish(answer(request("ghost")), source="test") is False
 
     assert not path_of(store, "responses", "ghost").exists()
-
-
-# Sweep
-
-
-def test_what_a_dead_host_held_waits_again(store: FileStore):
-    store.submit(request("a"))
-    store.claim(claimant(dead_process()), 1, take)
-
-    assert store.sweep() == 1
-
-    (again,) = claim_all(store)
-    assert (again.attempt, again.status) == (1, Status.PROCESSING)
-
-
-def test_what_a_live_host_holds_is_left(store: FileStore, mine: Request):
-    assert store.sweep(everything=True) == 0
-    assert store.claimed() == [mine]
-
-
-def test_after_the_last_attempt_the_failure_has_a_name(store: FileStore):
-    store.submit(request("a", max_attempts=2))
-    for _ in range(2):
-        store.claim(claimant(dead_process()), 1, take)
-        store.sweep()
-
-    found = store.find(A)
-    assert found is not None
-    assert found.response is not None
-    assert found.response.error is not None
-    assert found.response.error.model_dump(mode="json") == {
-        "code": "host_gone",
-        "message": "the session that held the request is gone, and 2 attempts were "
-        "used up",
-        "stage": "offered",
-    }
-
-
-def test_a_plain_sweep_does_not_read_the_queue(store: FileStore, clock: FakeClock):
-    store.submit(request("a", timeout=1000))
-    clock.go_on(2)
-
-    assert store.sweep() == 0
-    assert store.sweep(everything=True) == 1
-
-
-def test_a_sweep_looks_into_those_it_is_told_of(store: FileStore, clock: FakeClock):
-    """What is claimed, ended or unknown by now is left as it is."""
-    for one in ("a", "b", "c"):
-        store.submit(request(one, timeout=1000))
-    store.claim(claimant(), 1, take)  # type: ignore[arg-type]
-    clock.go_on(0.5)
-
-    assert store.sweep(waiting=[A, RequestId("b")]) == 0
-    clock.go_on(0.5)
-    assert store.sweep(waiting=[A, RequestId("b"), RequestId("nobody")]) == 2
-
-    assert [rooms_of(store, one) for one in ("a", "b", "c")] == [
-        ["done"],
-        ["done"],
-        ["requests"],
-    ]
-    assert quarantined(store) == {}
-
-
-def test_an_overdue_request_ended_at_its_deadline(store: FileStore, clock: FakeClock):
-    """Whenever somebody noticed: nobody waited that long."""
-    store.submit(request("a", timeout=1000))
-    clock.go_on(3_600)
-
-    store.sweep(everything=True)
-
-    response = store.find(A).response  # type: ignore[union-attr]
-    assert response is not None
-    assert (response.duration, response.completed_at) == (1000, START_US // 1000 + 1000)
-
-
-def test_what_was_taken_without_a_name_waits_again(store: FileStore):
-    """The claimer was killed between the rename and the record."""
-    store.submit(request("a"))
-    path_of(store, "processing").mkdir(exist_ok=True)
-    path_of(store, "requests", "a").rename(path_of(store, "processing", "a"))
-
-    assert store.find(A).status is Status.PENDING  # type: ignore[union-attr]
-    assert store.sweep() == 1
-
-    assert store.waiting() == ["a"]
-
-
-# Prune
-
-
-DAY = 86_400
-
-
-def files(store: FileStore) -> dict[str, bytes]:
-    found = tree(store.place.state).items()
-    return {name: data for name, data in found if data is not None}
-
-
-def finished(store: FileStore, *ids: str) -> None:
-    for one in ids:
-        store.submit(request(one, dedup_key=f"key of {one}"))
-        (mine,) = claim_all(store)
-        store.publish(answer(mine), source="test")
-        store.publish(answer(mine, "late"), source="test")
-
-
-@pytest.fixture
-def later(tmp_path: Path) -> FileStore:
-    """The same store ten days from now, as the real clock has it."""
-    clock = FakeClock(time.time_ns() // 1000 + 10 * DAY * 1_000_000)
-    return FileStore(place_in(tmp_path), clock=clock)
-
-
-def test_what_is_overdue_is_ended_first(store: FileStore, clock: FakeClock):
-    """Also more than one batch of it; then it goes with the rest, when it is old."""
-    for number in range(102):
-        store.submit(request(f"r{number}", timeout=1000))
-    store.submit(request("a"))
-    clock.go_on(2)
-
-    assert store.prune(max_bytes=0).requests == 102
-    assert store.waiting() == ["a"]
-
-
-def test_old_requests_go_with_all_that_belongs_to_them(
-    store: FileStore, later: FileStore
-):
-    finished(store, "a", "b")
-    drop(store, "requests", "odd name.json", "{")
-    claim_all(store)
-
-    assert later.prune(older_than_days=11) == Pruned()
-    pruned = later.prune(older_than_days=9)
-
-    assert pruned.freed_bytes > 1000
-    assert (pruned.requests, pruned.quarantined, pruned.dedup_keys) == (2, 1, 2)
-    assert set(files(store)) == {"key", "events.jsonl", "locks/store.lock"}
-    assert store.submit(request("a")).is_new
-
-
-def test_the_log_of_a_run_goes_with_its_request(store: FileStore, later: FileStore):
-    """Both parts of it; what is no log of a run is none of prune's."""
-    finished(store, "a")
-    store.submit(request("waits"))
-    with store.open_state() as state, state.folder("runs") as runs:
-        for name in ("a.jsonl", "a.1.jsonl", "waits.jsonl", "flow.json"):
-            runs.create(name, b"{}\n")
-
-    assert later.prune(older_than_days=9).requests == 1
-
-    kept = sorted(path.name for path in path_of(store, "runs").iterdir())
-    assert kept == ["flow.json", "waits.jsonl"]
-
-
-def test_unfinished_requests_stay(store: FileStore, later: FileStore):
-    store.submit(request("claimed", dedup_key="c"))
-    claim_all(store)
-    store.submit(request("waiting", dedup_key="w"))
-    store.keep_evidence("claimed", reason="r", source="s", words="w")
-    before = files(store)
-
-    assert later.prune(older_than_days=0, max_bytes=0) == Pruned()
-
-    assert files(store) == before
-
-
-def test_the_oldest_go_until_the_rest_fits(store: FileStore):
-    for name in "abc":
-        finished(store, name)
-        time.sleep(0.02)
-    sizes = sum(
-        p.stat().st_size
-        for room in ("done", "responses", "evidence")
-        for p in path_of(store, room).iterdir()
-    )
-
-    assert store.prune(max_bytes=sizes).requests == 0
-    assert store.prune(max_bytes=sizes - 1).requests == 1
-
-    assert rooms_of(store, "a") == []
-    assert rooms_of(store, "b") == ["done"]
-
-
-def test_left_over_temporaries_go_after_an_hour(store: FileStore, tmp_path: Path):
-    with store.open_state() as state, state.folder("requests") as queue:
-        queue.prepare("a.json", b"half a request")
-        state.prepare("key", b"half a key")
-    now = FakeClock(time.time_ns() // 1000)
-    hour = FakeClock(time.time_ns() // 1000 + 3_700_000_000)
-
-    assert FileStore(place_in(tmp_path), clock=now).prune().temporaries == 0
-    assert FileStore(place_in(tmp_path), clock=hour).prune().temporaries == 2
-
-
-def test_folders_and_links_in_place_of_files_go_too(
-    store: FileStore, later: FileStore, tmp_path: Path
-):
-    finished(store, "a")
-    (tmp_path / "precious").mkdir()
-    (tmp_path / "precious" / "file").write_text("mine")
-    done = path_of(store, "done")
-    (done / "folder.json").mkdir()
-    (done / "folder.json" / "inner").write_text("x")
-    (done / "link.json").symlink_to(tmp_path / "precious")
-    (done / "folder.json" / "link").symlink_to(tmp_path / "precious")
-
-    later.prune(older_than_days=1)
-
-    assert os.listdir(done) == []
-    assert (tmp_path / "precious" / "file").read_text() == "mine"
-
-
-# What the system refuses, in our words
-
-
-def test_error_the_key_is_something_else(store: FileStore, mine: Request):
-    path = path_of(store, "key")
-    path.symlink_to("/etc/hostname")
-
-    with pytest.raises(StateRefused) as caught:
-        store.publish(answer(mine), source="test")
-
-    assert str(caught.value) == f"{path}: not a plain file; move it away"
-
-
-@pytest.mark.parametrize(
-    "room", ["requests", "processing", "responses", "done", "locks", "dedup"]
-)
-@pytest.mark.parametrize("what", ["link", "file"])
-def test_error_a_folder_is_something_else(
-    store: FileStore, tmp_path: Path, room: str, what: str
-):
-    store.submit(request("first", dedup_key="k"))
-    path = path_of(store, room)
-    if path.exists():
-        path.rename(tmp_path / "moved")
-    if what == "link":
-        path.symlink_to(tmp_path)
-    else:
-        path.write_text("")
-    before = sorted(os.listdir(tmp_path))
-
-    with pytest.raises(StateRefused) as caught:
-        store.submit(request("a", dedup_key="k2"))
-
-    assert str(caught.value) == (
-        f"{path}: not a folder of its own; remove it; hostbridge follows no link"
-    )
-    assert sorted(os.listdir(tmp_path)) == before
-
-
-def test_error_no_more_files_can_be_opened(store: FileStore):
-    import resource
-
-    store.submit(request("a"))
-    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    fd = os.open("/", os.O_RDONLY)
-    os.close(fd)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (fd + 2, limits[1]))
-    try:
-        with pytest.raises(StateUnavailable) as caught:
-            claim_all(store)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-
-    assert str(caught.value) == (
-        f"{store.place.state}: Too many open files; see `hostbridge doctor`"
-    )
-    assert len(claim_all(store)) == 1

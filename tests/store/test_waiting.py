@@ -16,6 +16,7 @@ from storeworld import FakeClock, answer, claim_all, drop, path_of, request
 from bridge.errors import StateUnavailable, StateVanished
 from bridge.protocol.ids import RequestId
 from bridge.store import waiting
+from bridge.store.clock import SystemClock
 from bridge.store.files import FileStore
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ def test_without_inotify_the_looks_come_quickly(
 ):
     """Where the kernel gives no watch: a network file system, all instances used."""
 
-    def refuse(*_: object) -> None:
+    def refuse(*_args: object, **_how: object) -> None:
         raise OSError(24, "Too many open files")
 
     monkeypatch.setattr("watchdog.observers.api.BaseObserver.schedule", refuse)
@@ -229,4 +230,55 @@ def test_the_state_directory_is_not_made_again_by_a_waiter(real: FileStore):
         list(real.wait([A], timeout_s=10))
 
     assert not path_of(real, "").exists()
+    timer.join()
+
+
+class CountingClock(SystemClock):
+    """The real clock; `looks` is how often a waiter asked it for the time left."""
+
+    looks = 0
+
+    def monotonic_s(self) -> float:
+        self.looks += 1
+        return super().monotonic_s()
+
+
+def test_what_is_no_answer_of_ours_wakes_nobody(store: FileStore):
+    """A temporary comes before each answer: a look at nothing would delay the next."""
+    clock = CountingClock()
+    waiter = FileStore(store.place, clock=clock)
+    store.submit(long("a"))
+
+    def others() -> None:
+        for number in range(50):
+            drop(store, "responses", f".b.{number}.tmp", b"{}")
+            time.sleep(0.005)
+
+    other = after(0.1, others)
+    assert list(waiter.wait([A], timeout_s=0.6)) == []
+    other.join()
+
+    assert clock.looks < 10
+
+
+def test_an_answer_does_not_wait_for_the_end_of_the_watch(
+    real: FileStore, monkeypatch: pytest.MonkeyPatch
+):
+    """The kernel takes its time to close it: that was the slowest part of a wait."""
+    from watchdog.observers import Observer
+
+    stop = Observer.stop
+
+    def slow_stop(observer: object) -> None:
+        time.sleep(1)
+        stop(observer)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Observer, "stop", slow_stop)
+    real.submit(long("a"))
+    timer = after(0.2, lambda: answer_all(real))
+    began = time.monotonic()
+
+    assert len(list(real.wait([A], timeout_s=10))) == 1
+
+    assert time.monotonic() - began < 1
     timer.join()

@@ -1,0 +1,103 @@
+"""What a session has passed over: waiting requests that are not for it.
+
+A request for another session or route, or of a newer hostbridge, stays where every
+claim would look at it first. Those that a session looked at and left for good are
+written down in `sessions/<session>.passed`, one a line with the reason, the longest ago
+first:
+
+    1k0t3fvvgkr-n-hj92wn other   for another session or route, or declined
+    1k0t3fvvgks-n-8d2m4x newer   only a newer hostbridge reads it
+    1k0t3fvvgkt-h-0r7cza full    would need a slot, and none was free
+
+A claim looks at everything else before, and then at a few of these in turn, since a
+file may have been changed. With few to pass over there is no file.
+
+Nothing depends on it: a line that is missing or wrong costs time.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING, Literal, get_args
+
+from bridge.protocol.ids import is_id
+from bridge.store.folder import NotAPlainFile
+
+if TYPE_CHECKING:
+    from bridge.store.rooms import Rooms
+
+Why = Literal["other", "newer", "full"]
+
+SUFFIX = ".passed"
+# So many are looked at in every claim: below that, nothing is worth remembering.
+FEW = 64
+# A file that is larger is none of ours.
+_MAX_BYTES = 64 * 1024 * 1024
+
+_WHYS: dict[str, Why] = {why: why for why in get_args(Why)}
+
+
+class Passed:
+    """The memory of one session; the lock is held when it is read and saved."""
+
+    def __init__(self, rooms: Rooms, session: str) -> None:
+        self._folder = rooms["sessions"]
+        self._file = f"{session}{SUFFIX}"
+        self._known = self._read()
+        self._looked_at: set[str] = set()
+        self._is_changed = False
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def find(self, name: str, *, is_full: bool) -> Why | None:
+        """Why this id need not be looked at; `is_full`: no slot is free."""
+        why = self._known.get(name)
+        return why if is_full or why != "full" else None
+
+    def add(self, name: str, why: Why) -> None:
+        """It was looked at just now, and left."""
+        self._known.pop(name, None)
+        self._known[name] = why
+        self._looked_at.add(name)
+        self._is_changed = True
+
+    def drop(self, name: str) -> None:
+        """It is gone, or no longer to be passed over."""
+        if self._known.pop(name, None):
+            self._is_changed = True
+
+    def longest_ago(self) -> list[str]:
+        """A few ids to look at again; none that this claim has looked at."""
+        due = (
+            name
+            for name, why in self._known.items()
+            if why != "full" and name not in self._looked_at
+        )
+        return list(islice(due, FEW))
+
+    def save(self) -> bool:
+        """Write it down; False when that cannot be done."""
+        if not self._is_changed:
+            return True
+        self._is_changed = False
+        try:
+            if len(self._known) <= FEW:
+                self._folder.remove(self._file)
+            else:
+                lines = "".join(f"{n} {why}\n" for n, why in self._known.items())
+                self._folder.replace_quickly(self._file, lines.encode())
+        except OSError:
+            return False
+        return True
+
+    def _read(self) -> dict[str, Why]:
+        known: dict[str, Why] = {}
+        with suppress(NotAPlainFile, UnicodeDecodeError):
+            data = self._folder.read(self._file, _MAX_BYTES) or b""
+            for line in data.decode().splitlines():
+                name, _, why = line.partition(" ")
+                if why in _WHYS and is_id(name):
+                    known[name] = _WHYS[why]
+        return known

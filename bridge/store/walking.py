@@ -1,0 +1,234 @@
+"""Walk along the queue for one claimant: take, leave, pass over, end.
+
+A hook's time is bounded, and the lock is held for some tens of milliseconds: a walk
+goes a few hundred requests far, lets the lock go, and goes on. What it passed over is
+remembered (see `passing`), so that the next claim begins where this one was.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Literal
+
+from bridge.protocol.ids import RequestId
+from bridge.protocol.response import Response
+from bridge.store.backlog import Backlog
+from bridge.store.claiming import is_over, take
+from bridge.store.decide import expired
+from bridge.store.ending import end
+from bridge.store.lock import LockBusy
+from bridge.store.looking import all_claimed
+from bridge.store.passing import Passed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from bridge.protocol.request import Request
+    from bridge.store import Claimant, Verdict
+    from bridge.store.rooms import Rooms
+
+# How many requests are looked at, and how many overdue ones ended, before the lock is
+# let go;
+_MAX_LOOKED = 512
+_MAX_ENDED = 16
+# how long all of a claim may take, in seconds;
+_MAX_S = 1.0
+# how many it leaves that it may take another time: what holds for so many, a budget,
+# holds for all;
+_MAX_LEFT = 512
+# and, with all slots taken, how far it looks for requests of agents beyond those of
+# high priority, among which they are.
+_MAX_BEYOND = 16
+
+_Fate = Literal["taken", "ended", "left", "passed", "gone", "young", "stop"]
+_MOVED = frozenset({"taken", "ended", "gone"})
+_STAYS = frozenset({"left", "passed"})
+
+
+def claim(
+    rooms: Rooms,
+    claimant: Claimant,
+    slots: int,
+    judge: Callable[[Request], Verdict],
+    *,
+    on_cut: Callable[[], None],
+) -> list[Request]:
+    """Take what `judge` says to take, into the claimant's slots; takes the lock itself.
+
+    `on_cut` is called when the time is up before the end of the queue: the next claim
+    goes on from there.
+
+    Raises:
+        LockBusy: nothing was looked at.
+    """
+    clock = rooms.clock
+    until_s = clock.monotonic_s() + _MAX_S
+    walk: _Walk | None = None
+    while True:
+        try:
+            with rooms.hold():
+                walk = walk or _Walk(rooms, claimant, slots, judge)
+                if walk.go_on():
+                    return walk.taken
+        except LockBusy:
+            if walk is None:
+                raise
+            break
+        if clock.monotonic_s() >= until_s:
+            break
+    on_cut()
+    return walk.taken
+
+
+def claim_only(
+    rooms: Rooms,
+    request_id: RequestId,
+    claimant: Claimant,
+    slots: int,
+    judge: Callable[[Request], Verdict],
+) -> list[Request]:
+    """As `claim`, of this one request; the lock is held."""
+    walk = _Walk(rooms, claimant, slots, judge)
+    walk.look_at(request_id)
+    return walk.taken
+
+
+class _Walk:
+    """What one claim has come across so far; the lock is held."""
+
+    def __init__(
+        self,
+        rooms: Rooms,
+        claimant: Claimant,
+        slots: int,
+        judge: Callable[[Request], Verdict],
+    ) -> None:
+        self.taken: list[Request] = []
+        self._rooms = rooms
+        self._claimant = claimant
+        self._slots = slots
+        self._judge = judge
+        self._passed = Passed(rooms, claimant.session)
+        self._held = self._count_held()
+        self._left = self._beyond = 0
+        self._removing: Callable[[], AbstractContextManager[None]] = nullcontext
+
+    def go_on(self) -> bool:
+        """Look at the next few hundred; True when that is all for this claim."""
+        rooms, passed = self._rooms, self._passed
+        self._held = self._count_held()
+        rooms.unread.clear()
+        backlog = Backlog(rooms, lambda n: passed.find(n, is_full=self._is_full()))
+        self._removing = backlog.removing
+        before = len(passed)
+        is_done, moved = self._follow(backlog)
+        for name, why in rooms.unread.items():
+            if why == "newer":
+                passed.add(name, "newer")
+        if is_done is None:
+            # The end of what was listed. Beyond it there are foreign names only, and
+            # they come into sight as those before them go, or are passed over.
+            moved += backlog.gone + len(passed) - before
+            is_done = not (backlog.is_cut and moved)
+            if is_done:
+                self._look_again()
+        return not passed.save() or is_done
+
+    def _follow(self, backlog: Backlog) -> tuple[bool | None, int]:
+        """Walk along; whether that is all, None at the end, and how many went away."""
+        looked = ended = moved = 0
+        is_done: bool | None = None
+        stay: list[RequestId] = []
+        for request_id in backlog:
+            if self._passed.find(request_id, is_full=self._is_full()):
+                stay.append(request_id)
+                continue
+            fate = self.look_at(request_id)
+            looked += 1
+            ended += fate == "ended"
+            moved += fate in _MOVED
+            if fate in _STAYS:
+                stay.append(request_id)
+            if self._is_enough(fate):
+                is_done = True
+                break
+            if looked >= _MAX_LOOKED or ended >= _MAX_ENDED:
+                is_done = False
+                break
+        backlog.remember(stay)
+        return is_done, moved
+
+    def _is_enough(self, fate: _Fate) -> bool:
+        return fate == "stop" or self._left >= _MAX_LEFT or self._beyond >= _MAX_BEYOND
+
+    def _look_again(self) -> None:
+        for name in self._passed.longest_ago():
+            if self._is_full():
+                return
+            if self.look_at(RequestId(name)) == "stop":
+                return
+
+    def look_at(self, request_id: RequestId) -> _Fate:
+        """Take one request, leave it, pass it over or end it."""
+        rooms, passed = self._rooms, self._passed
+        request = None
+        if not is_over(rooms, request_id):
+            request = rooms.waiting(request_id)
+        if request is None:
+            if rooms.unread.get(request_id) == "newer":
+                passed.add(request_id, "newer")
+                return "passed"
+            passed.drop(request_id)
+            return "young" if request_id in rooms.unread else "gone"
+        has_slot = self._has_slot(request)
+        verdict = self._judged(request, has_slot=has_slot)
+        if verdict == "pass":
+            passed.add(request_id, "other")
+            return "passed"
+        is_urgent = request.priority == "high"
+        if verdict == "leave" and not has_slot and is_urgent and request.depth == 0:
+            passed.add(request_id, "full")
+            return "passed"
+        passed.drop(request_id)
+        if verdict == "leave":
+            self._left += 1
+            self._beyond += not has_slot and not is_urgent
+            return "left"
+        if isinstance(verdict, Response):
+            end(rooms, request, verdict, source="claim")
+            return "ended"
+        return self._try_to_take(request)
+
+    def _judged(self, request: Request, *, has_slot: bool) -> Verdict:
+        now_ms = self._rooms.now_ms()
+        if now_ms >= request.deadline_ms:
+            return expired(request, now_ms)
+        return self._judge(request) if has_slot else "leave"
+
+    def _try_to_take(self, request: Request) -> _Fate:
+        try:
+            mine = take(self._rooms, request, self._claimant, self._removing)
+        except OSError:
+            # A disk just full, say. What was taken before is the claimant's.
+            if self.taken:
+                return "stop"
+            raise
+        if mine is None:
+            return "gone"
+        self.taken.append(mine)
+        self._held += 1
+        return "taken"
+
+    def _count_held(self) -> int:
+        return sum(
+            r.claim is not None and r.claim.host == self._claimant.host
+            for r in all_claimed(self._rooms)
+        )
+
+    def _has_slot(self, request: Request) -> bool:
+        return self._held < self._slots * (1 + request.depth)
+
+    def _is_full(self) -> bool:
+        """Whether no request of a program would find a slot."""
+        return self._held >= self._slots

@@ -1,0 +1,250 @@
+"""In which order requests are taken, and the order that is remembered."""
+
+from __future__ import annotations
+
+import os
+from random import Random
+from typing import TYPE_CHECKING
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from storeworld import (
+    START_US,
+    claim_all,
+    claimant,
+    drop,
+    path_of,
+    request,
+    take,
+    this_process,
+)
+
+from bridge.errors import InvalidRequest
+from bridge.protocol.ids import PRIORITIES, new_request_id
+from bridge.store.backlog import NAME as BACKLOG
+from bridge.store.order import in_order
+
+if TYPE_CHECKING:
+    from bridge.store.files import FileStore
+
+
+# Order
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 10**6), st.sampled_from(["high", "normal", "low"])),
+        max_size=30,
+    )
+)
+def test_priority_first_then_the_oldest(asked: list[tuple[int, str]]):
+    ids = [new_request_id(at, priority) for at, priority in asked]  # type: ignore[arg-type]
+
+    ordered = list(in_order(ids, lambda _: None))
+
+    level = {"h": 0, "n": 1, "l": 2}
+    keys = [(level[i[12]], i[:11]) for i in ordered]
+    assert keys == sorted(keys)
+    assert sorted(ordered) == sorted(ids)
+
+
+def test_foreign_ids_are_asked_for_their_rank():
+    ours = new_request_id(5_000_000)
+    ranks = {"hand-made": ("high", 9_000_000), "old": ("normal", 4_000_000)}
+
+    ordered = in_order([ours, "old", "hand-made", "void"], ranks.get)  # type: ignore[arg-type, return-value]
+
+    assert list(ordered) == ["hand-made", "old", ours]
+
+
+# The backlog
+
+
+def fill(store: FileStore, count: int) -> list[str]:
+    asked = [request(new_request_id(START_US + n)) for n in range(count)]
+    for one in asked:
+        store.submit(one)
+    return [one.request_id for one in asked]
+
+
+def test_a_long_queue_is_taken_in_order_across_claims(store: FileStore):
+    ids = fill(store, 60)
+
+    taken = [
+        r.request_id for _ in range(3) for r in store.claim(claimant(), 100, first(20))
+    ]
+
+    assert taken == ids
+
+
+def first(count: int):
+    """Judge: take the first `count`, leave the rest."""
+    taken: list[str] = []
+
+    def judge(one):
+        if len(taken) >= count:
+            return "leave"
+        taken.append(one.request_id)
+        return "take"
+
+    return judge
+
+
+def test_a_newcomer_is_seen_though_the_order_was_remembered(store: FileStore):
+    fill(store, 60)
+    store.claim(claimant(), 2, take)
+    assert path_of(store, BACKLOG).exists()
+
+    urgent = new_request_id(START_US + 99, "high")
+    store.submit(request(urgent))
+
+    assert store.claim(claimant(), 3, take)[0].request_id == urgent
+
+
+HAND = {"requestId": "hand", "agentType": "a", "prompt": "?", "priority": "high"}
+
+
+def by_hand(store: FileStore) -> None:
+    drop(store, "requests", "hand.json", orjson.dumps(HAND | {"timeout": 10**10}))
+
+
+def test_a_dropped_newcomer_is_seen_though_the_order_was_remembered(store: FileStore):
+    """At once, within the same tick of the kernel's clock."""
+    fill(store, 60)
+    store.claim(claimant(), 2, take)
+
+    by_hand(store)
+
+    assert store.claim(claimant(), 3, take)[0].request_id == "hand"
+
+
+@pytest.mark.parametrize("when", [0, 1, 2], ids=["first", "between", "last"])
+def test_what_is_dropped_during_a_claim_is_seen_by_the_next(
+    store: FileStore, when: int
+):
+    """After the queue was listed: the order that is remembered lacks it."""
+    fill(store, 60)
+    asked: list[str] = []
+
+    def judge(one):
+        if len(asked) == when:
+            by_hand(store)
+        asked.append(one.request_id)
+        return "take" if len(asked) < 3 else "leave"
+
+    store.claim(claimant(), 3, judge)
+
+    assert store.claim(claimant(), 9, first(1))[0].request_id == "hand"
+
+
+def remembered(store: FileStore) -> list[str]:
+    """The order that the next claim will find, if it is still that of the queue."""
+    told = orjson.loads(path_of(store, BACKLOG).read_bytes())
+    is_valid = told["changed"] == path_of(store, "requests").stat().st_mtime_ns
+    return told["ids"] if is_valid else []
+
+
+def test_a_submit_puts_its_request_into_the_order(store: FileStore):
+    """To list the queue again would cost more than the claim."""
+    ids = fill(store, 60)
+    store.claim(claimant(), 2, take)
+    urgent = new_request_id(START_US + 99, "high")
+    early = new_request_id(START_US + 5)
+    last = new_request_id(START_US + 99, "low")
+
+    for one in (last, early, urgent):
+        store.submit(request(one))
+
+    place = ids.index(early, 5) if early in ids else 5 + (early > ids[5])
+    assert remembered(store) == [urgent, *ids[2:place], early, *ids[place:]]
+
+
+def test_a_submit_that_was_refused_leaves_the_order(store: FileStore):
+    ids = fill(store, 60)
+    store.claim(claimant(), 2, take)
+
+    with pytest.raises(InvalidRequest):
+        store.submit(request(ids[5]))
+
+    assert remembered(store) == ids[2:]
+
+
+def test_a_submit_beside_foreign_ids_has_the_queue_listed_again(store: FileStore):
+    """They do not tell their place."""
+    names = [f"b{number}" for number in range(60)]
+    for name in names:
+        store.submit(request(name))
+    store.claim(claimant(), 2, take)
+
+    store.submit(request(new_request_id(START_US - 10**9)))
+
+    assert not path_of(store, BACKLOG).exists()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_order_is_kept_whatever_comes_between(store: FileStore, seed: int):
+    """Submitted, dropped, given back: each claim takes what is first just then."""
+    dice = Random(seed)  # noqa: S311 - reproducible
+    waiting: dict[str, tuple[int, int, str]] = {}
+
+    def come(how: str) -> None:
+        level = dice.choice(PRIORITIES)
+        at_us = START_US + 1000 * dice.randrange(10**6)
+        one = new_request_id(at_us, level)
+        if how != "ours":
+            one = f"hand-{one}"
+        asked = request(one, priority=level, created_at=at_us // 1000)
+        waiting[one] = (PRIORITIES.index(level), at_us, one)
+        if how == "dropped":
+            drop(store, "requests", f"{one}.json", asked.to_json())
+        else:
+            store.submit(asked)
+
+    for _ in range(60):
+        come("ours")
+    for _ in range(100):
+        # Foreign ids rarely, so that the order is mostly kept.
+        if dice.random() < 0.5:
+            come(dice.choices(["ours", "foreign", "dropped"], [20, 1, 1])[0])
+            continue
+        expected = min(waiting, key=lambda one: waiting[one])
+        (mine,) = store.claim(claimant(), len(store.claimed()) + 1, first(1))
+        assert mine.request_id == expected
+        if dice.random() < 0.3:
+            store.give_back(mine.request_id, this_process(), lambda held: held)  # type: ignore[arg-type]
+        else:
+            del waiting[expected]
+
+
+def test_a_look_that_takes_nothing_leaves_the_folder_as_it_was(store: FileStore):
+    """Hooks tell by its time that there is nothing new."""
+    fill(store, 60)
+    os.utime(path_of(store, "requests"), (1, 1))
+
+    assert store.claim(claimant(), 9, first(0)) == []
+
+    assert path_of(store, "requests").stat().st_mtime == 1
+
+
+def test_what_is_given_back_is_next_again(store: FileStore):
+    ids = fill(store, 60)
+    store.claim(claimant(), 2, take)
+
+    store.give_back(ids[0], this_process(), lambda r: r)  # type: ignore[arg-type]
+
+    assert store.claim(claimant(), 2, take)[0].request_id == ids[0]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b'{"changed": 1, "ids": [5, "../x"]}']
+)
+def test_a_spoilt_order_costs_time_only(store: FileStore, content: bytes):
+    ids = fill(store, 40)
+    store.claim(claimant(), 1, take)
+    path = path_of(store, BACKLOG)
+    known = orjson.loads(path.read_bytes())
+    path.write_bytes(content.replace(b"1,", b"%d," % known["changed"]))
+
+    assert {r.request_id for r in claim_all(store)} == set(ids[1:])

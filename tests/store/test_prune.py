@@ -1,0 +1,148 @@
+"""Prune: what may be thrown away, and what has to stay."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from storeworld import (
+    FakeClock,
+    answer,
+    claim_all,
+    drop,
+    path_of,
+    place_in,
+    request,
+    rooms_of,
+    tree,
+)
+
+from bridge.store.files import FileStore
+from bridge.store.prune import Pruned
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+DAY = 86_400
+
+
+def files(store: FileStore) -> dict[str, bytes]:
+    found = tree(store.place.state).items()
+    return {name: data for name, data in found if data is not None}
+
+
+def finished(store: FileStore, *ids: str) -> None:
+    for one in ids:
+        store.submit(request(one, dedup_key=f"key of {one}"))
+        (mine,) = claim_all(store)
+        store.publish(answer(mine), source="test")
+        store.publish(answer(mine, "late"), source="test")
+
+
+@pytest.fixture
+def later(tmp_path: Path) -> FileStore:
+    """The same store ten days from now, as the real clock has it."""
+    clock = FakeClock(time.time_ns() // 1000 + 10 * DAY * 1_000_000)
+    return FileStore(place_in(tmp_path), clock=clock)
+
+
+def test_what_is_overdue_is_ended_first(store: FileStore, clock: FakeClock):
+    """Also more than one batch of it; then it goes with the rest, when it is old."""
+    for number in range(102):
+        store.submit(request(f"r{number}", timeout=1000))
+    store.submit(request("a"))
+    clock.go_on(2)
+
+    assert store.prune(max_bytes=0).requests == 102
+    assert store.waiting() == ["a"]
+
+
+def test_old_requests_go_with_all_that_belongs_to_them(
+    store: FileStore, later: FileStore
+):
+    finished(store, "a", "b")
+    drop(store, "requests", "odd name.json", "{")
+    claim_all(store)
+
+    assert later.prune(older_than_days=11) == Pruned()
+    pruned = later.prune(older_than_days=9)
+
+    assert pruned.freed_bytes > 1000
+    assert (pruned.requests, pruned.quarantined, pruned.dedup_keys) == (2, 1, 2)
+    assert set(files(store)) == {"key", "events.jsonl", "locks/store.lock"}
+    assert store.submit(request("a")).is_new
+
+
+def test_the_log_of_a_run_goes_with_its_request(store: FileStore, later: FileStore):
+    """Both parts of it; what is no log of a run is none of prune's."""
+    finished(store, "a")
+    store.submit(request("waits"))
+    with store.open_state() as state, state.folder("runs") as runs:
+        for name in ("a.jsonl", "a.1.jsonl", "waits.jsonl", "flow.json"):
+            runs.create(name, b"{}\n")
+
+    assert later.prune(older_than_days=9).requests == 1
+
+    kept = sorted(path.name for path in path_of(store, "runs").iterdir())
+    assert kept == ["flow.json", "waits.jsonl"]
+
+
+def test_unfinished_requests_stay(store: FileStore, later: FileStore):
+    store.submit(request("claimed", dedup_key="c"))
+    claim_all(store)
+    store.submit(request("waiting", dedup_key="w"))
+    store.keep_evidence("claimed", reason="r", source="s", words="w")
+    before = files(store)
+
+    assert later.prune(older_than_days=0, max_bytes=0) == Pruned()
+
+    assert files(store) == before
+
+
+def test_the_oldest_go_until_the_rest_fits(store: FileStore):
+    for name in "abc":
+        finished(store, name)
+        time.sleep(0.02)
+    sizes = sum(
+        p.stat().st_size
+        for room in ("done", "responses", "evidence")
+        for p in path_of(store, room).iterdir()
+    )
+
+    assert store.prune(max_bytes=sizes).requests == 0
+    assert store.prune(max_bytes=sizes - 1).requests == 1
+
+    assert rooms_of(store, "a") == []
+    assert rooms_of(store, "b") == ["done"]
+
+
+def test_left_over_temporaries_go_after_an_hour(store: FileStore, tmp_path: Path):
+    with store.open_state() as state, state.folder("requests") as queue:
+        queue.prepare("a.json", b"half a request")
+        state.prepare("key", b"half a key")
+    now = FakeClock(time.time_ns() // 1000)
+    hour = FakeClock(time.time_ns() // 1000 + 3_700_000_000)
+
+    assert FileStore(place_in(tmp_path), clock=now).prune().temporaries == 0
+    assert FileStore(place_in(tmp_path), clock=hour).prune().temporaries == 2
+
+
+def test_folders_and_links_in_place_of_files_go_too(
+    store: FileStore, later: FileStore, tmp_path: Path
+):
+    finished(store, "a")
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "file").write_text("mine")
+    done = path_of(store, "done")
+    (done / "folder.json").mkdir()
+    (done / "folder.json" / "inner").write_text("x")
+    (done / "link.json").symlink_to(tmp_path / "precious")
+    (done / "folder.json" / "link").symlink_to(tmp_path / "precious")
+
+    later.prune(older_than_days=1)
+
+    assert os.listdir(done) == []
+    assert (tmp_path / "precious" / "file").read_text() == "mine"

@@ -1,0 +1,111 @@
+"""Sweep: what a kill or a dead host leaves, and what is overdue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from storeworld import (
+    START_US,
+    FakeClock,
+    claim_all,
+    claimant,
+    dead_process,
+    path_of,
+    quarantined,
+    request,
+    rooms_of,
+    take,
+)
+
+from bridge.protocol.ids import RequestId
+from bridge.protocol.status import Status
+
+if TYPE_CHECKING:
+    from bridge.protocol.request import Request
+    from bridge.store.files import FileStore
+
+A = RequestId("a")
+
+
+def test_what_a_dead_host_held_waits_again(store: FileStore):
+    store.submit(request("a"))
+    store.claim(claimant(dead_process()), 1, take)
+
+    assert store.sweep() == 1
+
+    (again,) = claim_all(store)
+    assert (again.attempt, again.status) == (1, Status.PROCESSING)
+
+
+def test_what_a_live_host_holds_is_left(store: FileStore, mine: Request):
+    assert store.sweep(everything=True) == 0
+    assert store.claimed() == [mine]
+
+
+def test_after_the_last_attempt_the_failure_has_a_name(store: FileStore):
+    store.submit(request("a", max_attempts=2))
+    for _ in range(2):
+        store.claim(claimant(dead_process()), 1, take)
+        store.sweep()
+
+    found = store.find(A)
+    assert found is not None
+    assert found.response is not None
+    assert found.response.error is not None
+    assert found.response.error.model_dump(mode="json") == {
+        "code": "host_gone",
+        "message": "the session that held the request is gone, and 2 attempts were "
+        "used up",
+        "stage": "offered",
+    }
+
+
+def test_a_plain_sweep_does_not_read_the_queue(store: FileStore, clock: FakeClock):
+    store.submit(request("a", timeout=1000))
+    clock.go_on(2)
+
+    assert store.sweep() == 0
+    assert store.sweep(everything=True) == 1
+
+
+def test_a_sweep_looks_into_those_it_is_told_of(store: FileStore, clock: FakeClock):
+    """What is claimed, ended or unknown by now is left as it is."""
+    for one in ("a", "b", "c"):
+        store.submit(request(one, timeout=1000))
+    store.claim(claimant(), 1, take)  # type: ignore[arg-type]
+    clock.go_on(0.5)
+
+    assert store.sweep(waiting=[A, RequestId("b")]) == 0
+    clock.go_on(0.5)
+    assert store.sweep(waiting=[A, RequestId("b"), RequestId("nobody")]) == 2
+
+    assert [rooms_of(store, one) for one in ("a", "b", "c")] == [
+        ["done"],
+        ["done"],
+        ["requests"],
+    ]
+    assert quarantined(store) == {}
+
+
+def test_an_overdue_request_ended_at_its_deadline(store: FileStore, clock: FakeClock):
+    """Whenever somebody noticed: nobody waited that long."""
+    store.submit(request("a", timeout=1000))
+    clock.go_on(3_600)
+
+    store.sweep(everything=True)
+
+    response = store.find(A).response  # type: ignore[union-attr]
+    assert response is not None
+    assert (response.duration, response.completed_at) == (1000, START_US // 1000 + 1000)
+
+
+def test_what_was_taken_without_a_name_waits_again(store: FileStore):
+    """The claimer was killed between the rename and the record."""
+    store.submit(request("a"))
+    path_of(store, "processing").mkdir(exist_ok=True)
+    path_of(store, "requests", "a").rename(path_of(store, "processing", "a"))
+
+    assert store.find(A).status is Status.PENDING  # type: ignore[union-attr]
+    assert store.sweep() == 1
+
+    assert store.waiting() == ["a"]

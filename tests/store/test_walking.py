@@ -1,0 +1,292 @@
+"""Walking along a queue: what is not for one's session keeps nothing from it."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from storeworld import (
+    START_US,
+    FakeClock,
+    claim_all,
+    claimant,
+    drop,
+    path_of,
+    request,
+    store_in,
+    take,
+)
+
+from bridge.protocol.ids import RequestId, new_request_id
+from bridge.store.lock import LockBusy
+from bridge.store.passing import FEW
+from bridge.store.walking import _MAX_ENDED, _MAX_LOOKED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bridge.protocol.request import Request
+    from bridge.store.files import FileStore
+
+MANY = _MAX_LOOKED + 100
+MINE = RequestId(new_request_id(START_US + MANY))
+
+
+def crowd(store: FileStore, count: int = MANY, **fields: object) -> list[str]:
+    """Requests that come before `MINE`, put there as another program would."""
+    ids = [new_request_id(START_US + number) for number in range(count)]
+    for one in ids:
+        drop(store, "requests", f"{one}.json", request(one, **fields).to_json())
+    return list(ids)
+
+
+def mine_only(asked: Request) -> str:
+    """A session's judge: what is for another is passed over."""
+    return "take" if asked.session in (None, "session-1") else "pass"
+
+
+class Counting:
+    """The same judge; `seen` is what it was asked."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def __call__(self, asked: Request) -> str:
+        self.seen.append(asked.request_id)
+        return mine_only(asked)
+
+
+def claimed(store: FileStore, judge: object = mine_only, **how: object) -> list[str]:
+    taken = store.claim(claimant(), 10_000, judge, **how)  # type: ignore[arg-type]
+    return [one.request_id for one in taken]
+
+
+def test_a_crowd_for_another_session_keeps_nothing_from_mine(store: FileStore):
+    """They wait until they expire: all others would wait as long."""
+    ids = crowd(store, session="gone")
+    store.submit(request(MINE))
+
+    assert claimed(store) == [MINE]
+    assert store.waiting() == ids
+
+
+def test_what_was_passed_over_is_not_read_each_time(store: FileStore):
+    ids = crowd(store, session="gone")
+    claimed(store)
+    told = path_of(store, "sessions") / "session-1.passed"
+    assert told.read_text().splitlines() == [f"{one} other" for one in ids]
+
+    store.submit(request(MINE))
+    again = Counting()
+
+    assert claimed(store, again) == [MINE]
+    assert again.seen == [MINE, *ids[:FEW]]
+
+
+def test_what_was_passed_over_by_one_session_is_there_for_another(store: FileStore):
+    ids = crowd(store, session="session-2")
+    claimed(store)
+
+    taken = store.claim(claimant(session="session-2"), 3, take)  # type: ignore[arg-type]
+
+    assert [one.request_id for one in taken] == ids[:3]
+
+
+def test_a_crowd_of_one_session_hides_no_hand_dropped_file_of_another(store: FileStore):
+    """Neither does the order that was remembered of the queue."""
+    for number in range(MANY):
+        asked = request(f"b{number}", session="gone")
+        drop(store, "requests", f"b{number}.json", asked.to_json())
+    crowd(store, 40)
+    claimed(store, lambda _: "pass")
+
+    drop(store, "requests", "a.json", request("a", priority="high").to_json())
+
+    taken = store.claim(claimant(session="session-2"), 1, take)  # type: ignore[arg-type]
+    assert [one.request_id for one in taken] == ["a"]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [f"b{number}" for number in range(MANY)],
+        [new_request_id(START_US + number) for number in range(MANY)],
+    ],
+    ids=["foreign", "our own kind"],
+)
+def test_a_crowd_of_a_newer_version_is_read_once_and_stays(
+    store: FileStore, names: list[str]
+):
+    for name in names:
+        newer = json.dumps({"requestId": name, "schemaVersion": 2})
+        drop(store, "requests", f"{name}.json", newer)
+    drop(store, "requests", "zz.json", request("zz").to_json())
+
+    assert claimed(store) == ["zz"]
+
+    told = path_of(store, "sessions") / "session-1.passed"
+    assert sorted(told.read_text().splitlines()) == [
+        f"{n} newer" for n in sorted(names)
+    ]
+    assert len(list(path_of(store, "requests").iterdir())) == MANY
+
+
+def test_what_was_passed_over_is_looked_at_again_in_turn(store: FileStore):
+    """Somebody may have changed the file, or updated hostbridge."""
+    ids = crowd(store, session="gone")
+    assert claimed(store) == []
+
+    for one in ids:
+        drop(store, "requests", f"{one}.json", request(one).to_json())
+
+    assert claimed(store) == ids[:FEW]
+    assert claimed(store) == ids[FEW : 2 * FEW]
+
+
+def test_what_is_left_for_another_time_keeps_its_place(store: FileStore):
+    """A budget that is used up holds for all; the oldest is still the first."""
+    ids = crowd(store)
+
+    assert claimed(store, lambda _: "leave") == []
+
+    assert claimed(store) == ids
+
+
+def test_overdue_requests_keep_nothing_from_mine(store: FileStore, clock: FakeClock):
+    crowd(store, 3 * _MAX_ENDED, timeout=1000)
+    store.submit(request(MINE))
+    clock.go_on(2)
+
+    assert claimed(store) == [MINE]
+
+
+def test_a_request_of_an_agent_is_found_behind_a_crowd_of_urgent_ones(
+    store: FileStore,
+):
+    """Its parent waits for it, and holds the slot that they wait for."""
+    store.submit(request("parent"))
+    claim_all(store)
+    for number in range(MANY):
+        urgent = new_request_id(START_US + number, "high")
+        asked = request(urgent, priority="high")
+        drop(store, "requests", f"{urgent}.json", asked.to_json())
+    child = new_request_id(START_US + MANY, "high")
+    store.submit(request(child, priority="high", depth=1))
+
+    taken = store.claim(claimant(), 1, take)  # type: ignore[arg-type]
+
+    assert [one.request_id for one in taken] == [child]
+
+
+@pytest.fixture
+def slow_judge(clock: FakeClock) -> Iterator[object]:
+    """A judge that takes 2 ms."""
+
+    def judge(asked: Request) -> str:
+        clock.go_on(0.002)
+        return mine_only(asked)
+
+    return judge  # type: ignore[return-value]
+
+
+def test_when_the_time_is_up_the_next_claim_goes_on(
+    store: FileStore, slow_judge: object
+):
+    crowd(store, session="gone")
+    store.submit(request(MINE))
+    cut: list[str] = []
+
+    first = claimed(store, slow_judge, on_cut=lambda: cut.append("first"))
+    second = claimed(store, slow_judge, on_cut=lambda: cut.append("second"))
+
+    assert (first, second, cut) == ([], [MINE], ["first"])
+
+
+def test_where_nothing_can_be_remembered_a_claim_ends_all_the_same(
+    store: FileStore, slow_judge: object
+):
+    """It would be cut short each time: who goes on then goes on for ever."""
+    crowd(store, session="gone")
+    (path_of(store, "sessions") / "session-1.passed").mkdir(parents=True)
+    cut: list[str] = []
+
+    assert claimed(store, slow_judge, on_cut=lambda: cut.append("?")) == []
+
+    assert cut == []
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\n", b"../x other\n", b"a\nb because"])
+def test_a_spoilt_memory_costs_time_only(store: FileStore, content: bytes):
+    crowd(store, 5, session="gone")
+    drop(store, "sessions", "session-1.passed", content)
+    store.submit(request(MINE))
+
+    assert claimed(store) == [MINE]
+
+
+def test_one_request_is_taken_by_name_behind_a_crowd(store: FileStore):
+    crowd(store)
+    store.submit(request(MINE))
+
+    assert claimed(store, only=MINE) == [MINE]
+    assert claimed(store, only=MINE) == []
+    assert claimed(store, lambda _: "pass", only=RequestId("none")) == []
+
+
+def test_others_get_the_lock_during_a_long_claim(tmp_path: Path):
+    """They look for it every 2 ms: it has to be free for as long."""
+    store = store_in(tmp_path)
+    crowd(store, 6 * _MAX_LOOKED, session="gone")
+    fork = multiprocessing.get_context("fork")
+    is_going_on, submitted_s = fork.Event(), fork.Value("d", 0.0)
+
+    def submit() -> None:
+        is_going_on.wait()
+        store_in(tmp_path).submit(request(MINE))
+        submitted_s.value = time.monotonic()
+
+    def judge(asked: Request) -> str:
+        is_going_on.set()
+        return mine_only(asked)
+
+    other = fork.Process(target=submit)
+    other.start()
+    claimed(store, judge)
+    ended_s = time.monotonic()
+    other.join()
+
+    assert 0 < submitted_s.value < ended_s
+
+
+def test_what_was_taken_is_the_claimants_though_the_lock_is_lost(tmp_path: Path):
+    """Somebody takes it between two steps, and keeps it."""
+    store = store_in(tmp_path, lock_wait_s=0.1)
+    first = new_request_id(START_US - 1)
+    store.submit(request(first))
+    crowd(store, 3 * _MAX_LOOKED, session="gone")
+    is_going_on, is_over = threading.Event(), threading.Event()
+
+    def judge(asked: Request) -> str:
+        is_going_on.set()
+        return mine_only(asked)
+
+    def hold_on() -> None:
+        is_going_on.wait()
+        with store_in(tmp_path).exclusive():
+            is_over.wait()
+
+    other = threading.Thread(target=hold_on)
+    other.start()
+    cut: list[str] = []
+    taken = claimed(store, judge, on_cut=lambda: cut.append("cut"))
+    is_over.set()
+    other.join()
+
+    assert (taken, cut) == ([first], ["cut"])
+    with pytest.raises(LockBusy), store.exclusive():
+        claimed(store)
