@@ -23,7 +23,7 @@ PURE = (
     "protocol", "store/decide.py", "store/order.py", "host/instruct.py",
     "claude_cli/command.py", "claude_cli/reading.py",
     "runner/engine.py", "runner/briefing.py", "runner/evidence.py", "runner/grants.py",
-    "runner/shape.py", "runner/signature.py",
+    "runner/parroting.py", "runner/shape.py", "runner/signature.py",
     "agents/problem.py", "agents/templates.py", "agents/variables.py",
     "agents/naming.py", "agents/toolnames.py",
 )  # fmt: skip
