@@ -1,7 +1,8 @@
 """Answer what was submitted for the routes claude, local and endpoint, right here.
 
 One request after another, highest priority first, until Ctrl-C; with --once only what
-waits now. What is interrupted waits again. Prints a line for each request served.
+waits now. What is interrupted waits again. Prints a line for each request served. A
+bug of ours ends the request that met it, with a log; the others are served.
 """
 
 import signal
@@ -10,10 +11,12 @@ from typing import Annotated
 import typer
 
 from bridge.cli.answer_text import result_line
+from bridge.cli.bug_log import log_bug
 from bridge.cli.exit_codes import Exit
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.options import AsJson
-from bridge.cli.printing import record, say, say_json
+from bridge.cli.printing import complain, record, say, say_json
+from bridge.protocol.ids import RequestId
 from bridge.spawner.bridge import Bridge
 from bridge.spawner.serve import serve
 
@@ -31,9 +34,16 @@ def command(
 ) -> int:
     """Serve and say so."""
     Interrupts().on(signal.SIGTERM, signal.SIGHUP)
-    for result in serve(Bridge.open(), routes=route, once=once):
+    logs = []
+
+    def on_bug(request_id: RequestId, exc: Exception) -> None:
+        logs.append(log_bug(exc))
+        complain(f"request {request_id}: a bug: {exc!r}; the log is {logs[-1]}")
+
+    bridge = Bridge.open()
+    for result in serve(bridge, routes=route, once=once, on_bug=on_bug):
         if as_json:
             say_json(record(result.response))
         else:
             say(result_line(result))
-    return Exit.OK
+    return Exit.BUG if logs else Exit.OK
