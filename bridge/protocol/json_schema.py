@@ -35,13 +35,17 @@ def problems_of(schema: dict[str, Any], values: Sequence[Any]) -> list[str | Non
 
     All of them together have the steps of one.
     """
-    with counted_steps():
-        return [_problem_of(schema, value) for value in values]
-
-
-def _problem_of(schema: dict[str, Any], value: Any) -> str | None:
     try:
-        errors = islice(_validator(schema).iter_errors(value), _MAX_ERRORS)
+        validator = _validator(schema)
+    except Exception as exc:  # noqa: BLE001 - a schema that any program wrote, unchecked
+        return [_unusable(exc)] * len(values)
+    with counted_steps():
+        return [_problem_of(validator, value) for value in values]
+
+
+def _problem_of(validator: jsonschema.protocols.Validator, value: Any) -> str | None:
+    try:
+        errors = islice(validator.iter_errors(value), _MAX_ERRORS)
         error = jsonschema.exceptions.best_match(errors)
     except RecursionError:
         return "the answer is nested too deeply for its schema"
@@ -52,11 +56,15 @@ def _problem_of(schema: dict[str, Any], value: Any) -> str | None:
         )
     except PatternRefused as exc:
         return f"the answer could not be checked: the pattern {_short(str(exc))}"
-    except Exception as exc:  # noqa: BLE001 - a schema that any program wrote, unchecked
-        return f"the schema cannot be used: {_short(str(exc))}"
+    except Exception as exc:  # noqa: BLE001 - the same
+        return _unusable(exc)
     if error is None:
         return None
     return f"{error.json_path}: {_short(error.message)}"
+
+
+def _unusable(exc: Exception) -> str:
+    return f"the schema cannot be used: {_short(str(exc))}"
 
 
 def problem_of_schema(schema: dict[str, Any]) -> str | None:

@@ -150,6 +150,59 @@ def test_many_values_have_the_steps_of_one() -> None:
     assert time.monotonic() - began_s < PATIENCE_S
 
 
+def test_a_large_schema_is_read_once_for_many_values() -> None:
+    schema = {"$defs": {str(n): {"$anchor": f"a{n}"} for n in range(2_000)}}
+    began_s = time.monotonic()
+
+    assert problems_of({**schema, "type": "string"}, list(range(5_000)))[-1] is not None
+    assert time.monotonic() - began_s < PATIENCE_S
+
+
+@pytest.mark.parametrize(
+    ("draft", "reference", "mark"),
+    [
+        (
+            jsonschema.Draft202012Validator,
+            {"$dynamicRef": "#node"},
+            {"$dynamicAnchor": "node"},
+        ),
+        (
+            jsonschema.Draft201909Validator,
+            {"$recursiveRef": "#"},
+            {"$recursiveAnchor": True},
+        ),
+    ],
+    ids=["2020-12", "2019-09"],
+)
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"value": 1, "next": {"value": 2}},
+        {"value": 1, "next": {"value": "x"}},
+        {"value": 1, "next": {"odd": 2}},
+        {"value": 1, "next": {"value": 2, "more": 1}},
+    ],
+)
+def test_references_that_a_reader_extends_are_the_librarys(
+    draft: Any, reference: dict[str, Any], mark: dict[str, Any], value: Any
+) -> None:
+    tree = {
+        "$id": "tree",
+        **mark,
+        "properties": {"value": {"type": "integer"}, "next": reference},
+    }
+    schema = {
+        "$schema": draft.META_SCHEMA["$schema"],
+        "$id": "urn:strict",
+        **mark,
+        "$ref": "tree",
+        "unevaluatedProperties": False,
+        "$defs": {"tree": tree},
+    }
+
+    assert (problem_of(schema, value) is None) == draft(schema).is_valid(value)
+
+
 def test_many_objects_are_told_apart_at_once() -> None:
     items: list[Any] = [{"n": n} for n in range(50_000)]
 
