@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 
-from bridge.protocol.patterns import Pattern, PatternRefused, pattern_of
+from bridge.protocol.patterns import PatternRefused, pattern_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -105,9 +105,7 @@ def matches(pattern: str, text: str) -> bool:
     Raises:
         PatternRefused: the pattern is none, or to find out takes too long.
     """
-    found: Pattern = pattern_of(pattern)
-    spend(found.cost(len(text)))
-    return found.is_in(text)
+    return pattern_of(pattern).is_in(text, spend=spend)
 
 
 def is_pattern(text: object) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from jsonschema_rs import (
     Draft202012Validator,
@@ -22,8 +23,13 @@ from jsonschema_rs import (
 
 from bridge.protocol.record import printable
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 MAX_PATTERN_CHARS = 10_000
 MAX_TRIED_CHARS = 4_000
+# Enough for nearly all; more only for what has shown to need them: they cost more.
+_FEW_TRIES = 300
 _MAX_TRIES = 10_000
 
 
@@ -37,43 +43,48 @@ class Pattern:
 
     Attributes:
         text: as it was written.
-        is_tried: it looks around or refers back, and is matched by trying.
+        engines: each with its tries, the quickest first; one without any (0) where the
+            pattern neither looks around nor refers back.
     """
 
     text: str
-    is_tried: bool
-    _engine: Draft202012Validator
+    engines: tuple[tuple[int, Draft202012Validator], ...]
 
-    def cost(self, chars: int) -> int:
-        """What one match in a text of so many characters takes, in steps."""
-        return (
-            100 + min(chars, MAX_TRIED_CHARS) ** 2 // 400
-            if self.is_tried
-            else 1 + chars // 500
-        )
-
-    def is_in(self, text: str) -> bool:
+    def is_in(self, text: str, *, spend: Callable[[int], None]) -> bool:
         """Whether the pattern matches anywhere in `text`.
+
+        `spend` is told beforehand what each attempt takes at most, in microseconds,
+        and may end it.
 
         Raises:
             PatternRefused: to find out takes too long.
         """
-        if self.is_tried and len(text) > MAX_TRIED_CHARS:
-            raise PatternRefused(
-                f"{self.text!r} looks around or refers back: it is matched in texts of "
-                f"up to {MAX_TRIED_CHARS:,} characters, and this one has {len(text):,}"
-            )
+        chars = len(text)
         text = printable(text)
-        if self._engine.is_valid(text):
-            return True
-        if self.is_tried:
-            for error in self._engine.iter_errors(text):
-                if isinstance(error.kind, ValidationErrorKind.BacktrackLimitExceeded):
-                    raise PatternRefused(
-                        f"{self.text!r} needs more than {_MAX_TRIES:,} tries in this "
-                        "text: write it without nested repetition"
-                    )
-        return False
+        for tries, engine in self.engines:
+            if not tries:
+                spend(1 + chars // 500)
+                return engine.is_valid(text)
+            if chars > MAX_TRIED_CHARS:
+                raise PatternRefused(
+                    f"{self.text!r} looks around or refers back: it is matched in "
+                    f"texts of up to {MAX_TRIED_CHARS:,} characters, and this one has "
+                    f"{chars:,}"
+                )
+            # A try reads the rest of the text, at worst.
+            spend(1 + tries // 6 + tries * chars // 1_000)
+            if engine.is_valid(text):
+                return True
+            if not any(map(_is_given_up, engine.iter_errors(text))):
+                return False
+        raise PatternRefused(
+            f"{self.text!r} needs more than {_MAX_TRIES:,} tries in this text: write "
+            "it without nested repetition"
+        )
+
+
+def _is_given_up(error: ValidationError) -> bool:
+    return isinstance(error.kind, ValidationErrorKind.BacktrackLimitExceeded)
 
 
 @lru_cache(maxsize=256)
@@ -91,12 +102,18 @@ def pattern_of(text: str) -> Pattern:
     schema = {"pattern": printable(text)}
     try:
         plain = Draft202012Validator(schema, pattern_options=RegexOptions())
-        return Pattern(text, is_tried=False, _engine=plain)
+        return Pattern(text, ((0, plain),))
     except ValidationError:
         pass
     try:
-        tried = FancyRegexOptions(backtrack_limit=_MAX_TRIES)
-        engine = Draft202012Validator(schema, pattern_options=tried)
+        engines = tuple(
+            (tries, Draft202012Validator(schema, pattern_options=_trying(tries)))
+            for tries in (_FEW_TRIES, _MAX_TRIES)
+        )
     except ValidationError:
         raise PatternRefused(f"{text!r} is not a 'regex'") from None
-    return Pattern(text, is_tried=True, _engine=engine)
+    return Pattern(text, engines)
+
+
+def _trying(tries: int) -> FancyRegexOptions:
+    return FancyRegexOptions(backtrack_limit=tries)
