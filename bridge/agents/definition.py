@@ -94,7 +94,8 @@ class Definition(Part):
         script_tools: tools of its own.
         examples: for small models.
         output_schema: JSON Schema of its answer; None for AgentOutput.
-        require_verified_evidence: success counts only with evidence that was verified.
+        require_verified_evidence: success counts only with evidence that was verified;
+            in our own loop a failure, too, only where something ran.
         timeout_s, max_turns, priority, max_attempts: limits; None for the default.
         subagent_type: the client's agent that runs it on the host route.
         default_variables, lifecycle_variables, lifecycle_variables_mode: variables.

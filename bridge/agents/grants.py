@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _RULE = re.compile(r"([A-Za-z_][A-Za-z0-9_.*-]*)(?:\((.+)\))?\Z", re.S)
 _SECOND_COMMAND = re.compile(r"[;&|`<>\n\r\0]|\$\(")
+_PATH_WORD = re.compile(r"(\*\*/|\*\*|\*|\?)")
 _FAMILIES = {
     "Read": frozenset({"Read", "Grep", "Glob", "NotebookRead"}),
     "Edit": frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"}),
@@ -176,10 +177,43 @@ def _grants_path(
 
 
 def _covers(pattern: str, path: str) -> bool:
-    """Whether a pattern covers a path: `**` any depth, `*` one name, `?` a letter."""
-    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
-    means = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    text = "".join(means.get(part, re.escape(part)) for part in parts)
+    """Whether a pattern covers a path: `**` any depth, `*` one name, `?` a letter.
+
+    Goes through both once, whatever the pattern: it keeps all the places of the path
+    that its words so far may reach, and never goes back.
+    """
+    words = [word for word in _PATH_WORD.split(pattern) if word]
     # `src/**` covers the folder itself, for tools that look into it.
-    text = text.removesuffix("/.*") + "(?:/.*)?" if text.endswith("/.*") else text
-    return re.fullmatch(text, path, re.S) is not None
+    is_folder = (
+        words[-1:] == ["**"] and words[-2:-1] != ["**/"] and pattern[-3:-2] == "/"
+    )
+    if is_folder:
+        words[-2:] = [words[-2].removesuffix("/")]
+    places = {0}
+    for word in words:
+        places = _reached(word, path, places)
+        if not places:
+            return False
+    end = len(path)
+    return end in places or (
+        is_folder and any(path[at] == "/" for at in places - {end})
+    )
+
+
+def _reached(word: str, path: str, places: set[int]) -> set[int]:
+    """The places of a path after a word of a pattern, from any of `places`."""
+    end = len(path)
+    if word == "**":
+        return set(range(min(places), end + 1))
+    if word == "**/":
+        first = min(places)
+        return places | {at + 1 for at in range(first, end) if path[at] == "/"}
+    if word == "*":
+        reached = set(places)
+        for at in range(end):
+            if at in reached and path[at] != "/":
+                reached.add(at + 1)
+        return reached
+    if word == "?":
+        return {at + 1 for at in places if at < end and path[at] != "/"}
+    return {at + len(word) for at in places if path.startswith(word, at)}

@@ -11,14 +11,10 @@ import gc
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from bridge.cli.commands import COMMANDS
 from bridge.cli.exit_codes import Exit, exit_code
 from bridge.errors import BridgeError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _HELP = """\
 hostbridge: ask the agent session that is already open
@@ -131,6 +127,7 @@ def _report(error: BridgeError, arguments: list[str]) -> int:
 
 
 def _usage_or_bug(name: str, exc: Exception) -> int:
+    from bridge.cli.bug_log import log_bug
     from bridge.cli.printing import complain
 
     if hasattr(exc, "format_message"):
@@ -140,20 +137,8 @@ def _usage_or_bug(name: str, exc: Exception) -> int:
         return Exit.USAGE
     if type(exc).__name__ == "Abort":
         return Exit.INTERRUPTED
-    complain(f"a bug: {exc!r}; the log is {_log_bug()}")
+    complain(f"a bug: {exc!r}; the log is {log_bug(exc)}")
     return Exit.BUG
-
-
-def _log_bug() -> Path:
-    import tempfile
-    import traceback
-    from pathlib import Path
-
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="hostbridge-", suffix=".log", delete=False
-    ) as log:
-        log.write(f"{sys.version}\n{sys.argv}\n{traceback.format_exc()}")
-    return Path(log.name)
 
 
 def _help() -> int:

@@ -2,7 +2,8 @@
 
 One request after another, highest priority first, until Ctrl-C; with --once only what
 waits now. What is interrupted waits again. Prints a line for each request served, and
-for each that nobody served in time.
+for each that nobody served in time. A bug of ours ends the request that met it, with a
+log; the others are served.
 """
 
 import signal
@@ -11,10 +12,12 @@ from typing import Annotated
 import typer
 
 from bridge.cli.answer_text import result_line
+from bridge.cli.bug_log import log_bug
 from bridge.cli.exit_codes import Exit
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.options import AsJson
 from bridge.cli.printing import complain, record, say, say_json
+from bridge.protocol.ids import RequestId
 from bridge.spawner.bridge import Bridge
 from bridge.spawner.serve import serve
 
@@ -33,13 +36,19 @@ def command(
     """Serve and say so."""
     Interrupts().on(signal.SIGTERM, signal.SIGHUP)
     bridge = Bridge.open()
+    logs = []
 
     def on_start(routes: tuple[str, ...]) -> None:
         complain(f"serving {bridge.store.place.project} by {', '.join(routes)}")
 
-    for result in serve(bridge, routes=route, once=once, on_start=on_start):
+    def on_bug(request_id: RequestId, exc: Exception) -> None:
+        logs.append(log_bug(exc))
+        complain(f"request {request_id}: a bug: {exc!r}; the log is {logs[-1]}")
+
+    served = serve(bridge, routes=route, once=once, on_bug=on_bug, on_start=on_start)
+    for result in served:
         if as_json:
             say_json(record(result.response))
         else:
             say(result_line(result))
-    return Exit.OK
+    return Exit.BUG if logs else Exit.OK

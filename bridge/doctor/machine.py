@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 
     from bridge.doctor.subject import Subject
 
-LIBRARIES = ("pydantic", "orjson", "filelock", "watchdog", "jsonschema", "typer")
+LIBRARIES = (
+    "pydantic",
+    "orjson",
+    "filelock",
+    "watchdog",
+    "jsonschema",
+    "jsonschema-rs",
+    "typer",
+)
 VARIABLES = (
     "BRIDGE_AGENTS_PER_HOUR",
     "BRIDGE_CLAUDE",

@@ -10,6 +10,7 @@ from pathlib import Path
 from bridge.errors import InvalidRequest
 from bridge.nodes.outline import LANGUAGES, outline
 from bridge.protocol.request import Node
+from bridge.store.beneath import open_beneath
 
 MAX_FILE_BYTES = 2 * 1024 * 1024
 _MAX_NAMED = 8
@@ -29,9 +30,10 @@ def find_node(spec: str, project: Path) -> Node:
         MissingGrammar: tree-sitter is not installed.
     """
     written, mark, name = spec.partition("::")
-    real = _inside(written, project)
-    source = _read(real, written)
-    file = str(real.relative_to(os.path.realpath(project)))
+    root = Path(os.path.realpath(project))
+    real = _inside(written, root)
+    source = _read(real, root, written)
+    file = str(real.relative_to(root))
     if not mark:
         text = source.decode("utf-8", "replace")
         return Node(file=file, name=real.name, type="file", line=1, text=text)
@@ -55,20 +57,18 @@ def find_node(spec: str, project: Path) -> Node:
     raise InvalidRequest(f"{written}: no node is named {name!r}; {near}")
 
 
-def _inside(written: str, project: Path) -> Path:
+def _inside(written: str, root: Path) -> Path:
     if not written or "\0" in written:
         raise InvalidRequest("expected FILE::NAME, such as src/app.py::Class.method")
-    root = os.path.realpath(project)
     real = Path(os.path.realpath(os.path.join(root, written)))
     if not real.is_relative_to(root):
         raise InvalidRequest(f"{written} lies outside the project {root}")
     return real
 
 
-def _read(real: Path, written: str) -> bytes:
+def _read(real: Path, root: Path, written: str) -> bytes:
     try:
-        # O_NONBLOCK: a pipe must not make us wait for its other end.
-        fd = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = open_beneath(root, real.relative_to(root).parts)
     except FileNotFoundError:
         raise InvalidRequest(f"{written} does not exist in the project") from None
     except OSError as exc:

@@ -9,13 +9,17 @@ Source: tree-sitter-python and tree-sitter-javascript, `node-types.json`.
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import BridgeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# Deeper down, or with a longer name, nothing is a piece: nobody names it.
+MAX_NESTED = 50
+MAX_NAME_BYTES = 200
 
 LANGUAGES: dict[str, str] = {
     ".py": "python",
@@ -54,12 +58,29 @@ class MissingGrammar(BridgeError):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A named piece: its dotted name, what it is, its first line (from 1), its text."""
+    """A named piece: its dotted name, what it is, its first line (from 1).
+
+    `start` and `end` are the bytes of `source` that it takes, `column` how many of its
+    first line stand before it. Its text is made when it is asked for: of pieces within
+    pieces each has that of the next, too.
+    """
 
     name: str
     kind: str
     line: int
-    text: str
+    source: bytes = field(repr=False)
+    start: int
+    end: int
+    column: int
+
+    @property
+    def text(self) -> str:
+        """From the start of its line: its own indentation is part of how it reads."""
+        begin = self.start - self.column
+        if self.source[begin : self.start].strip():
+            begin = self.start
+        text = self.source[begin : self.end].decode("utf-8", "replace")
+        return textwrap.dedent(text)
 
 
 def outline(source: bytes, language: str) -> list[Piece]:
@@ -88,18 +109,47 @@ def _parser(language: str) -> Any:
 
 
 def _pieces(root: Any, source: bytes) -> Iterator[Piece]:
-    """Walk without recursion: a source may nest as deeply as it likes."""
-    waiting = [(root, "", "")]
+    """Walk without recursion, and only downwards: a source may nest deeply.
+
+    From each node, what is known of those around it goes along: the names, and the
+    outermost that belongs to a definition. To ask tree-sitter for a parent is to walk
+    down from the top again.
+    """
+    waiting = [_Place(root)]
     while waiting:
-        node, place, inside = waiting.pop()
-        found = _named(node)
+        here = waiting.pop()
+        node = here.node
+        names, inside = here.names, here.inside
+        found = _named(node) if len(names) < MAX_NESTED else None
         if found is not None:
             label, kind = found
-            place = f"{place}.{label}" if place else label
+            names = (*names, label)
             kind = "method" if kind == "function" and inside == "class" else kind
-            yield _piece(node, place, kind, source)
+            yield _piece(here.whole, ".".join(names), kind, source)
             inside = kind
-        waiting += [(child, place, inside) for child in reversed(node.named_children)]
+        outermost = here.whole if _wraps(node) else None
+        waiting += [
+            _Place(child, outermost, names, inside)
+            for child in reversed(node.named_children)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A node, and what is known of those around it.
+
+    `outermost` is the one furthest out that belongs to this one, None for none; `names`
+    are those of the pieces it is in, `inside` what the last of them is.
+    """
+
+    node: Any
+    outermost: Any = None
+    names: tuple[str, ...] = ()
+    inside: str = ""
+
+    @property
+    def whole(self) -> Any:
+        return self.node if self.outermost is None else self.outermost
 
 
 def _named(node: Any) -> tuple[str, str] | None:
@@ -115,25 +165,18 @@ def _named(node: Any) -> tuple[str, str] | None:
         kind = "class" if value.type == "class" else "function"
     else:
         return None
-    if name is None:
+    if name is None or name.end_byte - name.start_byte > MAX_NAME_BYTES:
         return None
     return name.text.decode("utf-8", "replace"), kind
 
 
-def _piece(node: Any, name: str, kind: str, source: bytes) -> Piece:
-    whole = node
-    while (around := whole.parent) is not None and _wraps(around):
-        whole = around
-    # From the start of its line: its own indentation is part of how it reads.
-    begin = source.rfind(b"\n", 0, whole.start_byte) + 1
-    if source[begin : whole.start_byte].strip():
-        begin = whole.start_byte
-    text = source[begin : whole.end_byte].decode("utf-8", "replace")
-    return Piece(name, kind, whole.start_point[0] + 1, textwrap.dedent(text))
+def _piece(whole: Any, name: str, kind: str, source: bytes) -> Piece:
+    row, column = whole.start_point
+    return Piece(name, kind, row + 1, source, whole.start_byte, whole.end_byte, column)
 
 
 def _wraps(around: Any) -> bool:
-    # The kind first: a module has as many children as the source has pieces.
+    """Whether a node belongs to the one definition in it."""
     if around.type not in _AROUND:
         return False
     declared = [c for c in around.named_children if c.type == "variable_declarator"]

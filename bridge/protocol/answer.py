@@ -150,7 +150,7 @@ def _choose(request: Request, words: str) -> Verdict:
                 "it",
             )
     found = list(values.values())
-    problems = [_problem_of(request.answer_schema, value) for value in found]
+    problems = _problems_of(request.answer_schema, found)
     valid = [v for v, problem in zip(found, problems, strict=True) if problem is None]
     if len(valid) == 1:
         return Verdict(parsed=valid[0])
@@ -184,12 +184,14 @@ def _bytes(value: Any) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-def _problem_of(schema: dict[str, Any] | None, value: Any) -> str | None:
+def _problems_of(
+    schema: dict[str, Any] | None, values: Sequence[Any]
+) -> list[str | None]:
     if schema is None:
-        return _problem_of_output(value)
-    from bridge.protocol.json_schema import problem_of
+        return [_problem_of_output(value) for value in values]
+    from bridge.protocol.json_schema import problems_of
 
-    return problem_of(schema, value)
+    return problems_of(schema, values)
 
 
 def _problem_of_output(value: Any) -> str | None:

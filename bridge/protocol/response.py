@@ -38,7 +38,9 @@ class Response(Record):
 
     `completedAt` and `duration` (since `createdAt`) are in milliseconds. `seal` tells
     an answer that hostbridge wrote from one that somebody put there; see `store.seal`.
-    `run` tells what it took where a loop of ours answered.
+    `run` tells what it took where a loop of ours answered. With `ownForm` the answer
+    has the form that a caller or a definition gave: every word of `parsedOutput` is the
+    agent's then, also one that is called `verified`.
     """
 
     request_id: RequestIdField
@@ -46,6 +48,7 @@ class Response(Record):
     status: Status
     raw_output: Words = ""
     parsed_output: Any = None
+    own_form: bool = False
     completed_at: Milliseconds
     duration: Milliseconds
     route: Route
@@ -74,6 +77,7 @@ def answered(
         status=Status.COMPLETED,
         raw_output=raw,
         parsed_output=parsed,
+        own_form=request.answer_schema is not None,
         completed_at=now_ms,
         duration=max(0, now_ms - request.created_at),
         route=route,

@@ -18,7 +18,7 @@ from bridge.runner.signature import signature
 from bridge.runner.tool import SUBMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from bridge.agents.definition import Definition, Example
     from bridge.runner.tool import Tool
@@ -33,10 +33,14 @@ _SUBMITTING = "Give the final answer and end."
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """The messages to begin with; `prefix` of them are the same for every request."""
+    """The messages to begin with; `prefix` of them are the same for every request.
+
+    `examples` are those that are shown in them.
+    """
 
     messages: tuple[Message, ...]
     prefix: int
+    examples: tuple[Example, ...]
 
 
 def brief(
@@ -66,11 +70,16 @@ def brief(
     ]
     listed.append(f"{SUBMIT} {signature(submit)}: {_SUBMITTING}")
     system = f"{who}\n\n{_HOW}\n\nTools:\n" + "\n".join(listed)
+    known = definition.examples if definition else ()
+    examples = tuple(
+        example
+        for example in known or (DEFAULT if is_small else ())
+        if _fits(example, tools, answer_schema(schema))
+    )
     shown = [Message("system", system)]
-    examples = definition.examples if definition else ()
-    for example in examples or (DEFAULT if is_small else ()):
-        shown += _shown(example, tools, submit, answer_schema(schema))
-    return Briefing((*shown, Message("user", task)), len(shown))
+    for example in examples:
+        shown += _shown(example, submit)
+    return Briefing((*shown, Message("user", task)), len(shown), examples)
 
 
 def call_text(tool: str, arguments: dict[str, Any]) -> str:
@@ -83,24 +92,21 @@ def result_text(tool: str, tool_use_id: str, text: str) -> str:
     return f"Result of {tool} ({tool_use_id}):\n{text}"
 
 
-def _shown(
-    example: Example,
-    tools: Mapping[str, Tool],
-    submit: dict[str, Any],
-    schema: dict[str, Any],
-) -> Iterable[Message]:
-    """An example as messages; nothing where it does not fit the tools and the answer.
+def _fits(example: Example, tools: Mapping[str, Tool], schema: dict[str, Any]) -> bool:
+    """Whether an example fits the tools and the answer.
 
     A caller may ask for another shape than the definition's: examples of the wrong one
     teach a model the wrong one.
     """
-    if any(call.tool not in tools for call in example.calls):
-        return ()
-    if problem_of(schema, example.answer) is not None:
-        return ()
+    has_tools = all(call.tool in tools for call in example.calls)
+    return has_tools and problem_of(schema, example.answer) is None
+
+
+def _shown(example: Example, submit: dict[str, Any]) -> Iterator[Message]:
+    """An example as messages, its answer as the model writes one."""
     named = submit.get("properties") or example.answer
     answer = {key: value for key, value in example.answer.items() if key in named}
-    return tuple(_exchange(example, answer))
+    yield from _exchange(example, answer)
 
 
 def _exchange(example: Example, answer: dict[str, Any]) -> Iterator[Message]:

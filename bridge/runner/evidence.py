@@ -1,9 +1,10 @@
 """A model's word is not evidence: what ran is, and what a claim is worth beside it.
 
 Pure. Every command and script that the loop ran is attached to the answer with
-`verified: true`. An agent that requires verified evidence has no success without it,
-and none against it: where the last run of any command failed, the answer reports
-failure, whatever it says.
+`verified: true`. An agent that requires verified evidence tells no result without it,
+be it success or failure: where nothing ran it can say that it is blocked, or approve of
+nothing. And it has no success against it: where the last run of any command failed, the
+answer reports failure, whatever it says.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def weigh(
         return verdict
     if request.answer_schema is None:
         verdict = _attached(verdict, value, seen)
-    if not must_be_verified or _claims_failure(verdict):
+    if not must_be_verified or _claims_nothing(verdict):
         return verdict
     return _held_to(verdict, seen, can_change=request.answer_schema is None)
 
@@ -164,13 +165,18 @@ def _attached(verdict: Verdict, value: dict[str, Any], seen: Sequence[Seen]) -> 
     return replace(verdict, parsed={**parsed, "evidence": [*claims, *proof]})
 
 
+def _claims_nothing(verdict: Verdict) -> bool:
+    """Whether the answer tells no result: to be blocked, to approve of nothing."""
+    said = _said(verdict)
+    return said.get("status") == "blocked" or said.get("verdict") in NOT_APPROVED
+
+
 def _claims_failure(verdict: Verdict) -> bool:
-    parsed = verdict.parsed if isinstance(verdict.parsed, dict) else {}
-    return (
-        verdict.code is not None
-        or parsed.get("status") in _FAILURES
-        or parsed.get("verdict") in NOT_APPROVED
-    )
+    return _said(verdict).get("status") == "failed"
+
+
+def _said(verdict: Verdict) -> dict[str, Any]:
+    return verdict.parsed if isinstance(verdict.parsed, dict) else {}
 
 
 def held_to_what_ran(schema: dict[str, Any], seen: Sequence[Seen]) -> dict[str, Any]:
@@ -199,7 +205,10 @@ def _last_runs(seen: Sequence[Seen]) -> dict[str, Evidence]:
 
 
 def _held_to(verdict: Verdict, seen: Sequence[Seen], *, can_change: bool) -> Verdict:
-    """A claimed success against what ran: the last run of each thing counts."""
+    """A claimed result against what ran: the last run of each thing counts.
+
+    A failure may be one that no command shows; but some command ran.
+    """
     last = _last_runs(seen)
     if not last:
         return Verdict(
@@ -208,7 +217,7 @@ def _held_to(verdict: Verdict, seen: Sequence[Seen], *, can_change: bool) -> Ver
             "what shows it, or say that you are blocked",
         )
     failed = [(what, item) for what, item in last.items() if not item.passed]
-    if not failed:
+    if not failed or _claims_failure(verdict):
         return verdict
     what, item = failed[-1]
     parsed = {**verdict.parsed, "status": "failed"} if can_change else verdict.parsed

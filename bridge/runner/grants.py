@@ -63,16 +63,14 @@ class Grants:
             raise NotGranted(
                 f"{odd[0]!r} is never granted: one program and its arguments, no shell"
             )
-        try:
-            argv = shlex.split(command)
-        except ValueError as exc:
-            raise NotGranted(f"cannot be read as a command: {exc}") from None
+        argv = _split(command)
         if not argv or not argv[0]:
             raise NotGranted("the command is empty")
         # Quoted again: a space inside an argument is not the space of a rule.
         plain = shlex.join(argv)
         said = " ".join(command.split())
-        if shlex.split(said) != argv:
+        # Without a space at its end, a command may end in a backslash.
+        if _split(said) != argv:
             # There are spaces that part no arguments: those in quotes, and those of
             # Unicode, where `pytest\u3000x` is one program and not pytest.
             said = plain
@@ -92,6 +90,13 @@ class Grants:
             granted = dict.fromkeys(map(_narrow, self._rules))
             return {"type": "string", "pattern": f"^(?:{'|'.join(granted)})$"}
         return {"type": "string", "minLength": 1, "maxLength": 300}
+
+
+def _split(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as exc:
+        raise NotGranted(f"cannot be read as a command: {exc}") from None
 
 
 def _shown(rule: str) -> str:

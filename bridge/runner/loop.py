@@ -14,6 +14,7 @@ import orjson
 
 from bridge.protocol.answer import Verdict
 from bridge.protocol.answering import Progress
+from bridge.protocol.contract import answer_schema
 from bridge.protocol.failure import MEANINGS
 from bridge.protocol.json_schema import problem_of, problem_of_schema
 from bridge.protocol.record import printable
@@ -22,6 +23,7 @@ from bridge.runner.briefing import brief, call_text, result_text
 from bridge.runner.engine import EngineFailed, Message
 from bridge.runner.evidence import Seen, all_evidence, held_to_what_ran, weigh
 from bridge.runner.job import DEFAULT_MAX_TURNS, Outcome
+from bridge.runner.parroting import find_parroted
 from bridge.runner.project import Project
 from bridge.runner.scripts import MissingSandbox, Sandbox
 from bridge.runner.shape import (
@@ -35,6 +37,7 @@ from bridge.runner.tool import SUBMIT, ToolResult, clipped, refused
 from bridge.runner.toolbox import toolbox_of
 
 if TYPE_CHECKING:
+    from bridge.agents.definition import Example, ExampleCall
     from bridge.protocol.answering import Doing
     from bridge.runner.engine import Reply
     from bridge.runner.job import Job
@@ -43,6 +46,8 @@ if TYPE_CHECKING:
 # model learns nothing from being told, either.
 _MAX_REPEATS = 2
 _MAX_REPEATS_SMALL = 1
+# Of a task, in a complaint.
+_SHOWN_CHARS = 200
 
 
 def run(job: Job) -> Outcome:
@@ -93,6 +98,7 @@ class _Run:
         )
         self._messages = list(briefing.messages)
         self._prefix = briefing.prefix
+        self._examples = briefing.examples
         self._must_be_verified = bool(
             definition and definition.require_verified_evidence
         )
@@ -220,7 +226,7 @@ class _Run:
         self._used[call.tool] += 1
         tool_use_id = f"call-{self._used.total()}"
         self._log("tool_call", id=tool_use_id, tool=call.tool, arguments=call.arguments)
-        key = orjson.dumps([call.tool, call.arguments], option=orjson.OPT_SORT_KEYS)
+        key = _key(call)
         began_s = self._job.clock.monotonic_s()
         if problem := problem_of(tool.parameters, call.arguments):
             result = refused(f"{call.tool}: {problem}")
@@ -295,11 +301,32 @@ class _Run:
             must_be_verified=self._must_be_verified,
             now_ms=self._job.clock.now_us() // 1000,
         )
+        if verdict.is_valid and (example := self._parroted(call.arguments)):
+            task = clipped(self._request.asked, _SHOWN_CHARS)
+            return Verdict(
+                code="prompt_echo",
+                complaint=f"this is the answer of the example {example.prompt!r}, word "
+                f"for word; answer the task: {task!r}",
+            )
         if verdict.is_valid and self._box.check is not None:
             result = self._carried_out(self._box.check, call.arguments)
             if not result.ok:
                 return Verdict(code="AGENT_003", complaint=result.text)
         return verdict
+
+    def _parroted(self, answer: dict[str, Any]) -> Example | None:
+        return find_parroted(
+            answer,
+            self._examples,
+            task=self._request.asked,
+            schema=answer_schema(self._schema),
+            gave=self._gave,
+        )
+
+    def _gave(self, call: ExampleCall) -> ToolResult | None:
+        """What a call with these arguments gave, where there was one."""
+        made = self._made.get(_key(call))
+        return next((s.result for s in self._seen if s.tool_use_id == made), None)
 
     def _count_refused(self, code: str, complaint: str) -> None:
         self._refused += 1
@@ -325,6 +352,11 @@ class _Run:
 
     def _log(self, event: str, **facts: Any) -> None:
         self._job.log({"event": event, "turn": self._turn, **facts})
+
+
+def _key(call: Call | ExampleCall) -> bytes:
+    """The same for the same call of a tool."""
+    return orjson.dumps([call.tool, call.arguments], option=orjson.OPT_SORT_KEYS)
 
 
 def _answer_schema(job: Job) -> dict[str, Any] | None:

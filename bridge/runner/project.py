@@ -2,17 +2,21 @@
 
 A path from a model is data: `..`, an absolute path and a link that leads out are
 refused, as are the places where secrets lie. What is opened is a plain file, never a
-pipe or a device.
+pipe or a device; and it is the one that was looked at: a link that took its place, or
+that of a folder above it, meanwhile is refused.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
+
+from bridge.store.beneath import open_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +39,6 @@ _MADE = frozenset({
     "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", ".mypy_cache",
     ".pytest_cache", ".ruff_cache", ".hypothesis", ".idea", ".cache",
 })  # fmt: skip
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -102,25 +105,40 @@ class Project:
         top = self.find(folder)
         if not top.is_dir():
             raise Refused(f"{folder!r} is not a folder")
+        fd = self._open(top, folder, is_folder=True)
+        try:
+            yield from self._walked(fd, top, pattern)
+        finally:
+            os.close(fd)
+
+    def _walked(self, fd: int, top: Path, pattern: str) -> Iterator[str]:
         seen = 0
-        for where, folders, names in os.walk(top):
+        for where, folders, names, here in os.fwalk(dir_fd=fd):
             folders[:] = sorted(n for n in folders if n not in _MADE)
             folders[:] = [n for n in folders if not _is_secret((n,))]
             for name in sorted(names):
                 seen += 1
                 if seen > MAX_LISTED:
                     return
-                path = Path(where, name)
-                relative = str(path.relative_to(self.root))
-                is_open = not _is_secret((name,)) and not path.is_symlink()
+                relative = str((top / where / name).relative_to(self.root))
+                is_open = not _is_secret((name,)) and not _is_link(name, here)
                 if is_open and _is_sayable(relative) and _matches(relative, pattern):
                     yield relative
 
-    def _bytes(self, real: Path, path: str, max_bytes: int) -> bytes:
+    def _open(self, real: Path, path: str, *, is_folder: bool = False) -> int:
+        """What `find` gave, held open: there and nowhere else."""
+        parts = real.relative_to(self.root).parts
         try:
-            fd = os.open(real, _READ)
+            return open_beneath(self.root, parts, is_folder=is_folder)
         except OSError as exc:
+            if exc.errno in (errno.ELOOP, errno.ENOTDIR):
+                raise Refused(
+                    f"{path!r} was swapped for something else meanwhile"
+                ) from None
             raise Refused(f"{path!r}: {exc.strerror}") from None
+
+    def _bytes(self, real: Path, path: str, max_bytes: int) -> bytes:
+        fd = self._open(real, path)
         facts = os.fstat(fd)
         if problem := _not_to_read(facts, max_bytes):
             os.close(fd)
@@ -147,6 +165,14 @@ def _is_secret(parts: tuple[str, ...]) -> bool:
         if any(fnmatchcase(name, pattern) for pattern in _SECRET):
             return True
     return False
+
+
+def _is_link(name: str, folder_fd: int) -> bool:
+    try:
+        facts = os.stat(name, dir_fd=folder_fd, follow_symlinks=False)
+    except OSError:
+        return True
+    return stat.S_ISLNK(facts.st_mode)
 
 
 def _is_sayable(relative: str) -> bool:

@@ -36,7 +36,9 @@ class Result:
             asked for, None for the session's own.
         degraded: a model other than the one wanted answered.
         duration_s: seconds from the request to the answer.
-        evidence: what an `AgentOutput` rests on, with what was verified.
+        evidence: what an `AgentOutput` rests on, with what was verified; nothing for an
+            answer of any other form, of which no word is the bridge's. What a loop of
+            ours saw is in `response.run`, whatever the form.
         error: the failure, None where there is none.
         response: the whole record.
     """
@@ -84,7 +86,7 @@ def result_of(response: Response, shape: Shape = None) -> Result:
             parsed = shape.model_validate(parsed)
         except ValidationError as exc:
             raise RequestFailed(_mismatch(response, exc)) from None
-    elif parsed is not None and shape is None and _is_output(parsed):
+    elif shape is None and not response.own_form and _is_output(parsed):
         parsed = AgentOutput.model_validate(parsed)
         evidence = parsed.evidence
     return Result(
@@ -103,7 +105,7 @@ def result_of(response: Response, shape: Shape = None) -> Result:
 
 
 def _is_output(value: object) -> bool:
-    """Whether a value has the default shape; a waiter may not know the shape."""
+    """Whether a value has the default shape; a record by hand may hold anything."""
     return isinstance(value, dict) and {"status", "summary", "evidence"} <= value.keys()
 
 

@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bridge.errors import NoRoute, StateUnavailable
+from bridge.errors import BridgeError, NoRoute, StateUnavailable
 from bridge.host.sessions import is_off
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Status
@@ -36,13 +36,16 @@ def serve(
     *,
     routes: Iterable[str] | None = None,
     once: bool = False,
+    on_bug: Callable[[RequestId, Exception], None],
     on_start: Callable[[tuple[RouteName, ...]], None] = _ignore,
 ) -> Iterator[Result]:
     """Yield a result for each request served; ends when nothing waits, with `once`.
 
     One that was for these routes and ran out of time before is yielded, too. Without
     `routes` all that this machine can serve; `on_start` is told which these are. An
-    interrupt gives back the request that is being served.
+    interrupt gives back the request that is being served. A bug of ours ends the
+    request that met it and no other: `on_bug` is told, inside its `except`, and the
+    request is not tried again.
 
     Raises:
         InvalidRequest: no such route.
@@ -52,13 +55,14 @@ def serve(
     on_start(tuple(servers))
     store = bridge.store
     swept_s = float("-inf")
+    broken: set[RequestId] = set()
     while True:
         with suppress(StateUnavailable):
             if time.monotonic() - swept_s >= _SWEEP_S:
                 yield from _overdue(store, servers)
                 swept_s = time.monotonic()
             if not (bridge.settings.off or is_off(store)):
-                yield from _serve_waiting(store, servers)
+                yield from _serve_waiting(store, servers, broken, on_bug)
         if once:
             return
         time.sleep(_LOOK_S)
@@ -93,16 +97,28 @@ def _overdue(store: FileStore, routes: Container[RouteName]) -> Iterator[Result]
 
 
 def _serve_waiting(
-    store: FileStore, servers: dict[RouteName, Server]
+    store: FileStore,
+    servers: dict[RouteName, Server],
+    broken: set[RequestId],
+    on_bug: Callable[[RequestId, Exception], None],
 ) -> Iterator[Result]:
-    """Serve what waits now."""
+    """Serve what waits now, but for what is `broken`; adds to that."""
     for request_id in store.waiting():
         found = store.find(request_id)
         server = servers.get(found.request.route) if found and found.request else None
-        if server and _served(store, server, request_id):
-            ended = store.find(request_id)
-            if ended and ended.response:
-                yield result_of(ended.response)
+        if server is None or request_id in broken:
+            continue
+        try:
+            if not _served(store, server, request_id):
+                continue
+        except BridgeError:
+            raise
+        except Exception as exc:  # noqa: BLE001 - one request's bug is no other's end
+            broken.add(request_id)
+            on_bug(request_id, exc)
+        ended = store.find(request_id)
+        if ended and ended.response:
+            yield result_of(ended.response)
 
 
 def _served(store: FileStore, server: Server, request_id: RequestId) -> bool:

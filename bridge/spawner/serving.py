@@ -81,6 +81,8 @@ class Server:
         """See a request that waits to its end; False when it does not (any more).
 
         An interrupt leaves the claim: the caller ends the request, or gives it back.
+        What is raised but a BridgeError is a bug of ours: the request has ended, with
+        `agent_error`.
         """
         request = self._store.claim_one(request_id, self.claimant)
         if request is None:
@@ -91,7 +93,20 @@ class Server:
             return True
         self._on_stage(Stage.RUNNING)
         watch = _Watch(self._store, request, self._on_stage)
-        definition = None
+        try:
+            self._see_to_its_end(request, watch)
+        except BridgeError:
+            raise
+        except Exception as exc:
+            # A bug. Never a claim without anybody at work.
+            self._end(request, Outcome(code="agent_error", detail=repr(exc)))
+            raise
+        finally:
+            watch.forget()
+        return True
+
+    def _see_to_its_end(self, request: Request, watch: _Watch) -> None:
+        """Have a claimed request answered, and publish what came of it."""
         try:
             request, definition = self._defined(request)
             outcome = self._answerer.answer(
@@ -105,14 +120,7 @@ class Server:
             raise
         except BridgeError as exc:
             self._end(request, Outcome(code="AGENT_001", detail=str(exc)))
-            return True
-        except Exception as exc:
-            # A bug. Never a claim without anybody at work.
-            broken = Outcome(code="agent_error", detail=repr(exc))
-            self._end(request, broken)
-            raise
-        finally:
-            watch.forget()
+            return
         if watch.is_off:
             outcome = replace(
                 outcome, code="agent_stopped", detail="hostbridge was switched off"
@@ -122,7 +130,6 @@ class Server:
                 definition is not None and definition.require_verified_evidence
             )
             self._end(request, outcome, must_verify=must_verify)
-        return True
 
     def _defined(self, request: Request) -> tuple[Request, Definition | None]:
         """The request as its agent's definition has it now, noted on the record."""

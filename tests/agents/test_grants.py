@@ -179,3 +179,48 @@ def test_stars_stand_for_anything(parts: list[str], command: str) -> None:
     found = command_pattern(spec).fullmatch(command) is not None
 
     assert found is (re.fullmatch(loose, command) is not None)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "**/" * 40 + "x",
+        "**/a/" * 20 + "x",
+        "**" * 30 + "x",
+        "*a" * 40 + "x",
+        "**/*a*a*a*a*a/" * 10 + "x",
+        "?**" * 30 + "x",
+    ],
+)
+def test_many_stars_in_a_path_take_no_time(spec: str) -> None:
+    """The path is a model's, and the rule may be anybody's; once it took for ever."""
+    began = time.process_time()
+
+    for path in ("a/" * 600 + "b", "a" * 1200 + "b"):
+        assert not granted(f"Read({spec})", "Read", file_path=path)
+    assert time.process_time() - began < 2
+
+
+@given(
+    st.lists(
+        st.sampled_from(["a", "b", "/", "*", "**", "**/", "/**", "?"]),
+        min_size=1,
+        max_size=7,
+    ),
+    st.lists(st.sampled_from(["a", "b", "ab"]), min_size=1, max_size=4),
+)
+def test_a_path_is_covered_as_a_regular_expression_says(
+    parts: list[str], names: list[str]
+) -> None:
+    """One that tries every place; for a few words that takes no time."""
+    spec = f"x/{''.join(parts)}"
+    means = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    words = re.split(r"(\*\*/|\*\*|\*|\?)", spec)
+    loose = "".join(means.get(word, re.escape(word)) for word in words)
+    if loose.endswith("/.*"):
+        loose = loose.removesuffix("/.*") + "(?:/.*)?"
+    path = "/".join(["x", *names])
+
+    found = granted(f"Read({spec})", "Read", file_path=path)
+
+    assert found is (re.fullmatch(loose, path, re.S) is not None)

@@ -193,6 +193,6 @@ def test_start_loads_little():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
 
-    heavy = {"rich", "watchdog", "jsonschema", "asyncio", "jinja2"}
+    heavy = {"rich", "watchdog", "jsonschema", "jsonschema_rs", "asyncio", "jinja2"}
     assert not heavy & set(done.stdout.split())
     assert "bridge.protocol.answer" not in done.stdout.split()

@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 
 from bridge.errors import InvalidRequest
 from bridge.nodes.finding import MAX_FILE_BYTES, find_node
-from bridge.nodes.outline import MissingGrammar, outline
+from bridge.nodes.outline import (
+    MAX_NAME_BYTES,
+    MAX_NESTED,
+    MissingGrammar,
+    outline,
+)
 from bridge.protocol.request import Node
 
 if TYPE_CHECKING:
@@ -289,3 +294,43 @@ def test_the_time_grows_with_the_source_and_not_with_its_square(
 
     assert len(found) == 8_000
     assert time.process_time() - began < 15
+
+
+DEEP = 20_000
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("const a = () => {" * DEEP + "}" * DEEP, MAX_NESTED),
+        ("class A{m(){" * DEEP + "}}" * DEEP, MAX_NESTED),
+        ("x = {" + "a: () => ({" * DEEP + "})" * DEEP + "}", MAX_NESTED),
+        ("(" * DEEP + "a" + " = function () {}).b" * DEEP, 10),
+        ("const a = () => 1;" * DEEP, DEEP),
+    ],
+    ids=["functions", "classes", "pairs", "names within names", "one line"],
+)
+def test_however_deep_a_source_it_is_walked_once(source: str, count: int) -> None:
+    """Each piece asked the tree for its parent, which walks down from the top."""
+    began_s = time.process_time()
+
+    pieces = outline(source.encode(), "javascript")
+
+    assert len(pieces) == count
+    assert time.process_time() - began_s < 20
+
+
+def test_what_nests_too_deeply_is_no_piece() -> None:
+    source = "function f() {\n" * 60 + "}\n" * 60
+
+    names = [piece.name for piece in outline(source.encode(), "javascript")]
+
+    assert names == [".".join("f" * n) for n in range(1, MAX_NESTED + 1)]
+
+
+def test_what_has_no_short_name_is_no_piece() -> None:
+    source = f"{'a' * (MAX_NAME_BYTES + 1)} = () => 1; b = () => 2"
+
+    names = [piece.name for piece in outline(source.encode(), "javascript")]
+
+    assert names == ["b"]

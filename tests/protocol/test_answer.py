@@ -290,6 +290,16 @@ def test_where_nobody_could_see_calls_nothing_is_verified():
 # Schemas of callers
 
 
+def test_error_a_pattern_that_re_would_never_be_done_with():
+    """Outside hooks no alarm rings: on every other route the judge has to end."""
+    schema = {"type": "object", "properties": {"code": {"pattern": "^(a+)+$"}}}
+
+    verdict = judge(asked(schema), said({"code": "a" * 60 + "!"}))
+
+    assert verdict.code == "schema_mismatch"
+    assert verdict.complaint.startswith("$.code: ")
+
+
 @pytest.mark.parametrize(
     ("schema", "complaint"),
     [

@@ -61,11 +61,39 @@ def test_reading_is_not_running(world, agent):
     assert outcome.verdict.code == "unverified"
 
 
-def test_a_failure_needs_no_proof(world, agent):
-    outcome = world.run(submit("failed", "cannot run it"), agent=agent)
+@pytest.mark.parametrize("is_small", [True, False])
+def test_error_a_failure_of_a_command_that_was_refused(world, agent, is_small):
+    """To say `failed` tells of an exit code, and there is none."""
+    outcome = world.run(
+        call("run_command", command="rm x"),
+        submit("failed", "rm x exited with 1"),
+        agent=agent,
+        is_small=is_small,
+    )
 
-    assert outcome.verdict.code == "agent_failed"
-    assert outcome.verdict.parsed["summary"] == "cannot run it"
+    assert outcome.verdict.code == "unverified"
+    assert "say that you are blocked" in outcome.verdict.complaint
+
+
+def test_to_be_blocked_needs_no_proof(world, agent):
+    outcome = world.run(
+        submit("failed", "cannot run it"), submit("blocked", "not granted"), agent=agent
+    )
+
+    assert outcome.verdict.code == "agent_blocked"
+    assert outcome.verdict.parsed["summary"] == "not granted"
+
+
+def test_error_a_failure_in_a_form_of_the_callers(world, agent):
+    """`status` is our word there, too."""
+    schema = {"type": "object", "properties": {"status": {}, "evidence": {}}}
+    said = call("submit_result", status="failed")
+
+    none = world.run(said, agent=agent, schema=schema)
+    ran = world.run(CHECK, said, agent=agent, schema=schema)
+
+    assert none.verdict.code == "unverified"
+    assert (ran.verdict.code, ran.verdict.parsed) == (None, {"status": "failed"})
 
 
 @pytest.mark.parametrize("claim", ["success", "partial"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bridge.protocol.json_schema import problem_of
@@ -121,6 +121,7 @@ def test_exact_rules_are_all_a_model_may_write() -> None:
 
 
 @given(st.text(max_size=60))
+@example("\\ ")
 def test_what_is_granted_is_one_run_of_the_program_named(command: str) -> None:
     """Whatever the text: no other program, and nothing that a shell would do."""
     try:

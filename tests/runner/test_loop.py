@@ -63,6 +63,16 @@ def test_the_agents_own_shape_counts_where_the_caller_has_none(world):
     assert outcome.verdict.parsed == {"files": []}
 
 
+def test_error_a_pattern_that_re_would_never_be_done_with(world):
+    """Here no hook's alarm rings: the check itself comes to an end."""
+    schema = {"type": "object", "properties": {"code": {"pattern": "^(a+)+$"}}}
+
+    outcome = world.run(call("submit_result", code="a" * 60 + "!"), schema=schema)
+
+    assert outcome.verdict.code == "AGENT_003"
+    assert outcome.verdict.complaint.startswith("$.code: ")
+
+
 def test_an_answer_is_validated_after_decoding(world):
     """An engine that ignores the shape gets two corrections, then a name."""
     wrong = call("submit_result", files="a")

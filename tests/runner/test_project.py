@@ -189,3 +189,74 @@ def test_a_name_that_cannot_be_said_is_not_listed(folder, reader):
 
     assert reader.list_files(".", "*.txt") == []
     assert reader.search_text("needle") == []
+
+
+@pytest.mark.parametrize("swapped", ["src", "src/deep", "src/deep/b.py"])
+def test_error_a_link_that_took_the_place_of_what_was_looked_at(
+    folder, tmp_path, monkeypatch, swapped
+):
+    """A command of the agent's own may swap it, between the look and the opening."""
+    outside = tmp_path / "outside"
+    (outside / "deep").mkdir(parents=True)
+    for name in ("deep/b.py", "b.py"):
+        (outside / name).write_text("secret")
+    targets = {"src": outside, "src/deep": outside, "src/deep/b.py": outside / "b.py"}
+    project = Project(folder)
+    find = project.find
+
+    def find_then_swap(path):
+        real = find(path)
+        (folder / swapped).rename(tmp_path / "away")
+        (folder / swapped).symlink_to(targets[swapped])
+        return real
+
+    monkeypatch.setattr(project, "find", find_then_swap)
+
+    assert refusal(Reader(project).read_file, "src/deep/b.py") == (
+        "'src/deep/b.py' was swapped for something else meanwhile"
+    )
+
+
+def test_error_a_folder_that_was_swapped_is_not_listed(folder, tmp_path, monkeypatch):
+    project = Project(folder)
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/private.txt").write_text("x")
+
+    def find_then_swap(_path):
+        (folder / "src").rename(tmp_path / "away")
+        (folder / "src").symlink_to(tmp_path / "outside")
+        return folder / "src"
+
+    monkeypatch.setattr(project, "find", find_then_swap)
+
+    assert refusal(Reader(project).list_files, "src") == (
+        "'src' was swapped for something else meanwhile"
+    )
+
+
+def test_a_folder_that_is_swapped_on_the_way_is_not_walked(folder, tmp_path):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/private.txt").write_text("x")
+    (folder / "z").mkdir()
+    (folder / "z/a.txt").write_text("x")
+    found = Project(folder).files()
+    first = next(found)
+
+    (folder / "z").rename(tmp_path / "away")
+    (folder / "z").symlink_to(tmp_path / "outside")
+
+    assert [first, *found] == ["notes.md", "src/app.py", "src/deep/b.py"]
+
+
+def test_nothing_is_left_open(reader):
+    """One descriptor for each read, and the day ends early."""
+    before = len(os.listdir("/dev/fd"))
+
+    for _ in range(20):
+        reader.read_file("src/app.py")
+        reader.list_files("src")
+        reader.search_text("import")
+        refusal(reader.read_file, "src")
+        refusal(reader.read_file, "src/none.py")
+
+    assert len(os.listdir("/dev/fd")) == before

@@ -28,6 +28,7 @@ from bridge.protocol.answering import Outcome
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
 from bridge.protocol.status import Stage
+from bridge.spawner import serving
 from bridge.spawner.awaiting import Waiter
 from bridge.spawner.serving import Server
 from bridge.store import Claimant
@@ -329,6 +330,24 @@ def test_a_bug_ends_the_request_and_is_not_hidden(store: FileStore):
     told = response(store)
     assert told.error is not None
     assert told.error.code == "agent_error"
+
+
+def test_a_bug_in_the_check_of_an_answer_ends_the_request(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
+):
+    """Once the claim stayed, of a process that lives, and nobody was at work."""
+
+    def broken(*_: Any, **__: Any) -> Verdict:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(serving, "judge", broken)
+    with pytest.raises(ZeroDivisionError):
+        server(store, saying(GOOD)).serve(A)
+
+    told = response(store)
+    assert told.error is not None
+    assert told.error.code == "agent_error"
+    assert rooms_of(store, "a") == ["done"]
 
 
 def test_too_many_agents_above_it(tmp_path: Path):

@@ -1,0 +1,344 @@
+"""Whatever the schema, a check comes to an end, and says as the library says."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.protocol import bounded
+from bridge.protocol.json_schema import problem_of, problem_of_schema, problems_of
+from bridge.protocol.patterns import PatternRefused, pattern_of
+
+NESTED = "^(a+)+$"
+EVIL = "a" * 60 + "!"
+DRAFT_7 = "http://json-schema.org/draft-07/schema#"
+DRAFT_4 = "http://json-schema.org/draft-04/schema#"
+# As long as it takes to see that nothing hangs, on a machine with other work.
+PATIENCE_S = 60.0
+
+
+def doubling(keyword: str, levels: int = 40) -> dict[str, Any]:
+    """A schema of a few lines and 2**40 branches."""
+    parts = {
+        str(n): {keyword: [{"$ref": f"#/$defs/{n + 1}"}] * 2} for n in range(levels)
+    }
+    return {"$defs": {**parts, str(levels): {}}, "$ref": "#/$defs/0"}
+
+
+def dependent(levels: int = 40) -> dict[str, Any]:
+    parts: dict[str, Any] = {
+        str(n): {"dependentSchemas": {x: {"$ref": f"#/$defs/{n + 1}"} for x in "ab"}}
+        for n in range(levels)
+    }
+    return {
+        "unevaluatedProperties": False,
+        "$defs": {**parts, str(levels): {}},
+        "$ref": "#/$defs/0",
+    }
+
+
+def twice_referred(levels: int = 40) -> dict[str, Any]:
+    parts: dict[str, Any] = {
+        str(n): dict.fromkeys(("$ref", "$dynamicRef"), f"#/$defs/{n + 1}")
+        for n in range(levels)
+    }
+    return {
+        "unevaluatedItems": False,
+        **parts["0"],
+        "$defs": {**parts, str(levels): {}},
+    }
+
+
+BOMBS: dict[str, tuple[dict[str, Any], Any, str]] = {
+    "pattern": ({"pattern": NESTED}, EVIL, "does not match"),
+    "names": (
+        {"patternProperties": {NESTED: {}}, "additionalProperties": False},
+        {EVIL: 1},
+        "was unexpected",
+    ),
+    "names, unevaluated": (
+        {"patternProperties": {NESTED: {}}, "unevaluatedProperties": False},
+        {EVIL: 1},
+        "was unexpected",
+    ),
+    "an older draft": ({"$schema": DRAFT_4, "pattern": NESTED}, EVIL, "does not match"),
+    "a part of another draft": (
+        {"items": {"$schema": DRAFT_7, "pattern": NESTED}},
+        [EVIL],
+        "does not match",
+    ),
+    "the whole, from within": (
+        {
+            "$schema": DRAFT_7,
+            "anyOf": [
+                {"type": "array", "items": {"$ref": "#"}},
+                {"type": "string", "pattern": NESTED},
+            ],
+        },
+        [EVIL],
+        "does not match",
+    ),
+    "looking around": ({"pattern": "^(?:(?=a)a+)+$"}, EVIL, "needs more than"),
+    "looking around, often": (
+        {"items": {"pattern": "(?=.*x)b"}},
+        ["a" * 3_000] * 1_000,
+        "too many steps",
+    ),
+    "looking around in short texts": (
+        {"items": {"not": {"pattern": r"^(?:a|(?=a)a)*\b(?=!)$"}}},
+        ["a" * 11] * 200_000,
+        "too many steps",
+    ),
+    "looking around in a long text": (
+        {"pattern": "(?=.*x)b"},
+        "a" * 10_000,
+        "in texts of up to 4,000 characters",
+    ),
+    "oneOf": (doubling("oneOf"), {}, "too many steps"),
+    "allOf": (doubling("allOf"), {}, "too many steps"),
+    "dependent": (dependent(), {"a": 1, "b": 2}, "too many steps"),
+    "two references": (twice_referred(), [1], "too many steps"),
+    "choices": (
+        {"items": {"enum": list(range(50_000))}},
+        list(range(50_000)),
+        "too many steps",
+    ),
+    "quotes": (
+        {"anyOf": [{"type": "integer"}] * 5_000},
+        "a" * 1_000_000,
+        "too many steps",
+    ),
+    "itself": ({"$ref": "#"}, 1, "nested too deeply"),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_error_a_check_that_would_not_end(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    # A fifth: what is given up is given up all the same.
+    monkeypatch.setattr(bounded, "MAX_STEPS", 1_000_000)
+    schema, value, told = BOMBS[name]
+    began_s = time.monotonic()
+
+    problem = problem_of(schema, value)
+
+    assert problem is not None
+    assert told in problem
+    assert time.monotonic() - began_s < PATIENCE_S
+
+
+def test_error_a_place_is_named_however_bad_the_pattern() -> None:
+    schema = {"properties": {"a": {"items": {"pattern": NESTED}}}}
+
+    problem = problem_of(schema, {"a": ["aa", EVIL]})
+
+    assert problem == f"$.a[1]: {EVIL!r} does not match {NESTED!r}"
+
+
+def test_looking_around_in_many_texts_is_no_bomb() -> None:
+    schema = {"items": {"pattern": r"^(?=.*[a-z])(?=.*\d)(?!.*\.\.)[a-z\d.]{4,}$"}}
+
+    assert problem_of(schema, [f"name.{n}" for n in range(50_000)]) is None
+
+
+def test_many_values_have_the_steps_of_one() -> None:
+    """An agent may say as many as it likes; each of them may be the answer."""
+    schema = doubling("oneOf", 12)
+    began_s = time.monotonic()
+
+    problems = problems_of(schema, [{"n": n} for n in range(10_000)])
+
+    assert problems[0] is not None
+    assert problems[0].startswith("$: ")
+    assert problems[-1] is not None
+    assert "too many steps" in problems[-1]
+    assert time.monotonic() - began_s < PATIENCE_S
+
+
+def test_a_large_schema_is_read_once_for_many_values() -> None:
+    schema = {"$defs": {str(n): {"$anchor": f"a{n}"} for n in range(2_000)}}
+    began_s = time.monotonic()
+
+    assert problems_of({**schema, "type": "string"}, list(range(5_000)))[-1] is not None
+    assert time.monotonic() - began_s < PATIENCE_S
+
+
+@pytest.mark.parametrize(
+    ("draft", "reference", "mark"),
+    [
+        (
+            jsonschema.Draft202012Validator,
+            {"$dynamicRef": "#node"},
+            {"$dynamicAnchor": "node"},
+        ),
+        (
+            jsonschema.Draft201909Validator,
+            {"$recursiveRef": "#"},
+            {"$recursiveAnchor": True},
+        ),
+    ],
+    ids=["2020-12", "2019-09"],
+)
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"value": 1, "next": {"value": 2}},
+        {"value": 1, "next": {"value": "x"}},
+        {"value": 1, "next": {"odd": 2}},
+        {"value": 1, "next": {"value": 2, "more": 1}},
+    ],
+)
+def test_references_that_a_reader_extends_are_the_librarys(
+    draft: Any, reference: dict[str, Any], mark: dict[str, Any], value: Any
+) -> None:
+    tree = {
+        "$id": "tree",
+        **mark,
+        "properties": {"value": {"type": "integer"}, "next": reference},
+    }
+    schema = {
+        "$schema": draft.META_SCHEMA["$schema"],
+        "$id": "urn:strict",
+        **mark,
+        "$ref": "tree",
+        "unevaluatedProperties": False,
+        "$defs": {"tree": tree},
+    }
+
+    assert (problem_of(schema, value) is None) == draft(schema).is_valid(value)
+
+
+def test_many_objects_are_told_apart_at_once() -> None:
+    items: list[Any] = [{"n": n} for n in range(50_000)]
+
+    assert problem_of({"uniqueItems": True}, items) is None
+    told = problem_of({"uniqueItems": True}, [*items, {"n": 7.0}])
+    assert told is not None
+    assert told.startswith("$: [{'n': 0}, ")
+
+
+def test_a_large_answer_is_no_bomb() -> None:
+    """Nearly as large as one may be, of small parts, by a model within a model."""
+    item = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "n": {"type": "integer"}},
+        "required": ["name", "n"],
+        "additionalProperties": False,
+    }
+    schema = {"$defs": {"item": item}, "items": {"$ref": "#/$defs/item"}}
+    assert (
+        problem_of(schema, [{"name": "x" * 16, "n": n} for n in range(90_000)]) is None
+    )
+
+
+def test_a_schema_of_many_names_is_looked_through_once() -> None:
+    parts = {str(n): {"$anchor": f"a{n}"} for n in range(2_000)}
+    schema = {"$defs": parts, "items": {"$ref": "#a1999"}}
+    began_s = time.monotonic()
+
+    assert problem_of(schema, list(range(20_000))) is None
+    assert time.monotonic() - began_s < PATIENCE_S
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "is_match"),
+    [
+        ("b", "abc", True),
+        ("^b", "abc", False),
+        ("^(?!foo)", "foobar", False),
+        ("^(?!foo)", "barfoo", True),
+        (r"^(?=.*\d)(?=.*[a-z]).{4,}$", "abc1", True),
+        (r"(.)\1", "abba", True),
+        ("^a$", "a\n", False),
+        (r"^\d$", "٣", False),
+        (r"^\p{Lu}", "Éa", True),
+        (r"^[^[]+$", "a", True),
+        ("^.$", "\ud800", True),
+    ],
+)
+def test_patterns_are_those_of_the_standard(
+    pattern: str, text: str, *, is_match: bool
+) -> None:
+    assert pattern_of(pattern).is_in(text, spend=lambda _: None) is is_match
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(", "(a{1000}){1000}", "(" * 9_000, r"\Aa\Z", "a" * 10_001]
+)
+def test_error_a_pattern_that_is_refused(pattern: str) -> None:
+    with pytest.raises(PatternRefused):
+        pattern_of(pattern)
+
+    told = problem_of_schema({"properties": {"a": {"pattern": pattern}}})
+    assert told is not None
+    assert told.startswith("$.properties.a.pattern: ")
+    told = problem_of_schema({"patternProperties": {pattern: {}}})
+    assert told is not None
+    assert told.startswith("$.patternProperties")
+
+
+# The same as the library, of which only the unbounded parts were replaced
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 2)
+    | st.sampled_from([0.0, 1.0, 1.5])
+    | st.sampled_from(["", "a", "b", "ab", "1"]),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(["a", "b", "ab", "1"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+PATTERNS = st.sampled_from(["a", "^a", "b$", "^a?b?$", "[0-9]", "^(?!a)"])
+
+
+def schemas(inner: Any) -> Any:
+    named = st.dictionaries(st.sampled_from(["a", "b"]), inner, max_size=2)
+    several = st.lists(inner, min_size=1, max_size=2)
+    keywords: dict[str, Any] = {
+        "type": st.sampled_from(["object", "array", "string", "integer"]),
+        "pattern": PATTERNS,
+        "patternProperties": st.dictionaries(PATTERNS, inner, max_size=2),
+        "properties": named,
+        "dependentSchemas": named,
+        "additionalProperties": inner,
+        "unevaluatedProperties": inner,
+        "unevaluatedItems": inner,
+        "propertyNames": inner,
+        "items": inner,
+        "uniqueItems": st.booleans(),
+        "enum": st.lists(VALUES, min_size=1, max_size=3),
+        "$ref": st.sampled_from(["#/$defs/one", "#two"]),
+        **dict.fromkeys(["allOf", "anyOf", "oneOf"], several),
+        **dict.fromkeys(["if", "then", "else", "not"], inner),
+    }
+    few = st.lists(st.sampled_from(list(keywords)), max_size=4, unique=True)
+    return few.flatmap(
+        lambda names: st.fixed_dictionaries({name: keywords[name] for name in names})
+    )
+
+
+PART = st.recursive(st.booleans(), schemas, max_leaves=6)
+DRAFTS = st.sampled_from(
+    [jsonschema.Draft201909Validator, jsonschema.Draft202012Validator]
+)
+
+
+@given(schemas(PART), schemas(st.booleans()), VALUES, DRAFTS)
+def test_what_is_valid_is_what_the_library_says(
+    schema: dict[str, Any], other: dict[str, Any], value: Any, draft: Any
+) -> None:
+    plain = {key: part for key, part in other.items() if key != "$ref"}
+    schema["$defs"] = {"one": plain, "other": {"$anchor": "two", **plain}}
+    schema["$schema"] = draft.META_SCHEMA["$schema"]
+
+    assert problem_of_schema(schema) is None
+    assert (problem_of(schema, value) is None) == draft(schema).is_valid(value)

@@ -1,0 +1,170 @@
+"""An answer taken from an example is none: what counts as taken, and what does not."""
+
+from __future__ import annotations
+
+import pytest
+from runworld import call, definition, submit
+
+from bridge.agents.definition import Example, ExampleCall
+
+SAID = "etc/cron.conf makes the job sync run every 10 minutes."
+EXAMPLE = Example(
+    prompt="Explain etc/cron.conf to me.",
+    calls=(
+        ExampleCall(
+            tool="read_file",
+            arguments={"path": "etc/cron.conf"},
+            result="every = 10m\njob = sync",
+        ),
+    ),
+    answer={"status": "success", "summary": SAID},
+)
+AGENT = definition(examples=(EXAMPLE,))
+ASKED = "Which modules have no test?"
+
+
+@pytest.mark.parametrize("is_small", [True, False], ids=["local", "endpoint"])
+@pytest.mark.parametrize("said", [SAID, f" {SAID.upper()}\n"], ids=["as is", "other"])
+@pytest.mark.parametrize("status", ["success", "failed", "blocked"])
+def test_error_the_answer_of_an_example(world, is_small, said, status):
+    """Once this was a success, about a file that nobody had asked about."""
+    outcome = world.run(
+        submit(status, said), agent=AGENT, asks=ASKED, is_small=is_small
+    )
+
+    assert outcome.verdict.code == "prompt_echo"
+    assert outcome.verdict.parsed is None
+    assert outcome.verdict.complaint == (
+        "this is the answer of the example 'Explain etc/cron.conf to me.', word for "
+        f"word; answer the task: {ASKED!r}"
+    )
+    assert outcome.summary.turns == 3
+
+
+def test_error_the_answer_of_an_example_of_ours(world):
+    said = "backup/weekly has two files: a.tar and b.tar."
+
+    outcome = world.run(submit(summary=said), asks=ASKED, is_small=True)
+
+    assert outcome.verdict.code == "prompt_echo"
+
+
+def test_a_model_may_say_it_in_its_own_words(world):
+    outcome = world.run(
+        submit(summary=SAID), submit(summary="billing has none"), agent=AGENT
+    )
+
+    assert outcome.verdict.parsed["summary"] == "billing has none"
+
+
+def test_where_the_same_is_asked_the_same_may_be_said(world):
+    asks = "Please: explain  etc/cron.conf to me. Be short."
+
+    outcome = world.run(submit(summary=SAID), agent=AGENT, asks=asks)
+
+    assert outcome.verdict.code is None
+
+
+@pytest.mark.parametrize(
+    ("holds", "code"),
+    [("every = 10m\njob = sync\n", None), ("every = 1h\n", "prompt_echo")],
+)
+def test_where_the_same_was_seen_the_same_may_be_said(world, holds, code):
+    world.write("etc/cron.conf", holds)
+
+    outcome = world.run(
+        call("read_file", path="etc/cron.conf"), submit(summary=SAID), agent=AGENT
+    )
+
+    assert outcome.verdict.code == code
+
+
+@pytest.mark.parametrize(("exit_code", "code"), [(0, None), (1, "prompt_echo")])
+def test_a_command_with_the_same_end_is_the_same(world, exit_code, code):
+    """What it printed may tell the time."""
+    ran = ExampleCall(
+        tool="run_command",
+        arguments={"command": "sh check.sh"},
+        result="exit code 0\nBUILD SUCCESSFUL",
+    )
+    said = "sh check.sh exited with 0: it succeeds."
+    shown = Example(
+        prompt="Does sh check.sh succeed?",
+        calls=(ran,),
+        answer={"status": "success", "summary": said},
+    )
+    agent = definition(examples=(shown,), allow=("Bash(sh check.sh)",))
+    world.write("check.sh", f"date; exit {exit_code}")
+
+    outcome = world.run(
+        call("run_command", command="sh check.sh"),
+        submit(summary=said),
+        agent=agent,
+    )
+
+    assert outcome.verdict.code == code
+
+
+@pytest.mark.parametrize("summary", ["all tests passed", "src/app/main.py", "none"])
+def test_a_short_answer_may_be_an_examples(world, summary):
+    shown = Example(
+        prompt="Which?", calls=(), answer={"status": "success", "summary": summary}
+    )
+
+    outcome = world.run(
+        submit(summary=summary), agent=definition(examples=(shown,)), asks=ASKED
+    )
+
+    assert outcome.verdict.code is None
+
+
+LEVELS = {
+    "type": "object",
+    "properties": {
+        "level": {"enum": ["all of it is fine", "some of it is odd"]},
+        "why": {"type": "string"},
+    },
+}
+LEVEL = Example(
+    prompt="How is a.py?",
+    calls=(),
+    answer={"level": "all of it is fine", "why": "it has nothing odd in it"},
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        ({"level": "all of it is fine"}, None),
+        ({"level": "all of it is fine", "why": "every line of b.py was read"}, None),
+        (
+            {"level": "some of it is odd", "why": "it has nothing odd in it"},
+            "prompt_echo",
+        ),
+    ],
+    ids=["a choice", "a choice, and why", "the why of the example"],
+)
+def test_what_the_schema_spells_out_is_a_choice(world, answer, code):
+    outcome = world.run(
+        call("submit_result", **answer),
+        agent=definition(examples=(LEVEL,)),
+        schema=LEVELS,
+        asks="How is b.py?",
+    )
+
+    assert outcome.verdict.code == code
+
+
+def test_an_example_that_was_not_shown_is_nobodys(world):
+    """It does not fit the caller's shape: what is the same is so by chance."""
+    schema = {
+        "type": "object",
+        "properties": {"summary": {"type": "string"}, "n": {"type": "integer"}},
+        "required": ["n"],
+    }
+
+    outcome = world.run(
+        call("submit_result", summary=SAID, n=1), agent=AGENT, schema=schema
+    )
+
+    assert outcome.verdict.code is None
