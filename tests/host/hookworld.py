@@ -138,6 +138,13 @@ class HookWorld:
             (folder / f"agent-{agent}.jsonl").write_text(f"{first}\n")
         return agent
 
+    def begin(self, **fields: Any) -> tuple[RequestId, str, str]:
+        """Ask, offer, launch and start; returns request, call and agent."""
+        request = self.submit(**fields)
+        self.say("UserPromptSubmit", prompt="hello")
+        call = self.launch(request)
+        return request, call, self.start(call)
+
     def stop(self, agent: str, words: str | None = GOOD, **fields: Any) -> Any:
         """Have an agent stop with some last words."""
         if words is not None:

@@ -1,0 +1,113 @@
+"""Which call is whose: odd ids, spoilt notes, calls that were taken over."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bridge.protocol.request import Claim, HostProcess
+
+if TYPE_CHECKING:
+    from hookworld import HookWorld
+
+
+SPOILT = (
+    b"\xff", b"\xff\xfe{", b"[" * 100_000, b"7", b"null", b"{}",
+    b'{"id": [], "tool": 7, "command": ["ls"]}',
+    b'{"id": "x", "tool": "Bash", "command": ["ls"], "pid": 1}',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("note", SPOILT, ids=range(len(SPOILT)))
+def test_a_spoilt_note_of_a_call_stops_nobody(world: HookWorld, note: bytes) -> None:
+    agents = world.store.place.state / "agents"
+    agents.mkdir(exist_ok=True)
+    (agents / "toolu_x.bash").write_bytes(note)
+    request = world.submit()
+    world.say("UserPromptSubmit", prompt="hello")
+    agent = world.start(world.launch(request))
+    (agents / f"{agent}.calls").write_bytes(note + b"\n")
+    claim = {"type": "t", "content": "c", "command": "ls"}
+    told = {"status": "success", "summary": "s", "evidence": [claim]}
+
+    said = world.stop(agent, json.dumps(told))
+    assert "was not seen to run" in said["reason"]
+    world.stop(agent)
+    world.notice(agent)
+
+    assert world.code(request) == "success"
+    assert world.runs() == []
+
+
+@pytest.mark.parametrize(
+    "call", ["functions.Agent:0", "../../up", "c" * 300, "a\nb", "\u00e9", "nul\x00"]
+)
+def test_a_call_whose_id_is_no_name_is_served(world: HookWorld, call: str) -> None:
+    """Models behind a gateway number their calls as they like."""
+    request = world.submit()
+    world.say("UserPromptSubmit", prompt="hello")
+
+    given = {"description": "b", "prompt": f"bridge:{request}"}
+    fields = {"tool_name": "Agent", "tool_input": given, "tool_use_id": call}
+    said = world.say("PreToolUse", **fields)
+    assert said["hookSpecificOutput"]["permissionDecision"] == "allow"
+    assert world.found(request).request is not None
+    world.stop(world.start(call))
+
+    assert world.code(request) == "success"
+
+
+@pytest.mark.parametrize("call", [None, "", 7, ["a"]])
+def test_error_a_call_without_an_id_loses_nothing(
+    world: HookWorld, call: object
+) -> None:
+    request = world.submit()
+    world.say("UserPromptSubmit", prompt="hello")
+
+    given = {"description": "b", "prompt": f"bridge:{request}"}
+    fields = {"tool_name": "Agent", "tool_input": given, "tool_use_id": call}
+    said = world.say("PreToolUse", **fields)
+
+    assert said["hookSpecificOutput"]["permissionDecision"] == "deny"
+    world.stop(world.start(world.launch(request)))
+    assert world.code(request) == "success"
+
+
+def test_error_two_calls_with_one_id_are_not_mixed_up(world: HookWorld) -> None:
+    """The words of one agent must not become the answer of the other's request."""
+    one, other = world.submit("One?"), world.submit("Other?")
+    world.say("UserPromptSubmit", prompt="hello")
+    call = world.launch(one)
+
+    given = {"description": "b", "prompt": f"bridge:{other}"}
+    fields = {"tool_name": "Agent", "tool_input": given, "tool_use_id": call}
+    said = world.say("PreToolUse", **fields)
+
+    assert said["hookSpecificOutput"]["permissionDecision"] == "deny"
+    world.stop(world.start(call))
+    assert (world.code(one), world.code(other)) == ("success", None)
+    world.stop(world.start(world.launch(other)))
+    assert world.code(other) == "success"
+
+
+def test_an_old_run_does_not_fail_what_another_has_now(world: HookWorld) -> None:
+    """The request was taken back; the end of the first agent is not its end."""
+    request, _, agent = world.begin()
+    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+    _held_by_another(world, request)
+
+    world.say("StopFailure", agent_id=agent, error="server_error")
+    world.notice(agent, "failed")
+
+    assert world.code(request) is None
+
+
+def _held_by_another(world: HookWorld, request: Any) -> None:
+    file = world.store.place.state / "processing" / f"{request}.json"
+    record = json.loads(file.read_text())
+    other = HostProcess(pid=1, start_time="1", boot="other")
+    claim = Claim(session="other", host=other, at=1)
+    record["claim"] = claim.model_dump(mode="json", by_alias=True)
+    file.write_text(json.dumps(record))

@@ -1,0 +1,296 @@
+"""How a request ends, event by event, without a client."""
+
+from __future__ import annotations
+
+import json
+from threading import Timer
+from typing import Any
+
+import pytest
+from hookworld import GOOD, HookWorld
+
+from bridge.host import capture
+from bridge.protocol.ids import RequestId
+
+
+def test_a_second_stop_changes_nothing(world: HookWorld) -> None:
+    request, _, agent = world.begin()
+
+    said = [world.stop(agent), world.stop(agent), world.stop(agent, "other words")]
+
+    assert said == [{}, {}, {}]
+    assert world.code(request) == "success"
+    (late,) = world.store.evidence(request)
+    assert late["rawOutput"] == "other words"
+
+
+def test_the_call_may_end_before_its_agent_stops(world: HookWorld) -> None:
+    """Out of order: what comes first with words is the answer."""
+    request, call, agent = world.begin()
+    content = [{"type": "text", "text": GOOD}]
+    response = {"status": "completed", "agentId": agent, "content": content}
+
+    world.say(
+        "PostToolUse",
+        tool_name="Agent",
+        tool_use_id=call,
+        tool_input={},
+        tool_response=response,
+    )
+    after = world.stop(agent, "something else")
+
+    assert (world.code(request), after) == ("success", {})
+    assert world.runs() == []
+
+
+def test_a_stop_of_another_agent_is_not_ours(world: HookWorld) -> None:
+    request, _, _ = world.begin()
+
+    world.stop("somebody-else", GOOD)
+
+    assert world.code(request) is None
+
+
+def test_an_agent_that_never_stops_is_missed(world: HookWorld) -> None:
+    request, _, agent = world.begin()
+    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+
+    world.say("Stop", background_tasks=[])
+
+    assert world.code(request) == "agent_stopped"
+
+
+def test_an_agent_that_ends_with_the_turn_is_heard(world: HookWorld) -> None:
+    """The client no longer lists it, but the hook of its own end has yet to start."""
+    request, _, agent = world.begin()
+    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+    late = Timer(0.3, world.stop, (agent, GOOD))
+
+    late.start()
+    world.say("Stop", background_tasks=[])
+    late.join()
+
+    response = world.found(request).response
+    assert response is not None
+    assert response.success
+
+
+def test_a_host_that_says_it_is_done_is_not_believed(world: HookWorld) -> None:
+    """No agent ran, whatever the last words of the turn are."""
+    request = world.submit()
+    world.say("UserPromptSubmit", prompt="hello")
+
+    world.say("Stop", background_tasks=[], last_assistant_message=GOOD)
+
+    assert world.found(request).response is None
+
+
+def test_a_host_that_writes_an_answer_itself_is_not_believed(world: HookWorld) -> None:
+    """Only hostbridge can seal one; the agent's own words still count."""
+    request, _, agent = world.begin()
+    forged = {
+        "schemaVersion": 1,
+        "requestId": request,
+        "success": True,
+        "status": "completed",
+        "rawOutput": "forged",
+        "parsedOutput": {},
+        "completedAt": 1,
+        "duration": 1,
+        "route": "host",
+    }
+    file = world.store.place.state / "responses" / f"{request}.json"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps(forged))
+
+    before = world.found(request).response
+    world.stop(agent)
+
+    response = world.found(request).response
+    assert before is None
+    assert response is not None
+    assert response.raw_output == GOOD
+
+
+def test_error_an_answer_to_what_was_asked_before(world: HookWorld) -> None:
+    """A name is free again once its request was pruned; its agent may still work."""
+    world.submit("What is one?", request_id="nightly")
+    world.say("UserPromptSubmit", prompt="hello")
+    agent = world.start(world.launch("nightly"))
+    world.bridge.cancel("nightly")
+    world.store.prune(older_than_days=0)
+    request = world.submit("What is two?", request_id="nightly")
+
+    world.stop(agent)
+
+    assert world.code(request) is None
+    (kept,) = world.store.evidence(request)
+    assert kept["reason"] == "the agent was asked something else"
+    world.say("UserPromptSubmit", prompt="hello")
+    world.stop(world.start(world.launch(request)))
+    assert world.code(request) == "success"
+
+
+def test_the_longest_time_that_can_be_asked_for(world: HookWorld) -> None:
+    """Its deadline lies beyond every moment that a record may name."""
+    request = world.submit(timeout_s=(2**53 - 1) // 1000)
+    world.say("UserPromptSubmit", prompt="hello")
+
+    world.stop(world.start(world.launch(request)))
+
+    assert world.code(request) == "success"
+
+
+BOMBS: dict[str, tuple[dict[str, Any], str]] = {
+    "branches": (
+        {
+            "$defs": {
+                str(n): {"oneOf": [{"$ref": f"#/$defs/{n + 1}"}] * 2} for n in range(40)
+            }
+            | {"40": {}},
+            "$ref": "#/$defs/0",
+        },
+        "{}",
+    ),
+    "parts": (
+        {"items": {"anyOf": [{"type": "string"}] * 50 + [{"type": "object"}]}},
+        json.dumps([{"n": n} for n in range(40_000)]),
+    ),
+}
+
+
+# What the alarm interrupts may be a callback of the test runner's.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("bomb", list(BOMBS))
+def test_error_an_answer_that_cannot_be_checked_in_time(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch, bomb: str
+) -> None:
+    """Left to the hook's own limit, the words were lost and the agent called silent."""
+    monkeypatch.setattr(capture, "JUDGE_S", 0.2)
+    schema, words = BOMBS[bomb]
+    world.drop("bomb", prompt="?", schema=schema)
+    world.say("UserPromptSubmit", prompt="hello")
+    agent = world.start(world.launch("bomb"))
+
+    world.stop(agent, words)
+    world.stop(agent, words)
+    world.stop(agent, words)
+
+    response = world.found(RequestId("bomb")).response
+    assert response is not None
+    assert response.error is not None
+    assert response.error.code == "schema_mismatch"
+    assert response.error.message.endswith(
+        "the answer could not be checked against its schema within 0.2 s"
+    )
+    assert response.raw_output == words
+
+
+@pytest.mark.parametrize(
+    ("summary", "code"),
+    [
+        ('Agent "x (429)" failed: Agent terminated early', "agent_error"),
+        ('Agent "x" failed: API Error: Request rejected (429)', "quota"),
+    ],
+)
+def test_a_failed_notice_that_comes_first_has_its_own_code(
+    world: HookWorld, summary: str, code: str
+) -> None:
+    """StopFailure may come after it; the words of a description are not the reason."""
+    request, _, agent = world.begin()
+    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+
+    swallowed = world.notice(agent, "failed", summary=summary, result=GOOD)
+
+    assert world.code(request) == code
+    assert swallowed["decision"] == "block"
+    assert swallowed["reason"].startswith(f"hostbridge: {request} {code} after")
+
+
+def test_a_handback_and_a_stop_come_in_either_order(world: HookWorld) -> None:
+    for first in ("message", "stop"):
+        request, _, agent = world.begin()
+        handed = {"tool_name": "SubagentHandback", "tool_input": {"message": GOOD}}
+        world.say("PreToolUse", agent_id=agent, tool_use_id="h", **handed)
+        message = f'<agent-message from="{agent}">\n{GOOD}\n</agent-message>'
+        if first == "stop":
+            world.stop(agent, None)
+        said = world.say("UserPromptSubmit", prompt=message)
+        if first == "message":
+            world.stop(agent, None)
+
+        assert world.code(request) == "success"
+        assert said["decision"] == "block"
+        assert world.runs() == []
+
+
+def test_a_message_is_the_last_chance_of_a_report_nobody_saw(world: HookWorld) -> None:
+    request, _, agent = world.begin()
+    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+    frame = "[Subagent hand-back] … The report follows:\n"
+
+    world.say(
+        "UserPromptSubmit",
+        prompt=f'<agent-message from="{agent}">\n{frame}  {GOOD}\n</agent-message>',
+    )
+
+    response = world.found(request).response
+    assert response is not None
+    assert response.raw_output == GOOD
+
+
+def test_agents_that_the_user_stopped(world: HookWorld) -> None:
+    """The client names them by description; ours end in the request's id."""
+    first, _, _ = world.begin()
+    second, _, _ = world.begin()
+    names = ", ".join(f'"hostbridge: a test [{each}]"' for each in (first, second))
+
+    said = world.say(
+        "UserPromptSubmit",
+        prompt=f"2 background agents were stopped by the user: {names}.",
+    )
+
+    assert (world.code(first), world.code(second)) == ("agent_stopped",) * 2
+    assert said["decision"] == "block"
+
+
+def test_the_host_hears_of_other_agents_that_the_user_stopped(
+    world: HookWorld,
+) -> None:
+    request, _, _ = world.begin()
+
+    said = world.say(
+        "UserPromptSubmit",
+        prompt="2 background agents were stopped by the user: "
+        f'"hostbridge: a test [{request}]", "the user\'s own".',
+    )
+
+    assert world.code(request) == "agent_stopped"
+    assert "decision" not in said
+
+
+def test_the_end_of_a_session_lets_go_but_not_on_clear(world: HookWorld) -> None:
+    request, _, agent = world.begin()
+    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+
+    world.fire("SessionEnd", reason="clear")
+    after_clear = (world.found(request).status, len(world.runs()), len(world.live()))
+    world.fire("SessionEnd", reason="other")
+    after_end = (world.found(request).status, len(world.runs()), len(world.live()))
+
+    assert after_clear == ("processing", 1, 1)
+    assert after_end == ("pending", 0, 0)
+
+
+def test_agents_of_dead_clients_are_forgotten(world: HookWorld) -> None:
+    """Otherwise every tool call of every later session would look at them."""
+    _, _, agent = world.begin()
+    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+    file = world.store.place.state / "agents" / f"{agent}.json"
+    record = json.loads(file.read_text())
+    record["host"]["startTime"] = "1"
+    file.write_text(json.dumps(record))
+
+    world.fire("SessionStart", source="startup")
+
+    assert world.runs() == []

@@ -1,0 +1,70 @@
+"""Offers out of a long queue: what is for others keeps nothing from this session."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.host import bells
+from bridge.protocol.ids import new_request_id
+
+if TYPE_CHECKING:
+    from hookworld import HookWorld
+
+MANY = 600
+
+
+@pytest.fixture
+def crowd(world: HookWorld) -> None:
+    """Requests that no hook of this session may take, before all others."""
+    world.say("UserPromptSubmit", prompt="hello")
+    for number in range(MANY):
+        name = new_request_id(1_700_000_000_000_000 + number, "high")
+        not_for_us = {"session": "gone"} if number % 2 else {"route": "local"}
+        world.drop(name, prompt="x", priority="high", **not_for_us)
+
+
+@pytest.mark.usefixtures("crowd")
+def test_what_is_behind_a_crowd_for_others_is_offered(world: HookWorld) -> None:
+    mine = world.submit()
+
+    said = world.say("UserPromptSubmit", prompt="hello")
+
+    assert f"bridge:{mine}" in said["hookSpecificOutput"]["additionalContext"]
+    assert [held.request_id for held in world.store.claimed()] == [mine]
+
+
+@pytest.mark.usefixtures("crowd")
+def test_what_is_behind_a_crowd_may_be_called_for_by_name(world: HookWorld) -> None:
+    """An offer was withdrawn, say, and the model makes the call all the same."""
+    mine = world.submit()
+
+    world.launch(mine)
+
+    assert [held.request_id for held in world.store.claimed()] == [mine]
+
+
+@pytest.mark.usefixtures("crowd")
+def test_a_look_that_was_cut_short_goes_on_by_itself(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the mark for the shell nor an idle session may end it."""
+    monkeypatch.setattr("bridge.store.walking._MAX_S", 0)
+    world.drop("zz", prompt="x")
+    state = world.store.place.state
+    os.utime(state / "requests", (0, 0))
+    bells.ring(world.store, world.live())
+
+    first = world.fire("FileChanged")
+
+    assert (first.exit_code, first.stderr) == (0, "")
+    assert list(state.glob("bell/*/wake"))
+    assert not (state / "sessions" / f"{world.session}.looked").exists()
+    rounds = 1
+    while list(state.glob("bell/*/wake")):
+        last = world.fire("FileChanged")
+        rounds += 1
+    assert "bridge:zz" in last.stderr
+    assert rounds < MANY / 100
