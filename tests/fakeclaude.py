@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SUCCESS = {"status": "success", "summary": "served right here"}
+# What `ask` prints of it, on stdout and on stderr.
+SERVED = "success: served right here\n"
+BY_CLAUDE = "hostbridge: answered by route claude\n"
+# Lines of a script that never ends.
+WAITING = 'echo $$ >"$here/pid"; exec sleep 1000'
 
 
 def result(**fields: Any) -> str:

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
+FOUND = {
+    "type": "object",
+    "properties": {"files": {"type": "array", "items": {"type": "string"}}},
+    "required": ["files"],
+    "additionalProperties": False,
+}
+
+
 def call(tool: str, **arguments: Any) -> str:
     """A reply that calls a tool."""
     return json.dumps({"tool": tool, "arguments": arguments})

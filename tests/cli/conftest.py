@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from fakeclaude import fake_claude
 
 from bridge.config import Settings
 from bridge.host.sessions import Session
@@ -198,3 +199,11 @@ def until() -> Callable[[Callable[[], Any]], Any]:
         return seen
 
     return look
+
+
+@pytest.fixture
+def claude(project, tmp_path: Path):
+    """Where `claude` is: a fake that obeys, and whose folder tells what it was told."""
+    program = fake_claude(tmp_path / "fake")
+    project.env["BRIDGE_CLAUDE"] = str(program)
+    return program.parent

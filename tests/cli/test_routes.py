@@ -1,4 +1,4 @@
-"""`--route`, `--fallback-after`, `serve`: requests that no session answers."""
+"""`--route`: requests that no session answers, served by the process that asks."""
 
 from __future__ import annotations
 
@@ -9,11 +9,18 @@ import signal
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import needs
 import pytest
-from fakeclaude import OBEDIENT, SUCCESS, fake_claude, printing, result
+from fakeclaude import (
+    BY_CLAUDE,
+    OBEDIENT,
+    SUCCESS,
+    WAITING,
+    fake_claude,
+    printing,
+    result,
+)
 from stage.processes import is_alive
 
 from bridge.cli.answer_text import by_whom
@@ -23,27 +30,15 @@ from bridge.spawner.aio import AsyncBridge
 from bridge.spawner.bridge import Bridge
 from bridge.spawner.result import result_of
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-SERVED = "success: served right here\n"
-BY_CLAUDE = "hostbridge: answered by route claude\n"
 NO_SERVER = (
     "route endpoint: no server is set; set BRIDGE_OPENAI_BASE_URL, such as "
     "http://127.0.0.1:8080/v1"
 )
+
+
 NO_FLAG = (
     "BRIDGE_CLI_FALLBACK='sometimes': expected 1 (a local model), claude, endpoint or 0"
 )
-WAITING = 'echo $$ >"$here/pid"; exec sleep 1000'
-
-
-@pytest.fixture
-def claude(project, tmp_path: Path):
-    """Where `claude` is: a fake that obeys, and whose folder tells what it was told."""
-    program = fake_claude(tmp_path / "fake")
-    project.env["BRIDGE_CLAUDE"] = str(program)
-    return program.parent
 
 
 def test_ask_is_served_by_claude_p(project, claude):
@@ -362,177 +357,6 @@ def test_show_names_the_model(project, claude):
     show = project.run("show", asked.json["requestId"]).out
 
     assert "\nroute     claude (claude-opus-5-5, degraded)\n" in show
-
-
-# Submitted, and served by somebody
-
-
-def test_submit_waits_for_somebody_who_serves(project, claude):
-    asked = project.run("submit", "--route", "claude", "Which?")
-    waiting = project.run("status").out
-
-    ran = project.run("serve", "--once")
-
-    request_id = asked.out.strip()
-    assert "waiting (claude)" in waiting
-    assert ran.code == 0
-    assert ran.out.startswith(f"{request_id}  success  ")
-    assert (claude / "stdin").exists()
-    assert project.response(request_id).route == "claude"
-
-
-@pytest.mark.usefixtures("claude")
-def test_serve_leaves_what_is_for_a_session(project):
-    request_id = project.submit()
-
-    ran = project.run("serve", "--once", "--route", "claude")
-
-    serving = f"hostbridge: serving {project.folder} by claude\n"
-    assert ran == (0, "", serving)
-    assert project.bridge.status(request_id).status == "pending"
-
-
-@pytest.mark.usefixtures("claude")
-def test_serve_tells_what_nobody_served_in_time(project):
-    """Only of its own routes; a line each, as for any other."""
-    late = project.submit(route="claude", timeout_s=0.001)
-    project.submit(timeout_s=0.001)
-
-    ran = project.run("serve", "--once", "--route", "claude")
-
-    assert ran.code == 0
-    assert ran.out.count("\n") == 1
-    assert ran.out.startswith(f"{late}  timeout  ")
-
-
-def test_a_process_that_was_killed_is_told(project, claude, until):
-    """What it had waits again as soon as somebody sweeps; until then one is told."""
-    fake_claude(claude, WAITING)
-    with project.start("ask", "--route", "claude", "Which?") as process:
-        until((claude / "pid").exists)
-        process.kill()
-        process.communicate(timeout=60)
-    (file,) = project.state.glob("processing/*.json")
-
-    status = project.run("status").out
-    (told,) = project.run("status", "--json").json["requests"]
-    show = project.run("show", file.stem).out
-
-    assert "running (claude, its process is gone)  " in status
-    assert told["isAbandoned"]
-    assert f"(pid {process.pid}, which is gone), " in show
-
-
-def test_serve_goes_on_until_interrupted(project, claude, until):
-    """What was interrupted waits again, with no try used up."""
-    with project.start("serve") as process:
-        first = project.submit(route="claude")
-        until(lambda: project.response(first))
-        fake_claude(claude, WAITING)
-        second = project.submit(route="claude")
-        until((claude / "pid").exists)
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
-
-    assert process.returncode == 130
-    found = project.bridge.status(second)
-    assert (found.status, found.request.attempt) == ("pending", 0)
-
-
-@pytest.mark.usefixtures("host", "claude")
-def test_error_serve_usage(project):
-    ran = project.run("serve", "--route", "host")
-
-    assert ran == (
-        2,
-        "",
-        "hostbridge: route 'host': expected one of claude, local, endpoint\n",
-    )
-
-
-def test_error_serve_with_nothing_to_serve_with(project):
-    none = {"BRIDGE_CLAUDE": "no-such-claude"}
-    ran = project.run("serve", "--route", "claude", "--route", "endpoint", env=none)
-
-    assert (ran.code, ran.out) == (4, "")
-
-
-# One of two
-
-FLAG = {"BRIDGE_CLI_FALLBACK": "claude"}
-
-
-@pytest.mark.usefixtures("claude")
-def test_fallback_at_once_where_no_session_is_open(project):
-    ran = project.run("ask", "Which?", "--fallback-after", "1000", env=FLAG)
-
-    assert ran == (0, SERVED, BY_CLAUDE)
-
-
-@pytest.mark.usefixtures("host", "claude")
-def test_fallback_when_no_session_took_it(project):
-    """The request stays the host's; the answer says who gave it."""
-    ran = project.run("ask", "?", "--fallback-after", "0.5", "--json", env=FLAG)
-
-    told = ran.json
-    assert (ran.code, told["route"]) == (0, "claude")
-    assert told["duration"] > 500
-    assert project.bridge.status(told["requestId"]).request.route == "host"
-
-
-@pytest.mark.usefixtures("claude")
-def test_route_host_with_a_fallback_gives_a_session_its_time(project):
-    ran = project.run(
-        "ask", "?", "--route", "host", "--fallback-after", "0.5", "--json", env=FLAG
-    )
-
-    told = ran.json
-    assert (ran.code, told["route"]) == (0, "claude")
-    assert told["duration"] > 500
-
-
-def test_no_fallback_when_a_session_works_on_it(project, claude, host):
-    """Taken is taken: the same work is not done twice."""
-    with host.serving(after_s=1.5):
-        ran = project.run("ask", "?", "--fallback-after", "0.3", env=FLAG)
-
-    assert ran == (0, "success: three modules lack tests\n", "")
-    assert not (claude / "stdin").exists()
-
-
-@pytest.mark.usefixtures("host", "claude")
-def test_inside_the_only_session_the_fallback_may_wait(project):
-    """There an ask would wait for itself; the fallback does not."""
-    inside = {"CLAUDE_PID": str(os.getpid()), **FLAG}
-
-    ran = project.run("ask", "?", "--fallback-after", "1000", env=inside)
-
-    assert ran == (0, SERVED, BY_CLAUDE)
-
-
-@pytest.mark.usefixtures("host")
-def test_error_a_fallback_that_is_missing_asks_nothing(project):
-    flag = {"BRIDGE_CLI_FALLBACK": "endpoint"}
-    ran = project.run("ask", "?", "--fallback-after", "5", env=flag)
-
-    assert ran.code == 4
-    assert project.bridge.overview().waiting == 0
-
-
-def test_a_key_finds_the_request_of_an_asker_that_was_killed(project, claude, until):
-    """The next one who asks the same serves it."""
-    fake_claude(claude, WAITING)
-    words = ("ask", "--route", "claude", "Which?", "--dedup-key", "k")
-    with project.start(*words) as process:
-        until((claude / "pid").exists)
-        process.kill()
-        process.communicate()
-    fake_claude(claude, OBEDIENT)
-
-    ran = project.run(*words, "--json")
-
-    assert (ran.code, ran.json["success"]) == (0, True)
-    assert len(list(project.state.glob("done/*.json"))) == 1
 
 
 # The same from Python

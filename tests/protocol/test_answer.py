@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from words import GOOD, NUMBER, asked, said
 
 from bridge.protocol.answer import ToolCall, Verdict, judge
 from bridge.protocol.contract import full_prompt
-from bridge.protocol.json_schema import problem_of, problem_of_schema
+from bridge.protocol.json_schema import problem_of_schema
 from bridge.protocol.output import ANSWER_SCHEMA
 from bridge.protocol.request import Request
-
-GOOD = {"status": "success", "summary": "all of them"}
-NUMBER = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
-
-
-def asked(schema: dict[str, Any] | None = None, prompt: str = "Which?") -> Request:
-    return Request(request_id="a", prompt=prompt, schema=schema)
-
-
-def said(value: object) -> str:
-    return json.dumps(value)
-
 
 # What counts
 
@@ -126,6 +111,8 @@ TWO_VALUES = (
     "your last message holds 2 different JSON values that satisfy the schema; "
     "send exactly one"
 )
+
+
 UNSEEN = (
     "evidence[0] names the command 'make all', which was not seen to run here: "
     "run it, or drop the claim"
@@ -356,118 +343,3 @@ def test_error_an_answer_too_deep_for_its_schema():
     verdict = judge(asked(schema), "[" * 230 + "]" * 230)
 
     assert verdict.code in (None, "schema_mismatch")
-
-
-# Whatever is said, the judge ends, soon
-
-
-@given(st.text())
-def test_the_judge_takes_any_text(words: str):
-    assert judge(asked(), words).code is not None
-
-
-@given(st.binary(max_size=200))
-def test_the_judge_takes_any_bytes(data: bytes):
-    words = data.decode("utf-8", "surrogateescape")
-
-    assert judge(asked(NUMBER), words).parsed is None
-
-
-NEARLY = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(0, 1),
-    st.just(1.5),
-    st.sampled_from(["", "a"]),
-)
-EVIDENCE = st.dictionaries(
-    st.sampled_from(["type", "content", "passed", "command", "verified", "x"]), NEARLY
-)
-OUTPUTS = st.fixed_dictionaries(
-    {},
-    optional={
-        "status": st.sampled_from(["success", "blocked", "done", None, 1]),
-        "summary": NEARLY,
-        "evidence": st.one_of(
-            NEARLY, st.lists(st.one_of(EVIDENCE, NEARLY), max_size=2)
-        ),
-        "timestamp": NEARLY,
-        "x": NEARLY,
-    },
-)
-
-
-@settings(max_examples=500)
-@given(st.one_of(NEARLY, st.lists(OUTPUTS, max_size=2), OUTPUTS))
-def test_the_default_answer_is_checked_as_its_schema_says(value: Any):
-    """The schema is what the agent reads; the model is what checks, being quicker."""
-    by_schema = problem_of(ANSWER_SCHEMA, value)
-
-    by_model = judge(asked(), json.dumps(value)).code == "schema_mismatch"
-
-    assert by_model == (by_schema is not None), by_schema
-
-
-PIECES = st.sampled_from(
-    [
-        "{",
-        "}",
-        "[",
-        "]",
-        '"',
-        ":",
-        ",",
-        "```",
-        "~~~",
-        "\n",
-        "\\ud800",
-        "1",
-        "nul",
-        "NaN",
-    ]
-)
-
-
-@settings(max_examples=300)
-@given(st.lists(PIECES, max_size=40).map("".join))
-def test_the_judge_takes_broken_json(words: str):
-    judge(asked(), words)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [said(GOOD | {"evidence": [{"type": "a", "content": "é" * 4}]})],
-    ids=["answer"],
-)
-def test_an_answer_cut_at_any_byte_is_not_a_success(words: str):
-    data = words.encode()
-    for length in range(len(data)):
-        cut = data[:length].decode("utf-8", "replace")
-        assert not judge(asked(), cut).is_valid, cut
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "~~~x\n" * 400_000,
-        "```\n" * 500_000,
-        "[" * 199 + "1," * 1_000_000,
-        '{"' * 1_000_000,
-        '["' + "a" * 3_000_000,
-        "{" * 3_900_000,
-        '{"k": 1, ' + ", ".join(f'"{n}": 1' for n in range(200_000)) + ', "199999": 2}',
-        "\\" * 3_900_000,
-        "[" + "[]," * 1_000_000 + "[]]",
-    ],
-    ids=[
-        "open fences", "fences", "lists", "keys", "string", "braces", "repeated key",
-        "backslashes", "many errors",
-    ],
-)  # fmt: skip
-def test_no_text_takes_the_judge_long(words: str):
-    """A hook judges while the session waits; quadratic time would hang it."""
-    began = time.monotonic()
-
-    judge(asked({"type": "array", "items": {"type": "integer"}}), words)
-
-    assert time.monotonic() - began < 5

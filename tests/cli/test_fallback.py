@@ -1,0 +1,83 @@
+"""`--fallback-after`: an open session first, then a process of ours; one result."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from fakeclaude import BY_CLAUDE, OBEDIENT, SERVED, WAITING, fake_claude
+
+FLAG = {"BRIDGE_CLI_FALLBACK": "claude"}
+
+
+@pytest.mark.usefixtures("claude")
+def test_fallback_at_once_where_no_session_is_open(project):
+    ran = project.run("ask", "Which?", "--fallback-after", "1000", env=FLAG)
+
+    assert ran == (0, SERVED, BY_CLAUDE)
+
+
+@pytest.mark.usefixtures("host", "claude")
+def test_fallback_when_no_session_took_it(project):
+    """The request stays the host's; the answer says who gave it."""
+    ran = project.run("ask", "?", "--fallback-after", "0.5", "--json", env=FLAG)
+
+    told = ran.json
+    assert (ran.code, told["route"]) == (0, "claude")
+    assert told["duration"] > 500
+    assert project.bridge.status(told["requestId"]).request.route == "host"
+
+
+@pytest.mark.usefixtures("claude")
+def test_route_host_with_a_fallback_gives_a_session_its_time(project):
+    ran = project.run(
+        "ask", "?", "--route", "host", "--fallback-after", "0.5", "--json", env=FLAG
+    )
+
+    told = ran.json
+    assert (ran.code, told["route"]) == (0, "claude")
+    assert told["duration"] > 500
+
+
+def test_no_fallback_when_a_session_works_on_it(project, claude, host):
+    """Taken is taken: the same work is not done twice."""
+    with host.serving(after_s=1.5):
+        ran = project.run("ask", "?", "--fallback-after", "0.3", env=FLAG)
+
+    assert ran == (0, "success: three modules lack tests\n", "")
+    assert not (claude / "stdin").exists()
+
+
+@pytest.mark.usefixtures("host", "claude")
+def test_inside_the_only_session_the_fallback_may_wait(project):
+    """There an ask would wait for itself; the fallback does not."""
+    inside = {"CLAUDE_PID": str(os.getpid()), **FLAG}
+
+    ran = project.run("ask", "?", "--fallback-after", "1000", env=inside)
+
+    assert ran == (0, SERVED, BY_CLAUDE)
+
+
+@pytest.mark.usefixtures("host")
+def test_error_a_fallback_that_is_missing_asks_nothing(project):
+    flag = {"BRIDGE_CLI_FALLBACK": "endpoint"}
+    ran = project.run("ask", "?", "--fallback-after", "5", env=flag)
+
+    assert ran.code == 4
+    assert project.bridge.overview().waiting == 0
+
+
+def test_a_key_finds_the_request_of_an_asker_that_was_killed(project, claude, until):
+    """The next one who asks the same serves it."""
+    fake_claude(claude, WAITING)
+    words = ("ask", "--route", "claude", "Which?", "--dedup-key", "k")
+    with project.start(*words) as process:
+        until((claude / "pid").exists)
+        process.kill()
+        process.communicate()
+    fake_claude(claude, OBEDIENT)
+
+    ran = project.run(*words, "--json")
+
+    assert (ran.code, ran.json["success"]) == (0, True)
+    assert len(list(project.state.glob("done/*.json"))) == 1

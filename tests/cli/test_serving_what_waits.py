@@ -1,0 +1,98 @@
+"""`submit --route` and `serve`: asked here, answered by another process."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+from fakeclaude import WAITING, fake_claude
+
+
+def test_submit_waits_for_somebody_who_serves(project, claude):
+    asked = project.run("submit", "--route", "claude", "Which?")
+    waiting = project.run("status").out
+
+    ran = project.run("serve", "--once")
+
+    request_id = asked.out.strip()
+    assert "waiting (claude)" in waiting
+    assert ran.code == 0
+    assert ran.out.startswith(f"{request_id}  success  ")
+    assert (claude / "stdin").exists()
+    assert project.response(request_id).route == "claude"
+
+
+@pytest.mark.usefixtures("claude")
+def test_serve_leaves_what_is_for_a_session(project):
+    request_id = project.submit()
+
+    ran = project.run("serve", "--once", "--route", "claude")
+
+    serving = f"hostbridge: serving {project.folder} by claude\n"
+    assert ran == (0, "", serving)
+    assert project.bridge.status(request_id).status == "pending"
+
+
+@pytest.mark.usefixtures("claude")
+def test_serve_tells_what_nobody_served_in_time(project):
+    """Only of its own routes; a line each, as for any other."""
+    late = project.submit(route="claude", timeout_s=0.001)
+    project.submit(timeout_s=0.001)
+
+    ran = project.run("serve", "--once", "--route", "claude")
+
+    assert ran.code == 0
+    assert ran.out.count("\n") == 1
+    assert ran.out.startswith(f"{late}  timeout  ")
+
+
+def test_a_process_that_was_killed_is_told(project, claude, until):
+    """What it had waits again as soon as somebody sweeps; until then one is told."""
+    fake_claude(claude, WAITING)
+    with project.start("ask", "--route", "claude", "Which?") as process:
+        until((claude / "pid").exists)
+        process.kill()
+        process.communicate(timeout=60)
+    (file,) = project.state.glob("processing/*.json")
+
+    status = project.run("status").out
+    (told,) = project.run("status", "--json").json["requests"]
+    show = project.run("show", file.stem).out
+
+    assert "running (claude, its process is gone)  " in status
+    assert told["isAbandoned"]
+    assert f"(pid {process.pid}, which is gone), " in show
+
+
+def test_serve_goes_on_until_interrupted(project, claude, until):
+    """What was interrupted waits again, with no try used up."""
+    with project.start("serve") as process:
+        first = project.submit(route="claude")
+        until(lambda: project.response(first))
+        fake_claude(claude, WAITING)
+        second = project.submit(route="claude")
+        until((claude / "pid").exists)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    found = project.bridge.status(second)
+    assert (found.status, found.request.attempt) == ("pending", 0)
+
+
+@pytest.mark.usefixtures("host", "claude")
+def test_error_serve_usage(project):
+    ran = project.run("serve", "--route", "host")
+
+    assert ran == (
+        2,
+        "",
+        "hostbridge: route 'host': expected one of claude, local, endpoint\n",
+    )
+
+
+def test_error_serve_with_nothing_to_serve_with(project):
+    none = {"BRIDGE_CLAUDE": "no-such-claude"}
+    ran = project.run("serve", "--route", "claude", "--route", "endpoint", env=none)
+
+    assert (ran.code, ran.out) == (4, "")

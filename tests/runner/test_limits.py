@@ -1,0 +1,108 @@
+"""What ends a loop before its answer: turns, tokens, time, a cancel, the engine."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from runworld import call, definition, submit
+
+from bridge.protocol.answer import Verdict
+from bridge.runner.engine import EngineFailed
+from bridge.runner.job import Limits
+
+
+def test_error_turns_run_out(world):
+    agent = definition(max_turns=3)
+    calls = [call("list_files", pattern=f"{n}*") for n in range(9)]
+
+    outcome = world.run(*calls, agent=agent)
+
+    assert outcome.verdict == Verdict(
+        code="AGENT_004", complaint="no answer within 3 turns"
+    )
+    assert outcome.summary.turns == 3
+    assert world.log[-1]["code"] == "AGENT_004"
+
+
+def test_error_tokens_run_out(world):
+    calls = [call("list_files", pattern=f"{n}*") for n in range(9)]
+
+    outcome = world.run(*calls, limits=Limits(tokens=50))
+
+    assert outcome.verdict == Verdict(
+        code="AGENT_004", complaint="no answer within 50 tokens"
+    )
+
+
+def test_error_the_deadline(world):
+    """What is slow in the engine is noticed before the next turn begins."""
+
+    def slow(_):
+        time.sleep(0.3)
+        return call("list_files")
+
+    outcome = world.run(slow, seconds=0.2)
+
+    assert outcome.verdict == Verdict(
+        code="AGENT_005", complaint="the deadline passed in turn 2"
+    )
+
+
+def test_error_the_deadline_in_a_command(world):
+    """A command may not make a request late, whatever its own limit is."""
+    agent = definition(allow=("Bash(sleep *)",))
+    began_s = time.monotonic()
+
+    outcome = world.run(
+        call("run_command", command="sleep 30"), submit(), agent=agent, seconds=0.5
+    )
+
+    assert outcome.verdict.code == "AGENT_005"
+    assert time.monotonic() - began_s < 3
+
+
+def test_error_cancelled(world):
+    """Between steps, and whatever the engine said when it was closed for it."""
+    cancelled = []
+
+    def closed(_):
+        cancelled.append(True)
+        raise EngineFailed("AGENT_006", "the engine was closed")
+
+    outcome = world.run(closed, is_cancelled=lambda: bool(cancelled))
+
+    assert outcome.verdict == Verdict(
+        code="cancelled", complaint="the request was cancelled"
+    )
+
+
+def test_a_command_is_ended_by_cancelling(world):
+    agent = definition(allow=("Bash(sleep *)",))
+    began_s = time.monotonic()
+
+    outcome = world.run(
+        call("run_command", command="sleep 30"),
+        submit(),
+        agent=agent,
+        is_cancelled=lambda: time.monotonic() - began_s > 0.3,
+    )
+
+    assert outcome.verdict.code == "cancelled"
+    assert time.monotonic() - began_s < 5
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [("AGENT_006", "AGENT_006"), ("AGENT_001", "AGENT_001"), ("odd", "agent_error")],
+)
+def test_error_of_the_engine_keeps_its_name(world, said, code):
+    outcome = world.run(EngineFailed(said, "it died"))
+
+    assert outcome.verdict == Verdict(code=code, complaint="it died")
+    assert world.log[-1] == {
+        "event": "error",
+        "turn": 1,
+        "code": code,
+        "message": "it died",
+    }
