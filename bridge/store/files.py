@@ -256,14 +256,17 @@ class FileStore:
     ) -> int:
         """Take back what dead hosts held and end what is overdue.
 
-        `everything` also looks into each waiting request, `waiting` into these; without
-        them the cost does not grow with the queue. Returns how many requests changed.
+        `everything` also looks into each waiting request, a batch at a time, so that
+        others get the lock between; `waiting` looks into these. Without them the cost
+        does not grow with the queue. Returns how many requests changed.
         """
-        from bridge.store.sweeping import sweep
+        from bridge.store.sweeping import sweep, sweep_all
 
-        with self.rooms() as rooms, rooms.hold():
-            names = rooms["requests"].names() if everything else waiting
-            return sweep(rooms, lease_s=self._lease_s, waiting=names)
+        with self.rooms() as rooms:
+            if everything:
+                return sweep_all(rooms, lease_s=self._lease_s)
+            with rooms.hold():
+                return sweep(rooms, lease_s=self._lease_s, waiting=waiting)
 
     def prune(
         self, *, older_than_days: float | None = None, max_bytes: int | None = None

@@ -19,8 +19,12 @@ from storeworld import (
 
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Status
+from bridge.store import sweeping
+from bridge.store.rooms import Rooms
 
 if TYPE_CHECKING:
+    import pytest
+
     from bridge.protocol.request import Request
     from bridge.store.files import FileStore
 
@@ -109,3 +113,24 @@ def test_what_was_taken_without_a_name_waits_again(store: FileStore):
     assert store.sweep() == 1
 
     assert store.waiting() == ["a"]
+
+
+def test_a_sweep_of_everything_lets_others_have_the_lock(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
+):
+    """Ten thousand waiting requests would hold up every hook for a second."""
+    for number in range(7):
+        store.submit(request(f"r{number}"))
+    held = 0
+    hold = Rooms.hold
+
+    def counted(rooms: Rooms):
+        nonlocal held
+        held += 1
+        return hold(rooms)
+
+    monkeypatch.setattr(sweeping, "BATCH", 3)
+    monkeypatch.setattr(Rooms, "hold", counted)
+
+    assert store.sweep(everything=True) == 0
+    assert held == 3
