@@ -13,6 +13,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from bridge.cli.ahead import start_model
 from bridge.cli.commands import COMMANDS
 from bridge.cli.exit_codes import Exit, exit_code
 from bridge.errors import BridgeError
@@ -100,6 +101,7 @@ def run(arguments: list[str]) -> int:
 def _call(name: str, arguments: list[str]) -> int:
     # What imports allocate stays: to search it for garbage costs a tenth of the start.
     gc.disable()
+    start_model(name, arguments)
     import typer
 
     module = import_module(f"bridge.cli.{name}")
