@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import llama_cpp.llama_cpp as lib
 import numpy as np
-from llguidance import LLTokenizer
 
 from bridge.local.bindings import LoadFailed
 
@@ -23,10 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
+    from llguidance import LLTokenizer
 
 # Tokens read at once. Smaller costs speed, larger memory.
 BATCH = 512
-_MANY = 32
+_MANY = 16
 # Of llama_tokenize: nothing is added, no control word is looked for.
 _PLAIN = (False, False)
 _GGML_ERROR = 4
@@ -95,6 +95,9 @@ class Vocabulary:
         Source: llguidance, `llguidance.llamacpp.lltokenizer_from_vocab`, whose walk
         over the vocabulary is done here once, for both.
         """
+        # Not above: the model is to be loaded meanwhile.
+        from llguidance import LLTokenizer
+
         marked = list(self.pieces)
         for token in self.controls.values():
             marked[token] = b"\xff" + marked[token]

@@ -11,23 +11,19 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from llguidance import LLMatcher
-
 from bridge.local.chat import TemplateFailed, pieces_of
 from bridge.local.decoding import GrammarFailed, decode
 from bridge.local.prompt import prompt_of
 from bridge.local.prompt_cache import LEAST_TOKENS
 from bridge.local.sampling import Sampler
-from bridge.local.shape import ShapeRefused, grammar_of
-from bridge.protocol.json_schema import problem_of
 from bridge.runner.engine import EngineFailed, Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from llguidance import LLTokenizer
+    from llguidance import LLMatcher, LLTokenizer
 
-    from bridge.local.llama import Llama, Vocabulary
+    from bridge.local.llama import Llama
     from bridge.local.prompt import Prompt
     from bridge.local.prompt_cache import PromptCache
 
@@ -51,14 +47,14 @@ class Replier:
         self._model = model
         self._template = template
         self._cache = cache
-        # The vocabulary is walked while others make room, or read the prompt.
-        self._pool = ThreadPoolExecutor(2)
+        # Done while others make room, or read the prompt: one after the other, as
+        # they are needed.
+        self._pool = ThreadPoolExecutor(1)
         self._vocabulary = self._pool.submit(lambda: model.vocabulary)
         self._tokenizer = self._pool.submit(self._for_grammars)
 
     def _for_grammars(self) -> LLTokenizer:
-        vocabulary: Vocabulary = self._vocabulary.result()
-        return vocabulary.for_grammars()
+        return self._model.vocabulary.for_grammars()
 
     def reply(
         self, order: dict[str, Any], on_tokens: Callable[[int, float], None]
@@ -72,18 +68,14 @@ class Replier:
         """
         started = time.monotonic()
         shape = order["shape"]
+        matching = self._pool.submit(self._matcher, shape)
         try:
-            grammar = grammar_of(shape)
             prompt = self._prompt(order)
-        except ShapeRefused as exc:
-            raise EngineFailed("AGENT_001", str(exc)) from None
         except TemplateFailed as exc:
             raise EngineFailed("AGENT_002", str(exc)) from None
         room = self._room(prompt, order["maxTokens"])
         cached = self._read(prompt)
-        matcher = LLMatcher(self._tokenizer.result(), grammar, log_level=0)
-        if matcher.is_error():
-            raise EngineFailed("AGENT_001", matcher.get_error())
+        matcher = matching.result()
         teller = _Teller(started, on_tokens)
         sampler = Sampler(order["temperature"], order["seed"])
         try:
@@ -108,6 +100,22 @@ class Replier:
             "tokens": len(decoded.tokens),
             "seconds": time.monotonic() - started,
         }
+
+    def _matcher(self, shape: dict[str, Any]) -> LLMatcher:
+        """The grammar of a schema, at its beginning; raises `EngineFailed`."""
+        # Not above: they take long to load, and the prompt needs neither.
+        from llguidance import LLMatcher
+
+        from bridge.local.shape import ShapeRefused, grammar_of
+
+        try:
+            grammar = grammar_of(shape)
+        except ShapeRefused as exc:
+            raise EngineFailed("AGENT_001", str(exc)) from None
+        matcher = LLMatcher(self._tokenizer.result(), grammar, log_level=0)
+        if matcher.is_error():
+            raise EngineFailed("AGENT_001", matcher.get_error())
+        return matcher
 
     def _prompt(self, order: dict[str, Any]) -> Prompt:
         vocabulary = self._vocabulary.result()
@@ -177,6 +185,8 @@ class _Teller:
 
 def _check(shape: dict[str, Any], text: str) -> None:
     """Decoding was held to the schema; here another library says whether it was."""
+    from bridge.protocol.json_schema import problem_of
+
     try:
         problem = problem_of(shape, json.loads(text))
     except (ValueError, RecursionError) as exc:
