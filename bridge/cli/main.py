@@ -46,6 +46,9 @@ def main() -> None:
         # Not by the way of the others: an interpreter that was interrupted within an
         # `exec`, as dataclasses use, ends by killing itself with SIGINT.
         os._exit(Exit.INTERRUPTED)
+    # The end of a process lets go of everything: to search it for garbage once more
+    # takes longer than many a command.
+    gc.freeze()
     sys.exit(code)
 
 
