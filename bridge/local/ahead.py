@@ -12,7 +12,7 @@ and the engine, which knows, nothing is handed down that could hold it.
 from __future__ import annotations
 
 import atexit
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,18 +30,22 @@ def start_ahead(wanted: str | None, settings: Settings) -> None:
     """
     # Not above: an ask that has nothing to do with a model comes by here, too.
     from bridge.errors import BridgeError
-    from bridge.local.loading import load_order
-    from bridge.local.models import find_model, require_extra
     from bridge.local.process import Process
     from bridge.runner.engine import EngineFailed
 
-    with suppress(BridgeError, EngineFailed, OSError):
+    with suppress(BridgeError, EngineFailed, OSError), ExitStack() as undo:
+        process = Process()
+        undo.callback(process.close)
+        atexit.register(process.close)
+        # Meanwhile it starts.
+        from bridge.local.loading import load_order
+        from bridge.local.models import find_model, require_extra
+
         require_extra()
         order = load_order(find_model(wanted, settings), settings)
-        process = Process()
-        atexit.register(process.close)
         process.tell(order)
         _kept.append((order, process))
+        undo.pop_all()
 
 
 def take_ahead(order: dict[str, Any]) -> Process | None:
