@@ -7,6 +7,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Self
 
 from bridge.local.ahead import take_ahead
+from bridge.local.checks import check_reply, check_schema
 from bridge.local.loading import load_order
 from bridge.local.models import LocalModel, find_model, require_extra
 from bridge.local.process import Process, WorkerDied, WorkerHung
@@ -128,14 +129,17 @@ class LlamaEngine:
         with self._busy:
             if self._gone is not None:
                 raise EngineFailed(self._gone.code, str(self._gone))
+            check_schema(shape)
             try:
-                return self._exchange(order, deadline_s, on_tokens)
+                reply = self._exchange(order, deadline_s, on_tokens)
             except EngineFailed:
                 raise
             except BaseException:
                 # Interrupted: what the worker says next would be taken for another's.
                 self._end("AGENT_006", "the reply was interrupted")
                 raise
+        check_reply(shape, reply.text)
+        return reply
 
     def close(self) -> None:
         """Let go of the model, at once, whatever it is doing."""

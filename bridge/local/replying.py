@@ -1,4 +1,4 @@
-"""From messages and a schema to a reply, in the worker: prompt, cache, decoding, check.
+"""From messages and a schema to a reply, in the worker: prompt, cache, decoding.
 
 The prefix that all requests of an agent share is always read on its own, whether it
 comes from the cache or not: so both ways give the same numbers, and the same reply.
@@ -6,7 +6,6 @@ comes from the cache or not: so both ways give the same numbers, and the same re
 
 from __future__ import annotations
 
-import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -63,12 +62,10 @@ class Replier:
 
         Raises:
             EngineFailed: AGENT_001 for the schema, AGENT_002 for the template,
-                AGENT_003 for a reply that satisfies the grammar and not the schema,
                 AGENT_004 for what is too long.
         """
         started = time.monotonic()
-        shape = order["shape"]
-        matching = self._pool.submit(self._matcher, shape)
+        matching = self._pool.submit(self._matcher, order["shape"])
         try:
             prompt = self._prompt(order)
         except TemplateFailed as exc:
@@ -92,7 +89,6 @@ class Replier:
                 f"the reply was cut after {len(decoded.tokens)} tokens, before it was "
                 f"whole; it began: {text[:200]}",
             )
-        _check(shape, text)
         return {
             "text": text,
             "promptTokens": len(prompt.tokens),
@@ -103,7 +99,7 @@ class Replier:
 
     def _matcher(self, shape: dict[str, Any]) -> LLMatcher:
         """The grammar of a schema, at its beginning; raises `EngineFailed`."""
-        # Not above: they take long to load, and the prompt needs neither.
+        # Not above: it takes long to load, and the prompt does not need it.
         from llguidance import LLMatcher
 
         from bridge.local.shape import ShapeRefused, grammar_of
@@ -181,18 +177,6 @@ class _Teller:
         if now - self._told >= _TELL_EVERY_S:
             self._told = now
             self._on_tokens(tokens, now - self._started)
-
-
-def _check(shape: dict[str, Any], text: str) -> None:
-    """Decoding was held to the schema; here another library says whether it was."""
-    from bridge.protocol.json_schema import problem_of
-
-    try:
-        problem = problem_of(shape, json.loads(text))
-    except (ValueError, RecursionError) as exc:
-        problem = f"not JSON: {exc}"
-    if problem is not None:
-        raise EngineFailed("AGENT_003", f"the reply does not satisfy it: {problem}")
 
 
 def _common(one: list[int], other: list[int]) -> int:
