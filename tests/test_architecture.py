@@ -136,6 +136,19 @@ def test_a_launch_loads_no_definitions_but_its_own() -> None:
     assert not loaded & {"yaml", "jinja2", "bridge.agents.definition"}
 
 
+def test_a_wait_that_may_not_last_sets_up_no_watch(tmp_path: Path) -> None:
+    """Who serves a request itself looks for an answer first, and pays for one look."""
+    code = (
+        "from pathlib import Path\n"
+        "from bridge.spawner.bridge import Bridge\n"
+        "from bridge.config import Settings\n"
+        f"store = Bridge(Settings(home=Path({str(tmp_path)!r})), Path('/')).store\n"
+        "assert list(store.wait(['a'], timeout_s=0)) == []\n"
+    )
+
+    assert not loaded_by(code) & {"watchdog", "watchdog.observers"}
+
+
 def test_hooks_load_no_command_line() -> None:
     """What a claim or an answer costs is a promise: no rich, jsonschema, watchdog."""
     loaded = loaded_by(

@@ -12,6 +12,7 @@ import os
 import sys
 from importlib import import_module
 
+from bridge.cli.ahead import start_model
 from bridge.cli.commands import COMMANDS
 from bridge.cli.exit_codes import Exit, exit_code
 from bridge.errors import BridgeError
@@ -41,6 +42,9 @@ def main() -> None:
         # Not by the way of the others: an interpreter that was interrupted within an
         # `exec`, as dataclasses use, ends by killing itself with SIGINT.
         os._exit(Exit.INTERRUPTED)
+    # The end of a process lets go of everything: to search it for garbage once more
+    # takes longer than many a command.
+    gc.freeze()
     sys.exit(code)
 
 
@@ -96,6 +100,7 @@ def run(arguments: list[str]) -> int:
 def _call(name: str, arguments: list[str]) -> int:
     # What imports allocate stays: to search it for garbage costs a tenth of the start.
     gc.disable()
+    start_model(name, arguments)
     import typer
 
     module = import_module(f"bridge.cli.{name}")

@@ -6,10 +6,12 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any, Self
 
+from bridge.local.ahead import take_ahead
+from bridge.local.checks import check_reply, check_schema
+from bridge.local.loading import load_order
 from bridge.local.models import LocalModel, find_model, require_extra
 from bridge.local.process import Process, WorkerDied, WorkerHung
 from bridge.runner.engine import EngineFailed, Reply
-from bridge.store.place import Place, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,10 +54,10 @@ class LlamaEngine:
         self._model = model
         self._temperature = temperature
         self._seed = seed
-        self._unsent = [_load_order(model, settings)]
         self._closed = False
         self._gone: EngineFailed | None = None
-        self._process = Process()
+        order = load_order(model, settings)
+        self._process = take_ahead(order) or _started(order)
         # Held while the process is talked with; `close` may come from elsewhere.
         self._busy = threading.RLock()
         self._finalizer = weakref.finalize(self, self._process.close)
@@ -127,14 +129,17 @@ class LlamaEngine:
         with self._busy:
             if self._gone is not None:
                 raise EngineFailed(self._gone.code, str(self._gone))
+            check_schema(shape)
             try:
-                return self._exchange(order, deadline_s, on_tokens)
+                reply = self._exchange(order, deadline_s, on_tokens)
             except EngineFailed:
                 raise
             except BaseException:
                 # Interrupted: what the worker says next would be taken for another's.
                 self._end("AGENT_006", "the reply was interrupted")
                 raise
+        check_reply(shape, reply.text)
+        return reply
 
     def close(self) -> None:
         """Let go of the model, at once, whatever it is doing."""
@@ -157,9 +162,8 @@ class LlamaEngine:
         deadline_s: float,
         on_tokens: Callable[[int, float], None],
     ) -> Reply:
-        orders, self._unsent = [*self._unsent, order], []
         try:
-            for said in self._process.exchange(orders, deadline_s=deadline_s):
+            for said in self._process.exchange(order, deadline_s=deadline_s):
                 if said["is"] == "tokens":
                     on_tokens(said["tokens"], said["seconds"])
                 elif said["is"] == "failed":
@@ -189,6 +193,12 @@ class LlamaEngine:
         return self._gone
 
 
+def _started(order: dict[str, Any]) -> Process:
+    process = Process()
+    process.tell(order)
+    return process
+
+
 def _reply(said: dict[str, Any]) -> Reply:
     return Reply(
         text=said["text"],
@@ -197,31 +207,6 @@ def _reply(said: dict[str, Any]) -> Reply:
         tokens=said["tokens"],
         seconds=said["seconds"],
     )
-
-
-def _load_order(model: LocalModel, settings: Settings) -> dict[str, Any]:
-    trained = model.header.context_length or settings.local_context
-    return {
-        "do": "load",
-        "path": str(model.path),
-        "template": model.header.chat_template,
-        "context": min(settings.local_context, trained),
-        "memoryBytes": settings.local_memory_mb << 20,
-        "cache": _cache(settings),
-    }
-
-
-def _cache(settings: Settings) -> dict[str, Any] | None:
-    """Where prompts are kept; None where they are not, or cannot be."""
-    if not settings.local_cache_mb:
-        return None
-    home = settings.home
-    folder = home / "cache" / "prompts"
-    try:
-        prepare(Place(home, folder, home, "prompts that were read before"))
-    except OSError:
-        return None
-    return {"folder": str(folder), "maxBytes": settings.local_cache_mb << 20}
 
 
 if TYPE_CHECKING:

@@ -45,6 +45,7 @@ class Process:
         self._end: str | None = None
         self._tail = b""
         self._heard = b""
+        self._unsent = b""
         # -P and the folder: a project's own `bridge` or `numpy` is not imported, and
         # llama.cpp, which looks for its parts in the working folder, too, finds none.
         arguments = [sys.executable, "-P", "-m", "bridge.local.worker"]
@@ -71,10 +72,17 @@ class Process:
         """Of the worker; None when it is gone."""
         return self._pid
 
+    def tell(self, order: dict[str, Any]) -> None:
+        """Give an order; what the pipe does not take now, the next exchange sends."""
+        self._unsent += json.dumps(order).encode() + b"\n"
+        # Of its end the exchange tells.
+        with suppress(BrokenPipeError):
+            self._send()
+
     def exchange(
-        self, orders: list[dict[str, Any]], *, deadline_s: float
+        self, order: dict[str, Any], *, deadline_s: float
     ) -> Iterator[dict[str, Any]]:
-        """Send orders, and yield what the worker says; ends only by being closed.
+        """Give an order, and yield what the worker says; ends only by being closed.
 
         `deadline_s` is on the monotonic clock.
 
@@ -82,11 +90,11 @@ class Process:
             WorkerDied: it is gone.
             WorkerHung: the deadline passed.
         """
-        unsent = b"".join(json.dumps(order).encode() + b"\n" for order in orders)
+        self.tell(order)
         with selectors.DefaultSelector() as selector:
             selector.register(self._out, selectors.EVENT_READ)
             selector.register(self._err, selectors.EVENT_READ)
-            if unsent:
+            if self._unsent:
                 selector.register(self._in, selectors.EVENT_WRITE)
             while True:
                 left_s = deadline_s - time.monotonic()
@@ -94,8 +102,8 @@ class Process:
                     raise WorkerHung
                 for key, _ in selector.select(left_s):
                     if key.fileobj is self._in:
-                        unsent = self._send(unsent)
-                        if not unsent:
+                        self._send_on()
+                        if not self._unsent:
                             selector.unregister(self._in)
                     elif key.fileobj is self._err:
                         if not self._drain():
@@ -129,11 +137,14 @@ class Process:
         lines = self._tail.decode(errors="replace").strip().splitlines()
         return "; ".join(line.strip() for line in lines[-3:])[-500:]
 
-    def _send(self, unsent: bytes) -> bytes:
+    def _send(self) -> None:
+        with suppress(BlockingIOError):
+            sent = os.write(self._in.fileno(), self._unsent)
+            self._unsent = self._unsent[sent:]
+
+    def _send_on(self) -> None:
         try:
-            return unsent[os.write(self._in.fileno(), unsent) :]
-        except BlockingIOError:
-            return unsent
+            self._send()
         except BrokenPipeError:
             raise WorkerDied(self.close()) from None
 

@@ -1,4 +1,4 @@
-"""From messages and a schema to a reply, in the worker: prompt, cache, decoding, check.
+"""From messages and a schema to a reply, in the worker: prompt, cache, decoding.
 
 The prefix that all requests of an agent share is always read on its own, whether it
 comes from the cache or not: so both ways give the same numbers, and the same reply.
@@ -6,28 +6,23 @@ comes from the cache or not: so both ways give the same numbers, and the same re
 
 from __future__ import annotations
 
-import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
-
-from llguidance import LLMatcher
 
 from bridge.local.chat import TemplateFailed, pieces_of
 from bridge.local.decoding import GrammarFailed, decode
 from bridge.local.prompt import prompt_of
 from bridge.local.prompt_cache import LEAST_TOKENS
 from bridge.local.sampling import Sampler
-from bridge.local.shape import ShapeRefused, grammar_of
-from bridge.protocol.json_schema import problem_of
 from bridge.runner.engine import EngineFailed, Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from llguidance import LLTokenizer
+    from llguidance import LLMatcher, LLTokenizer
 
-    from bridge.local.llama import Llama, Vocabulary
+    from bridge.local.llama import Llama
     from bridge.local.prompt import Prompt
     from bridge.local.prompt_cache import PromptCache
 
@@ -51,14 +46,14 @@ class Replier:
         self._model = model
         self._template = template
         self._cache = cache
-        # The vocabulary is walked while others make room, or read the prompt.
-        self._pool = ThreadPoolExecutor(2)
+        # Done while others make room, or read the prompt: one after the other, as
+        # they are needed.
+        self._pool = ThreadPoolExecutor(1)
         self._vocabulary = self._pool.submit(lambda: model.vocabulary)
         self._tokenizer = self._pool.submit(self._for_grammars)
 
     def _for_grammars(self) -> LLTokenizer:
-        vocabulary: Vocabulary = self._vocabulary.result()
-        return vocabulary.for_grammars()
+        return self._model.vocabulary.for_grammars()
 
     def reply(
         self, order: dict[str, Any], on_tokens: Callable[[int, float], None]
@@ -67,23 +62,17 @@ class Replier:
 
         Raises:
             EngineFailed: AGENT_001 for the schema, AGENT_002 for the template,
-                AGENT_003 for a reply that satisfies the grammar and not the schema,
                 AGENT_004 for what is too long.
         """
         started = time.monotonic()
-        shape = order["shape"]
+        matching = self._pool.submit(self._matcher, order["shape"])
         try:
-            grammar = grammar_of(shape)
             prompt = self._prompt(order)
-        except ShapeRefused as exc:
-            raise EngineFailed("AGENT_001", str(exc)) from None
         except TemplateFailed as exc:
             raise EngineFailed("AGENT_002", str(exc)) from None
         room = self._room(prompt, order["maxTokens"])
         cached = self._read(prompt)
-        matcher = LLMatcher(self._tokenizer.result(), grammar, log_level=0)
-        if matcher.is_error():
-            raise EngineFailed("AGENT_001", matcher.get_error())
+        matcher = matching.result()
         teller = _Teller(started, on_tokens)
         sampler = Sampler(order["temperature"], order["seed"])
         try:
@@ -100,7 +89,6 @@ class Replier:
                 f"the reply was cut after {len(decoded.tokens)} tokens, before it was "
                 f"whole; it began: {text[:200]}",
             )
-        _check(shape, text)
         return {
             "text": text,
             "promptTokens": len(prompt.tokens),
@@ -108,6 +96,22 @@ class Replier:
             "tokens": len(decoded.tokens),
             "seconds": time.monotonic() - started,
         }
+
+    def _matcher(self, shape: dict[str, Any]) -> LLMatcher:
+        """The grammar of a schema, at its beginning; raises `EngineFailed`."""
+        # Not above: it takes long to load, and the prompt does not need it.
+        from llguidance import LLMatcher
+
+        from bridge.local.shape import ShapeRefused, grammar_of
+
+        try:
+            grammar = grammar_of(shape)
+        except ShapeRefused as exc:
+            raise EngineFailed("AGENT_001", str(exc)) from None
+        matcher = LLMatcher(self._tokenizer.result(), grammar, log_level=0)
+        if matcher.is_error():
+            raise EngineFailed("AGENT_001", matcher.get_error())
+        return matcher
 
     def _prompt(self, order: dict[str, Any]) -> Prompt:
         vocabulary = self._vocabulary.result()
@@ -173,16 +177,6 @@ class _Teller:
         if now - self._told >= _TELL_EVERY_S:
             self._told = now
             self._on_tokens(tokens, now - self._started)
-
-
-def _check(shape: dict[str, Any], text: str) -> None:
-    """Decoding was held to the schema; here another library says whether it was."""
-    try:
-        problem = problem_of(shape, json.loads(text))
-    except (ValueError, RecursionError) as exc:
-        problem = f"not JSON: {exc}"
-    if problem is not None:
-        raise EngineFailed("AGENT_003", f"the reply does not satisfy it: {problem}")
 
 
 def _common(one: list[int], other: list[int]) -> int:

@@ -19,6 +19,7 @@ from bridge.errors import (
     UnknownRequest,
     WaitTimeout,
 )
+from bridge.local.ahead import end_ahead
 from bridge.protocol.ids import check_id
 from bridge.spawner.asking import draft
 from bridge.spawner.hosts import Hosts
@@ -180,6 +181,8 @@ class Bridge:
         deadline_s = clock.monotonic_s() + timeout_s
         try:
             request_id, is_new = self._submit(request)
+            if planned.own != "local" or not is_new:
+                end_ahead()
             if not server and self.hosts.would_wait_for_itself(request):
                 raise CannotWaitHere(
                     f"submitted {request_id}; this runs inside the only open session, "

@@ -49,7 +49,7 @@ def wait_for(
     with store.rooms() as rooms:
         for response in _arrived(rooms, open_ids):
             yield response
-        if not open_ids:
+        if not open_ids or timeout_s <= 0:
             return
         with _watch(rooms["responses"].path, open_ids) as (rung, pause_s):
             while True:

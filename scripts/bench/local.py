@@ -18,6 +18,7 @@ from bench.table import Row
 from bench.timing import Series, take_turns
 from bridge.config import Settings
 from bridge.local.chat import pieces_of
+from bridge.local.checks import check_reply
 from bridge.local.decoding import decode
 from bridge.local.engine import LlamaEngine
 from bridge.local.llama import Llama
@@ -253,7 +254,8 @@ class Bench:
                     "seed": seed,
                 }
                 try:
-                    replier.reply(order, lambda _tokens, _seconds: None)
+                    reply = replier.reply(order, lambda _tokens, _seconds: None)
+                    check_reply(shape, reply["text"])
                 except EngineFailed as failed:
                     bad += 1
                     print(f"{name}, seed {seed}: {failed.code}: {failed}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import resource
@@ -35,6 +36,21 @@ def has_children() -> bool:
     """Whether this process has a child, living or not yet waited for."""
     listed = Path("/proc/self/task").glob("*/children")
     return any(path.read_text().strip() for path in listed)
+
+
+def _be_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: bytes):
+    """Have a program run in its place that says one line."""
+    folder = tmp_path / "worker" / "bridge" / "local"
+    folder.mkdir(parents=True)
+    for package in (folder, folder.parent):
+        (package / "__init__.py").touch()
+    (folder / "worker.py").write_text(
+        f"import os, time\nos.write(1, {line!r} + b'\\n')\ntime.sleep(30)\n"
+    )
+    monkeypatch.setattr(
+        "bridge.local.process._environment",
+        lambda: {**os.environ, "PYTHONPATH": str(folder.parents[1])},
+    )
 
 
 def test_killed_at_a_random_moment(tmp_path):
@@ -102,21 +118,30 @@ def test_hung_before_it_listens(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("17", "$: 17 is not of type 'object'"),
+        ("{", "not JSON: Expecting property name enclosed in double quotes: "),
+    ],
+)
+def test_the_worker_breaks_the_schema(tmp_path, monkeypatch, text, problem):
+    """Whatever became of its grammar: the reply is checked where it is asked for."""
+    reply = {"is": "reply", "text": text, "promptTokens": 1, "cachedTokens": 0}
+    reply |= {"tokens": 1, "seconds": 0}
+    _be_the_worker(tmp_path, monkeypatch, json.dumps(reply).encode())
+    with start(tmp_path) as engine:
+        code, message = failure(engine, within_s=20)
+
+    assert code == "AGENT_003"
+    assert message.startswith(f"the reply does not satisfy it: {problem}")
+
+
+@pytest.mark.parametrize(
     "line", [b"llama_decode: 17", b"[1]", b"{}", b"\xff", b"[" * 100_000]
 )
 def test_the_worker_writes_nonsense(tmp_path, monkeypatch, line):
     """Memory that went wrong may write anything: a named failure, not a bug of ours."""
-    folder = tmp_path / "worker" / "bridge" / "local"
-    folder.mkdir(parents=True)
-    for package in (folder, folder.parent):
-        (package / "__init__.py").touch()
-    (folder / "worker.py").write_text(
-        f"import os, time\nos.write(1, {line!r} + b'\\n')\ntime.sleep(30)\n"
-    )
-    monkeypatch.setattr(
-        "bridge.local.process._environment",
-        lambda: {**os.environ, "PYTHONPATH": str(folder.parents[1])},
-    )
+    _be_the_worker(tmp_path, monkeypatch, line)
     engine = start(tmp_path)
 
     code, message = failure(engine, within_s=20)

@@ -86,6 +86,17 @@ def test_error_schema_cannot_be_compiled_and_the_engine_goes_on(engine):
     assert ask(engine).tokens
 
 
+def test_error_schema_is_none(engine):
+    """Said before the model sees it."""
+    assert failure(engine, shape={"properties": {"a": {"type": "text"}}}) == (
+        "AGENT_001",
+        (
+            "not a JSON Schema: $.properties.a.type: 'text' is not valid under any of "
+            "the given schemas"
+        ),
+    )
+
+
 def test_error_reply_is_cut(engine):
     """Half an answer is no answer."""
     code, told = failure(engine, shape=LONG, max_tokens=12)
