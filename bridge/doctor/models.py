@@ -77,9 +77,11 @@ def _model(candidate: Candidate) -> Finding:
 
 
 def _kept(subject: Subject) -> str:
-    """What the prompts on disk take; the folder that the engine keeps them in."""
+    """What the prompts on disk take; and where they lie."""
+    from bridge.local.loading import prompts_folder
+
     limit_mib = subject.settings.local_cache_mb
-    folder = subject.settings.home / "cache" / "prompts"
+    folder = prompts_folder(subject.settings)
     used = sum(map(_size, folder.iterdir())) if folder.is_dir() else 0
     return f"prompts kept: {used / _MIB:.0f} of {limit_mib} MiB, in {folder}"
 

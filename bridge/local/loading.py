@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from bridge.store.place import Place, prepare
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bridge.config import Settings
     from bridge.local.models import LocalModel
 
@@ -28,12 +30,16 @@ def load_order(model: LocalModel, settings: Settings) -> dict[str, Any]:
     }
 
 
+def prompts_folder(settings: Settings) -> Path:
+    """Where prompts are kept that were read before; see `prompt_cache`."""
+    return settings.home / "cache" / "prompts"
+
+
 def _cache(settings: Settings) -> dict[str, Any] | None:
     """Where prompts are kept; None where they are not, or cannot be."""
     if not settings.local_cache_mb:
         return None
-    home = settings.home
-    folder = home / "cache" / "prompts"
+    home, folder = settings.home, prompts_folder(settings)
     try:
         prepare(Place(home, folder, home, "prompts that were read before"))
     except OSError:
