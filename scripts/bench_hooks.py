@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bench.floors import FLOORS
 from bench.table import Row, missed, show
@@ -137,8 +137,9 @@ class Life:
             tool_use_id=call,
             tool_input={"description": "b", "prompt": f"bridge:{name}"},
         )
-        assert "lack tests" in str(spoken(launch, "updatedInput"))
-        self._write_meta(agent, call)
+        rewritten = spoken(launch, "updatedInput")
+        assert "lack tests" in str(rewritten)
+        self._start(agent, call, rewritten["prompt"])
         first = self.world.hook("tool-start", "PreToolUse", **BASH, **ours)
         call_2 = {**BASH, "tool_use_id": "toolu_2", "tool_name": "Read"}
         allowed = self.world.hook("tool-start", "PreToolUse", **call_2, **ours)
@@ -161,15 +162,18 @@ class Life:
             "capture": quiet(captured),
         }
 
-    def _write_meta(self, agent: str, call: str) -> None:
+    def _start(self, agent: str, call: str, prompt: str) -> None:
         """What the client writes down of a subagent that it starts."""
         folder = self.world.transcript.with_suffix("") / "subagents"
         folder.mkdir(parents=True, exist_ok=True)
         meta = json.dumps({"agentType": "general-purpose", "toolUseId": call})
         (folder / f"agent-{agent}.meta.json").write_text(meta)
+        message = {"role": "user", "content": prompt}
+        first = json.dumps({"type": "user", "message": message})
+        (folder / f"agent-{agent}.jsonl").write_text(f"{first}\n")
 
 
-def spoken(ran: Ran, field: str) -> object:
+def spoken(ran: Ran, field: str) -> Any:
     """One field of what a hook said."""
     return json.loads(ran.stdout)["hookSpecificOutput"][field]
 
