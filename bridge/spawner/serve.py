@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, NoRoute, StateUnavailable
-from bridge.host.sessions import is_off
+from bridge.host.sessions import is_off as is_switched_off
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Status
 from bridge.spawner.answerers import served_routes
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _LOOK_S = 0.5
 _SWEEP_S = 5.0
+# Of the time, in a long queue where a sweep takes long.
+_SWEEP_SHARE = 0.05
 
 
 def _ignore(_routes: tuple[RouteName, ...]) -> None:
@@ -54,15 +56,23 @@ def serve(
     servers = _servers(bridge, routes)
     on_start(tuple(servers))
     store = bridge.store
-    swept_s = float("-inf")
+    sweep_at_s = float("-inf")
+    looked_at_ns: int | None = None
     broken: set[RequestId] = set()
     while True:
         with suppress(StateUnavailable):
-            if time.monotonic() - swept_s >= _SWEEP_S:
+            began_s = time.monotonic()
+            if began_s >= sweep_at_s:
                 yield from _overdue(store, servers)
-                swept_s = time.monotonic()
-            if not (bridge.settings.off or is_off(store)):
+                took_s = time.monotonic() - began_s
+                sweep_at_s = began_s + max(_SWEEP_S, took_s / _SWEEP_SHARE)
+                looked_at_ns = None
+            changed_ns = store.queue_changed_ns()
+            is_off = bridge.settings.off or is_switched_off(store)
+            if changed_ns != looked_at_ns and not is_off:
                 yield from _serve_waiting(store, servers, broken, on_bug)
+                # As it was before the look: what came during it is looked at again.
+                looked_at_ns = changed_ns
         if once:
             return
         time.sleep(_LOOK_S)

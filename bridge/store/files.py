@@ -144,6 +144,14 @@ class FileStore:
         with self.rooms() as rooms:
             return looking.has_waiting(rooms)
 
+    def queue_changed_ns(self) -> int:
+        """When a waiting request came or went for the last time; nanoseconds.
+
+        The file system's time, to be compared with itself alone.
+        """
+        with self.rooms() as rooms:
+            return os.fstat(rooms["requests"].fd).st_mtime_ns
+
     def claimed(self) -> list[Request]:
         """Requests that somebody holds, oldest claim first."""
         with self.rooms() as rooms:

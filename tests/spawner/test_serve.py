@@ -6,17 +6,18 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from storeworld import request, store_in
+from storeworld import claimant, request, store_in
 
 from bridge.errors import BridgeError
 from bridge.protocol.answering import Outcome
+from bridge.protocol.ids import RequestId
+from bridge.spawner import serve as serving
 from bridge.spawner.serve import serve
 from bridge.spawner.serving import Server
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.protocol.ids import RequestId
     from bridge.protocol.request import Request
     from bridge.store.files import FileStore
 
@@ -46,7 +47,11 @@ def store(tmp_path: Path) -> FileStore:
 
 
 def served(
-    store: FileStore, answerer: Sometimes, told: list[tuple[str, Exception]]
+    store: FileStore,
+    answerer: Sometimes,
+    told: list[tuple[str, Exception]],
+    *,
+    once: bool = True,
 ) -> list[tuple[str, str | None]]:
     """Each request that was served with its error code, by what a bridge gives."""
     server = Server(
@@ -65,7 +70,7 @@ def served(
     bridge: Any = SimpleNamespace(
         store=store, server=lambda _: server, settings=SimpleNamespace(off=False)
     )
-    found = serve(bridge, routes=["claude"], once=True, on_bug=on_bug)
+    found = serve(bridge, routes=["claude"], once=once, on_bug=on_bug)
     return [(each.request_id, each.error and each.error.code) for each in found]
 
 
@@ -111,3 +116,38 @@ def test_error_a_definition_that_cannot_be_used_is_no_bug(store: FileStore) -> N
 
     assert ("bad", "AGENT_001") in ended
     assert (len(ended), told) == (3, [])
+
+
+def test_a_queue_that_does_not_change_is_not_read_again(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thousands may wait there for a session, or for a route that is not served."""
+    for name in ("bad", "good", "more"):
+        store.claim_one(RequestId(name), claimant())
+    store.submit(request("theirs", route="host"))
+    looks, naps = 0, 0
+    waiting = store.waiting
+
+    def counted() -> list[RequestId]:
+        nonlocal looks
+        looks += 1
+        return waiting()
+
+    def nap(_seconds: float) -> None:
+        nonlocal naps
+        naps += 1
+        if naps == 5:
+            store.submit(request("late", route="claude"))
+        if naps == 10:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(store, "waiting", counted)
+    monkeypatch.setattr(serving.time, "sleep", nap)
+    answerer = Sometimes(ZeroDivisionError())
+
+    with pytest.raises(KeyboardInterrupt):
+        served(store, answerer, [], once=False)
+
+    assert answerer.asked == ["late"]
+    # The sweep's and the first; when something came; when that had gone.
+    assert looks == 4
