@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from bridge.spawner.awaiting import Waiter
     from bridge.spawner.overview import Overview
     from bridge.spawner.result import Result, Shape
+    from bridge.spawner.routes import Plan
     from bridge.spawner.serving import Server
     from bridge.spawner.story import Story
     from bridge.store import Found
@@ -131,7 +132,6 @@ class Bridge:
             RequestFailed: it ended without a valid answer; `code` and `stage` say how.
         """
         from bridge.spawner.result import result_or_raise
-        from bridge.spawner.tending import Abandoned
 
         choice = check_route(route)
         begun = draft(
@@ -175,40 +175,7 @@ class Bridge:
                 lease_s=self.settings.lease_s,
                 is_off_here=self.settings.off,
             )
-        server = planned.own and self.server(planned.own, on_stage, on_progress)
-        clock = self.store.clock
-        timeout_s = request.timeout / 1000
-        deadline_s = clock.monotonic_s() + timeout_s
-        try:
-            request_id, is_new = self._submit(request)
-            if planned.own != "local" or not is_new:
-                end_ahead()
-            if not server and self.hosts.would_wait_for_itself(request):
-                raise CannotWaitHere(
-                    f"submitted {request_id}; this runs inside the only open session, "
-                    "which answers when its turn comes. Read the answer with: "
-                    f"hostbridge show {request_id}",
-                    request_id=request_id,
-                )
-            waiter = self._waiter(on_stage)
-            left_s = max(0.0, deadline_s - clock.monotonic_s())
-            try:
-                if server and (is_new or self._is_for(server, request_id)):
-                    response = server.see_to(
-                        request_id, waiter, after_s=planned.after_s, timeout_s=left_s
-                    )
-                else:
-                    response = waiter.one(request_id, left_s)
-            except WaitTimeout as exc:
-                if not is_new:
-                    # Another asker's request, found by its key: not ours to end.
-                    raise
-                response = waiter.expire(request_id, timeout_s, str(exc.stage))
-        except (KeyboardInterrupt, Abandoned):
-            # Under its own id: what a key found is another asker's.
-            with suppress(UnknownRequest):
-                self.cancel(request.request_id)
-            raise
+        response = self._see_through(request, planned, on_stage, on_progress)
         return result_or_raise(response, schema)
 
     def submit(
@@ -267,6 +234,50 @@ class Bridge:
             accepted=begun.routes,
         )
         return self._submit(begun.on(planned.route))[0]
+
+    def _see_through(
+        self,
+        request: Request,
+        planned: Plan,
+        on_stage: Callable[[Stage], None],
+        on_progress: Callable[[Progress], None],
+    ) -> Response:
+        """Submit a request and wait for its end, or serve it; end it if given up."""
+        from bridge.spawner.tending import Abandoned
+
+        server = planned.own and self.server(planned.own, on_stage, on_progress)
+        clock = self.store.clock
+        timeout_s = request.timeout / 1000
+        deadline_s = clock.monotonic_s() + timeout_s
+        try:
+            request_id, is_new = self._submit(request)
+            if planned.own != "local" or not is_new:
+                end_ahead()
+            if not server and self.hosts.would_wait_for_itself(request):
+                raise CannotWaitHere(
+                    f"submitted {request_id}; this runs inside the only open session, "
+                    "which answers when its turn comes. Read the answer with: "
+                    f"hostbridge show {request_id}",
+                    request_id=request_id,
+                )
+            waiter = self._waiter(on_stage)
+            left_s = max(0.0, deadline_s - clock.monotonic_s())
+            try:
+                if server and (is_new or self._is_for(server, request_id)):
+                    return server.see_to(
+                        request_id, waiter, after_s=planned.after_s, timeout_s=left_s
+                    )
+                return waiter.one(request_id, left_s)
+            except WaitTimeout as exc:
+                if not is_new:
+                    # Another asker's request, found by its key: not ours to end.
+                    raise
+                return waiter.expire(request_id, timeout_s, str(exc.stage))
+        except (KeyboardInterrupt, Abandoned):
+            # Under its own id: what a key found is another asker's.
+            with suppress(UnknownRequest):
+                self.cancel(request.request_id)
+            raise
 
     def _node(self, node: str | Node | None) -> Node | None:
         if not isinstance(node, str):
