@@ -83,7 +83,7 @@ def all_evidence(seen: Sequence[Seen]) -> tuple[Evidence, ...]:
 
 def weigh(
     request: Request,
-    value: dict[str, Any],
+    value: Any,
     seen: Sequence[Seen],
     *,
     agent_id: str,
@@ -91,7 +91,7 @@ def weigh(
     now_ms: int,
 ) -> Verdict:
     """Decide what a submitted value is worth as the answer to `request`."""
-    if request.answer_schema is None:
+    if request.answer_schema is None and isinstance(value, dict):
         value, unknown = _claims_by_command(value, seen)
         if unknown:
             return Verdict(code="unverified", complaint=unknown)
@@ -193,7 +193,7 @@ def held_to_what_ran(schema: dict[str, Any], seen: Sequence[Seen]) -> dict[str, 
         part = properties.get(name)
         if isinstance(part, dict) and (left := _both(part.get("enum"), words)):
             properties[name] = {**part, "enum": left}
-    return {**schema, "properties": properties}
+    return {**schema, "properties": properties} if properties else schema
 
 
 def _both(known: Any, words: Sequence[str]) -> list[str]:

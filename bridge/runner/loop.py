@@ -314,7 +314,7 @@ class _Run:
                 return Verdict(code="AGENT_003", complaint=result.text)
         return verdict
 
-    def _parroted(self, answer: dict[str, Any]) -> Example | None:
+    def _parroted(self, answer: Any) -> Example | None:
         return find_parroted(
             answer,
             self._examples,

@@ -35,7 +35,7 @@ _EXIT_CODE = re.compile(r"exit code (-?\d+)")
 
 
 def find_parroted(
-    value: dict[str, Any],
+    value: Any,
     examples: Sequence[Example],
     *,
     task: str,

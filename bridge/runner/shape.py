@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.protocol.finding import Oddity, find_json
 from bridge.protocol.output import ANSWER_SCHEMA
+from bridge.runner.tool import SUBMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,10 +34,13 @@ _OPEN = frozenset({"const", "enum", "anyOf", "oneOf", "$ref"})
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call as the model made it; nothing in it is checked yet."""
+    """A call as the model made it; nothing in it is checked yet.
+
+    `arguments` is an object; of `submit_result` any value, since an answer may be one.
+    """
 
     tool: str
-    arguments: dict[str, Any]
+    arguments: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +135,8 @@ def read_call(text: str, tools: Iterable[str]) -> Call | NoCall:
     if len(said) > 1 or not isinstance(value, dict):
         return NoCall("schema_mismatch", "the reply is not one JSON object")
     tool, arguments = value.get("tool"), value.get("arguments")
-    if not isinstance(tool, str) or not isinstance(arguments, dict):
+    is_answer = tool == SUBMIT and "arguments" in value
+    if not isinstance(tool, str) or not (isinstance(arguments, dict) or is_answer):
         return NoCall("schema_mismatch", 'expected {"tool": …, "arguments": {…}}')
     if tool not in tools:
         known = ", ".join(tools)

@@ -46,6 +46,35 @@ def test_the_agents_own_shape_counts_where_the_caller_has_none(world):
     assert outcome.verdict.parsed == {"files": []}
 
 
+@pytest.mark.parametrize(
+    ("schema", "answer"),
+    [
+        ({"enum": ["red", "blue"]}, "red"),
+        ({"type": "string", "pattern": "^[a-z]+$"}, "red"),
+        ({"type": "integer"}, 7),
+        ({"type": "boolean"}, False),
+        ({"type": "array", "items": {"type": "integer"}}, [1, 2]),
+        ({"type": ["object", "null"]}, None),
+    ],
+)
+def test_an_answer_may_be_any_value(world, schema, answer):
+    reply = json.dumps({"tool": "submit_result", "arguments": answer})
+
+    outcome = world.run(reply, schema=schema)
+
+    assert outcome.verdict.parsed == answer
+    assert outcome.summary.turns == 1
+
+
+def test_error_no_object_where_an_agent_output_is_due(world):
+    reply = json.dumps({"tool": "submit_result", "arguments": "done"})
+
+    outcome = world.run(reply, submit())
+
+    assert outcome.verdict.parsed["summary"] == "done"
+    assert outcome.summary.turns == 2
+
+
 def test_error_a_pattern_that_re_would_never_be_done_with(world):
     """Here no hook's alarm rings: the check itself comes to an end."""
     schema = {"type": "object", "properties": {"code": {"pattern": "^(a+)+$"}}}
