@@ -66,14 +66,18 @@ def render_request(definition: Definition, request: Request) -> Rendered:
 def instructions_of(definition: Definition, request: Request) -> str | None:
     """What its prompt says beside the task; None where it says nothing of its own.
 
-    None, too, where a node is given: the text of a file is no instruction.
+    None, too, where a node is given: the text of a file is no instruction. And where
+    the template does more with the task than to name it: decided by another text, or
+    made of it, the instructions would be wrong.
 
     Raises:
         InvalidRequest: as `render_request`.
     """
     if definition.prompt is None or request.node is not None:
         return None
-    return render_request(definition, request.with_(prompt=TASK_FOLLOWS)).prompt
+    apart = render_request(definition, request.with_(prompt=TASK_FOLLOWS)).prompt
+    whole = render_request(definition, request).prompt
+    return apart if apart.replace(TASK_FOLLOWS, request.prompt) == whole else None
 
 
 def node_scope(node: Node) -> dict[str, str]:

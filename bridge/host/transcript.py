@@ -11,6 +11,8 @@ Source: measured on Claude Code 2.1.330, `<transcript>/subagents/agent-<id>.json
 
 from __future__ import annotations
 
+import os
+import stat
 import time
 from typing import TYPE_CHECKING
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 # How long the client may take to write the record down, in seconds.
 WRITTEN_S = 0.5
 _LOOK_EVERY_S = 0.02
-# Longer prompts than requests may have, escaped; and what may stand before a prompt.
+# How far the first message may be: more than any prompt takes, and what is before it.
 _MAX_BYTES = 64 << 20
 _MAX_RECORDS = 50
 
@@ -49,24 +51,35 @@ def was_given(
 def _first_words(file: Path) -> str | None:
     """The first user message; None while it is not there, whole."""
     try:
-        with file.open("rb") as lines:
-            return _first_user_text(lines)
+        # A pipe would make us wait for its other end.
+        fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(fd, "rb") as lines:
+            if stat.S_ISREG(os.fstat(fd).st_mode):
+                return _first_user_text(lines)
     except OSError:
-        return None
+        pass
+    return None
 
 
 def _first_user_text(lines: BinaryIO) -> str | None:
+    left = _MAX_BYTES
     for _ in range(_MAX_RECORDS):
-        line = lines.readline(_MAX_BYTES)
+        line = lines.readline(left)
+        left -= len(line)
         if not line.endswith(b"\n"):
             return None
         try:
             record = orjson.loads(line)
         except orjson.JSONDecodeError:
             continue
-        if isinstance(record, dict) and record.get("type") == "user":
+        if isinstance(record, dict) and _is_prompt(record):
             return _text(record)
     return None
+
+
+def _is_prompt(record: dict[str, Any]) -> bool:
+    """Whether a record is a message to the agent, and no reminder of the client's."""
+    return record.get("type") == "user" and record.get("isMeta") is not True
 
 
 def _text(record: dict[str, Any]) -> str | None:

@@ -12,8 +12,10 @@ Source: JSON Schema, drafts 3 to 2020-12; `jsonschema`, whose validators these e
 from __future__ import annotations
 
 import json
+import sys
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,7 @@ import jsonschema
 from bridge.protocol.patterns import PatternRefused, pattern_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     Keyword = Callable[[Any, Any, Any, Any], Iterator[jsonschema.ValidationError]]
     Kind = type[jsonschema.protocols.Validator]
@@ -32,9 +34,21 @@ MAX_STEPS = 5_000_000
 _PART_STEPS = 5
 _REFERENCE_STEPS = 25
 _EVALUATED_STEPS = 25
+_COMPILING_STEPS = 2_000
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
-_left: ContextVar[list[int]] = ContextVar("_left")
+# Of the interpreter's stack, what one keyword in another takes, and what is left alone.
+_LEVEL_FRAMES = 6
+_SPARE_FRAMES = 150
+
+
+@dataclass(slots=True)
+class _Budget:
+    steps: int
+    levels: int
+
+
+_left: ContextVar[_Budget] = ContextVar("_left")
 
 
 class TooManySteps(Exception):
@@ -43,12 +57,17 @@ class TooManySteps(Exception):
 
 @contextmanager
 def counted_steps() -> Iterator[None]:
-    """Give all that validators do inside `MAX_STEPS` steps together.
+    """Give all that validators do inside `MAX_STEPS` steps together, and their depth.
+
+    The library's part in Rust does not survive the end of the stack: it panics, with
+    pages on stderr. So the depth ends before that.
 
     Raises:
         TooManySteps: that was not enough.
+        RecursionError: nested too deeply.
     """
-    token = _left.set([MAX_STEPS])
+    room = sys.getrecursionlimit() - _frames() - _SPARE_FRAMES
+    token = _left.set(_Budget(MAX_STEPS, room // _LEVEL_FRAMES))
     try:
         yield
     finally:
@@ -64,16 +83,43 @@ def spend(steps: int) -> None:
     left = _left.get(None)
     if left is None:
         return
-    left[0] -= steps
-    if left[0] < 0:
+    left.steps -= steps
+    if left.steps < 0:
         raise TooManySteps
+
+
+@contextmanager
+def _level() -> Iterator[None]:
+    """One keyword in another."""
+    left = _left.get(None)
+    if left is None:
+        yield
+        return
+    left.levels -= 1
+    try:
+        if left.levels < 0:
+            raise RecursionError
+        yield
+    finally:
+        left.levels += 1
+
+
+def _frames() -> int:
+    """How deep the interpreter's stack is."""
+    frame, count = sys._getframe(), 0  # noqa: SLF001
+    while (above := frame.f_back) is not None:
+        frame, count = above, count + 1
+    return count
 
 
 @cache
 def bounded(kind: Any) -> Kind:
     """The validator class of a draft, with every keyword counted."""
     theirs: dict[str, Any] = dict(kind.VALIDATORS)
-    keywords = {n: _counted(_OURS.get(n, keyword)) for n, keyword in theirs.items()}
+    keywords = {
+        name: _counted(_OURS.get(name, keyword), is_reference=name in _REFERENCES)
+        for name, keyword in theirs.items()
+    }
     extend: Any = jsonschema.validators.extend
     made = extend(kind, keywords)
     plain = made.evolve
@@ -121,17 +167,26 @@ FORMATS = jsonschema.FormatChecker(formats=())
 FORMATS.checks("regex", raises=PatternRefused)(is_pattern)
 
 
-def _counted(keyword: Keyword) -> Keyword:
+def _counted(keyword: Keyword, *, is_reference: bool) -> Keyword:
     def counted(
         validator: Any, said: Any, value: Any, schema: Any
     ) -> Iterator[jsonschema.ValidationError]:
-        spend(1 + _size(said) // 8 + _size(value) // 8)
-        for error in keyword(validator, said, value, schema) or ():
-            # A message quotes the value, however large.
-            spend(len(error.message) // 64)
-            yield error
+        # A reference is followed name by name.
+        way = said.count("/") if is_reference and isinstance(said, str) else 0
+        spend(1 + way + _size(said) // 8 + _size(value) // 8)
+        with _level():
+            yield from _found(keyword(validator, said, value, schema) or ())
 
     return counted
+
+
+def _found(
+    errors: Iterable[jsonschema.ValidationError],
+) -> Iterator[jsonschema.ValidationError]:
+    for error in errors:
+        # A message quotes the value, however large, and is kept.
+        spend(len(error.message) // 16)
+        yield error
 
 
 def _size(value: Any) -> int:
@@ -192,6 +247,11 @@ def _evaluated(validator: Any, value: dict[str, Any], schema: Any) -> set[str]:
 
     The library's own matches patterns by itself. `validator` is that of `schema`.
     """
+    with _level():
+        return _evaluated_by(validator, value, schema)
+
+
+def _evaluated_by(validator: Any, value: dict[str, Any], schema: Any) -> set[str]:
     spend(_EVALUATED_STEPS)
     if not isinstance(schema, dict):
         return set()
@@ -238,7 +298,8 @@ def _looked_up(validator: Any, key: str, reference: str) -> Any:
 
 def _matched(patterns: Any, value: dict[str, Any]) -> dict[str, bool]:
     """The properties whose names match any of the patterns."""
-    return {n: True for n in value if any(matches(p, n) for p in patterns)}
+    # One pattern after the other: so many are kept compiled, and no more.
+    return {n: True for p in patterns for n in value if matches(p, n)}
 
 
 def _is_valid(validator: Any, value: Any, schema: Any) -> bool:
@@ -253,7 +314,7 @@ def _unique_items(
     seen = set()
     for item in value:
         text = json.dumps(_whole(item), sort_keys=True)
-        spend(len(text) // 64)
+        spend(3 + len(text) // 64)
         if text in seen:
             yield jsonschema.ValidationError(f"{value!r} has non-unique elements")
             return

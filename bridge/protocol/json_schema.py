@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _MAX_ERRORS = 100
+_TOO_DEEP = "the answer is nested too deeply for its schema"
 _MAX_COMPLAINT = 600
 
 
@@ -48,7 +49,7 @@ def _problem_of(validator: jsonschema.protocols.Validator, value: Any) -> str | 
         errors = islice(validator.iter_errors(value), _MAX_ERRORS)
         error = jsonschema.exceptions.best_match(errors)
     except RecursionError:
-        return "the answer is nested too deeply for its schema"
+        return _TOO_DEEP
     except TooManySteps:
         return (
             "the answer could not be checked against its schema: that takes too many "
@@ -81,7 +82,19 @@ def problem_of_schema(schema: dict[str, Any]) -> str | None:
         return "cannot be used: it is too large to be checked"
     except Exception as exc:  # noqa: BLE001 - whatever a caller can think of
         return f"cannot be used: {_short(str(exc))}"
+    except BaseException as exc:
+        if _is_panic(exc):
+            return "cannot be used: it is nested too deeply"
+        raise
     return None
+
+
+def _is_panic(exc: BaseException) -> bool:
+    """Whether the part of the library that is written in Rust ran out of stack.
+
+    It says so by an exception that nothing but its name tells from an interrupt.
+    """
+    return type(exc).__name__ == "PanicException"
 
 
 def _errors_of_schema(schema: dict[str, Any]) -> Iterator[jsonschema.ValidationError]:

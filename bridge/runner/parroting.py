@@ -4,9 +4,9 @@ A small model that cannot do the work says after an example what that said. The 
 this one place: an answer is refused as `prompt_echo` where
 
 - each text of substance in it stands in the answer of one example that was shown, word
-  for word (spaces and case aside), and there is such a text. Of substance are four
-  words or more that the schema does not spell out itself: a status, a name, a path, a
-  choice may well be the same;
+  for word (spaces, marks and case aside), and there is such a text. Of substance are
+  four words or more that the schema does not spell out itself: a status, a name, a
+  path, a choice may well be the same;
 - the task does not ask what the example asks: it does not hold the example's question;
 - the run has not seen what the example shows: each of its calls, made here too, with
   the same result, or as a command with the same exit code. Else the same words are due.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _LEAST_WORDS = 4
 # Chinese, Japanese and Korean have no spaces between words.
-_WORD = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\\s\u3040-\ud7af]+")
+_WORD = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\\W\u3040-\ud7af]+")
 _EXIT_CODE = re.compile(r"exit code (-?\d+)")
 
 
@@ -90,4 +90,5 @@ def _is_of_substance(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())
+    """Its words, with one space around each: `in` finds whole words only."""
+    return f" {' '.join(_WORD.findall(text.casefold()))} "

@@ -208,3 +208,20 @@ def test_the_instructions_without_the_task(world: World) -> None:
     assert instructions_of(definition, request.with_(node=NODE)) is None
     plain = definition.model_copy(update={"prompt": None})
     assert instructions_of(plain, request) is None
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% if 'last' in task %}A.{% else %}B.{% endif %} {{ task }}",
+        "{{ task | upper }}",
+        "{{ task | length }} letters: {{ task }}",
+    ],
+)
+def test_what_is_made_of_the_task_does_not_stand_apart(
+    world: World, template: str
+) -> None:
+    """It would be made of the words that stand for the task."""
+    definition = define(world, f"prompt: |\n  {template}")
+
+    assert instructions_of(definition, asked(prompt="Jump.")) is None

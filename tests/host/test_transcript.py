@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ from bridge.host.events import HookEvent
 from bridge.host.transcript import was_given
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -28,6 +31,13 @@ LINES: dict[str, tuple[str, bool | None]] = {
     "behind junk": (f"\x00 junk\n{said('Say hello.')}\n", True),
     "another": (f"{said('Sing.')}\n", False),
     "ours only later": (f"{said('Sing.')}\n{said('Say hello.')}\n", False),
+    "behind a reminder": (
+        (
+            f'{{"type":"user","isMeta":true,"message":{{"content":"Sing."}}}}\n'
+            f"{said('Say hello.')}\n"
+        ),
+        True,
+    ),
     "half a line": (said("Sing."), None),
     "nothing": ("", None),
     "no message": ('{"type":"user"}\n', None),
@@ -52,6 +62,37 @@ def test_no_transcript_tells_nothing(tmp_path: Path) -> None:
 
     assert was_given(event, "a1", "Say hello.") is None
     assert was_given(HookEvent({}), "a1", "Say hello.", patience_s=60) is None
+
+
+def _a_pipe(file: Path) -> None:
+    os.mkfifo(file)
+
+
+def _a_folder(file: Path) -> None:
+    file.mkdir()
+
+
+def _without_end(file: Path) -> None:
+    """Three gigabytes of holes, a line break here and there."""
+    with file.open("wb") as holes:
+        for _ in range(50):
+            holes.seek(60 << 20, os.SEEK_CUR)
+            holes.write(b"\n")
+
+
+@pytest.mark.parametrize("put", [_a_pipe, _a_folder, _without_end])
+def test_what_is_no_transcript_holds_nobody_up(
+    tmp_path: Path, put: Callable[[Path], None]
+) -> None:
+    """A hook has twenty seconds in all, and words to save."""
+    folder = tmp_path / "s" / "subagents"
+    folder.mkdir(parents=True)
+    put(folder / "agent-a1.jsonl")
+    event = HookEvent({"transcript_path": str(tmp_path / "s.jsonl")})
+    began_s = time.monotonic()
+
+    assert was_given(event, "a1", "Say hello.", patience_s=0.2) is None
+    assert time.monotonic() - began_s < 10
 
 
 def test_one_that_is_written_a_moment_later(tmp_path: Path) -> None:

@@ -54,6 +54,13 @@ def twice_referred(levels: int = 40) -> dict[str, Any]:
     }
 
 
+def down(levels: int) -> dict[str, Any]:
+    part: dict[str, Any] = {}
+    for _ in range(levels):
+        part = {"b": part}
+    return part
+
+
 BOMBS: dict[str, tuple[dict[str, Any], Any, str]] = {
     "pattern": ({"pattern": NESTED}, EVIL, "does not match"),
     "names": (
@@ -113,6 +120,24 @@ BOMBS: dict[str, tuple[dict[str, Any], Any, str]] = {
         "a" * 1_000_000,
         "too many steps",
     ),
+    "unique, often": (
+        {"allOf": [{"uniqueItems": True}] * 60},
+        list(range(100_000)),
+        "too many steps",
+    ),
+    "a long way to a part": (
+        {"a": down(200), "items": {"$ref": f"#/a{'/b' * 200}"}},
+        [1] * 100_000,
+        "too many steps",
+    ),
+    "more patterns than are kept": (
+        {
+            "patternProperties": {f"^(a|b)*{n}$": {} for n in range(1_000)},
+            "additionalProperties": False,
+        },
+        {f"k{n}": 1 for n in range(3_000)},
+        "too many steps",
+    ),
     "itself": ({"$ref": "#"}, 1, "nested too deeply"),
 }
 
@@ -131,6 +156,25 @@ def test_error_a_check_that_would_not_end(
     assert problem is not None
     assert told in problem
     assert time.monotonic() - began_s < PATIENCE_S
+
+
+@pytest.mark.parametrize("levels", range(12))
+def test_error_the_end_of_the_stack_is_no_panic(
+    levels: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """In the library's part in Rust that would be one, with pages on stderr.
+
+    At which depth it comes to be there differs by a few frames.
+    """
+    start = {"if": {"const": {}}, "else": {"not": {"$ref": "#/$defs/r"}}}
+    whole: dict[str, Any] = start
+    for _ in range(levels):
+        whole = {"allOf": [whole]}
+
+    told = problem_of({"$defs": {"r": start}, **whole}, {"c": None, "x-1": {}})
+
+    assert told == "the answer is nested too deeply for its schema"
+    assert capfd.readouterr().err == ""
 
 
 def test_error_a_place_is_named_however_bad_the_pattern() -> None:

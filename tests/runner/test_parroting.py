@@ -24,7 +24,11 @@ ASKED = "Which modules have no test?"
 
 
 @pytest.mark.parametrize("is_small", [True, False], ids=["local", "endpoint"])
-@pytest.mark.parametrize("said", [SAID, f" {SAID.upper()}\n"], ids=["as is", "other"])
+@pytest.mark.parametrize(
+    "said",
+    [SAID, f" {SAID.upper()}\n", f"**{SAID[:-1]}**!"],
+    ids=["as is", "other", "marks"],
+)
 @pytest.mark.parametrize("status", ["success", "failed", "blocked"])
 def test_error_the_answer_of_an_example(world, is_small, said, status):
     """Once this was a success, about a file that nobody had asked about."""
@@ -55,6 +59,15 @@ def test_a_model_may_say_it_in_its_own_words(world):
     )
 
     assert outcome.verdict.parsed["summary"] == "billing has none"
+
+
+def test_error_half_a_word_of_the_task_is_not_its_question(world):
+    """`latest` does not ask what an example that is called `test` asks."""
+    agent = definition(examples=(EXAMPLE.model_copy(update={"prompt": "test"}),))
+
+    outcome = world.run(submit(summary=SAID), agent=agent, asks="the latest?")
+
+    assert outcome.verdict.code == "prompt_echo"
 
 
 def test_where_the_same_is_asked_the_same_may_be_said(world):
