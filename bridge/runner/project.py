@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
 MAX_LISTED = 20_000
+# Of folders in one another: each is held open while those in it are looked at.
+MAX_DEPTH = 64
 
 # By any component of the path, as fnmatch has it, lower case.
 _SECRET = (
@@ -71,7 +73,10 @@ class Project:
             asked = asked.relative_to(self.root)
         if ".." in asked.parts:
             raise Refused(f"{path!r} leads out of the project: `..` is refused")
-        real = Path(os.path.realpath(self.root / asked))
+        try:
+            real = Path(os.path.realpath(self.root / asked))
+        except OSError as exc:
+            raise Refused(f"{path!r}: {exc.strerror}") from None
         if not real.is_relative_to(self.root):
             raise Refused(f"{path!r} is a link that leads out of the project")
         if _is_secret(asked.parts) or _is_secret(real.relative_to(self.root).parts):
@@ -97,7 +102,7 @@ class Project:
         `pattern` is a shell pattern over the name, or over the path where it holds a
         slash. Folders that tools make and places of secrets are left out, and so are
         links and names that cannot be said in a line of text; at most `MAX_LISTED`
-        files are looked at.
+        files are looked at, and folders no deeper than `MAX_DEPTH`.
 
         Raises:
             Refused: as `find`, for the folder.
@@ -116,6 +121,8 @@ class Project:
         for where, folders, names, here in os.fwalk(dir_fd=fd):
             folders[:] = sorted(n for n in folders if n not in _MADE)
             folders[:] = [n for n in folders if not _is_secret((n,))]
+            if where.count(os.sep) >= MAX_DEPTH:
+                folders.clear()
             for name in sorted(names):
                 seen += 1
                 if seen > MAX_LISTED:

@@ -260,3 +260,18 @@ def test_nothing_is_left_open(reader):
         refusal(reader.read_file, "src/none.py")
 
     assert len(os.listdir("/dev/fd")) == before
+
+
+def test_folders_in_folders_without_end_are_looked_at_so_far(tmp_path):
+    """A clone may bring more of them than the stack or the open files have room for."""
+    (tmp_path / "near.txt").touch()
+    fd = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(100):
+        os.mkdir("n", dir_fd=fd)
+        below = os.open("n", os.O_RDONLY, dir_fd=fd)
+        os.close(fd)
+        fd = below
+    os.close(os.open("far.txt", os.O_CREAT | os.O_WRONLY, dir_fd=fd))
+    os.close(fd)
+
+    assert list(Project(tmp_path).files()) == ["near.txt"]
