@@ -87,12 +87,11 @@ def effects_text(loaded: Loaded) -> str:
 
 def _facts(definition: Definition) -> list[tuple[str, str]]:
     """What there is to know, where it is not the default."""
-    tools = definition.tools
     told = {
         "routes": ", ".join(definition.routes) or "none yet",
         "model": definition.model,
         "runs as": definition.subagent_type,
-        "tools": "all of its route" if tools is None else ", ".join(tools) or "none",
+        "tools": _tools(definition),
         "never": ", ".join(definition.blocked_tools),
         "granted": ", ".join(definition.allow),
         "at most": definition.max_turns and f"{definition.max_turns} turns",
@@ -104,6 +103,14 @@ def _facts(definition: Definition) -> list[tuple[str, str]]:
         scripts = (tool.pym, *tool.context_providers)
         facts.append((f"tool {tool.name}", ", ".join(map(str, scripts))))
     return facts
+
+
+def _tools(definition: Definition) -> str:
+    """What it may call beside its own scripts, which are told one by one."""
+    if definition.tools is None:
+        return "all of its route"
+    none = "its own alone" if definition.script_tools else "none"
+    return ", ".join(definition.tools) or none
 
 
 def whole_text(loaded: Loaded) -> str:

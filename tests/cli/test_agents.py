@@ -109,6 +109,26 @@ prompt:
     )
 
 
+def test_show_a_subagent_says_that_it_has_no_tools_but_its_own(project):
+    form = "{type: object, additionalProperties: false}"
+    file = define(
+        project,
+        "counter.yaml",
+        "name: counter\nmodel: small.gguf\n"
+        "initial_context: {system_prompt: You count., node_context: Count.}\n"
+        "tools:\n"
+        "  - {name: submit_result, pym: a.pym, description: Ends, parameters: "
+        f"{form}}}\n",
+        layer="user",
+    )
+    (file.parent / "a.pym").write_text("'ok'\n")
+
+    ran = project.run("agents", "show", "counter")
+
+    assert "    tools               its own alone\n" in ran.out
+    assert f"    tool submit_result  {file.parent}/a.pym\n" in ran.out
+
+
 def test_show_json_has_the_whole_definition(project):
     ran = project.run("agents", "show", "researcher", "--json")
 
