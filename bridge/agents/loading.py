@@ -46,9 +46,14 @@ class Loaded:
         return tuple(p for p in self.problems if p.level == "error")
 
 
-def load(file: Path, layer: Layer, data: bytes | None = None) -> Loaded:
-    """Read a definition and all that it names, once; `data` is what the file held."""
-    reader = Reader(file.parent, is_confined=layer == "project")
+def load(
+    file: Path, layer: Layer, data: bytes | None = None, *, home: Path | None = None
+) -> Loaded:
+    """Read a definition and all that it names, once; `data` is what the file held.
+
+    `home` is the user's `~/.hostbridge`: a model may lie there.
+    """
+    reader = Reader(file.parent, is_confined=layer == "project", home=home)
     try:
         if data is None:
             data = read_bytes(file, follow_links=layer != "project")

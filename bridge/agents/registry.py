@@ -97,7 +97,7 @@ class Registry:
         for layer in reversed(LAYERS):
             here: dict[str, Loaded] = {}
             for file in self._files(layer):
-                loaded = load(file, layer)
+                loaded = load(file, layer, home=self.home)
                 twin = here.setdefault(loaded.name, loaded)
                 if twin is not loaded:
                     message = f"{twin.file} defines {loaded.name!r}, too, and wins"
@@ -129,7 +129,7 @@ class Registry:
             raise NotTrusted(name, file)
         from bridge.agents.loading import load
 
-        loaded = load(file, layer, data)
+        loaded = load(file, layer, data, home=self.home)
         if loaded.name != name:
             return None
         if loaded.errors or loaded.definition is None:

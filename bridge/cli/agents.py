@@ -114,7 +114,7 @@ def _with_shapes(loaded: Loaded) -> Loaded:
 
 def _load(file: Path, registry: Registry) -> Loaded:
     is_project = file.parent == registry.folders["project"]
-    return load(file, "project" if is_project else "user")
+    return load(file, "project" if is_project else "user", home=registry.home)
 
 
 def _files(path: Path) -> list[Path]:

@@ -173,15 +173,30 @@ def test_check_a_path(project, what):
         "agents", "check", "drafts/a.yaml" if what == "file" else "drafts"
     )
 
+    models = project.bridge.settings.home / "models"
     assert ran == (
         1,
         (
             f"{folder}/a.yaml:2: tols: unknown field; did you mean 'tools'?\n"
-            f"{folder}/a.yaml:3: warning: model: there is no {folder}/gone.gguf yet\n"
+            f"{folder}/a.yaml:3: warning: model: there is no {folder}/gone.gguf "
+            f"and no {models}/gone.gguf yet\n"
             "1 looked at: 1 errors, 1 warnings\n"
         ),
         "",
     )
+
+
+@pytest.mark.parametrize("layer", ["user", "project"])
+def test_check_finds_a_model_where_a_run_finds_it(project, layer):
+    """In the models of the user, too, and with no word about where it is not."""
+    file = define(project, "a.yaml", "name: a\nmodel: small.gguf\n", layer=layer)
+    models = project.bridge.settings.home / "models"
+    models.mkdir(parents=True)
+    (models / "small.gguf").write_bytes(b"GGUF")
+
+    ran = project.run("agents", "check", str(file))
+
+    assert ran == (0, "1 looked at: 0 errors, 0 warnings\n", "")
 
 
 @pytest.mark.parametrize(
