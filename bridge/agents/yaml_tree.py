@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from bridge.agents.problem import Place, Problem
+from bridge.agents.problem import Place, Problem, line_near
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,9 +58,7 @@ class Tree:
 
     def line_of(self, place: Place) -> int:
         """The line of a value, or of the nearest one around it."""
-        while place and place not in self.lines:
-            place = place[:-1]
-        return self.lines.get(place, 1)
+        return line_near(self.lines, place)
 
     def complain(self, place: Place, message: str, *, line: int | None = None) -> None:
         """Note an error."""

@@ -106,9 +106,7 @@ def _check(registry: Registry, path: str | None, *, as_json: bool) -> int:
 
 
 def _with_shapes(loaded: Loaded) -> Loaded:
-    if loaded.definition is None:
-        return loaded
-    more = tuple(shape_problems(loaded.definition))
+    more = tuple(shape_problems(loaded))
     return replace(loaded, problems=(*loaded.problems, *more))
 
 

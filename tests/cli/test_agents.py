@@ -213,8 +213,39 @@ def test_check_names_a_schema_that_no_model_can_be_held_to(project, routes, code
     ran = project.run("agents", "check", str(file))
 
     assert ran.code == code
-    said = f"{file}:1: {mark}output_schema.properties.a: a local model cannot be "
+    said = f"{file}:3: {mark}output_schema.properties.a: a local model cannot be "
     assert ran.out.startswith(said)
+
+
+@pytest.mark.parametrize("tool", [0, 1])
+def test_check_names_the_line_of_a_tools_parameters(project, tool):
+    """Once, also where it is the form of the answer."""
+    needs.local_model()
+    forms = ["{type: object, additionalProperties: false}"] * 2
+    forms[tool] = (
+        "{type: object, additionalProperties: false, "
+        "properties: {a: {type: array, uniqueItems: true}}}"
+    )
+    file = define(
+        project,
+        "counter.yaml",
+        "name: counter\nmodel: counter.gguf\n"
+        "initial_context: {system_prompt: You count., node_context: Count.}\n"
+        "tools:\n"
+        f"- {{name: a, pym: a.pym, description: x,\n   parameters: {forms[0]}}}\n"
+        "- {name: submit_result, pym: a.pym, description: x,\n"
+        f"   parameters: {forms[1]}}}\n",
+        layer="user",
+    )
+    for name in ("a.pym", "counter.gguf"):
+        (file.parent / name).write_text("1")
+
+    ran = project.run("agents", "check", str(file))
+
+    said = f"{file}:{6 + 2 * tool}: warning: tools[{tool}].parameters.properties.a: "
+    assert ran.code == 0
+    assert ran.out.startswith(f"{said}a local model cannot be held to it: ")
+    assert ran.out.endswith("\n1 looked at: 0 errors, 1 warnings\n")
 
 
 def test_check_json(project):
