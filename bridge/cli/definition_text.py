@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bridge.agents.registry import Entry
 
 UNTRUSTED = "not trusted; look at it with: hostbridge trust"
+BROKEN = "stays untrusted until it is mended"
 
 
 def list_text(entries: Sequence[Entry]) -> str:
