@@ -115,6 +115,10 @@ class Registry:
         order = {layer: at for at, layer in enumerate(reversed(LAYERS))}
         return sorted(found, key=lambda e: (e.loaded.name, order[e.loaded.layer]))
 
+    def is_trusted(self, loaded: Loaded) -> bool:
+        """Whether a definition counts as it is; only a project's has to be trusted."""
+        return loaded.layer != "project" or self._trust().covers(loaded)
+
     def names(self) -> list[str]:
         """Every name that something defines."""
         return sorted({entry.loaded.name for entry in self.entries()})

@@ -86,6 +86,16 @@ def effects_text(loaded: Loaded) -> str:
     return f"{first}\n{indented(told + warnings)}"
 
 
+def entry_text(entry: Entry) -> str:
+    """All of a definition, and first of all whether it counts."""
+    text = whole_text(entry.loaded)
+    if entry.is_trusted:
+        return text
+    first, _, rest = text.partition("\n")
+    state = UNTRUSTED if entry.loaded.definition else BROKEN
+    return f"{first}\n{indented(state)}\n{rest}"
+
+
 def _facts(definition: Definition) -> list[tuple[str, str]]:
     """What there is to know, where it is not the default."""
     told = {

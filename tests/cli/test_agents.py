@@ -6,7 +6,7 @@ import json
 
 import needs
 import pytest
-from agentworld import define
+from agentworld import define, trust_project
 
 from bridge.shipped import agents_folder
 
@@ -129,6 +129,39 @@ def test_show_a_subagent_says_that_it_has_no_tools_but_its_own(project):
     assert f"    tool submit_result  {file.parent}/a.pym\n" in ran.out
 
 
+def test_show_says_what_is_not_trusted(project):
+    """As the list does: what is shown does nothing yet."""
+    define(project, "worker.yaml", GOOD)
+    define(project, "broken.yaml", "name: broken\ntols: 1\n")
+
+    worker = project.run("agents", "show", "worker")
+    broken = project.run("agents", "show", "broken")
+    trust_project(project.bridge)
+    trusted = project.run("agents", "show", "worker")
+
+    mark = "    not trusted; look at it with: hostbridge trust\n"
+    assert worker.out == trusted.out.replace("Works\n", f"Works\n{mark}", 1)
+    assert "trust" not in trusted.out
+    assert broken.out.startswith(
+        "broken: cannot be used\n    stays untrusted until it is mended\n"
+    )
+
+
+@pytest.mark.parametrize("what", ["everything", "file"])
+def test_check_says_what_is_not_trusted(project, what):
+    file = define(project, "worker.yaml", GOOD)
+    words = ("agents", "check", *([str(file)] if what == "file" else []))
+    count = 1 if what == "file" else len(BUILT_IN) + 1
+    looked = f"{count} looked at: 0 errors, 0 warnings\n"
+
+    ran = project.run(*words)
+    trust_project(project.bridge)
+
+    mark = "not trusted: worker; look with: hostbridge trust\n"
+    assert ran == (0, looked + mark, "")
+    assert project.run(*words) == (0, looked, "")
+
+
 def test_show_json_has_the_whole_definition(project):
     ran = project.run("agents", "show", "researcher", "--json")
 
@@ -196,7 +229,8 @@ def test_check_finds_a_model_where_a_run_finds_it(project, layer):
 
     ran = project.run("agents", "check", str(file))
 
-    assert ran == (0, "1 looked at: 0 errors, 0 warnings\n", "")
+    assert ran.code == 0
+    assert ran.out.startswith("1 looked at: 0 errors, 0 warnings\n")
 
 
 @pytest.mark.parametrize(
