@@ -72,7 +72,8 @@ class NotTrusted(BridgeError):
     def __init__(self, name: str, file: Path) -> None:
         super().__init__(
             f"agent {name!r} is defined by this project ({file}), and you have not "
-            "trusted it, or not as it is now; look at it with: hostbridge trust"
+            "trusted it, or not as it is now; look at it with: hostbridge trust; see "
+            "what is wrong in it, if anything is, with: hostbridge agents check"
         )
         self.file = file
 

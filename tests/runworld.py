@@ -80,7 +80,7 @@ def definition(**fields: Any) -> Definition:
     source = Source(
         file=Path("checker.yaml"), layer="user", spelling="yaml", digest="0"
     )
-    return Definition(name="checker", source=source, **fields)
+    return Definition(**{"name": "checker", "source": source, **fields})
 
 
 class World:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bridge.agents.subagent import InitialContext, SubagentDefinition, ToolDefinition
+from bridge.agents.yaml_agent import AgentFile
 from bridge.cli.commands import COMMANDS
 from bridge.cli.main import run
 from bridge.doctor.machine import VARIABLES
@@ -29,3 +31,22 @@ def test_every_option_of_a_request_is_listed(
 def test_every_command_and_setting_is_named() -> None:
     assert {name for name in COMMANDS if f"`{name}" not in README} == set()
     assert {name for name in VARIABLES if f"| `{name}` |" not in README} == set()
+
+
+def test_every_field_of_a_definition_is_listed() -> None:
+    """Of both spellings that are hostbridge's own."""
+    listed = {
+        line.partition(":")[0]: [
+            set(each.split()) for each in re.findall("`(.+?)`", line)
+        ]
+        for line in README.splitlines()
+        if line.startswith("- Fields of ")
+    }
+
+    yaml = set().union(*listed["- Fields of a YAML agent"])
+    assert set(AgentFile.model_fields) - yaml == set()
+    top, _, context, _, tool = listed["- Fields of a subagent definition"]
+    for model, fields in (
+        (SubagentDefinition, top), (InitialContext, context), (ToolDefinition, tool),
+    ):  # fmt: skip
+        assert fields == set(model.model_fields)

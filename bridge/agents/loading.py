@@ -8,7 +8,7 @@ Problems are carried, never raised: the other definitions still load.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.naming import declares, is_name
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from bridge.agents.definition import Definition, Spelling
     from bridge.agents.naming import Layer
+    from bridge.agents.problem import Place
     from bridge.agents.yaml_tree import Tree
 
 
@@ -28,7 +29,7 @@ class Loaded:
     """What came of one file; `definition` is None where a problem is an error.
 
     `digests` are the SHA-256 of the file itself and of the scripts that it names;
-    `digest` is one over all of them.
+    `digest` is one over all of them. `lines` says where in the file each value stands.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Loaded:
     problems: tuple[Problem, ...]
     digest: str
     digests: dict[Path, str]
+    lines: dict[Place, int] = field(default_factory=dict)
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -46,9 +48,14 @@ class Loaded:
         return tuple(p for p in self.problems if p.level == "error")
 
 
-def load(file: Path, layer: Layer, data: bytes | None = None) -> Loaded:
-    """Read a definition and all that it names, once; `data` is what the file held."""
-    reader = Reader(file.parent, is_confined=layer == "project")
+def load(
+    file: Path, layer: Layer, data: bytes | None = None, *, home: Path | None = None
+) -> Loaded:
+    """Read a definition and all that it names, once; `data` is what the file held.
+
+    `home` is the user's `~/.hostbridge`: a model may lie there.
+    """
+    reader = Reader(file.parent, is_confined=layer == "project", home=home)
     try:
         if data is None:
             data = read_bytes(file, follow_links=layer != "project")
@@ -78,6 +85,7 @@ def load(file: Path, layer: Layer, data: bytes | None = None) -> Loaded:
         problems=problems,
         digest=reader.digest,
         digests=reader.digests,
+        lines=tree.lines,
     )
 
 

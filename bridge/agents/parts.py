@@ -5,16 +5,19 @@ Each function looks at one part and complains at its place in the file.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents import templates, toolnames
 from bridge.agents.grants import Rule, parse_rule
+from bridge.agents.model_files import MODELS_FOLDER, model_places
 from bridge.agents.problem import Place, near, shown
 from bridge.agents.reading import resolve_path, stays_inside
 from bridge.protocol.json_schema import problem_of, problem_of_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from bridge.agents.reading import Reader
     from bridge.agents.yaml_tree import Tree
@@ -114,6 +117,14 @@ def read_model(tree: Tree, place: Place, model: str, reader: Reader) -> str | No
     if reader.is_confined and not stays_inside(path, reader.folder):
         tree.complain(place, f"{path} leaves {reader.folder}, where it must lie")
         return None
-    if not path.is_file():
-        tree.warn(place, f"there is no {path} yet")
+    _warn_of_no_file(tree, place, path, reader)
     return str(path)
+
+
+def _warn_of_no_file(tree: Tree, place: Place, path: Path, reader: Reader) -> None:
+    """Warn of a model file that is at none of the places where it is looked for."""
+    places = [path]
+    if reader.home is not None:
+        places = model_places(str(path), reader.folder, reader.home / MODELS_FOLDER)
+    if not any(os.path.exists(each) for each in places):
+        tree.warn(place, f"there is no {' and no '.join(map(str, places))} yet")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 # Where a value stands: keys and positions from the top.
@@ -34,6 +34,13 @@ class Problem:
         path = f"{self.path}: " if self.place else ""
         mark = "warning: " if self.level == "warning" else ""
         return f"{self.file}:{self.line}: {mark}{path}{self.message}"
+
+
+def line_near(lines: Mapping[Place, int], place: Place) -> int:
+    """The line of a value, or of the nearest one around it."""
+    while place and place not in lines:
+        place = place[:-1]
+    return lines.get(place, 1)
 
 
 def path_of(place: Place) -> str:

@@ -85,10 +85,12 @@ class Reader:
     Attributes:
         folder: where the definition lies; what it names is told from there.
         is_confined: nothing outside the folder may be named.
+        home: the user's `~/.hostbridge`, where models lie; None where that is unknown.
     """
 
     folder: Path
     is_confined: bool
+    home: Path | None = None
     digests: dict[Path, str] = field(default_factory=dict)
 
     def read(self, path: Path) -> str:

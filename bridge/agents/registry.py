@@ -97,7 +97,7 @@ class Registry:
         for layer in reversed(LAYERS):
             here: dict[str, Loaded] = {}
             for file in self._files(layer):
-                loaded = load(file, layer)
+                loaded = load(file, layer, home=self.home)
                 twin = here.setdefault(loaded.name, loaded)
                 if twin is not loaded:
                     message = f"{twin.file} defines {loaded.name!r}, too, and wins"
@@ -115,6 +115,10 @@ class Registry:
         order = {layer: at for at, layer in enumerate(reversed(LAYERS))}
         return sorted(found, key=lambda e: (e.loaded.name, order[e.loaded.layer]))
 
+    def is_trusted(self, loaded: Loaded) -> bool:
+        """Whether a definition counts as it is; only a project's has to be trusted."""
+        return loaded.layer != "project" or self._trust().covers(loaded)
+
     def names(self) -> list[str]:
         """Every name that something defines."""
         return sorted({entry.loaded.name for entry in self.entries()})
@@ -129,7 +133,7 @@ class Registry:
             raise NotTrusted(name, file)
         from bridge.agents.loading import load
 
-        loaded = load(file, layer, data)
+        loaded = load(file, layer, data, home=self.home)
         if loaded.name != name:
             return None
         if loaded.errors or loaded.definition is None:

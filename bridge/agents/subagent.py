@@ -184,6 +184,8 @@ def read_subagent(tree: Tree, layer: Layer, reader: Reader) -> Definition | None
         model=str(told.model),
         # Its tools are scripts that only our own loop runs.
         routes=("local", "endpoint"),
+        # And it has no others.
+        tools=(),
         script_tools=tuple(
             ScriptTool(
                 **tool.model_dump(exclude={"context_providers"}),

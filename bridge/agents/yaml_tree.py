@@ -2,9 +2,10 @@
 
 A file is one document of mappings, lists, strings, numbers, booleans and null, as JSON
 has them (the core schema of YAML 1.2). What YAML readers disagree about, or what can
-hurt, is a problem and not a guess: other tags (`!!python/...` runs nothing), duplicate
-keys, merge keys, `yes` and `off`, a second document, deep nesting. Aliases are read,
-but what they stand for counts each time: an alias bomb ends at `MAX_VALUES`.
+hurt, is a problem and not a guess: tags (`!!python/...` runs nothing, and `!!str` says
+what quotes say), duplicate keys, merge keys, `yes` and `off`, a second document, deep
+nesting. Aliases are read, but what they stand for counts each time: an alias bomb ends
+at `MAX_VALUES`.
 
 Source: YAML 1.2.2, "10.3. Core Schema"; PyYAML's event parser does the syntax.
 """
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from bridge.agents.problem import Place, Problem
+from bridge.agents.problem import Place, Problem, line_near
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +28,6 @@ MAX_VALUES = 20_000
 MAX_DEPTH = 50
 
 _TAG = "tag:yaml.org,2002:"
-_KINDS = frozenset({"str", "int", "float", "bool", "null"})
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOL = {"true": True, "false": False}
 _BOOL |= {
@@ -58,9 +58,7 @@ class Tree:
 
     def line_of(self, place: Place) -> int:
         """The line of a value, or of the nearest one around it."""
-        while place and place not in self.lines:
-            place = place[:-1]
-        return self.lines.get(place, 1)
+        return line_near(self.lines, place)
 
     def complain(self, place: Place, message: str, *, line: int | None = None) -> None:
         """Note an error."""
@@ -157,10 +155,10 @@ class _Reader:
         if isinstance(event, yaml.ScalarEvent):
             value = self._scalar(event, place)
         elif isinstance(event, yaml.SequenceStartEvent):
-            self._check_tag(event, place, "seq")
+            self._check_tag(event, place)
             value = self._list(place, depth)
         else:
-            self._check_tag(event, place, "map")
+            self._check_tag(event, place)
             value = self._mapping(place, depth)
         if anchor:
             self.anchors[anchor] = value, self.count - before + 1
@@ -212,21 +210,17 @@ class _Reader:
         if event.value == "<<" and event.implicit[0]:
             message = "merge keys are not read; write the fields out"
             self.tree.complain(place, message, line=self.line)
-        self._check_tag(event, place, "str")
+        self._check_tag(event, place)
         return self._whole(event.value, place)
 
     def _scalar(self, event: yaml.ScalarEvent, place: Place) -> Any:
         # The text of a block begins on the line below its sign.
         is_block = event.style in ("|", ">")
         self.tree.text_lines[place] = self.line + is_block
-        kind = self._check_tag(event, place, "")
-        text = event.value
-        if kind == "str" or (not kind and not event.implicit[0]):
-            return self._whole(text, place)
-        value = self._plain(text, place)
-        if kind and kind != _kind_of(value):
-            self.tree.complain(place, f"!!{kind}: {text[:40]!r} is none")
-        return value
+        tag = self._check_tag(event, place)
+        if event.style or tag == f"{_TAG}str":
+            return self._whole(event.value, place)
+        return self._plain(event.value, place)
 
     def _plain(self, text: str, place: Place) -> Any:
         """What a scalar without quotes means."""
@@ -257,20 +251,10 @@ class _Reader:
             return text.encode("utf-8", "replace").decode()
         return text
 
-    def _check_tag(self, event: yaml.Event, place: Place, expected: str) -> str:
-        """The kind that a tag names, empty without one; others are problems."""
-        tag = getattr(event, "tag", None)
-        if tag in (None, "!"):
-            return "str" if tag else ""
-        kind = str(tag).removeprefix(_TAG)
-        allowed = {expected} if expected else _KINDS
-        if kind not in allowed or not tag.startswith(_TAG):
+    def _check_tag(self, event: yaml.Event, place: Place) -> str | None:
+        """The tag that stands before a value, if any, which is a problem."""
+        tag: str | None = getattr(event, "tag", None)
+        if tag is not None:
             name = tag.replace(_TAG, "!!", 1)
             self.tree.complain(place, f"the tag {name!r} is not read; write plain YAML")
-            return "str"
-        return kind
-
-
-def _kind_of(value: object) -> str:
-    kinds = {bool: "bool", int: "int", float: "float", type(None): "null"}
-    return kinds.get(type(value), "str")
+        return tag

@@ -16,10 +16,10 @@ from bridge.agents.naming import SUFFIXES
 from bridge.agents.registry import Registry
 from bridge.cli.definition_shapes import shape_problems
 from bridge.cli.definition_text import (
+    entry_text,
     entry_value,
     list_text,
     problem_value,
-    whole_text,
 )
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import AsJson
@@ -82,7 +82,7 @@ def _show(
         told = definition.model_dump(mode="json") if definition else None
         say_json({**entry_value(entry), "definition": told})
     else:
-        say(whole_text(entry.loaded))
+        say(entry_text(entry))
     return _code([entry.loaded])
 
 
@@ -102,19 +102,20 @@ def _check(registry: Registry, path: str | None, *, as_json: bool) -> int:
         errors = sum(problem.level == "error" for problem in problems)
         warnings = len(problems) - errors
         say(f"{len(found)} looked at: {errors} errors, {warnings} warnings")
+        untrusted = [each.name for each in found if not registry.is_trusted(each)]
+        if untrusted:
+            say(f"not trusted: {', '.join(untrusted)}; look with: hostbridge trust")
     return _code(found)
 
 
 def _with_shapes(loaded: Loaded) -> Loaded:
-    if loaded.definition is None:
-        return loaded
-    more = tuple(shape_problems(loaded.definition))
+    more = tuple(shape_problems(loaded))
     return replace(loaded, problems=(*loaded.problems, *more))
 
 
 def _load(file: Path, registry: Registry) -> Loaded:
     is_project = file.parent == registry.folders["project"]
-    return load(file, "project" if is_project else "user")
+    return load(file, "project" if is_project else "user", home=registry.home)
 
 
 def _files(path: Path) -> list[Path]:

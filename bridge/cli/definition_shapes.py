@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.agents.problem import Problem
+from bridge.agents.problem import Problem, line_near
 from bridge.errors import ExtraMissing
 from bridge.local.models import require_extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.agents.definition import Definition
+    from bridge.agents.loading import Loaded
     from bridge.agents.problem import Level, Place
 
 
-def shape_problems(definition: Definition) -> Iterator[Problem]:
+def shape_problems(loaded: Loaded) -> Iterator[Problem]:
     """An error where only the local route could answer, a warning where others can.
 
     Nothing where the extra `local` is not installed: nobody can tell then.
     """
-    if "local" not in definition.routes:
+    definition = loaded.definition
+    if definition is None or "local" not in definition.routes:
         return
     try:
         require_extra()
@@ -33,11 +34,13 @@ def shape_problems(definition: Definition) -> Iterator[Problem]:
         (("tools", number, "parameters"), tool.parameters)
         for number, tool in enumerate(definition.script_tools)
     ]
-    if definition.output_schema is not None:
+    # That of a definition with tools of its own is what its submit_result takes.
+    if definition.output_schema is not None and not places:
         places.append((("output_schema",), definition.output_schema))
     for place, schema in places:
         if found := find_problem(schema):
             way, why = found
             message = f"a local model cannot be held to it: {why}"
             here = (*place, *way)
-            yield Problem(definition.source.file, 1, here, message, level)
+            line = line_near(loaded.lines, here)
+            yield Problem(loaded.file, line, here, message, level)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bridge.agents.registry import Entry
 
 UNTRUSTED = "not trusted; look at it with: hostbridge trust"
+BROKEN = "stays untrusted until it is mended"
 
 
 def list_text(entries: Sequence[Entry]) -> str:
@@ -85,14 +86,23 @@ def effects_text(loaded: Loaded) -> str:
     return f"{first}\n{indented(told + warnings)}"
 
 
+def entry_text(entry: Entry) -> str:
+    """All of a definition, and first of all whether it counts."""
+    text = whole_text(entry.loaded)
+    if entry.is_trusted:
+        return text
+    first, _, rest = text.partition("\n")
+    state = UNTRUSTED if entry.loaded.definition else BROKEN
+    return f"{first}\n{indented(state)}\n{rest}"
+
+
 def _facts(definition: Definition) -> list[tuple[str, str]]:
     """What there is to know, where it is not the default."""
-    tools = definition.tools
     told = {
         "routes": ", ".join(definition.routes) or "none yet",
         "model": definition.model,
         "runs as": definition.subagent_type,
-        "tools": "all of its route" if tools is None else ", ".join(tools) or "none",
+        "tools": _tools(definition),
         "never": ", ".join(definition.blocked_tools),
         "granted": ", ".join(definition.allow),
         "at most": definition.max_turns and f"{definition.max_turns} turns",
@@ -104,6 +114,14 @@ def _facts(definition: Definition) -> list[tuple[str, str]]:
         scripts = (tool.pym, *tool.context_providers)
         facts.append((f"tool {tool.name}", ", ".join(map(str, scripts))))
     return facts
+
+
+def _tools(definition: Definition) -> str:
+    """What it may call beside its own scripts, which are told one by one."""
+    if definition.tools is None:
+        return "all of its route"
+    none = "its own alone" if definition.script_tools else "none"
+    return ", ".join(definition.tools) or none
 
 
 def whole_text(loaded: Loaded) -> str:

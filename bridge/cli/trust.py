@@ -15,7 +15,7 @@ import typer
 from bridge.agents import trust
 from bridge.agents.loading import Loaded
 from bridge.agents.registry import Entry, Registry
-from bridge.cli.definition_text import effects_text, whole_text
+from bridge.cli.definition_text import BROKEN, whole_text
 from bridge.cli.exit_codes import Exit
 from bridge.cli.printing import complain, say
 from bridge.cli.terminal import NoTerminal, confirm
@@ -56,7 +56,8 @@ def _ask(bridge: Bridge, home: Path, project: Path) -> int:
     registry = Registry.open(bridge.settings, project)
     found = registry.entries()
     entries = [e for e in found if e.loaded.layer == "project"]
-    sound = [entry.loaded for entry in entries if entry.loaded.definition is not None]
+    broken = [entry for entry in entries if entry.loaded.definition is None]
+    sound = [entry.loaded for entry in entries if entry not in broken]
     if not entries:
         say(f"{registry.folders['project']} holds no definitions")
         return Exit.OK
@@ -64,8 +65,8 @@ def _ask(bridge: Bridge, home: Path, project: Path) -> int:
         say(f"all {len(entries)} definitions of {project} are trusted as they are")
         return Exit.OK
     _refuse_inside_a_session(bridge)
-    if not sound:
-        complain("\n".join(effects_text(entry.loaded) for entry in entries))
+    if all(entry.is_trusted or entry in broken for entry in entries):
+        complain(_text(project, broken, {}))
         return Exit.FAILED
     below = {e.loaded.name: e.loaded for e in reversed(found) if e not in entries}
     own = known_agents(project, bridge.settings.claude_dir)
@@ -93,8 +94,8 @@ def _text(
 
 def _marks(entry: Entry, below: Mapping[str, Loaded | None]) -> Iterator[str]:
     name = entry.loaded.name
-    if entry.loaded.definition is not None and not entry.is_trusted:
-        yield "new, or changed"
+    if not entry.is_trusted:
+        yield "new, or changed" if entry.loaded.definition else BROKEN
     if not entry.is_used:
         yield "hidden"
     elif name in below:

@@ -70,7 +70,8 @@ def python(_subject: Subject) -> Iterator[Finding]:
 
 def variables(subject: Subject) -> Iterator[Finding]:
     """Whether every `BRIDGE_*` variable means something."""
-    given = sorted(name for name in subject.env if name in VARIABLES)
+    ours = sorted(name for name in subject.env if name.startswith("BRIDGE_"))
+    given = [name for name in ours if name in VARIABLES]
     if subject.complaint:
         yield problem(
             "settings",
@@ -80,10 +81,11 @@ def variables(subject: Subject) -> Iterator[Finding]:
         )
     else:
         told = ", ".join(f"{name}={_shown(name, subject.env[name])}" for name in given)
-        yield ok("settings", told or "the defaults; no BRIDGE_* variable is set")
-    for name in sorted(subject.env):
+        none = "" if ours else "; no BRIDGE_* variable is set"
+        yield ok("settings", told or f"the defaults{none}")
+    for name in ours:
         near = get_close_matches(name, VARIABLES, n=1, cutoff=0.85)
-        if name.startswith("BRIDGE_") and name not in VARIABLES and near:
+        if name not in VARIABLES and near:
             yield warning(
                 "settings",
                 f"{name} is set; hostbridge has no such setting",

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.agents.model_files import MODELS_FOLDER, model_places
 from bridge.errors import ExtraMissing
 from bridge.local.gguf import Header, NotAModel, read_header
 from bridge.runner.engine import EngineFailed
@@ -114,16 +115,14 @@ def find_model(
             "AGENT_002",
             f"no local model {wanted!r}: expected the path of a .gguf file, or {names}",
         )
-    named = Path(os.path.expanduser(wanted))
     models = models_folder(settings)
-    # A definition names its file by the whole path, also where that is not there.
-    paths = [(beside or models) / named, models / named, models / named.name]
+    paths = model_places(wanted, beside or models, models)
     return _load(next((path for path in paths if os.path.exists(path)), paths[0]))
 
 
 def models_folder(settings: Settings) -> Path:
     """Where a user may put models that all projects find by name."""
-    return settings.home / "models"
+    return settings.home / MODELS_FOLDER
 
 
 def known_models(settings: Settings) -> list[Candidate]:

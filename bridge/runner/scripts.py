@@ -18,6 +18,7 @@ Source: pydantic-monty, `Monty`, `MontySession.feed_run`, `ResourceLimits`.
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
@@ -26,7 +27,6 @@ from bridge.runner.tool import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 MAX_SECONDS = 10.0
 MAX_MEMORY_BYTES = 128 * 1024 * 1024
@@ -34,6 +34,8 @@ MAX_PRINTED_BYTES = 64 * 1024
 MAX_HOST_CALLS = 500
 # A model cannot use more, and a record should not hold it.
 _MAX_GIVEN = 100_000
+# How a traceback of the sandbox names what it was fed, whatever the file is called.
+_FED = re.compile(r'^  File "<python-input-\d+>"', re.MULTILINE)
 
 
 class MissingSandbox(BridgeError):
@@ -60,7 +62,7 @@ class Sandbox:
 
     def run(
         self,
-        script: Path,
+        script: str,
         code: str,
         inputs: Mapping[str, Any],
         functions: Mapping[str, Callable[..., Any]],
@@ -69,8 +71,9 @@ class Sandbox:
     ) -> ToolResult:
         """Run one script for at most `seconds` of its own time.
 
+        `script` is what its file is called where it fails.
         `code` is what the file held when its definition was read, and looked at; the
-        file itself, which tells where errors are, is not read again.
+        file itself is not read again.
 
         Raises:
             MissingSandbox: pydantic-monty is not installed.
@@ -91,7 +94,7 @@ class Sandbox:
         printed = monty.CollectString(max_bytes=MAX_PRINTED_BYTES)
         try:
             with self._workers(monty).checkout(
-                script_name=script.name, limits=limits
+                script_name=script, limits=limits
             ) as session:
                 value = session.feed_run(
                     code,
@@ -100,7 +103,7 @@ class Sandbox:
                     print_callback=printed,
                 )
         except monty.MontyError as exc:
-            return ToolResult(f"error: {_told(exc)}", ok=False)
+            return ToolResult(f"error: {_told(exc, script)}", ok=False)
         try:
             text = _text(value, printed.output)
         except (TypeError, ValueError, RecursionError) as exc:
@@ -113,10 +116,10 @@ class Sandbox:
         return self._pool
 
 
-def _told(exc: Any) -> str:
+def _told(exc: Any, script: str) -> str:
     """The script's traceback, in the words of Python."""
     display = getattr(exc, "display", None)
-    return str(display() if display else exc)
+    return _FED.sub(lambda _: f'  File "{script}"', str(display() if display else exc))
 
 
 def _text(value: Any, printed: str) -> str:

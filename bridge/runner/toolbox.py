@@ -153,7 +153,7 @@ class _Workshop:
 
         names = dict.fromkeys(script.parameters.get("properties", {}))
         return self._sandbox.run(
-            path,
+            self._as_written(path),
             code,
             {**self._node(), **names, **arguments},
             {
@@ -164,6 +164,13 @@ class _Workshop:
             },
             seconds=self._job.deadline_s - self._job.clock.monotonic_s(),
         )
+
+    def _as_written(self, path: Path) -> str:
+        """A script's file as its definition names it: told from its folder."""
+        definition = self._job.definition
+        folder = definition.source.file.parent if definition else self._folder
+        inside = path.is_relative_to(folder)
+        return str(path.relative_to(folder) if inside else path)
 
     def _node(self) -> dict[str, str | None]:
         node = self._job.request.node

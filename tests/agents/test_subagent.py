@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
+import runworld
 
 from bridge.agents.reading import resolve_path
 from bridge.agents.subagent import InitialContext, load_subagent_definition
@@ -124,6 +125,20 @@ def test_the_same_in_the_registry(world: World, lint: Path) -> None:
     assert definition.routes == ("local", "endpoint")
     assert definition.model == str(lint.parent / "models" / "lint.gguf")
     assert definition.source.spelling == "subagent"
+
+
+@pytest.mark.usefixtures("lint")
+def test_a_run_of_it_has_its_own_tools_alone(world: World) -> None:
+    """Its project's files are what its scripts make of them, and no more."""
+    run = runworld.World(world.project)
+
+    run.run(runworld.submit(), agent=world.registry.find("lint"))
+
+    listed = run.engine.asked[0][0].content.partition("Tools:\n")[2].splitlines()
+    assert [line.split()[0].partition("(")[0] for line in listed] == [
+        "run_linter",
+        "submit_result",
+    ]
 
 
 def problems(world: World, old: str, new: str) -> list[str]:

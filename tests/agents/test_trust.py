@@ -52,7 +52,8 @@ def test_error_untrusted(world: World) -> None:
 
     assert str(failed.value) == (
         f"agent 'a' is defined by this project ({file}), and you have not trusted it, "
-        "or not as it is now; look at it with: hostbridge trust"
+        "or not as it is now; look at it with: hostbridge trust; see what is wrong in "
+        "it, if anything is, with: hostbridge agents check"
     )
     assert (failed.value.code, failed.value.file) == ("AGENT_001", file)
 
@@ -118,9 +119,9 @@ def test_what_is_used_is_what_was_digested(
     world.trust()
     real = loading.load
 
-    def swap(path: Path, *rest: object) -> object:
+    def swap(path: Path, *rest: object, **more: object) -> object:
         file.write_text(EVIL)
-        return real(path, *rest)  # type: ignore[arg-type]
+        return real(path, *rest, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(loading, "load", swap)
 

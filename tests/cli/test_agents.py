@@ -6,7 +6,7 @@ import json
 
 import needs
 import pytest
-from agentworld import define
+from agentworld import define, trust_project
 
 from bridge.shipped import agents_folder
 
@@ -109,6 +109,59 @@ prompt:
     )
 
 
+def test_show_a_subagent_says_that_it_has_no_tools_but_its_own(project):
+    form = "{type: object, additionalProperties: false}"
+    file = define(
+        project,
+        "counter.yaml",
+        "name: counter\nmodel: small.gguf\n"
+        "initial_context: {system_prompt: You count., node_context: Count.}\n"
+        "tools:\n"
+        "  - {name: submit_result, pym: a.pym, description: Ends, parameters: "
+        f"{form}}}\n",
+        layer="user",
+    )
+    (file.parent / "a.pym").write_text("'ok'\n")
+
+    ran = project.run("agents", "show", "counter")
+
+    assert "    tools               its own alone\n" in ran.out
+    assert f"    tool submit_result  {file.parent}/a.pym\n" in ran.out
+
+
+def test_show_says_what_is_not_trusted(project):
+    """As the list does: what is shown does nothing yet."""
+    define(project, "worker.yaml", GOOD)
+    define(project, "broken.yaml", "name: broken\ntols: 1\n")
+
+    worker = project.run("agents", "show", "worker")
+    broken = project.run("agents", "show", "broken")
+    trust_project(project.bridge)
+    trusted = project.run("agents", "show", "worker")
+
+    mark = "    not trusted; look at it with: hostbridge trust\n"
+    assert worker.out == trusted.out.replace("Works\n", f"Works\n{mark}", 1)
+    assert "trust" not in trusted.out
+    assert broken.out.startswith(
+        "broken: cannot be used\n    stays untrusted until it is mended\n"
+    )
+
+
+@pytest.mark.parametrize("what", ["everything", "file"])
+def test_check_says_what_is_not_trusted(project, what):
+    file = define(project, "worker.yaml", GOOD)
+    words = ("agents", "check", *([str(file)] if what == "file" else []))
+    count = 1 if what == "file" else len(BUILT_IN) + 1
+    looked = f"{count} looked at: 0 errors, 0 warnings\n"
+
+    ran = project.run(*words)
+    trust_project(project.bridge)
+
+    mark = "not trusted: worker; look with: hostbridge trust\n"
+    assert ran == (0, looked + mark, "")
+    assert project.run(*words) == (0, looked, "")
+
+
 def test_show_json_has_the_whole_definition(project):
     ran = project.run("agents", "show", "researcher", "--json")
 
@@ -153,15 +206,31 @@ def test_check_a_path(project, what):
         "agents", "check", "drafts/a.yaml" if what == "file" else "drafts"
     )
 
+    models = project.bridge.settings.home / "models"
     assert ran == (
         1,
         (
             f"{folder}/a.yaml:2: tols: unknown field; did you mean 'tools'?\n"
-            f"{folder}/a.yaml:3: warning: model: there is no {folder}/gone.gguf yet\n"
+            f"{folder}/a.yaml:3: warning: model: there is no {folder}/gone.gguf "
+            f"and no {models}/gone.gguf yet\n"
             "1 looked at: 1 errors, 1 warnings\n"
         ),
         "",
     )
+
+
+@pytest.mark.parametrize("layer", ["user", "project"])
+def test_check_finds_a_model_where_a_run_finds_it(project, layer):
+    """In the models of the user, too, and with no word about where it is not."""
+    file = define(project, "a.yaml", "name: a\nmodel: small.gguf\n", layer=layer)
+    models = project.bridge.settings.home / "models"
+    models.mkdir(parents=True)
+    (models / "small.gguf").write_bytes(b"GGUF")
+
+    ran = project.run("agents", "check", str(file))
+
+    assert ran.code == 0
+    assert ran.out.startswith("1 looked at: 0 errors, 0 warnings\n")
 
 
 @pytest.mark.parametrize(
@@ -178,8 +247,39 @@ def test_check_names_a_schema_that_no_model_can_be_held_to(project, routes, code
     ran = project.run("agents", "check", str(file))
 
     assert ran.code == code
-    said = f"{file}:1: {mark}output_schema.properties.a: a local model cannot be "
+    said = f"{file}:3: {mark}output_schema.properties.a: a local model cannot be "
     assert ran.out.startswith(said)
+
+
+@pytest.mark.parametrize("tool", [0, 1])
+def test_check_names_the_line_of_a_tools_parameters(project, tool):
+    """Once, also where it is the form of the answer."""
+    needs.local_model()
+    forms = ["{type: object, additionalProperties: false}"] * 2
+    forms[tool] = (
+        "{type: object, additionalProperties: false, "
+        "properties: {a: {type: array, uniqueItems: true}}}"
+    )
+    file = define(
+        project,
+        "counter.yaml",
+        "name: counter\nmodel: counter.gguf\n"
+        "initial_context: {system_prompt: You count., node_context: Count.}\n"
+        "tools:\n"
+        f"- {{name: a, pym: a.pym, description: x,\n   parameters: {forms[0]}}}\n"
+        "- {name: submit_result, pym: a.pym, description: x,\n"
+        f"   parameters: {forms[1]}}}\n",
+        layer="user",
+    )
+    for name in ("a.pym", "counter.gguf"):
+        (file.parent / name).write_text("1")
+
+    ran = project.run("agents", "check", str(file))
+
+    said = f"{file}:{6 + 2 * tool}: warning: tools[{tool}].parameters.properties.a: "
+    assert ran.code == 0
+    assert ran.out.startswith(f"{said}a local model cannot be held to it: ")
+    assert ran.out.endswith("\n1 looked at: 0 errors, 1 warnings\n")
 
 
 def test_check_json(project):

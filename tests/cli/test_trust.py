@@ -193,9 +193,33 @@ def test_what_is_broken_is_shown_and_not_trusted(project):
 
     terminal = agree(project)
 
-    assert "broken: cannot be used\n" in terminal.seen
+    first = "broken: cannot be used  (stays untrusted until it is mended)\n"
+    assert first in terminal.seen
     assert "tols: unknown field; did you mean 'tools'?" in terminal.seen
     assert is_trusted(project)
+
+
+@pytest.mark.parametrize("others", ["none", "trusted"])
+def test_error_nothing_is_left_to_trust_but_what_is_broken(project, others):
+    """What to mend is said, with file and line; there is nothing to ask."""
+    if others == "trusted":
+        define(project, "worker.yaml", GOOD)
+        agree(project)
+    file = define(project, "broken.yaml", "name: broken\ntols: 1\n")
+
+    ran = project.run("trust")
+
+    assert ran == (
+        1,
+        "",
+        (
+            f"hostbridge: {project.folder} brings definitions of agents:\n"
+            "\n"
+            "broken: cannot be used  (stays untrusted until it is mended)\n"
+            f"    {file}:2: tols: unknown field; did you mean 'tools'?\n"
+        ),
+    )
+    assert is_trusted(project) == (others == "trusted")
 
 
 def test_no_escape_sequence_reaches_the_terminal(project):

@@ -7,7 +7,7 @@ import sys
 import pytest
 from runworld import call, definition, submit
 
-from bridge.agents.definition import ScriptTool
+from bridge.agents.definition import ScriptTool, Source
 
 PATH = {
     "type": "object",
@@ -99,6 +99,20 @@ def test_error_in_a_script_is_a_result(world, give, code, ends):
     assert given.startswith("error: ")
     assert given.splitlines()[-1].removeprefix("error: ") == ends
     assert world.outcome.verdict.code is None
+
+
+@pytest.mark.parametrize("folder", [".", "elsewhere"])
+def test_error_in_a_script_names_its_file(world, give, folder):
+    """As the definition names it; the whole path where that lies elsewhere."""
+    file = world.project / folder / "checker.yaml"
+    source = Source(file=file, layer="user", spelling="subagent", digest="0")
+
+    given = give("def f():\n  1 / 0\nf()", source=source)
+
+    named = "tools/lint.pym" if folder == "." else f"{world.project}/tools/lint.pym"
+    assert f'  File "{named}", line 3, in <module>\n' in given
+    assert f'  File "{named}", line 2, in f\n' in given
+    assert "python-input" not in given
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import jsonschema
 import make_state
 import pytest
 
+from bridge.agents import trust
 from bridge.cli.exit_codes import Exit
 from bridge.protocol.failure import MEANINGS
 from bridge.spawner.schemas import schema_names
@@ -55,6 +56,14 @@ def test_failures_are_those_of_the_program(tmp_path: Path) -> None:
     assert (STATE / "FAILURES.md").read_text() == told
     assert {code for code in MEANINGS if f"| `{code}` |" not in told} == set()
     assert {int(e) for e in re.findall(r"^\| (\d+) \|", told, re.M)} == set(Exit)
+
+
+def test_what_trusting_writes_beside_the_state_is_listed(tmp_path: Path) -> None:
+    trust.record(tmp_path, tmp_path / "project", [])
+
+    told = (STATE / "README.md").read_text().partition("Beside the state")[2]
+    assert "trust.json" in files_below(tmp_path)
+    assert {f for f in files_below(tmp_path) if f"| `{f}` |" not in told} == set()
 
 
 @pytest.mark.parametrize("room", EXAMPLES)
