@@ -19,6 +19,7 @@ from bridge.errors import (
     UnknownRequest,
     WaitTimeout,
 )
+from bridge.host import agent_names
 from bridge.local.ahead import end_ahead
 from bridge.protocol.ids import check_id
 from bridge.spawner.asking import draft
@@ -32,6 +33,7 @@ from bridge.store.place import locate
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from bridge.agents.definition import Definition
     from bridge.protocol.answering import Progress
     from bridge.protocol.ids import Priority, RequestId
     from bridge.protocol.request import Node, Request, RouteName
@@ -313,12 +315,26 @@ class Bridge:
         from bridge.spawner.answerers import answerer_for
         from bridge.spawner.serving import Server
 
-        registry = Registry.open(self.settings, self.store.place.project)
+        project = self.store.place.project
+        registry = Registry.open(self.settings, project)
+
+        def define(request: Request) -> tuple[Request, Definition | None]:
+            """As its definition has it; a file may name an agent nobody knows."""
+            resolved, definition = resolve(registry, self.store, request)
+            if definition is None:
+                agent_names.check_agent(
+                    request.agent_type,
+                    project,
+                    self.settings.claude_dir,
+                    registry.names,
+                )
+            return resolved, definition
+
         return Server(
             self.store,
             route,
             answerer_for(route, self.settings, self.store),
-            define=lambda request: resolve(registry, self.store, request),
+            define=define,
             max_depth=self.settings.max_depth,
             on_stage=on_stage,
             on_progress=on_progress,
