@@ -39,6 +39,8 @@ def _sections(story: Story, now_ms: int, *, full: bool) -> Iterator[str]:
     request, response = story.request, story.response
     yield _fact("request", story.request_id)
     yield _fact("status", _status(story))
+    if story.problem is not None:
+        yield from _titled("problem", [indented(story.problem)])
     if request is not None:
         yield from _asked(request, now_ms, is_over=response is not None, full=full)
         if request.claim is not None:
@@ -61,8 +63,14 @@ def _status(story: Story) -> str:
     response = story.response
     if response is not None:
         return f"{story.status} after {response.duration / 1000:.1f} s"
+    if story.problem is not None:
+        return "there, but it cannot be read"
     if story.status is None:
-        return "gone; only traces are left"
+        was_put_aside = (
+            story.history and story.history[-1].get("event") == "quarantined"
+        )
+        why = "put aside: it could not be read" if was_put_aside else "gone"
+        return f"{why}; only traces are left"
     stage = story.request.stage if story.request else story.status
     return f"{story.status}, {stage}" if stage != story.status else f"{stage}"
 
