@@ -224,6 +224,24 @@ def test_a_run_of_our_own_is_told_turn_by_turn(project):
     ]
 
 
+def test_full_tells_the_lines_of_a_run_whole(project):
+    """The error of a script stands at the end of them."""
+    request_id = project.submit()
+    error = "x" * 500 + "\n" + "12:00:00.000 9. posing\nKeyError: 'total'"
+    log = TurnLog(project.bridge.store, request_id)
+    log({"event": "tool_result", "turn": 1, "ok": False, "text": error})
+
+    short = project.run("show", request_id).out
+    full = project.run("show", request_id, "--full").out
+
+    assert "KeyError" not in short
+    assert (
+        f" 1. tool_result ok=False text={'x' * 500}\n"
+        "        12:00:00.000 9. posing\n"
+        "        KeyError: 'total'\n"
+    ) in full
+
+
 def test_shows_the_node(project):
     """What it is about belongs to what was asked."""
     (project.folder / "cart.py").write_text("\n\ndef total():\n    return 0\n")
