@@ -24,7 +24,7 @@ from bridge.local.ahead import end_ahead
 from bridge.protocol.ids import check_id
 from bridge.spawner.asking import draft
 from bridge.spawner.hosts import Hosts
-from bridge.spawner.models import check_here
+from bridge.spawner.models import check_here, check_schema
 from bridge.spawner.routes import check_route, plan
 from bridge.spawner.tending import end_overdue
 from bridge.store.files import FileStore
@@ -235,7 +235,9 @@ class Bridge:
             has_host=False,
             accepted=begun.routes,
         )
-        return self._submit(begun.on(planned.route))[0]
+        request = begun.on(planned.route)
+        check_schema(planned.route, request, begun.definition)
+        return self._submit(request)[0]
 
     def _see_through(
         self,
