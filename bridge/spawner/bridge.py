@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 from bridge.config import Settings
 from bridge.errors import (
     CannotWaitHere,
+    StateRefused,
     UnknownRequest,
     WaitTimeout,
 )
@@ -82,9 +83,16 @@ class Bridge:
 
         Raises:
             BadSetting: a `BRIDGE_*` variable means nothing.
-            StateRefused: the state directory would not be safe.
+            StateRefused: the state directory would not be safe, or `path` is not there.
         """
-        return cls(Settings.from_environment(), Path(path or "."))
+        start = Path(path or ".")
+        if path and not start.exists():
+            raise StateRefused(
+                start,
+                "there is no such folder, so no project",
+                "give the path of a folder in the project",
+            )
+        return cls(Settings.from_environment(), start)
 
     # Asking
 
