@@ -98,7 +98,7 @@ class DepthExceeded(BridgeError):
 
 
 class UnknownRequest(BridgeError):
-    """No such request is waiting, claimed or answered."""
+    """No such request is waiting, claimed or answered, or its file cannot be read."""
 
 
 class CannotWaitHere(BridgeError):

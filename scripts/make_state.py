@@ -56,8 +56,12 @@ Written by `scripts/make_state.py` from the tables that the program itself obeys
 
 The code stands in `error.code` of a response, and in what `--json` prints.
 `ask`, and `wait` for one request, end with the exit code beside it.
-What is refused before it is asked (an agent that nobody knows, words that do not go
-together) ends with 2, and leaves no record.
+What is refused before it is asked leaves no record.
+It ends with 2 where the command must be called differently, or something be mended
+first: an agent that nobody knows, a definition with problems or without trust, words
+that do not go together; with the exit code beside `depth` or `no_host` where that is
+why.
+An id that nobody knows ends `show`, `wait`, `cancel` and `respond` with 1.
 
 | code | exit | meaning | what to do |
 | --- | --- | --- | --- |

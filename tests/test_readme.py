@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -50,3 +52,24 @@ def test_every_field_of_a_definition_is_listed() -> None:
         (SubagentDefinition, top), (InitialContext, context), (ToolDefinition, tool),
     ):  # fmt: skip
         assert fields == set(model.model_fields)
+
+
+def test_its_python_is_python_of_ours() -> None:
+    """Every example can be compiled, and what it imports from us is there."""
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```", README, re.M | re.S))
+    tree = compile(
+        code,
+        "README.md",
+        "exec",
+        ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
+    )
+
+    imports = [
+        (node.module, alias.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("bridge")
+        for alias in node.names
+    ]
+    assert {("bridge", "Bridge"), ("bridge", "AsyncBridge")} <= set(imports)
+    for module, name in imports:
+        assert hasattr(import_module(str(module)), name)

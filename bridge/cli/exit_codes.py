@@ -16,12 +16,14 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from bridge.errors import (
+    BadDefinition,
     BadSetting,
     BridgeError,
     CannotWaitHere,
     InvalidRequest,
     NoHost,
     NoRoute,
+    NotTrusted,
     UnknownAgent,
 )
 
@@ -47,6 +49,9 @@ _BY_CLASS: dict[type[BridgeError], Exit] = {
     InvalidRequest: Exit.USAGE,
     UnknownAgent: Exit.USAGE,
     BadSetting: Exit.USAGE,
+    # Raised where nothing was asked yet; of a request that was, it is its failure.
+    BadDefinition: Exit.USAGE,
+    NotTrusted: Exit.USAGE,
     NoHost: Exit.NO_ROUTE,
     NoRoute: Exit.NO_ROUTE,
     CannotWaitHere: Exit.SUBMITTED,

@@ -4,6 +4,7 @@ The words are judged as an agent's would be; the answer is marked `route: manual
 request that a host is working on cannot be answered so: cancel it first, or wait.
 """
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ import typer
 from bridge.cli.options import AsJson, Id
 from bridge.cli.printing import record, say, say_json
 from bridge.cli.reading import read_words
+from bridge.errors import InvalidRequest
 from bridge.spawner.bridge import Bridge
 
 
@@ -31,8 +33,20 @@ def command(
     """Respond and say so."""
     bridge = Bridge.open()
     bridge.status(request_id)
-    result = bridge.respond(request_id, read_words(file, "the answer"))
+    result = bridge.respond(request_id, _answer(file))
     if as_json:
         say_json(record(result.response))
     else:
         say(f"answered {result.request_id}")
+
+
+def _answer(file: Path | None) -> str:
+    """The words; a file that is not there may have been meant to be them."""
+    try:
+        return read_words(file, "the answer")
+    except InvalidRequest as exc:
+        if file is None or os.path.exists(file):
+            raise
+        raise InvalidRequest(
+            f"{exc} (an answer itself goes to stdin, which `-` reads, too)"
+        ) from None

@@ -39,6 +39,8 @@ def _sections(story: Story, now_ms: int, *, full: bool) -> Iterator[str]:
     request, response = story.request, story.response
     yield _fact("request", story.request_id)
     yield _fact("status", _status(story))
+    if story.problem is not None:
+        yield from _titled("problem", [indented(story.problem)])
     if request is not None:
         yield from _asked(request, now_ms, is_over=response is not None, full=full)
         if request.claim is not None:
@@ -47,9 +49,9 @@ def _sections(story: Story, now_ms: int, *, full: bool) -> Iterator[str]:
         for role, words in story.told:
             title = f"told as {role} ({counted(len(words), 'character')})"
             yield from _titled(one_line(title, _FACT_CHARS), [indented(words)])
-    yield from _titled("history", [_event(event) for event in story.history])
-    yield from _titled("tool calls", [_call(call) for call in story.calls])
-    yield from _titled("run", [_turn(event) for event in story.turns])
+    yield from _titled("history", [_event(event, full=full) for event in story.history])
+    yield from _titled("tool calls", [_call(call, full=full) for call in story.calls])
+    yield from _titled("run", [_turn(event, full=full) for event in story.turns])
     kept = [_kept(evidence, full=full) for evidence in story.evidence]
     yield from _titled("kept as evidence", kept)
     if response is not None:
@@ -61,8 +63,14 @@ def _status(story: Story) -> str:
     response = story.response
     if response is not None:
         return f"{story.status} after {response.duration / 1000:.1f} s"
+    if story.problem is not None:
+        return "there, but it cannot be read"
     if story.status is None:
-        return "gone; only traces are left"
+        was_put_aside = (
+            story.history and story.history[-1].get("event") == "quarantined"
+        )
+        why = "put aside: it could not be read" if was_put_aside else "gone"
+        return f"{why}; only traces are left"
     stage = story.request.stage if story.request else story.status
     return f"{story.status}, {stage}" if stage != story.status else f"{stage}"
 
@@ -130,7 +138,7 @@ def _answer(response: Response, *, full: bool) -> Iterator[str]:
     yield _fact("route", f"{response.route} ({told})" if told else response.route)
     if response.agent_id:
         yield _fact("agent id", response.agent_id)
-    yield _fact("verdict", verdict)
+    yield _fact("verdict", verdict, full=full)
     if response.raw_output:
         title = f"words ({counted(len(response.raw_output), 'character')})"
         yield from _titled(title, [_words(response.raw_output, full=full)])
@@ -139,8 +147,8 @@ def _answer(response: Response, *, full: bool) -> Iterator[str]:
         yield from _titled("answer", [_words(value, full=full)])
 
 
-def _fact(name: str, value: str) -> str:
-    return f"{name:<10}{one_line(value, _FACT_CHARS)}"
+def _fact(name: str, value: str, *, full: bool = False) -> str:
+    return f"{name:<10}{one_line(value, len(value) if full else _FACT_CHARS)}"
 
 
 def _titled(title: str, lines: list[str]) -> Iterator[str]:
@@ -149,33 +157,44 @@ def _titled(title: str, lines: list[str]) -> Iterator[str]:
         yield from lines
 
 
-def _event(event: dict[str, Any]) -> str:
+def _event(event: dict[str, Any], *, full: bool) -> str:
     facts = {k: v for k, v in event.items() if k not in ("at", "event", "requestId")}
     told = " ".join(f"{name}={value}" for name, value in facts.items())
     at = event.get("at")
     when = _clock(at) if isinstance(at, int) else "?"
-    return indented(one_line(f"{when} {event.get('event')} {told}", _FACT_CHARS))
+    return _line(f"{when} {event.get('event')} {told}", full=full)
 
 
-def _call(call: ToolCall) -> str:
+def _call(call: ToolCall, *, full: bool) -> str:
     line = f"{_OUTCOME[call.ok]}: {call.tool} {call.command or ''}"
-    return indented(one_line(line, _FACT_CHARS))
+    return _line(line, full=full)
 
 
-def _turn(event: dict[str, Any]) -> str:
-    """One event of a run: when, in which turn, and its facts as far as a line goes."""
+def _turn(event: dict[str, Any], *, full: bool) -> str:
+    """One event of a run: when, in which turn, and its facts."""
     facts = {k: v for k, v in event.items() if k not in _TOLD and v not in (None, "")}
     told = " ".join(f"{name}={value}" for name, value in facts.items())
     at = event.get("at")
     when = _clock(at) if isinstance(at, int) else "?"
     line = f"{when} {event.get('turn')}. {event.get('event')} {told}"
-    return indented(one_line(line, _FACT_CHARS))
+    return _line(line, full=full)
+
+
+def _line(text: str, *, full: bool) -> str:
+    """One of many, as far as a line goes; all of it if `full`, further lines below it.
+
+    Those are moved in once more: none can pose as the next of the many.
+    """
+    if not full:
+        return indented(one_line(text, _FACT_CHARS))
+    first, *others = text.rstrip().splitlines() or [""]
+    return "\n".join([indented(first), *(indented(indented(o)) for o in others)])
 
 
 def _kept(evidence: dict[str, Any], *, full: bool) -> str:
-    why = one_line(f"{evidence.get('source')}: {evidence.get('reason')}", _FACT_CHARS)
+    why = _line(f"{evidence.get('source')}: {evidence.get('reason')}", full=full)
     words = _words(str(evidence.get("rawOutput") or ""), full=full)
-    return "\n".join([indented(why), *([indented(words)] if words else [])])
+    return "\n".join([why, *([indented(words)] if words else [])])
 
 
 def _words(text: str, *, full: bool) -> str:

@@ -36,7 +36,7 @@ MEANINGS: dict[FailureCode, str] = {
     "no_host": "no live Claude Code session, or no server, could take the request",
     "host_gone": "whoever held the request died, and no tries were left",
     "declined": "the model ignored every offer",
-    "agent_missing": "the host knows no agent of this name",
+    "agent_missing": "nobody knows an agent of this name",
     "agent_error": "the agent tool or the model behind it failed",
     "agent_stopped": "the agent was stopped before it answered",
     "quota": "the model refused because of usage limits",

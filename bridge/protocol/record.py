@@ -16,6 +16,9 @@ from bridge.errors import NewerSchema
 
 SCHEMA_VERSION = 1
 
+# Of a value that is none of those that may be, so much is quoted.
+_QUOTED_CHARS = 40
+
 R = TypeVar("R", bound="Record")
 
 # Every reader of JSON keeps a whole number up to this one.
@@ -108,4 +111,7 @@ def first_problem(exc: ValidationError) -> str:
     """One line for the first thing pydantic found, place first."""
     problem = exc.errors(include_url=False, include_context=False)[0]
     place = ".".join(str(part) for part in problem["loc"]) or "the object"
-    return f"{place}: {problem['msg'][:1].lower()}{problem['msg'][1:]}"
+    told = f"{place}: {problem['msg'][:1].lower()}{problem['msg'][1:]}"
+    given = problem["input"]
+    is_choice = problem["type"] == "literal_error" and isinstance(given, str)
+    return f"{told}, not {given[:_QUOTED_CHARS]!r}" if is_choice else told

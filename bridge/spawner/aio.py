@@ -60,7 +60,17 @@ class AsyncBridge:
         schema: Shape = None,
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> Result:
-        """Await one request; see `Bridge.wait`."""
+        """Await one request; see `Bridge.wait`. For many there is `as_completed`.
+
+        Raises:
+            TypeError: it is no id.
+        """
+        if not isinstance(request, str):
+            kind = type(request).__name__
+            raise TypeError(
+                f"wait awaits one request, by its id, not a {kind}; for many: "
+                "async for result in bridge.as_completed(requests)"
+            )
         return await _in_thread(
             lambda leave: self.bridge.wait(
                 request,

@@ -16,14 +16,16 @@ from typing import TYPE_CHECKING, Any, overload
 from bridge.config import Settings
 from bridge.errors import (
     CannotWaitHere,
+    StateRefused,
     UnknownRequest,
     WaitTimeout,
 )
+from bridge.host import agent_names
 from bridge.local.ahead import end_ahead
 from bridge.protocol.ids import check_id
 from bridge.spawner.asking import draft
 from bridge.spawner.hosts import Hosts
-from bridge.spawner.models import check_here
+from bridge.spawner.models import check_here, check_schema
 from bridge.spawner.routes import check_route, plan
 from bridge.spawner.tending import end_overdue
 from bridge.store.files import FileStore
@@ -32,6 +34,7 @@ from bridge.store.place import locate
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from bridge.agents.definition import Definition
     from bridge.protocol.answering import Progress
     from bridge.protocol.ids import Priority, RequestId
     from bridge.protocol.request import Node, Request, RouteName
@@ -80,9 +83,16 @@ class Bridge:
 
         Raises:
             BadSetting: a `BRIDGE_*` variable means nothing.
-            StateRefused: the state directory would not be safe.
+            StateRefused: the state directory would not be safe, or `path` is not there.
         """
-        return cls(Settings.from_environment(), Path(path or "."))
+        start = Path(path or ".")
+        if path and not start.exists():
+            raise StateRefused(
+                start,
+                "there is no such folder, so no project",
+                "give the path of a folder in the project",
+            )
+        return cls(Settings.from_environment(), start)
 
     # Asking
 
@@ -233,7 +243,9 @@ class Bridge:
             has_host=False,
             accepted=begun.routes,
         )
-        return self._submit(begun.on(planned.route))[0]
+        request = begun.on(planned.route)
+        check_schema(planned.route, request, begun.definition)
+        return self._submit(request)[0]
 
     def _see_through(
         self,
@@ -313,12 +325,26 @@ class Bridge:
         from bridge.spawner.answerers import answerer_for
         from bridge.spawner.serving import Server
 
-        registry = Registry.open(self.settings, self.store.place.project)
+        project = self.store.place.project
+        registry = Registry.open(self.settings, project)
+
+        def define(request: Request) -> tuple[Request, Definition | None]:
+            """As its definition has it; a file may name an agent nobody knows."""
+            resolved, definition = resolve(registry, self.store, request)
+            if definition is None:
+                agent_names.check_agent(
+                    request.agent_type,
+                    project,
+                    self.settings.claude_dir,
+                    registry.names,
+                )
+            return resolved, definition
+
         return Server(
             self.store,
             route,
             answerer_for(route, self.settings, self.store),
-            define=lambda request: resolve(registry, self.store, request),
+            define=define,
             max_depth=self.settings.max_depth,
             on_stage=on_stage,
             on_progress=on_progress,

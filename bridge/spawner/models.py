@@ -89,9 +89,7 @@ def check_here(
             find_model(model, settings, beside=beside)
         except EngineFailed as exc:
             raise InvalidRequest(f"model {model!r}: {exc}") from None
-    of_agent = definition.output_schema if definition else None
-    if route == "local" and request.answer_schema not in (None, of_agent):
-        _check_schema(request.answer_schema or {})
+    check_schema(route, request, definition)
     is_named = model is not None and model.startswith(_SERVER)
     # Without a server nobody misses the model.
     is_known = is_named or not settings.openai_base_url or settings.openai_model
@@ -102,7 +100,22 @@ def check_here(
         )
 
 
-def _check_schema(schema: dict[str, Any]) -> None:
+def check_schema(
+    route: RouteName, request: Request, definition: Definition | None
+) -> None:
+    """Let a schema of the asker's pass that the route's model can be held to.
+
+    Where the extra is missing nobody can tell.
+
+    Raises:
+        InvalidRequest: a local model cannot be held to it; says where.
+    """
+    of_agent = definition.output_schema if definition else None
+    if route == "local" and request.answer_schema not in (None, of_agent):
+        _refuse_unheld(request.answer_schema or {})
+
+
+def _refuse_unheld(schema: dict[str, Any]) -> None:
     from bridge.local.models import require_extra
 
     try:

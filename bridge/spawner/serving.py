@@ -13,7 +13,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.agents.resolving import filled_in
-from bridge.errors import BridgeError, StateUnavailable, StateVanished, WaitTimeout
+from bridge.errors import (
+    BridgeError,
+    StateUnavailable,
+    StateVanished,
+    UnknownAgent,
+    WaitTimeout,
+)
 from bridge.protocol.answer import Verdict, judge
 from bridge.protocol.answering import Outcome
 from bridge.protocol.failure import MEANINGS
@@ -118,6 +124,9 @@ class Server:
             )
         except Abandoned:
             raise
+        except UnknownAgent as exc:
+            self._end(request, Outcome(code="agent_missing", detail=str(exc)))
+            return
         except BridgeError as exc:
             self._end(request, Outcome(code="AGENT_001", detail=str(exc)))
             return

@@ -32,7 +32,9 @@ class Story:
 
     Attributes:
         request_id: which one.
-        status: where it is in its life; None when only traces of it are left.
+        status: where it is in its life; None when only traces of it are left, or it
+            cannot be read.
+        problem: why its file cannot be read, and the way out.
         request, response: the records, as far as there are any.
         history: its lines of the journal, oldest first.
         runs: agents that were started for it and are not forgotten yet.
@@ -45,6 +47,7 @@ class Story:
 
     request_id: str
     status: Status | None
+    problem: str | None
     request: Request | None
     response: Response | None
     history: tuple[dict[str, Any], ...]
@@ -78,6 +81,7 @@ def tell(store: FileStore, request: str) -> Story:
     return Story(
         request_id=request_id,
         status=found.status if found else None,
+        problem=None if found else store.why_unreadable(request_id),
         request=found.request if found else None,
         response=found.response if found else None,
         history=history,

@@ -78,8 +78,24 @@ class FileStore:
         """
         return os.path.lexists(self.place.state)
 
-    def unknown(self, request_id: str) -> UnknownRequest:
-        """The error for an id that nothing here knows of."""
+    def why_unreadable(self, request_id: RequestId) -> str | None:
+        """Why a request that is there cannot be read, its file, and the way out.
+
+        None where there is none, or it can be read.
+        """
+        if not self.exists():
+            return None
+        with self.rooms() as rooms:
+            return looking.why_unreadable(rooms, request_id)
+
+    def unknown(self, request_id: RequestId) -> UnknownRequest:
+        """The error for an id that nothing here knows of, or none that can be read."""
+        problem = self.why_unreadable(request_id)
+        if problem is not None:
+            return UnknownRequest(
+                f"request {request_id} cannot be read: {problem}",
+                request_id=request_id,
+            )
         state = self.place.state
         why = f"in {state}" if self.exists() else f"here: there is no {state}"
         return UnknownRequest(f"no request {request_id} {why}", request_id=request_id)

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from bridge.errors import NewerSchema
 from bridge.protocol.ids import is_id
+from bridge.protocol.record import Unparsable
 from bridge.store import Found
 from bridge.store.folder import NotAPlainFile
 from bridge.store.order import in_order
+from bridge.store.reading import read_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,6 +52,22 @@ def look(rooms: Rooms, request_id: RequestId) -> Found | None:
         ended = rooms.ended(request_id) or request
         return Found(response.status, ended, response)
     return Found(request.status, request, None) if request else None
+
+
+def why_unreadable(rooms: Rooms, request_id: RequestId) -> str | None:
+    """Why the file of an unfinished request cannot be read, and where it is.
+
+    None where there is no such file, or it can be read.
+    """
+    for room in ("requests", "processing"):
+        path = f"{rooms[room].path}/{request_id}.json"
+        try:
+            read_request(rooms[room], request_id, rooms.now_ms())
+        except NewerSchema as exc:
+            return f"{path}: {exc}, or remove the file"
+        except (Unparsable, NotAPlainFile) as exc:
+            return f"{path}: {exc}; correct the file, or remove it"
+    return None
 
 
 class Ranks:

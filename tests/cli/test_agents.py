@@ -318,7 +318,7 @@ def test_error_a_broken_definition_is_not_asked(project):
     ran = project.run("ask", "worker", "Hi")
 
     assert ran == (
-        1,
+        2,
         "",
         (
             "hostbridge: agent 'worker' cannot be used:\n"

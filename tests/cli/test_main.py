@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,12 +13,14 @@ from bridge.cli.commands import COMMANDS
 from bridge.cli.exit_codes import Exit, exit_code
 from bridge.cli.main import run
 from bridge.errors import (
+    BadDefinition,
     BadSetting,
     BridgeError,
     CannotWaitHere,
     DepthExceeded,
     InvalidRequest,
     NoHost,
+    NotTrusted,
     StateUnavailable,
     UnknownAgent,
     UnknownRequest,
@@ -63,6 +66,8 @@ def test_help_of_a_command_is_found_both_ways(capsys):
     [
         (InvalidRequest("x"), Exit.USAGE),
         (UnknownAgent("x"), Exit.USAGE),
+        (BadDefinition("x", []), Exit.USAGE),
+        (NotTrusted("x", Path("x.yaml")), Exit.USAGE),
         (BadSetting("x"), Exit.USAGE),
         (DepthExceeded("x"), Exit.FAILED),
         (UnknownRequest("x"), Exit.FAILED),

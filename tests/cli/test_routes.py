@@ -161,14 +161,15 @@ def test_error_a_model_file_that_is_not_there_is_not_asked(project):
     assert not list(project.state.glob("*/*.json"))
 
 
-def test_error_a_schema_that_no_local_model_can_be_held_to(project):
+@pytest.mark.parametrize("command", ["ask", "submit"])
+def test_error_a_schema_that_no_local_model_can_be_held_to(project, command):
     """The asker's own schema is to blame, at its place; and no definition."""
     needs.local_model()
     name = {"type": "string", "pattern": "(?<=a)b"}
     schema = project.folder / "s.json"
     schema.write_text(json.dumps({"type": "object", "properties": {"name": name}}))
 
-    ran = project.run("ask", "--route", "local", "--schema", str(schema), "x")
+    ran = project.run(command, "--route", "local", "--schema", str(schema), "x")
 
     said = "hostbridge: schema.properties.name: a local model cannot be held to it: "
     assert (ran.code, ran.out) == (2, "")

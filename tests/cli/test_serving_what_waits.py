@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 
 import pytest
@@ -96,3 +97,40 @@ def test_error_serve_with_nothing_to_serve_with(project):
     ran = project.run("serve", "--route", "claude", "--route", "endpoint", env=none)
 
     assert (ran.code, ran.out) == (4, "")
+
+
+def drop(project, name, **fields):
+    """Write a request as another program would: a file."""
+    with project.bridge.store.open_state() as state, state.folder("requests"):
+        pass
+    file = project.state / "requests" / f"{name}.json"
+    file.write_text(json.dumps({"requestId": name, "prompt": "Which?", **fields}))
+    return file
+
+
+def test_error_a_file_names_an_agent_that_nobody_knows(project, claude):
+    """As `ask` refuses it: an agent never runs without its definition."""
+    drop(project, "unk", agentType="Explorer", route="claude")
+
+    ran = project.run("serve", "--once", "--route", "claude")
+
+    response = project.response("unk")
+    assert ran.out.startswith("unk  agent_missing  ")
+    assert response.error.code == "agent_missing"
+    assert "no agent is named 'Explorer'; did you mean Explore?" in (
+        response.error.message
+    )
+    assert not (claude / "stdin").exists()
+
+
+@pytest.mark.usefixtures("claude")
+@pytest.mark.parametrize("agent", ["general-purpose", "Explore", "plugin:agent", "own"])
+def test_a_file_names_an_agent_that_the_client_knows(project, agent):
+    folder = project.folder / ".claude" / "agents"
+    folder.mkdir(parents=True)
+    (folder / "own.md").write_text("---\nname: own\n---\nYou look.\n")
+    drop(project, "known", agentType=agent, route="claude")
+
+    ran = project.run("serve", "--once", "--route", "claude")
+
+    assert ran.out.startswith("known  success  ")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import time
 
 import pytest
 from agentworld import define
@@ -222,6 +224,24 @@ def test_a_run_of_our_own_is_told_turn_by_turn(project):
     ]
 
 
+def test_full_tells_the_lines_of_a_run_whole(project):
+    """The error of a script stands at the end of them."""
+    request_id = project.submit()
+    error = "x" * 500 + "\n" + "12:00:00.000 9. posing\nKeyError: 'total'"
+    log = TurnLog(project.bridge.store, request_id)
+    log({"event": "tool_result", "turn": 1, "ok": False, "text": error})
+
+    short = project.run("show", request_id).out
+    full = project.run("show", request_id, "--full").out
+
+    assert "KeyError" not in short
+    assert (
+        f" 1. tool_result ok=False text={'x' * 500}\n"
+        "        12:00:00.000 9. posing\n"
+        "        KeyError: 'total'\n"
+    ) in full
+
+
 def test_shows_the_node(project):
     """What it is about belongs to what was asked."""
     (project.folder / "cart.py").write_text("\n\ndef total():\n    return 0\n")
@@ -269,3 +289,63 @@ def test_full_tells_what_a_model_here_was_told(project):
     assert "\ntold as user (4 characters)\n    Why?\n" in full
     assert "\nrun\n" not in full
     assert "told as" not in project.run("show", request_id).out
+
+
+UNREADABLE = {
+    "unknown route": (
+        {"route": "mars"},
+        (
+            "route: input should be 'host', 'claude', 'local' or 'endpoint', not "
+            "'mars'; correct the file, or remove it"
+        ),
+    ),
+    "newer": (
+        {"schemaVersion": 9},
+        (
+            "schemaVersion 9 is newer than 1, the newest this hostbridge reads; "
+            "update hostbridge, or remove the file"
+        ),
+    ),
+}
+
+
+def drop(project, fields):
+    """Write a request as another program would: a file, of two minutes ago."""
+    with project.bridge.store.open_state() as state, state.folder("requests"):
+        pass
+    file = project.state / "requests" / "a.json"
+    file.write_text(json.dumps({"requestId": "a", "prompt": "Which?", **fields}))
+    long_ago_s = time.time() - 120
+    os.utime(file, (long_ago_s, long_ago_s))
+    return file
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_a_request_that_cannot_be_read_is_not_called_gone(project, name):
+    """It is there: why it is not served, and what helps, is in its file."""
+    fields, why = UNREADABLE[name]
+    file = drop(project, fields)
+
+    shown = project.run("show", "a")
+    cancelled = project.run("cancel", "a")
+    waited = project.run("wait", "a")
+
+    told = f"{file}: {why}\n"
+    assert shown.out.startswith(
+        f"request   a\nstatus    there, but it cannot be read\nproblem\n    {told}"
+    )
+    said = f"hostbridge: request a cannot be read: {told}"
+    assert (cancelled.code, cancelled.err) == (1, said)
+    assert (waited.code, waited.err) == (1, said)
+    assert file.exists()
+
+
+def test_what_was_put_aside_says_so(project):
+    """As any request that cannot be read, with an unknown route, too."""
+    drop(project, {"route": "mars"})
+    project.bridge.store.sweep(everything=True)
+
+    shown = project.run("show", "a").out
+
+    assert "status    put aside: it could not be read; only traces are left\n" in shown
+    assert "quarantined reason=route: input should be 'host', " in shown

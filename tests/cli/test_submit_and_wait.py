@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from pydantic import BaseModel
 
 SUCCESS = '{"status": "success", "summary": "yes"}'
@@ -179,6 +180,21 @@ def test_respond_from_stdin_and_from_a_file(project):
     assert by_pipe == (0, f"answered {first}\n", "")
     assert (by_file.code, by_file.json["route"]) == (0, "manual")
     assert project.response(first).route == "manual"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [("yes", "no such file or directory"), ("yes " * 100, "file name too long")],
+    ids=["word", "many words"],
+)
+def test_error_respond_with_words_for_a_file(project, words, why):
+    """The answer is not an argument: where it goes is told."""
+    request_id = project.submit()
+
+    ran = project.run("respond", request_id, words)
+
+    hint = "an answer itself goes to stdin, which `-` reads, too"
+    assert ran == (2, "", f"hostbridge: {words}: {why} ({hint})\n")
 
 
 def test_error_respond_with_words_that_are_no_answer(project):

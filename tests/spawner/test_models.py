@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.errors import InvalidRequest
-from bridge.spawner.models import check_model
+from bridge.errors import ExtraMissing, InvalidRequest
+from bridge.protocol.request import Request
+from bridge.spawner.models import check_model, check_schema
 
 TAKEN = [
     ("host", "haiku", True),
@@ -41,3 +42,15 @@ def test_error_refused(route, model, is_asked, end):
         check_model(route, model, is_asked=is_asked)
 
     assert str(caught.value).endswith(end)
+
+
+def test_without_the_extra_a_schema_is_taken(monkeypatch):
+    """Another process may have it; nobody here can tell."""
+
+    def missing():
+        raise ExtraMissing("local", "llama-cpp-python")
+
+    monkeypatch.setattr("bridge.local.models.require_extra", missing)
+    schema = {"type": "string", "pattern": "(?<=a)b"}
+
+    check_schema("local", Request(prompt="x", request_id="a", schema=schema), None)
