@@ -66,11 +66,7 @@ def _status(story: Story) -> str:
     if story.problem is not None:
         return "there, but it cannot be read"
     if story.status is None:
-        was_put_aside = (
-            story.history and story.history[-1].get("event") == "quarantined"
-        )
-        why = "put aside: it could not be read" if was_put_aside else "gone"
-        return f"{why}; only traces are left"
+        return "gone; only traces are left"
     stage = story.request.stage if story.request else story.status
     return f"{story.status}, {stage}" if stage != story.status else f"{stage}"
 

@@ -12,10 +12,9 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import orjson
-
 from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.errors import BridgeError
+from bridge.store.aside import all_put_aside
 from bridge.store.place import check
 
 if TYPE_CHECKING:
@@ -177,26 +176,19 @@ def quarantine(subject: Subject) -> Iterator[Finding]:
     if store is None or not store.place.state.is_dir():
         return
     with store.open_state() as state, state.folder("quarantine") as folder:
-        reasons = [_reason(folder, name) for name in folder.names(".reason")]
+        newest = max(all_put_aside(folder), key=lambda aside: aside.at, default=None)
         count = sum(not name.endswith(".reason") for name in os.listdir(folder.fd))
         path = folder.path
     if not count:
         yield ok("quarantine", "empty")
         return
-    newest = max(reasons, default=(0, "no reason is known"))[1]
+    why = f"{newest.origin}: {newest.why}" if newest else "no reason is known"
     yield warning(
         "quarantine",
-        f"{count} file{'s' if count > 1 else ''} in {path}; the newest: {newest}",
+        f"{count} file{'s' if count > 1 else ''} in {path}; the newest: {why}",
         cause="a program wrote what is not a request, or a disk lost part of a file",
         cure="each has its reason beside it (*.reason); remove what you do not need",
     )
-
-
-def _reason(folder: Folder, name: str) -> tuple[int, str]:
-    with suppress(OSError, orjson.JSONDecodeError, KeyError, TypeError):
-        told = orjson.loads(folder.read(f"{name}.reason") or b"")
-        return int(told["at"]), f"{told['from']}: {told['reason']}"
-    return 0, name
 
 
 def hook_errors(subject: Subject) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 
@@ -14,12 +14,35 @@ from bridge.protocol.ids import is_id
 from bridge.store.journal import note
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bridge.store.folder import Folder
 
 # A file dropped by another program may still be being written this long.
 SETTLE_MS = 2_000
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,160}\Z")
+
+
+class PutAside(NamedTuple):
+    """A file of `quarantine/`: its path, where it lay, since when (ms), and why."""
+
+    path: str
+    origin: str
+    at: int
+    why: str
+
+
+def all_put_aside(quarantine: Folder, start: str = "") -> Iterator[PutAside]:
+    """The files whose names begin with `start`, where a reason is known."""
+    for name in quarantine.names(".reason"):
+        if not name.startswith(start):
+            continue
+        with suppress(OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+            told = orjson.loads(quarantine.read(f"{name}.reason") or b"")
+            path = f"{quarantine.path}/{name}"
+            at = int(told["at"])
+            yield PutAside(path, f"{told['from']}", at, f"{told['reason']}")
 
 
 def is_young(folder: Folder, file: str, now_ms: int) -> bool:

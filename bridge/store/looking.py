@@ -12,6 +12,7 @@ from bridge.errors import NewerSchema
 from bridge.protocol.ids import is_id
 from bridge.protocol.record import Unparsable
 from bridge.store import Found
+from bridge.store.aside import all_put_aside
 from bridge.store.folder import NotAPlainFile
 from bridge.store.order import in_order
 from bridge.store.reading import read_request
@@ -55,9 +56,9 @@ def look(rooms: Rooms, request_id: RequestId) -> Found | None:
 
 
 def why_unreadable(rooms: Rooms, request_id: RequestId) -> str | None:
-    """Why the file of an unfinished request cannot be read, and where it is.
+    """Why the file of an unfinished request cannot be read, where it is, the way out.
 
-    None where there is no such file, or it can be read.
+    It may have been put aside. None where there is no such file, or it can be read.
     """
     for room in ("requests", "processing"):
         path = f"{rooms[room].path}/{request_id}.json"
@@ -67,7 +68,21 @@ def why_unreadable(rooms: Rooms, request_id: RequestId) -> str | None:
             return f"{path}: {exc}, or remove the file"
         except (Unparsable, NotAPlainFile) as exc:
             return f"{path}: {exc}; correct the file, or remove it"
-    return None
+    return _why_put_aside(rooms, request_id)
+
+
+def _why_put_aside(rooms: Rooms, request_id: RequestId) -> str | None:
+    file = f"{request_id}.json"
+    found = [
+        aside
+        for aside in all_put_aside(rooms["quarantine"], f"{file}.")
+        if aside.origin.endswith((f"/requests/{file}", f"/processing/{file}"))
+    ]
+    if not found:
+        return None
+    newest = max(found, key=lambda aside: aside.at)
+    back = f"{rooms['requests'].path}/{file}"
+    return f"{newest.path}: {newest.why}; correct the file and move it to {back}"
 
 
 class Ranks:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import time
 
 import pytest
@@ -341,11 +342,30 @@ def test_a_request_that_cannot_be_read_is_not_called_gone(project, name):
 
 
 def test_what_was_put_aside_says_so(project):
-    """As any request that cannot be read, with an unknown route, too."""
+    """As any request that cannot be read, and moved back it is served."""
+    file = drop(project, {"route": "mars"})
+    project.bridge.store.sweep(everything=True)
+    (aside,) = (project.state / "quarantine").glob("a.json.*[!n]")
+
+    shown = project.run("show", "a")
+    waited = project.run("wait", "a")
+
+    told = f"{aside}: route: input should be 'host', "
+    assert f"status    there, but it cannot be read\nproblem\n    {told}" in shown.out
+    assert waited.err.startswith(f"hostbridge: request a cannot be read: {told}")
+    assert waited.err.endswith(f"; correct the file and move it to {file}\n")
+
+    aside.write_text(aside.read_text().replace("mars", "host"))
+    aside.rename(file)
+    assert "status    pending, waiting\n" in project.run("show", "a").out
+
+
+def test_what_was_put_aside_and_removed_is_gone(project):
     drop(project, {"route": "mars"})
     project.bridge.store.sweep(everything=True)
+    shutil.rmtree(project.state / "quarantine")
 
     shown = project.run("show", "a").out
 
-    assert "status    put aside: it could not be read; only traces are left\n" in shown
+    assert "status    gone; only traces are left\n" in shown
     assert "quarantined reason=route: input should be 'host', " in shown
