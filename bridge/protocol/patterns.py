@@ -9,8 +9,9 @@ Source: ECMA-262, regular expressions, as JSON Schema wants them; jsonschema-rs.
 
 from __future__ import annotations
 
+import threading
+import time
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from jsonschema_rs import (
@@ -31,6 +32,10 @@ MAX_TRIED_CHARS = 4_000
 # Enough for nearly all; more only for what has shown to need them: they cost more.
 _FEW_TRIES = 300
 _MAX_TRIES = 10_000
+# Patterns that are kept compiled: so many, and what took so long to compile, together.
+# A few letters may stand for ten MiB of states, which take some tens of milliseconds.
+_MAX_KEPT = 256
+_MAX_KEPT_US = 1_000_000
 
 
 class PatternRefused(ValueError):
@@ -87,9 +92,43 @@ def _is_given_up(error: ValidationError) -> bool:
     return isinstance(error.kind, ValidationErrorKind.BacktrackLimitExceeded)
 
 
-@lru_cache(maxsize=256)
-def pattern_of(text: str) -> Pattern:
+class _Kept:
+    """The patterns used last, compiled."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._patterns: dict[str, tuple[Pattern, int]] = {}
+        self._cost_us = 0
+
+    def get(self, text: str) -> Pattern | None:
+        with self._lock:
+            found = self._patterns.pop(text, None)
+            if found is None:
+                return None
+            self._patterns[text] = found
+            return found[0]
+
+    def add(self, pattern: Pattern, cost_us: int) -> None:
+        with self._lock:
+            _, old_us = self._patterns.pop(pattern.text, (None, 0))
+            self._patterns[pattern.text] = pattern, cost_us
+            self._cost_us += cost_us - old_us
+            while len(self._patterns) > 1 and self._is_too_much():
+                _, gone_us = self._patterns.pop(next(iter(self._patterns)))
+                self._cost_us -= gone_us
+
+    def _is_too_much(self) -> bool:
+        return len(self._patterns) > _MAX_KEPT or self._cost_us > _MAX_KEPT_US
+
+
+_kept = _Kept()
+
+
+def pattern_of(text: str, *, spend: Callable[[int], None]) -> Pattern:
     """The pattern that `text` is.
+
+    `spend` is told what it took to compile it, in microseconds, where that was not done
+    before: no count of letters tells it beforehand.
 
     Raises:
         PatternRefused: it is none, or longer than `MAX_PATTERN_CHARS`.
@@ -99,6 +138,19 @@ def pattern_of(text: str) -> Pattern:
             f"a pattern has at most {MAX_PATTERN_CHARS:,} characters, and this one has "
             f"{len(text):,}"
         )
+    if (pattern := _kept.get(text)) is not None:
+        return pattern
+    began_ns = time.thread_time_ns()
+    try:
+        pattern = _compiled(text)
+    finally:
+        took_us = (time.thread_time_ns() - began_ns) // 1_000
+        spend(took_us)
+    _kept.add(pattern, took_us)
+    return pattern
+
+
+def _compiled(text: str) -> Pattern:
     schema = {"pattern": printable(text)}
     try:
         plain = Draft202012Validator(schema, pattern_options=RegexOptions())

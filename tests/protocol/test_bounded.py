@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.protocol import bounded
+from bridge.protocol import bounded, patterns
 from bridge.protocol.json_schema import problem_of, problem_of_schema, problems_of
 from bridge.protocol.patterns import PatternRefused, pattern_of
 
@@ -20,6 +21,10 @@ DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 # As long as it takes to see that nothing hangs, on a machine with other work.
 PATIENCE_S = 60.0
+
+
+def free(_steps: int) -> None:
+    """Count nothing."""
 
 
 def doubling(keyword: str, levels: int = 40) -> dict[str, Any]:
@@ -290,6 +295,54 @@ def test_a_schema_of_many_names_is_looked_through_once() -> None:
     assert time.monotonic() - began_s < PATIENCE_S
 
 
+def test_more_patterns_than_are_kept_compiled_come_to_an_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each item would compile them all again, for minutes."""
+    monkeypatch.setattr(bounded, "MAX_STEPS", 1_000_000)
+    schema = {
+        "items": {
+            "patternProperties": {rf"^\p{{L}}{{8,12}}{n}$": {} for n in range(257)}
+        }
+    }
+    assert problem_of_schema(schema) is None
+    began_s = time.monotonic()
+
+    told = problem_of(schema, [{"a": 1}] * 1_000)
+
+    assert told is not None
+    assert "too many steps" in told
+    assert time.monotonic() - began_s < PATIENCE_S
+
+
+def test_many_patterns_of_the_common_kind_are_no_matter() -> None:
+    pattern = "^[A-Za-z0-9._-]{1,64}$"
+    parts = {f"{pattern}|{n}": {"type": "integer"} for n in range(250)}
+    schema = {"items": {"patternProperties": parts}}
+
+    assert problem_of(schema, [{"a": 1}] * 100) is None
+    assert problem_of(schema, [{"a": "1"}]) is not None
+
+
+def test_what_is_kept_compiled_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By number, and by what it cost: a few letters may stand for many MiB."""
+    kept = patterns._Kept()
+    monkeypatch.setattr(patterns, "_kept", kept)
+    made = pattern_of("a", spend=free)
+    for number in range(300):
+        kept.add(replace(made, text=f"{number}"), 10)
+    assert [kept.get(f"{n}") is None for n in (43, 44, 299)] == [True, False, False]
+
+    kept.add(replace(made, text="dear"), 999_000)
+    assert kept.get("dear")
+    assert sum(kept.get(f"{n}") is not None for n in range(300)) == 100
+
+    spent: list[int] = []
+    pattern_of("dear too", spend=spent.append)
+    pattern_of("dear too", spend=spent.append)
+    assert len(spent) == 1
+
+
 @pytest.mark.parametrize(
     ("pattern", "text", "is_match"),
     [
@@ -309,7 +362,7 @@ def test_a_schema_of_many_names_is_looked_through_once() -> None:
 def test_patterns_are_those_of_the_standard(
     pattern: str, text: str, *, is_match: bool
 ) -> None:
-    assert pattern_of(pattern).is_in(text, spend=lambda _: None) is is_match
+    assert pattern_of(pattern, spend=free).is_in(text, spend=free) is is_match
 
 
 @pytest.mark.parametrize(
@@ -317,7 +370,7 @@ def test_patterns_are_those_of_the_standard(
 )
 def test_error_a_pattern_that_is_refused(pattern: str) -> None:
     with pytest.raises(PatternRefused):
-        pattern_of(pattern)
+        pattern_of(pattern, spend=free)
 
     told = problem_of_schema({"properties": {"a": {"pattern": pattern}}})
     assert told is not None
