@@ -161,6 +161,8 @@ class Bridge:
             session=session,
             answer_to_host=answer_to_host,
         )
+        if (known := self._known_answer(dedup_key)) is not None:
+            return result_or_raise(known, schema)
         planned = plan(
             choice,
             flag=self.settings.cli_fallback,
@@ -290,6 +292,10 @@ class Bridge:
             with suppress(UnknownRequest):
                 self.cancel(request.request_id)
             raise
+
+    def _known_answer(self, dedup_key: str | None) -> Response | None:
+        """What was answered already needs no session, and nobody to wait for."""
+        return None if dedup_key is None else self.store.answer_of_key(dedup_key)
 
     def _node(self, node: str | Node | None) -> Node | None:
         if not isinstance(node, str):

@@ -11,7 +11,7 @@ from bridge.errors import InvalidRequest, RequestFailed
 from bridge.protocol.output import AgentOutput, Evidence
 from bridge.protocol.record import first_problem
 from bridge.protocol.response import Failure
-from bridge.protocol.status import Status
+from bridge.protocol.status import Stage, Status
 
 if TYPE_CHECKING:
     from bridge.protocol.response import Response
@@ -75,9 +75,8 @@ def schema_of(shape: Shape) -> dict[str, Any] | None:
 def result_of(response: Response, shape: Shape = None) -> Result:
     """Turn a response into a result; one without a valid answer has `parsed` None.
 
-    Raises:
-        RequestFailed: the answer satisfies the JSON Schema of a pydantic model, but not
-            the model's own validators.
+    An answer that satisfies the JSON Schema of a pydantic model, but not the model's
+    own validators, is none: `error` and `response` say so.
     """
     parsed: Any = response.parsed_output
     evidence: tuple[Evidence, ...] = ()
@@ -85,7 +84,7 @@ def result_of(response: Response, shape: Shape = None) -> Result:
         try:
             parsed = shape.model_validate(parsed)
         except ValidationError as exc:
-            raise RequestFailed(_mismatch(response, exc)) from None
+            parsed, response = None, _mismatch(response, exc)
     elif shape is None and not response.own_form and _is_output(parsed):
         parsed = AgentOutput.model_validate(parsed)
         evidence = parsed.evidence
@@ -110,8 +109,6 @@ def _is_output(value: object) -> bool:
 
 
 def _mismatch(response: Response, exc: ValidationError) -> Response:
-    from bridge.protocol.status import Stage
-
     failure = Failure(
         code="schema_mismatch", message=first_problem(exc), stage=Stage.INVALID_ANSWER
     )
@@ -126,4 +123,7 @@ def result_or_raise(response: Response, shape: Shape = None) -> Result:
     """
     if response.error is not None and response.status is not Status.COMPLETED:
         raise RequestFailed(response)
-    return result_of(response, shape)
+    result = result_of(response, shape)
+    if result.error is not response.error:
+        raise RequestFailed(result.response)
+    return result

@@ -19,6 +19,8 @@ from bridge.store.rooms import file_of
 
 if TYPE_CHECKING:
     from bridge.protocol.request import Request
+    from bridge.protocol.response import Response
+    from bridge.store import Found
     from bridge.store.rooms import Rooms
 
 ROOMS_OF_USED_IDS = ("requests", "processing", "responses", "done")
@@ -84,6 +86,20 @@ def _used(request: Request) -> InvalidRequest:
 # which counts for nothing.
 
 
+def answer_of_key(rooms: Rooms, dedup_key: str) -> Response | None:
+    """The answer that a dedup key stands for; None where it would be asked."""
+    known = known_request(rooms, key_name(dedup_key), dedup_key)
+    found = look(rooms, known) if known else None
+    return found.response if found and _is_answered(found) else None
+
+
+def _is_answered(found: Found) -> bool:
+    if found.response is None:
+        return False
+    error = found.response.error
+    return error is None or error.code in ANSWERED
+
+
 def _find_same(rooms: Rooms, request: Request) -> RequestId | None:
     """The running or answered request with the same dedup key.
 
@@ -99,10 +115,7 @@ def _find_same(rooms: Rooms, request: Request) -> RequestId | None:
     if found.response is None:
         is_late = found.request and rooms.now_ms() >= found.request.deadline_ms
         return None if is_late else known
-    error = found.response.error
-    if error is not None and error.code not in ANSWERED:
-        return None
-    return known
+    return known if _is_answered(found) else None
 
 
 def known_request(

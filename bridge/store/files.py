@@ -139,6 +139,13 @@ class FileStore:
 
     # Looking
 
+    def answer_of_key(self, dedup_key: str) -> Response | None:
+        """The answer that a dedup key stands for; None where it would be asked."""
+        if not self.exists():
+            return None
+        with self.rooms() as rooms:
+            return asking.answer_of_key(rooms, dedup_key)
+
     def find(self, request_id: RequestId) -> Found | None:
         """Return the request as it stands; None when there is none.
 
