@@ -1,5 +1,9 @@
 """The same for asyncio: each call runs in a thread; cancelling one lets go.
 
+What waits has a thread of its own, and leaves those that asyncio keeps for short calls
+to the short ones: else some waits would hold up every other call, `cancel` included.
+For a hundred requests at once `as_completed` needs one thread.
+
 A cancelled `ask` cancels its request within a second or so, as an interrupt does for
 the blocking one. A cancelled `wait` leaves its requests as they are.
 """
@@ -8,13 +12,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 from bridge.spawner.bridge import DEFAULT_TIMEOUT_S, Bridge
 from bridge.spawner.tending import Abandoned
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
     from pathlib import Path
     from typing import TypeVar
 
@@ -41,7 +48,7 @@ class AsyncBridge:
         self, prompt: str, agent: str = "general-purpose", **options: Any
     ) -> Result:
         """Ask and await the answer; see `Bridge.ask`."""
-        return await _in_thread(
+        return await _waited(
             lambda leave: self.bridge.ask(
                 prompt, agent, **{**options, "on_stage": _leaving(leave, options)}
             )
@@ -71,7 +78,7 @@ class AsyncBridge:
                 f"wait awaits one request, by its id, not a {kind}; for many: "
                 "async for result in bridge.as_completed(requests)"
             )
-        return await _in_thread(
+        return await _waited(
             lambda leave: self.bridge.wait(
                 request,
                 schema=schema,
@@ -97,11 +104,12 @@ class AsyncBridge:
             on_stage=_leaving(leave, {}),
         )
         try:
-            while True:
-                result = await asyncio.to_thread(next, results, done)
-                if result is done:
-                    return
-                yield result  # type: ignore[misc]  # the sentinel is gone
+            with _own_thread() as in_thread:
+                while True:
+                    result = await in_thread(lambda: next(results, done))
+                    if result is done:
+                        return
+                    yield result  # type: ignore[misc]  # the sentinel is gone
         finally:
             leave.set()
 
@@ -118,14 +126,29 @@ class AsyncBridge:
         return await asyncio.to_thread(self.bridge.status, request)
 
 
-async def _in_thread(call: Callable[[threading.Event], T]) -> T:
+async def _waited(call: Callable[[threading.Event], T]) -> T:
     """Run a blocking call that looks at the event now and then."""
     leave = threading.Event()
     try:
-        return await asyncio.to_thread(call, leave)
+        with _own_thread() as in_thread:
+            return await in_thread(lambda: call(leave))
     except asyncio.CancelledError:
         leave.set()
         raise
+
+
+@contextmanager
+def _own_thread() -> Iterator[Callable[[Callable[[], T]], Awaitable[T]]]:
+    """A thread for blocking calls, one after the other; nobody waits for its end.
+
+    But for the interpreter: what was cancelled has a moment to let go.
+    """
+    thread = ThreadPoolExecutor(1, thread_name_prefix="hostbridge")
+    loop = asyncio.get_running_loop()
+    try:
+        yield lambda call: loop.run_in_executor(thread, copy_context().run, call)
+    finally:
+        thread.shutdown(wait=False)
 
 
 def _leaving(
