@@ -4,7 +4,7 @@ A schema may be written so that checking a small answer against it takes years: 
 pattern, by branches that double at each level, by items compared each with each. Here
 patterns are matched as `patterns` does it, unique items are told by their text, and all
 else is given up after `MAX_STEPS`. Counted, not timed: an answer is worth the same on a
-slow machine, and the same tomorrow. Only what it takes to compile a pattern is timed.
+slow machine, and the same tomorrow.
 
 Source: JSON Schema, drafts 3 to 2020-12; `jsonschema`, whose validators these extend.
 """
@@ -15,7 +15,7 @@ import json
 import sys
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,8 @@ from bridge.protocol.patterns import PatternRefused, pattern_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from bridge.protocol.patterns import Pattern
 
     Keyword = Callable[[Any, Any, Any, Any], Iterator[jsonschema.ValidationError]]
     Kind = type[jsonschema.protocols.Validator]
@@ -45,6 +47,7 @@ _SPARE_FRAMES = 150
 class _Budget:
     steps: int
     levels: int
+    patterns: dict[str, Pattern] = field(default_factory=dict)
 
 
 _left: ContextVar[_Budget] = ContextVar("_left")
@@ -150,7 +153,7 @@ def matches(pattern: str, text: str) -> bool:
     Raises:
         PatternRefused: the pattern is none, or to find out takes too long.
     """
-    return pattern_of(pattern, spend=spend).is_in(text, spend=spend)
+    return _known(pattern).is_in(text, spend=spend)
 
 
 def is_pattern(text: object) -> bool:
@@ -159,7 +162,16 @@ def is_pattern(text: object) -> bool:
     Raises:
         PatternRefused: it is none.
     """
-    return not isinstance(text, str) or bool(pattern_of(text, spend=spend))
+    return not isinstance(text, str) or bool(_known(text))
+
+
+def _known(text: str) -> Pattern:
+    """A pattern: compiled, and paid for, once in a check."""
+    left = _left.get(None)
+    known = left.patterns if left else {}
+    if text not in known:
+        known[text] = pattern_of(text, spend=spend)
+    return known[text]
 
 
 FORMATS = jsonschema.FormatChecker(formats=())

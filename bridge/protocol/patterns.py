@@ -9,8 +9,8 @@ Source: ECMA-262, regular expressions, as JSON Schema wants them; jsonschema-rs.
 
 from __future__ import annotations
 
+import re
 import threading
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,10 +32,15 @@ MAX_TRIED_CHARS = 4_000
 # Enough for nearly all; more only for what has shown to need them: they cost more.
 _FEW_TRIES = 300
 _MAX_TRIES = 10_000
-# Patterns that are kept compiled: so many, and what took so long to compile, together.
-# A few letters may stand for ten MiB of states, which take some tens of milliseconds.
+# A few letters may stand for millions of states. How large a pattern is once compiled,
+# in bytes, is found by trying: a microsecond goes into some 80 of them.
+_SIZES = (2**18, 2**20, 2**22, 10 * 2**20)
+_BYTES_A_STEP = 80
+# What is kept compiled for the next check: so many patterns, of so many bytes at most.
 _MAX_KEPT = 256
-_MAX_KEPT_US = 1_000_000
+_MAX_KEPT_STEPS = 2 * 2**26 // _BYTES_A_STEP
+
+_LOOKS = re.compile(r"\(\?[=!<>(]|\\[1-9k]")
 
 
 class PatternRefused(ValueError):
@@ -50,10 +55,12 @@ class Pattern:
         text: as it was written.
         engines: each with its tries, the quickest first; one without any (0) where the
             pattern neither looks around nor refers back.
+        steps: what it takes to compile it, in microseconds; the same on any machine.
     """
 
     text: str
     engines: tuple[tuple[int, Draft202012Validator], ...]
+    steps: int
 
     def is_in(self, text: str, *, spend: Callable[[int], None]) -> bool:
         """Whether the pattern matches anywhere in `text`.
@@ -97,28 +104,27 @@ class _Kept:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._patterns: dict[str, tuple[Pattern, int]] = {}
-        self._cost_us = 0
+        self._patterns: dict[str, Pattern] = {}
+        self._steps = 0
 
     def get(self, text: str) -> Pattern | None:
         with self._lock:
             found = self._patterns.pop(text, None)
-            if found is None:
-                return None
-            self._patterns[text] = found
-            return found[0]
+            if found is not None:
+                self._patterns[text] = found
+            return found
 
-    def add(self, pattern: Pattern, cost_us: int) -> None:
+    def add(self, pattern: Pattern) -> None:
         with self._lock:
-            _, old_us = self._patterns.pop(pattern.text, (None, 0))
-            self._patterns[pattern.text] = pattern, cost_us
-            self._cost_us += cost_us - old_us
+            if self._patterns.pop(pattern.text, None) is None:
+                self._steps += pattern.steps
+            self._patterns[pattern.text] = pattern
             while len(self._patterns) > 1 and self._is_too_much():
-                _, gone_us = self._patterns.pop(next(iter(self._patterns)))
-                self._cost_us -= gone_us
+                gone = self._patterns.pop(next(iter(self._patterns)))
+                self._steps -= gone.steps
 
     def _is_too_much(self) -> bool:
-        return len(self._patterns) > _MAX_KEPT or self._cost_us > _MAX_KEPT_US
+        return len(self._patterns) > _MAX_KEPT or self._steps > _MAX_KEPT_STEPS
 
 
 _kept = _Kept()
@@ -127,8 +133,8 @@ _kept = _Kept()
 def pattern_of(text: str, *, spend: Callable[[int], None]) -> Pattern:
     """The pattern that `text` is.
 
-    `spend` is told what it took to compile it, in microseconds, where that was not done
-    before: no count of letters tells it beforehand.
+    `spend` is told what it takes to compile it, though that may be done already, and
+    may end it beforehand.
 
     Raises:
         PatternRefused: it is none, or longer than `MAX_PATTERN_CHARS`.
@@ -138,34 +144,52 @@ def pattern_of(text: str, *, spend: Callable[[int], None]) -> Pattern:
             f"a pattern has at most {MAX_PATTERN_CHARS:,} characters, and this one has "
             f"{len(text):,}"
         )
-    if (pattern := _kept.get(text)) is not None:
+    pattern = _kept.get(text)
+    if pattern is not None:
+        spend(pattern.steps)
         return pattern
-    began_ns = time.thread_time_ns()
-    try:
-        pattern = _compiled(text)
-    finally:
-        took_us = (time.thread_time_ns() - began_ns) // 1_000
-        spend(took_us)
-    _kept.add(pattern, took_us)
+    pattern = _compiled(text, spend)
+    _kept.add(pattern)
     return pattern
 
 
-def _compiled(text: str) -> Pattern:
-    schema = {"pattern": printable(text)}
-    try:
-        plain = Draft202012Validator(schema, pattern_options=RegexOptions())
-        return Pattern(text, ((0, plain),))
-    except ValidationError:
-        pass
-    try:
+def _compiled(text: str, spend: Callable[[int], None]) -> Pattern:
+    looks = bool(_LOOKS.search(text))
+    # Each of its parts is compiled by itself, and for each number of tries.
+    parts = 2 * (1 + looks * (text.count("(") + text.count("\\")))
+    steps = 0
+    for size in _SIZES:
+        cost = size // _BYTES_A_STEP
+        steps += cost
+        spend(cost)
+        plain = _engine(text, RegexOptions(size_limit=size))
+        if plain is not None:
+            return Pattern(text, ((0, plain),), steps)
+        if not looks and size > _SIZES[0]:
+            continue
+        steps += cost * parts
+        spend(cost * parts)
         engines = tuple(
-            (tries, Draft202012Validator(schema, pattern_options=_trying(tries)))
+            (tries, engine)
             for tries in (_FEW_TRIES, _MAX_TRIES)
+            if (engine := _engine(text, _trying(tries, size))) is not None
+        )
+        if engines:
+            return Pattern(text, engines, steps)
+    raise PatternRefused(f"{text!r} is not a 'regex', or far too large")
+
+
+def _engine(
+    text: str, options: RegexOptions | FancyRegexOptions
+) -> Draft202012Validator | None:
+    """None where this is no pattern, or one larger than `options` allow."""
+    try:
+        return Draft202012Validator(
+            {"pattern": printable(text)}, pattern_options=options
         )
     except ValidationError:
-        raise PatternRefused(f"{text!r} is not a 'regex'") from None
-    return Pattern(text, engines)
+        return None
 
 
-def _trying(tries: int) -> FancyRegexOptions:
-    return FancyRegexOptions(backtrack_limit=tries)
+def _trying(tries: int, size: int) -> FancyRegexOptions:
+    return FancyRegexOptions(backtrack_limit=tries, size_limit=size)
