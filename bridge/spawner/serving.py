@@ -289,7 +289,7 @@ class _Watch:
                 self.is_off = rooms.state.has("off")
                 if now_s - self._beat_s >= _BEAT_S:
                     self._beat_s = now_s
-                    rooms["sessions"].touch(self._beat)
+                    rooms["sessions"].beat(self._beat)
         return self.has_ended or self.is_off
 
     @property

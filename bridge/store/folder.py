@@ -217,6 +217,15 @@ class Folder:
             return False
         return True
 
+    def beat(self, name: str) -> None:
+        """Leave a sign of now: an empty file is made, or what is there gets the time.
+
+        A link gets it itself, not what it leads to.
+        """
+        if not self.touch(name):
+            with suppress(FileNotFoundError):
+                os.utime(name, dir_fd=self.fd, follow_symlinks=False)
+
     def append(self, name: str, line: bytes, *, max_bytes: int, older: str) -> None:
         """Add one line to a log of ours, in one write; a full log becomes `older`.
 

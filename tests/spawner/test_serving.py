@@ -397,6 +397,28 @@ def test_long_work_gives_a_sign_of_life(tmp_path: Path):
     assert (seen, beat.exists()) == ([False, True], False)
 
 
+def test_the_sign_of_life_is_renewed(tmp_path: Path):
+    """Else work that outlasts the lease is taken back and done a second time."""
+    clock = FakeClock()
+    store = store_in(tmp_path, clock=clock)
+    store.submit(request("a", route="claude"))
+    beat = path_of(store, "sessions") / f"claude-{os.getpid()}.beat"
+    began_s = time.time() - 1
+    renewed = []
+
+    def work(*_: Any, should_stop: Callable[[], bool], **__: Any) -> Outcome:
+        for _beat in range(3):
+            clock.go_on(30)
+            assert not should_stop()
+            renewed.append(beat.stat().st_mtime > began_s)
+            os.utime(beat, (1, 1))
+        return Outcome(GOOD)
+
+    server(store, Scripted(work)).serve(A)
+
+    assert renewed == [True, True, True]
+
+
 def test_a_claim_of_a_process_that_is_gone_is_taken_back(store: FileStore):
     """The asker was killed: the request waits again, then fails by name."""
     gone = Claimant("claude-1", dead_process(), "claude")
