@@ -195,5 +195,6 @@ def _served(store: FileStore, server: Server, request_id: RequestId) -> bool:
     try:
         return server.serve(request_id)
     except KeyboardInterrupt:
-        store.give_back(request_id, server.claimant.host, lambda held: held)
+        with suppress(StateUnavailable):
+            store.give_back(request_id, server.claimant.host, lambda held: held)
         raise

@@ -8,6 +8,7 @@ waits again, and ends by its deadline at the latest.
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 _LOOK_S = 0.25
 # Below any lease that makes sense.
 _BEAT_S = 30.0
+# How soon to try again to write an answer that could not be written.
+_WRITE_AGAIN_S = 0.5
 # While somebody else has the request: how often to see whether it waits again. Long
 # enough for the waiter to take it back from the dead.
 _TRY_AGAIN_S = 1.25 * TEND_S
@@ -89,6 +92,9 @@ class Server:
         An interrupt leaves the claim: the caller ends the request, or gives it back.
         What is raised but a BridgeError is a bug of ours: the request has ended, with
         `agent_error`.
+
+        Raises:
+            StateUnavailable: the answer could not be written until the deadline.
         """
         request = self._store.claim_one(request_id, self.claimant)
         if request is None:
@@ -195,9 +201,34 @@ class Server:
     def _end(
         self, request: Request, outcome: Outcome, *, must_verify: bool = False
     ) -> None:
-        """End the request; with a failure only while it is ours to fail."""
+        """End the request; with a failure only while it is ours to fail.
+
+        Where that cannot be written it is tried again until the deadline: the answer
+        is in this process only, and its claim would keep everybody else away.
+        """
         now_ms = self._store.now_ms()
         response = response_of(request, outcome, now_ms=now_ms, must_verify=must_verify)
+        until_s = self._deadline_s(request)
+        is_first = True
+        while True:
+            try:
+                if is_first or not self._was_written(response):
+                    self._write(request, response)
+            except StateVanished:
+                raise
+            except StateUnavailable:
+                if self._store.clock.monotonic_s() >= until_s:
+                    self._let_go(request)
+                    raise
+            else:
+                return
+            is_first = False
+            # Whoever asked may not want to wait for it.
+            self._on_stage(Stage.RUNNING)
+            time.sleep(_WRITE_AGAIN_S)
+
+    def _write(self, request: Request, response: Response) -> None:
+        """Publish the response, or keep its words where the request is not ours."""
         if response.parsed_output is None and not self._is_ours(request):
             if response.raw_output:
                 reason = response.error.code if response.error else ""
@@ -209,6 +240,27 @@ class Server:
                 )
             return
         self._store.publish(response, source=self.route)
+
+    def _let_go(self, request: Request) -> None:
+        with suppress(StateUnavailable):
+            self._store.give_back(
+                RequestId(request.request_id), self.claimant.host, lambda held: held
+            )
+
+    def _was_written(self, response: Response) -> bool:
+        """Whether a try that failed had written it: then what is left is done here."""
+        found = self._store.find(RequestId(response.request_id))
+        there = found.response if found else None
+        if there is None or (there.completed_at, there.raw_output) != (
+            response.completed_at,
+            response.raw_output,
+        ):
+            return False
+        with self._store.rooms() as rooms:
+            rooms["responses"].sync()
+        with suppress(StateUnavailable):
+            self._store.sweep()
+        return True
 
     def _is_ours(self, request: Request) -> bool:
         found = self._store.find(RequestId(request.request_id))

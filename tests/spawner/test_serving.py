@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -21,7 +22,7 @@ from storeworld import (
     take,
 )
 
-from bridge.errors import InvalidRequest, StateVanished
+from bridge.errors import InvalidRequest, StateUnavailable, StateVanished
 from bridge.host.sessions import switch_off
 from bridge.protocol.answer import ToolCall, Verdict
 from bridge.protocol.answering import Outcome
@@ -31,6 +32,7 @@ from bridge.protocol.status import Stage
 from bridge.spawner import serving
 from bridge.spawner.awaiting import Waiter
 from bridge.spawner.serving import Server
+from bridge.spawner.tending import Abandoned
 from bridge.store import Claimant
 from bridge.store.process import identify
 
@@ -348,6 +350,103 @@ def test_a_bug_in_the_check_of_an_answer_ends_the_request(
     assert told.error is not None
     assert told.error.code == "agent_error"
     assert rooms_of(store, "a") == ["done"]
+
+
+def fail(
+    monkeypatch: pytest.MonkeyPatch,
+    call: str,
+    times: int,
+    number: int = errno.ENOSPC,
+    *,
+    once_there: Path | None = None,
+) -> list[str]:
+    """So many calls fail from now on, or once a file is there; their list grows."""
+    failed_calls: list[str] = []
+    system_call = getattr(os, call)
+
+    def failing(*how: Any, **more: Any) -> Any:
+        is_time = once_there is None or once_there.exists()
+        if is_time and len(failed_calls) < times:
+            failed_calls.append(call)
+            raise OSError(number, os.strerror(number))
+        return system_call(*how, **more)
+
+    monkeypatch.setattr(f"bridge.store.folder.os.{call}", failing)
+    return failed_calls
+
+
+def rest_by(monkeypatch: pytest.MonkeyPatch, clock: FakeClock) -> None:
+    monkeypatch.setattr(serving.time, "sleep", clock.go_on)
+
+
+@pytest.mark.parametrize("has_its_name", [False, True])
+def test_an_answer_that_cannot_be_written_at_once_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_its_name: bool
+):
+    """It was asked for once, and the disk is full for a moment only."""
+    clock = FakeClock()
+    store = store_in(tmp_path, clock=clock)
+    store.submit(request("a", route="claude"))
+    rest_by(monkeypatch, clock)
+    calls: list[list[str]] = []
+
+    def full(*_: Any, **__: Any) -> Outcome:
+        if has_its_name:
+            path = path_of(store, "responses", "a")
+            made = fail(monkeypatch, "fsync", 1, errno.EIO, once_there=path)
+        else:
+            made = fail(monkeypatch, "link", 3)
+        calls.append(made)
+        return Outcome(GOOD)
+
+    assert server(store, Scripted(full)).serve(A)
+
+    assert calls == [["fsync"] if has_its_name else ["link"] * 3]
+    told = response(store)
+    assert (told.success, told.raw_output) == (True, GOOD)
+    assert (rooms_of(store, "a"), store.evidence(A)) == (["done"], [])
+
+
+def test_error_an_answer_that_cannot_be_written_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The claim of a process that lives would keep it from its end."""
+    clock = FakeClock()
+    store = store_in(tmp_path, clock=clock)
+    store.submit(request("a", route="claude", timeout=60_000))
+    rest_by(monkeypatch, clock)
+
+    def full(*_: Any, **__: Any) -> Outcome:
+        fail(monkeypatch, "link", 10_000)
+        return Outcome(GOOD)
+
+    with pytest.raises(StateUnavailable) as caught:
+        server(store, Scripted(full)).serve(A)
+
+    assert str(caught.value) == (
+        f"{store.place.state}: No space left on device; see `hostbridge doctor`"
+    )
+    assert rooms_of(store, "a") == ["requests"]
+    monkeypatch.undo()
+    assert store.sweep(everything=True) == 1
+    assert response(store).status == "timeout"
+
+
+def test_who_no_longer_waits_ends_the_tries(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
+):
+    def full(*_: Any, **__: Any) -> Outcome:
+        fail(monkeypatch, "link", 10_000)
+        return Outcome(GOOD)
+
+    told = iter([None, Abandoned("gone")])
+
+    def on_stage(_stage: Stage) -> None:
+        if gone := next(told):
+            raise gone
+
+    with pytest.raises(Abandoned):
+        server(store, Scripted(full), on_stage=on_stage).serve(A)
 
 
 def test_too_many_agents_above_it(tmp_path: Path):
