@@ -28,6 +28,7 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.response import Failure, answered, failed
 from bridge.protocol.status import Stage
 from bridge.spawner.tending import TEND_S, Abandoned
+from bridge.spawner.watching import Watch
 from bridge.store import Claimant
 from bridge.store.decide import expired
 from bridge.store.process import identify
@@ -42,9 +43,6 @@ if TYPE_CHECKING:
     from bridge.spawner.awaiting import Waiter
     from bridge.store.files import FileStore
 
-_LOOK_S = 0.25
-# Below any lease that makes sense.
-_BEAT_S = 30.0
 # How soon to try again to write an answer that could not be written.
 _WRITE_AGAIN_S = 0.5
 # While somebody else has the request: how often to see whether it waits again. Long
@@ -104,7 +102,7 @@ class Server:
             self._end(request, Outcome(code="depth", detail=detail))
             return True
         self._on_stage(Stage.RUNNING)
-        watch = _Watch(self._store, request, self._on_stage)
+        watch = Watch(self._store, request, self._on_stage)
         try:
             self._see_to_its_end(request, watch)
         except BridgeError:
@@ -117,7 +115,7 @@ class Server:
             watch.forget()
         return True
 
-    def _see_to_its_end(self, request: Request, watch: _Watch) -> None:
+    def _see_to_its_end(self, request: Request, watch: Watch) -> None:
         """Have a claimed request answered, and publish what came of it."""
         try:
             request, definition = self._defined(request)
@@ -310,51 +308,3 @@ def _verdict(
         now_ms=now_ms,
         must_verify=must_verify,
     )
-
-
-class _Watch:
-    """Whether there is still a reason to work: asked often, looks now and then.
-
-    There is none when the request has ended, or is gone with its state directory.
-    """
-
-    def __init__(
-        self, store: FileStore, request: Request, on_stage: Callable[[Stage], None]
-    ) -> None:
-        self.has_ended = self.is_off = False
-        self._store = store
-        self._request = request
-        self._on_stage = on_stage
-        self._looked_s = self._beat_s = store.clock.monotonic_s()
-
-    def __call__(self) -> bool:
-        """Whether to stop: the request has ended, or the bridge is switched off."""
-        now_s = self._store.clock.monotonic_s()
-        if now_s - self._looked_s >= _LOOK_S:
-            self._looked_s = now_s
-            self._on_stage(Stage.RUNNING)
-            with suppress(StateUnavailable), self._store.rooms() as rooms:
-                file = f"{self._request.request_id}.json"
-                self.has_ended = rooms["responses"].has(file) or (
-                    not rooms["processing"].has(file) and self._is_gone
-                )
-                self.is_off = rooms.state.has("off")
-                if now_s - self._beat_s >= _BEAT_S:
-                    self._beat_s = now_s
-                    rooms["sessions"].beat(self._beat)
-        return self.has_ended or self.is_off
-
-    @property
-    def _is_gone(self) -> bool:
-        return self._store.find(RequestId(self._request.request_id)) is None
-
-    @property
-    def _beat(self) -> str:
-        claim = self._request.claim
-        assert claim is not None, "what is served is claimed"  # noqa: S101
-        return f"{claim.session}.beat"
-
-    def forget(self) -> None:
-        """Take the sign of life away."""
-        with suppress(StateUnavailable), self._store.rooms() as rooms:
-            rooms["sessions"].remove(self._beat)
