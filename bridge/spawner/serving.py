@@ -97,19 +97,19 @@ class Server:
         request = self._store.claim_one(request_id, self.claimant)
         if request is None:
             return False
-        if request.depth > self._max_depth:
-            detail = f"{request.depth}; {self._max_depth} is the limit"
-            self._end(request, Outcome(code="depth", detail=detail))
-            return True
-        self._on_stage(Stage.RUNNING)
         watch = Watch(self._store, request, self._on_stage)
         try:
-            self._see_to_its_end(request, watch)
+            if request.depth > self._max_depth:
+                detail = f"{request.depth}; {self._max_depth} is the limit"
+                self._end(request, Outcome(code="depth", detail=detail), watch)
+            else:
+                self._on_stage(Stage.RUNNING)
+                self._see_to_its_end(request, watch)
         except BridgeError:
             raise
         except Exception as exc:
             # A bug. Never a claim without anybody at work.
-            self._end(request, Outcome(code="agent_error", detail=repr(exc)))
+            self._end(request, Outcome(code="agent_error", detail=repr(exc)), watch)
             raise
         finally:
             watch.forget()
@@ -129,10 +129,10 @@ class Server:
         except Abandoned:
             raise
         except UnknownAgent as exc:
-            self._end(request, Outcome(code="agent_missing", detail=str(exc)))
+            self._end(request, Outcome(code="agent_missing", detail=str(exc)), watch)
             return
         except BridgeError as exc:
-            self._end(request, Outcome(code="AGENT_001", detail=str(exc)))
+            self._end(request, Outcome(code="AGENT_001", detail=str(exc)), watch)
             return
         if watch.is_off:
             outcome = replace(
@@ -142,7 +142,7 @@ class Server:
             must_verify = (
                 definition is not None and definition.require_verified_evidence
             )
-            self._end(request, outcome, must_verify=must_verify)
+            self._end(request, outcome, watch, must_verify=must_verify)
 
     def _defined(self, request: Request) -> tuple[Request, Definition | None]:
         """The request as its agent's definition has it now, noted on the record."""
@@ -197,7 +197,12 @@ class Server:
         return self._store.clock.monotonic_s() + left_ms / 1000
 
     def _end(
-        self, request: Request, outcome: Outcome, *, must_verify: bool = False
+        self,
+        request: Request,
+        outcome: Outcome,
+        watch: Watch,
+        *,
+        must_verify: bool = False,
     ) -> None:
         """End the request; with a failure only while it is ours to fail.
 
@@ -221,8 +226,8 @@ class Server:
             else:
                 return
             is_first = False
-            # Whoever asked may not want to wait for it.
-            self._on_stage(Stage.RUNNING)
+            # The process lives on, and whoever asked may not want to wait for this.
+            watch()
             time.sleep(_WRITE_AGAIN_S)
 
     def _write(self, request: Request, response: Response) -> None:

@@ -432,13 +432,43 @@ def test_error_an_answer_that_cannot_be_written_in_time(
     assert response(store).status == "timeout"
 
 
+def test_while_it_tries_it_gives_a_sign_of_life(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Else who cannot see this process takes the request back, and has it done."""
+    clock = FakeClock()
+    store = store_in(tmp_path, clock=clock)
+    store.submit(request("a", route="claude", timeout=60_000))
+    beat = path_of(store, "sessions") / f"claude-{os.getpid()}.beat"
+    seen = []
+
+    def rest(seconds: float) -> None:
+        seen.append(beat.exists())
+        clock.go_on(seconds)
+
+    monkeypatch.setattr(serving.time, "sleep", rest)
+
+    def full(*_: Any, **__: Any) -> Outcome:
+        fail(monkeypatch, "link", 100)
+        return Outcome(GOOD)
+
+    assert server(store, Scripted(full)).serve(A)
+
+    assert (seen[0], seen[-1]) == (False, True)
+    assert not beat.exists()
+
+
 def test_who_no_longer_waits_ends_the_tries(
-    store: FileStore, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     def full(*_: Any, **__: Any) -> Outcome:
         fail(monkeypatch, "link", 10_000)
         return Outcome(GOOD)
 
+    clock = FakeClock()
+    store = store_in(tmp_path, clock=clock)
+    store.submit(request("a", route="claude"))
+    rest_by(monkeypatch, clock)
     told = iter([None, Abandoned("gone")])
 
     def on_stage(_stage: Stage) -> None:
