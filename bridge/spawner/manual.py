@@ -1,4 +1,10 @@
-"""Answer a request by hand: a person stands in for the agent, under the same checks."""
+"""Answer a request by hand: a person stands in for the agent, and for what they say.
+
+The form is checked as an agent's answer is, by the same code. What an agent must show
+is not asked of a person: `require_verified_evidence` does not apply, since nobody sees
+what a person runs. So no evidence in such an answer is ever `verified`, and its route,
+`manual`, tells every reader whose word it is.
+"""
 
 from __future__ import annotations
 

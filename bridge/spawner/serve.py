@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,10 @@ if TYPE_CHECKING:
 
 _LOOK_S = 0.5
 _SWEEP_S = 5.0
-# Of the time, in a long queue where a sweep takes long.
-_SWEEP_SHARE = 0.05
+# Of the time, in a long queue where a sweep, or a look, takes long.
+_SHARE = 0.05
+# A queue of so many is looked at again after each request that was served.
+_SHORT = 256
 
 
 def _ignore(_routes: tuple[RouteName, ...]) -> None:
@@ -41,7 +44,11 @@ def serve(
     on_bug: Callable[[RequestId, Exception], None],
     on_start: Callable[[tuple[RouteName, ...]], None] = _ignore,
 ) -> Iterator[Result]:
-    """Yield a result for each request served; ends when nothing waits, with `once`.
+    """Yield a result for each request served; with `once`, of those that wait now.
+
+    Before each one it looks whether hostbridge was switched off, whether a sweep is
+    due, and what comes first by now. With `once` nothing that comes later is served,
+    or a program that asks again and again would keep it from its end.
 
     One that was for these routes and ran out of time before is yielded, too. Without
     `routes` all that this machine can serve; `on_start` is told which these are. An
@@ -57,22 +64,20 @@ def serve(
     on_start(tuple(servers))
     store = bridge.store
     sweep_at_s = float("-inf")
-    looked_at_ns: int | None = None
-    broken: set[RequestId] = set()
+    queue = _Queue(store, servers, only_now=once)
     while True:
         with suppress(StateUnavailable):
             began_s = time.monotonic()
             if began_s >= sweep_at_s:
                 yield from _overdue(store, servers)
                 took_s = time.monotonic() - began_s
-                sweep_at_s = began_s + max(_SWEEP_S, took_s / _SWEEP_SHARE)
-                looked_at_ns = None
-            changed_ns = store.queue_changed_ns()
+                sweep_at_s = began_s + max(_SWEEP_S, took_s / _SHARE)
+                queue.forget()
             is_off = bridge.settings.off or is_switched_off(store)
-            if changed_ns != looked_at_ns and not is_off:
-                yield from _serve_waiting(store, servers, broken, on_bug)
-                # As it was before the look: what came during it is looked at again.
-                looked_at_ns = changed_ns
+            first = None if is_off else queue.find_first()
+            if first is not None:
+                yield from _serve_one(store, *first, queue, on_bug)
+                continue
         if once:
             return
         time.sleep(_LOOK_S)
@@ -106,34 +111,90 @@ def _overdue(store: FileStore, routes: Container[RouteName]) -> Iterator[Result]
             yield result_of(response)
 
 
-def _serve_waiting(
+class _Queue:
+    """What waits for these servers, in order; read only when it may have changed.
+
+    Args:
+        store: where it waits.
+        servers: by route; what is for another is remembered, and not read again.
+        only_now: whether what comes after the first look is left out.
+    """
+
+    def __init__(
+        self, store: FileStore, servers: dict[RouteName, Server], *, only_now: bool
+    ) -> None:
+        self.broken: set[RequestId] = set()
+        self._store = store
+        self._servers = servers
+        self._only_now = only_now
+        self._ids: deque[RequestId] = deque()
+        self._others: set[RequestId] = set()
+        self._looked_at_ns: int | None = None
+        self._look_at_s = float("-inf")
+
+    def forget(self) -> None:
+        """Look again in any case: a file may change, and its folder not."""
+        self._others.clear()
+        if not self._only_now:
+            self._looked_at_ns = None
+
+    def find_first(self) -> tuple[RequestId, Server] | None:
+        """The first that waits, and its server; each is given once in a look."""
+        self._look_if_due()
+        while self._ids:
+            request_id = self._ids.popleft()
+            if request_id in self._others or request_id in self.broken:
+                continue
+            found = self._store.find(request_id)
+            if found is None or found.request is None:
+                continue
+            server = self._servers.get(found.request.route)
+            if server is not None:
+                return request_id, server
+            self._others.add(request_id)
+        return None
+
+    def _look_if_due(self) -> None:
+        if self._only_now and self._looked_at_ns is not None:
+            return
+        changed_ns = self._store.queue_changed_ns()
+        began_s = time.monotonic()
+        # Else the end of a long queue would cost its length at each request.
+        is_due = not self._ids or began_s >= self._look_at_s
+        if changed_ns == self._looked_at_ns or not is_due:
+            return
+        self._ids = deque(self._store.waiting())
+        # As it was before the look: what came during it is looked at again.
+        self._looked_at_ns = changed_ns
+        took_s = time.monotonic() - began_s if len(self._ids) > _SHORT else 0.0
+        self._look_at_s = began_s + took_s / _SHARE
+
+
+def _serve_one(
     store: FileStore,
-    servers: dict[RouteName, Server],
-    broken: set[RequestId],
+    request_id: RequestId,
+    server: Server,
+    queue: _Queue,
     on_bug: Callable[[RequestId, Exception], None],
 ) -> Iterator[Result]:
-    """Serve what waits now, but for what is `broken`; adds to that."""
-    for request_id in store.waiting():
-        found = store.find(request_id)
-        server = servers.get(found.request.route) if found and found.request else None
-        if server is None or request_id in broken:
-            continue
-        try:
-            if not _served(store, server, request_id):
-                continue
-        except BridgeError:
-            raise
-        except Exception as exc:  # noqa: BLE001 - one request's bug is no other's end
-            broken.add(request_id)
-            on_bug(request_id, exc)
-        ended = store.find(request_id)
-        if ended and ended.response:
-            yield result_of(ended.response)
+    """Serve a request, if it still waits; one that meets a bug is `broken` from now."""
+    try:
+        if not _served(store, server, request_id):
+            return
+    except BridgeError:
+        raise
+    except Exception as exc:  # noqa: BLE001 - one request's bug is no other's end
+        queue.broken.add(request_id)
+        on_bug(request_id, exc)
+    ended = store.find(request_id)
+    if ended and ended.response:
+        yield result_of(ended.response)
 
 
 def _served(store: FileStore, server: Server, request_id: RequestId) -> bool:
     try:
         return server.serve(request_id)
     except KeyboardInterrupt:
-        store.give_back(request_id, server.claimant.host, lambda held: held)
+        with suppress(StateUnavailable):
+            store.give_back(request_id, server.claimant.host, lambda held: held)
         raise

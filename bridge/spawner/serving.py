@@ -8,6 +8,7 @@ waits again, and ends by its deadline at the latest.
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.response import Failure, answered, failed
 from bridge.protocol.status import Stage
 from bridge.spawner.tending import TEND_S, Abandoned
+from bridge.spawner.watching import Watch
 from bridge.store import Claimant
 from bridge.store.decide import expired
 from bridge.store.process import identify
@@ -41,9 +43,8 @@ if TYPE_CHECKING:
     from bridge.spawner.awaiting import Waiter
     from bridge.store.files import FileStore
 
-_LOOK_S = 0.25
-# Below any lease that makes sense.
-_BEAT_S = 30.0
+# How soon to try again to write an answer that could not be written.
+_WRITE_AGAIN_S = 0.5
 # While somebody else has the request: how often to see whether it waits again. Long
 # enough for the waiter to take it back from the dead.
 _TRY_AGAIN_S = 1.25 * TEND_S
@@ -89,29 +90,32 @@ class Server:
         An interrupt leaves the claim: the caller ends the request, or gives it back.
         What is raised but a BridgeError is a bug of ours: the request has ended, with
         `agent_error`.
+
+        Raises:
+            StateUnavailable: the answer could not be written until the deadline.
         """
         request = self._store.claim_one(request_id, self.claimant)
         if request is None:
             return False
-        if request.depth > self._max_depth:
-            detail = f"{request.depth}; {self._max_depth} is the limit"
-            self._end(request, Outcome(code="depth", detail=detail))
-            return True
-        self._on_stage(Stage.RUNNING)
-        watch = _Watch(self._store, request, self._on_stage)
+        watch = Watch(self._store, request, self._on_stage)
         try:
-            self._see_to_its_end(request, watch)
+            if request.depth > self._max_depth:
+                detail = f"{request.depth}; {self._max_depth} is the limit"
+                self._end(request, Outcome(code="depth", detail=detail), watch)
+            else:
+                self._on_stage(Stage.RUNNING)
+                self._see_to_its_end(request, watch)
         except BridgeError:
             raise
         except Exception as exc:
             # A bug. Never a claim without anybody at work.
-            self._end(request, Outcome(code="agent_error", detail=repr(exc)))
+            self._end(request, Outcome(code="agent_error", detail=repr(exc)), watch)
             raise
         finally:
             watch.forget()
         return True
 
-    def _see_to_its_end(self, request: Request, watch: _Watch) -> None:
+    def _see_to_its_end(self, request: Request, watch: Watch) -> None:
         """Have a claimed request answered, and publish what came of it."""
         try:
             request, definition = self._defined(request)
@@ -125,10 +129,10 @@ class Server:
         except Abandoned:
             raise
         except UnknownAgent as exc:
-            self._end(request, Outcome(code="agent_missing", detail=str(exc)))
+            self._end(request, Outcome(code="agent_missing", detail=str(exc)), watch)
             return
         except BridgeError as exc:
-            self._end(request, Outcome(code="AGENT_001", detail=str(exc)))
+            self._end(request, Outcome(code="AGENT_001", detail=str(exc)), watch)
             return
         if watch.is_off:
             outcome = replace(
@@ -138,7 +142,7 @@ class Server:
             must_verify = (
                 definition is not None and definition.require_verified_evidence
             )
-            self._end(request, outcome, must_verify=must_verify)
+            self._end(request, outcome, watch, must_verify=must_verify)
 
     def _defined(self, request: Request) -> tuple[Request, Definition | None]:
         """The request as its agent's definition has it now, noted on the record."""
@@ -193,11 +197,41 @@ class Server:
         return self._store.clock.monotonic_s() + left_ms / 1000
 
     def _end(
-        self, request: Request, outcome: Outcome, *, must_verify: bool = False
+        self,
+        request: Request,
+        outcome: Outcome,
+        watch: Watch,
+        *,
+        must_verify: bool = False,
     ) -> None:
-        """End the request; with a failure only while it is ours to fail."""
+        """End the request; with a failure only while it is ours to fail.
+
+        Where that cannot be written it is tried again until the deadline: the answer
+        is in this process only, and its claim would keep everybody else away.
+        """
         now_ms = self._store.now_ms()
         response = response_of(request, outcome, now_ms=now_ms, must_verify=must_verify)
+        until_s = self._deadline_s(request)
+        is_first = True
+        while True:
+            try:
+                if is_first or not self._was_written(response):
+                    self._write(request, response)
+            except StateVanished:
+                raise
+            except StateUnavailable:
+                if self._store.clock.monotonic_s() >= until_s:
+                    self._let_go(request)
+                    raise
+            else:
+                return
+            is_first = False
+            # The process lives on, and whoever asked may not want to wait for this.
+            watch()
+            time.sleep(_WRITE_AGAIN_S)
+
+    def _write(self, request: Request, response: Response) -> None:
+        """Publish the response, or keep its words where the request is not ours."""
         if response.parsed_output is None and not self._is_ours(request):
             if response.raw_output:
                 reason = response.error.code if response.error else ""
@@ -209,6 +243,27 @@ class Server:
                 )
             return
         self._store.publish(response, source=self.route)
+
+    def _let_go(self, request: Request) -> None:
+        with suppress(StateUnavailable):
+            self._store.give_back(
+                RequestId(request.request_id), self.claimant.host, lambda held: held
+            )
+
+    def _was_written(self, response: Response) -> bool:
+        """Whether a try that failed had written it: then what is left is done here."""
+        found = self._store.find(RequestId(response.request_id))
+        there = found.response if found else None
+        if there is None or (there.completed_at, there.raw_output) != (
+            response.completed_at,
+            response.raw_output,
+        ):
+            return False
+        with self._store.rooms() as rooms:
+            rooms["responses"].sync()
+        with suppress(StateUnavailable):
+            self._store.sweep()
+        return True
 
     def _is_ours(self, request: Request) -> bool:
         found = self._store.find(RequestId(request.request_id))
@@ -258,51 +313,3 @@ def _verdict(
         now_ms=now_ms,
         must_verify=must_verify,
     )
-
-
-class _Watch:
-    """Whether there is still a reason to work: asked often, looks now and then.
-
-    There is none when the request has ended, or is gone with its state directory.
-    """
-
-    def __init__(
-        self, store: FileStore, request: Request, on_stage: Callable[[Stage], None]
-    ) -> None:
-        self.has_ended = self.is_off = False
-        self._store = store
-        self._request = request
-        self._on_stage = on_stage
-        self._looked_s = self._beat_s = store.clock.monotonic_s()
-
-    def __call__(self) -> bool:
-        """Whether to stop: the request has ended, or the bridge is switched off."""
-        now_s = self._store.clock.monotonic_s()
-        if now_s - self._looked_s >= _LOOK_S:
-            self._looked_s = now_s
-            self._on_stage(Stage.RUNNING)
-            with suppress(StateUnavailable), self._store.rooms() as rooms:
-                file = f"{self._request.request_id}.json"
-                self.has_ended = rooms["responses"].has(file) or (
-                    not rooms["processing"].has(file) and self._is_gone
-                )
-                self.is_off = rooms.state.has("off")
-                if now_s - self._beat_s >= _BEAT_S:
-                    self._beat_s = now_s
-                    rooms["sessions"].touch(self._beat)
-        return self.has_ended or self.is_off
-
-    @property
-    def _is_gone(self) -> bool:
-        return self._store.find(RequestId(self._request.request_id)) is None
-
-    @property
-    def _beat(self) -> str:
-        claim = self._request.claim
-        assert claim is not None, "what is served is claimed"  # noqa: S101
-        return f"{claim.session}.beat"
-
-    def forget(self) -> None:
-        """Take the sign of life away."""
-        with suppress(StateUnavailable), self._store.rooms() as rooms:
-            rooms["sessions"].remove(self._beat)

@@ -1,6 +1,10 @@
 """The state directory: requests, claims and responses, and every way they may change.
 
-`Store` is what the rest of hostbridge asks for; `files.FileStore` keeps it in files.
+`Store` is the life of a request: asked, found, claimed, answered, waited for, removed.
+`files.FileStore` keeps it in files, and is what most of hostbridge asks for, because
+other records lie in the same directory: sessions, bells and runs of the host route, the
+sign of life of a serving process, the switch. `FileStore.open_state` and `rooms` give
+their folders, held open, and `exclusive` the lock under which they change.
 """
 
 from __future__ import annotations

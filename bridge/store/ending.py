@@ -34,7 +34,7 @@ def publish(rooms: Rooms, response: Response, *, source: str) -> bool:
     except LockBusy:
         # An agent's words must not be lost to a lock: the link alone decides, and
         # whoever gets the lock next tidies up.
-        won = rooms.live(request_id) is not None and _link(rooms, response)
+        won = _is_live(rooms, request_id) and _link(rooms, response)
     if won:
         return True
     known = rooms["responses"].has(file_of(request_id))
@@ -46,6 +46,15 @@ def publish(rooms: Rooms, response: Response, *, source: str) -> bool:
         words=response.raw_output,
     )
     return False
+
+
+def _is_live(rooms: Rooms, request_id: str) -> bool:
+    """Whether the request is unfinished, as far as one can tell without the lock.
+
+    Whoever holds the lock may claim it, or give it back, between the look into one
+    folder and the look into the other.
+    """
+    return any(rooms.live(request_id) is not None for _ in range(3))
 
 
 def end(rooms: Rooms, request: Request, response: Response, *, source: str) -> bool:

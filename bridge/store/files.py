@@ -15,6 +15,7 @@ nothing.
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import contextmanager
 from pathlib import Path
@@ -343,7 +344,7 @@ def _in_our_words(place: Place) -> Iterator[None]:
     try:
         yield
     except NotAPlainFile as exc:
-        raise StateRefused(Path(exc.path), exc.problem, "move it away") from None
+        raise StateRefused(Path(exc.path), exc.problem, exc.cure) from None
     except OSError as exc:
         if exc.errno is None:
             raise
@@ -351,8 +352,12 @@ def _in_our_words(place: Place) -> Iterator[None]:
             raise StateVanished(
                 f"{place.state} was removed or replaced while it was in use"
             ) from exc
+        where = f"{place.state}"
+        # Where it is one file that fails, and not the machine, its reader names it.
+        if exc.errno == errno.EIO and f"{exc.filename}".startswith(f"{where}/"):
+            where = exc.filename
         raise StateUnavailable(
-            f"{place.state}: {os.strerror(exc.errno)}; see `hostbridge doctor`"
+            f"{where}: {os.strerror(exc.errno)}; see `hostbridge doctor`"
         ) from exc
 
 

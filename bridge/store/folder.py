@@ -39,10 +39,18 @@ _LOG = (
 class NotAPlainFile(OSError):
     """What lies there is a link, a pipe, a folder, or larger than any file of ours."""
 
+    cure = "move it away"
+
     def __init__(self, path: str, problem: str = "not a plain file") -> None:
         super().__init__(f"{path}: {problem}")
         self.path = path
         self.problem = problem
+
+
+class Forbidden(NotAPlainFile):
+    """This user may not read the file: a program under sudo put it there, say."""
+
+    cure = "make it your own and readable, or move it away"
 
 
 class Folder:
@@ -118,7 +126,18 @@ class Folder:
 
         Raises:
             NotAPlainFile: it is something else, or larger than `max_bytes`.
+            Forbidden: this user may not read it.
+            OSError: EIO with the whole path, so that it can be told which file it is.
         """
+        try:
+            return self._read(name, max_bytes)
+        except OSError as exc:
+            if exc.errno != errno.EIO:
+                raise
+            path = f"{self.path}/{name}"
+            raise OSError(exc.errno, exc.strerror, path) from exc
+
+    def _read(self, name: str, max_bytes: int) -> bytes | None:
         try:
             fd = os.open(name, _READ, dir_fd=self.fd)
         except FileNotFoundError:
@@ -127,9 +146,13 @@ class Folder:
             facts = self.facts(name)
             if facts is None:
                 return None
-            if stat.S_ISREG(facts.st_mode):
-                raise
-            raise NotAPlainFile(f"{self.path}/{name}") from exc
+            path = f"{self.path}/{name}"
+            if not stat.S_ISREG(facts.st_mode):
+                raise NotAPlainFile(path) from exc
+            # Of this file; what else can go wrong tells of the machine.
+            if exc.errno in (errno.EACCES, errno.EPERM):
+                raise Forbidden(path, os.strerror(exc.errno)) from exc
+            raise
         try:
             facts = os.fstat(fd)
             if not stat.S_ISREG(facts.st_mode):
@@ -216,6 +239,15 @@ class Folder:
         except FileExistsError:
             return False
         return True
+
+    def beat(self, name: str) -> None:
+        """Leave a sign of now: an empty file is made, or what is there gets the time.
+
+        A link gets it itself, not what it leads to.
+        """
+        if not self.touch(name):
+            with suppress(FileNotFoundError):
+                os.utime(name, dir_fd=self.fd, follow_symlinks=False)
 
     def append(self, name: str, line: bytes, *, max_bytes: int, older: str) -> None:
         """Add one line to a log of ours, in one write; a full log becomes `older`.

@@ -66,7 +66,9 @@ def why_unreadable(rooms: Rooms, request_id: RequestId) -> str | None:
             read_request(rooms[room], request_id, rooms.now_ms())
         except NewerSchema as exc:
             return f"{path}: {exc}, or remove the file"
-        except (Unparsable, NotAPlainFile) as exc:
+        except NotAPlainFile as exc:
+            return f"{path}: {exc.problem}; {exc.cure}"
+        except Unparsable as exc:
             return f"{path}: {exc}; correct the file, or remove it"
     return _why_put_aside(rooms, request_id)
 

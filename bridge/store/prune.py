@@ -12,13 +12,13 @@ import shutil
 import stat
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from bridge.store.asking import ROOMS_OF_USED_IDS, known_request
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from bridge.store.folder import Folder
     from bridge.store.rooms import Rooms
@@ -34,6 +34,8 @@ _RUN_LOG = ".jsonl"
 
 _ENDED_ROOMS = ("evidence", "done", "responses")
 _LIVE_ROOMS = ("requests", "processing")
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +85,11 @@ def prune(
             doomed.append(item)
             total -= item.size
     gone = _remove_all(rooms, doomed)
-    with rooms.hold():
-        temporaries = _remove_temporaries(rooms, now_s)
-        dedup_keys = _remove_dedup_keys(rooms)
     return Pruned(
         requests=sum(item.is_request for item in gone),
         quarantined=sum(not item.is_request for item in gone),
-        dedup_keys=dedup_keys,
-        temporaries=temporaries,
+        temporaries=_remove_temporaries(rooms, now_s),
+        dedup_keys=_remove_dedup_keys(rooms),
         freed_bytes=sum(item.size for item in gone),
     )
 
@@ -128,26 +127,34 @@ def _files(folder: Folder) -> Iterator[tuple[str, os.stat_result]]:
             yield entry.name, entry.stat(follow_symlinks=False)
 
 
-def _remove_all(rooms: Rooms, doomed: list[_Item]) -> list[_Item]:
+def _in_turns(rooms: Rooms, doomed: list[_T], remove: Callable[[_T], bool]) -> list[_T]:
+    """Those that `remove` has removed; others get the lock after every so many."""
     gone = []
-    evidence = _evidence_files(rooms)
     for start in range(0, len(doomed), BATCH):
         with rooms.hold():
-            for item in doomed[start : start + BATCH]:
-                if not item.is_request:
-                    _remove(rooms["quarantine"], item.name)
-                    _remove(rooms["quarantine"], f"{item.name}.reason")
-                elif any(rooms[room].has(f"{item.name}.json") for room in _LIVE_ROOMS):
-                    continue
-                else:
-                    for file in evidence.get(item.name, ()):
-                        _remove(rooms["evidence"], file)
-                    for end in (_RUN_LOG, f".1{_RUN_LOG}"):
-                        _remove(rooms[RUNS], f"{item.name}{end}")
-                    _remove(rooms["done"], f"{item.name}.json")
-                    _remove(rooms["responses"], f"{item.name}.json")
-                gone.append(item)
+            gone += [one for one in doomed[start : start + BATCH] if remove(one)]
     return gone
+
+
+def _remove_all(rooms: Rooms, doomed: list[_Item]) -> list[_Item]:
+    evidence = _evidence_files(rooms)
+
+    def remove(item: _Item) -> bool:
+        if not item.is_request:
+            _remove(rooms["quarantine"], item.name)
+            _remove(rooms["quarantine"], f"{item.name}.reason")
+            return True
+        if any(rooms[room].has(f"{item.name}.json") for room in _LIVE_ROOMS):
+            return False
+        for file in evidence.get(item.name, ()):
+            _remove(rooms["evidence"], file)
+        for end in (_RUN_LOG, f".1{_RUN_LOG}"):
+            _remove(rooms[RUNS], f"{item.name}{end}")
+        _remove(rooms["done"], f"{item.name}.json")
+        _remove(rooms["responses"], f"{item.name}.json")
+        return True
+
+    return _in_turns(rooms, doomed, remove)
 
 
 def _evidence_files(rooms: Rooms) -> dict[str, list[str]]:
@@ -170,12 +177,13 @@ def _remove_temporaries(rooms: Rooms, now_s: float) -> int:
     entries = list(rooms.state.entries())
     names = [e.name for e in entries if e.is_dir(follow_symlinks=False)]
     folders = [rooms.state, *(rooms[n] for n in names if n != "quarantine")]
-    count = 0
-    for folder in folders:
-        for name, facts in _temporaries(folder):
-            if now_s - facts.st_ctime > TEMPORARY_KEPT_S:
-                count += folder.remove(name)
-    return count
+    old = [
+        (folder, name)
+        for folder in folders
+        for name, facts in _temporaries(folder)
+        if now_s - facts.st_ctime > TEMPORARY_KEPT_S
+    ]
+    return len(_in_turns(rooms, old, lambda one: one[0].remove(one[1])))
 
 
 def _temporaries(folder: Folder) -> Iterator[tuple[str, os.stat_result]]:
@@ -189,11 +197,20 @@ def _temporaries(folder: Folder) -> Iterator[tuple[str, os.stat_result]]:
 
 def _remove_dedup_keys(rooms: Rooms) -> int:
     """Forget keys whose request is gone."""
-    count = 0
-    for name in rooms["dedup"].names():
-        request_id = known_request(rooms, f"{name}.json")
-        file = f"{request_id}.json"
-        if request_id is None or not any(rooms[r].has(file) for r in ROOMS_OF_USED_IDS):
-            _remove(rooms["dedup"], f"{name}.json")
-            count += 1
-    return count
+    files = [f"{name}.json" for name in rooms["dedup"].names()]
+
+    def remove(file: str) -> bool:
+        # A submit may have given it to a new request since.
+        if not _is_of_nothing(rooms, file):
+            return False
+        _remove(rooms["dedup"], file)
+        return True
+
+    doomed = [file for file in files if _is_of_nothing(rooms, file)]
+    return len(_in_turns(rooms, doomed, remove))
+
+
+def _is_of_nothing(rooms: Rooms, dedup_file: str) -> bool:
+    request_id = known_request(rooms, dedup_file)
+    file = f"{request_id}.json"
+    return request_id is None or not any(rooms[r].has(file) for r in ROOMS_OF_USED_IDS)

@@ -6,6 +6,7 @@ when the lock is held, and taken as absent when it is not.
 
 from __future__ import annotations
 
+import errno
 import time
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -48,7 +49,8 @@ class Rooms:
         clock: wall clock and monotonic clock.
         is_locked: whether this operation holds the store's lock.
         unread: names met in `requests/` whose file stays there and cannot be read:
-            it is of a newer hostbridge, or young, so that it may still be written.
+            it is of a newer hostbridge; or young, so that it may still be written,
+            which is also said of one that the disk fails to give.
     """
 
     def __init__(self, state: Folder, clock: Clock, *, lock_wait_s: float) -> None:
@@ -159,6 +161,13 @@ class Rooms:
                 self._note_unread(room, name, "young")
             elif self.is_locked:
                 self.put_aside(room, file, str(exc))
+            return None
+        except OSError as exc:
+            # A disk that fails may give it the next time: it is neither put aside nor
+            # in the way of what else waits. What is claimed is never taken as absent.
+            if exc.errno != errno.EIO or room != "requests":
+                raise
+            self._note_unread(room, name, "young")
             return None
 
     def _note_unread(

@@ -12,11 +12,13 @@ from __future__ import annotations
 import hmac
 import os
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from bridge.store.folder import NotAPlainFile
+from bridge.errors import StateRefused
+from bridge.store.folder import Forbidden, NotAPlainFile
 
 if TYPE_CHECKING:
     from bridge.protocol.response import Response
@@ -31,15 +33,24 @@ def load_key(state: Folder) -> bytes:
 
     Raises:
         NotAPlainFile: something else has its name.
+        StateRefused: this user may not read it. That says nothing of any response.
     """
-    key = state.read(KEY_NAME)
+    key = _read(state)
     while key is None:
         with suppress(FileExistsError):
             state.create(KEY_NAME, os.urandom(_KEY_BYTES))
-        key = state.read(KEY_NAME)
+        key = _read(state)
     if len(key) != _KEY_BYTES:
         raise NotAPlainFile(f"{state.path}/{KEY_NAME}", "not a key of ours")
     return key
+
+
+def _read(state: Folder) -> bytes | None:
+    try:
+        return state.read(KEY_NAME)
+    except Forbidden as exc:
+        cure = "make it your own and readable again"
+        raise StateRefused(Path(exc.path), exc.problem, cure) from None
 
 
 def sealed(response: Response, key: bytes) -> Response:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from storeworld import claimant, request, store_in
+from storeworld import claimant, dead_process, request, store_in
 
 from bridge.errors import BridgeError
+from bridge.host.sessions import switch_off, switch_on
 from bridge.protocol.answering import Outcome
 from bridge.protocol.ids import RequestId
 from bridge.spawner import serve as serving
 from bridge.spawner.serve import serve
 from bridge.spawner.serving import Server
+from bridge.store import Claimant
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from bridge.protocol.request import Request
@@ -48,7 +52,7 @@ def store(tmp_path: Path) -> FileStore:
 
 def served(
     store: FileStore,
-    answerer: Sometimes,
+    answerer: Sometimes | Busy,
     told: list[tuple[str, Exception]],
     *,
     once: bool = True,
@@ -151,3 +155,172 @@ def test_a_queue_that_does_not_change_is_not_read_again(
     assert answerer.asked == ["late"]
     # The sweep's and the first; when something came; when that had gone.
     assert looks == 4
+
+
+class Busy:
+    """Answers; while it does, something happens."""
+
+    def __init__(self, meanwhile: Callable[[str], object]) -> None:
+        self.asked: list[str] = []
+        self._meanwhile = meanwhile
+
+    def answer(self, asked: Request, _definition: None, **_: Any) -> Outcome:
+        self.asked.append(asked.request_id)
+        self._meanwhile(asked.request_id)
+        return Outcome(GOOD)
+
+
+def serve_until(naps: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """Interrupt what serves for ever when it has rested so often; how often it has."""
+    rested = 0
+
+    def nap(_seconds: float) -> None:
+        nonlocal rested
+        rested += 1
+        if rested >= naps:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(serving.time, "sleep", nap)
+    return lambda: rested
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_switched_off_nothing_more_is_taken(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch, *, once: bool
+) -> None:
+    """What had only been waiting goes on waiting; it is not ended as stopped."""
+    serve_until(3, monkeypatch)
+    busy = Busy(lambda _: switch_off(store))
+
+    with suppress(KeyboardInterrupt):
+        served(store, busy, [], once=once)
+
+    assert len(busy.asked) == 1
+    assert len(store.waiting()) == 2
+
+
+def test_switched_on_again_it_goes_on(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the queue has not changed meanwhile."""
+    naps = 0
+
+    def nap(_seconds: float) -> None:
+        nonlocal naps
+        naps += 1
+        if naps == 2:
+            switch_on(store)
+        if naps == 4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(serving.time, "sleep", nap)
+    busy = Busy(lambda _: switch_off(store) if naps == 0 else None)
+
+    with pytest.raises(KeyboardInterrupt):
+        served(store, busy, [], once=False)
+
+    assert sorted(busy.asked) == ["bad", "good", "more"]
+
+
+def test_what_comes_meanwhile_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request of high priority waits for one other at most."""
+    store = store_in(tmp_path)
+    for name in ("first", "second"):
+        store.submit(request(name, route="claude", priority="low"))
+
+    def ask(served_now: str) -> None:
+        if served_now == "first":
+            store.submit(request("urgent", route="claude", priority="high"))
+
+    serve_until(1, monkeypatch)
+    busy = Busy(ask)
+
+    with pytest.raises(KeyboardInterrupt):
+        served(store, busy, [], once=False)
+
+    assert busy.asked == ["first", "urgent", "second"]
+
+
+def test_once_serves_what_waits_at_its_start(tmp_path: Path) -> None:
+    """A program that asks again with each answer would keep it from its end."""
+    store = store_in(tmp_path)
+    store.submit(request("first", route="claude"))
+    busy = Busy(lambda name: store.submit(request(f"{name}-more", route="claude")))
+
+    served(store, busy, [])
+
+    assert busy.asked == ["first"]
+    assert store.waiting() == ["first-more"]
+
+
+def test_it_sweeps_between_two_requests(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a dead process held is not left to the end of a long queue."""
+    gone = Claimant("claude-1", dead_process(), "claude")
+    served_by_the_dead = RequestId("bad")
+    now_s = 0.0
+
+    def work(_name: str) -> None:
+        nonlocal now_s
+        if now_s == 0.0:
+            assert store.claim_one(served_by_the_dead, gone)
+        now_s += 10.0
+
+    monkeypatch.setattr(serving.time, "monotonic", lambda: now_s)
+    serve_until(1, monkeypatch)
+    store.submit(request("z", route="claude", priority="high"))
+    busy = Busy(work)
+
+    with pytest.raises(KeyboardInterrupt):
+        served(store, busy, [], once=False)
+
+    assert busy.asked[0] == "z"
+    assert sorted(busy.asked) == ["bad", "good", "more", "z"]
+
+
+def test_the_end_of_a_long_queue_costs_no_more_than_its_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not its whole length at each request; and what is for others is read once."""
+    monkeypatch.setattr(serving, "_SHORT", 4)
+    store = store_in(tmp_path)
+    for number in range(40):
+        store.submit(request(f"theirs-{number}", priority="high"))
+        store.submit(request(f"ours-{number}", route="claude"))
+    looks, found = 0, 0
+    waiting, find = store.waiting, store.find
+
+    def slow() -> list[RequestId]:
+        nonlocal looks, now_s
+        looks += 1
+        now_s += 1.0
+        return waiting()
+
+    def counted(request_id: RequestId) -> Any:
+        nonlocal found
+        found += request_id.startswith("theirs")
+        return find(request_id)
+
+    def work(_name: str) -> None:
+        nonlocal now_s
+        now_s += 1.0
+
+    now_s = 0.0
+    monkeypatch.setattr(serving.time, "monotonic", lambda: now_s)
+    monkeypatch.setattr(serving, "_SWEEP_S", 1e6)
+    monkeypatch.setattr(store, "waiting", slow)
+    monkeypatch.setattr(store, "find", counted)
+    serve_until(1, monkeypatch)
+    busy = Busy(work)
+
+    with pytest.raises(KeyboardInterrupt):
+        served(store, busy, [], once=False)
+
+    assert len(busy.asked) == 40
+    # The sweep's, the first, one in twenty seconds, the last.
+    assert looks <= 6
+    # By the sweep, before and after it, and once by the queue.
+    assert found <= 3 * 40

@@ -25,6 +25,7 @@ from bridge.protocol.response import failed
 from bridge.protocol.status import Status
 from bridge.store.files import FileStore
 from bridge.store.lock import locked
+from bridge.store.rooms import Rooms
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -233,3 +234,25 @@ def test_without_the_lock_nothing_is_published_for_nothing(store: FileStore):
         assert quick.publish(answer(request("ghost")), source="test") is False
 
     assert not path_of(store, "responses", "ghost").exists()
+
+
+def test_a_claim_between_two_looks_hides_no_request(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
+):
+    """Without the lock it is looked for in one folder, then in the other."""
+    asked = request("a")
+    store.submit(asked)
+    quick = FileStore(store.place, lock_wait_s=0.02)
+    look = Rooms.waiting
+
+    def claimed_just_before(rooms: Rooms, name: str) -> Request | None:
+        if path_of(store, "requests", "a").exists():
+            path_of(store, "requests", "a").rename(path_of(store, "processing", "a"))
+        return look(rooms, name)
+
+    monkeypatch.setattr(Rooms, "waiting", claimed_just_before)
+    with store.open_state() as state, locked(state, wait_s=1):
+        assert quick.publish(answer(asked), source="test") is True
+
+    assert summary(store) == "it is so"
+    assert store.evidence(A) == []

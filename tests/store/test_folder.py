@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -159,6 +160,28 @@ def test_error_a_file_larger_than_any_of_ours(folder: Folder, tmp_path: Path):
         folder.read("x")
 
     assert str(caught.value) == (f"{tmp_path}/f/x: 1073741824 bytes, over 268435456")
+
+
+def test_each_beat_gives_the_time_of_now(folder: Folder, tmp_path: Path):
+    beat = tmp_path / "f" / "x"
+    times = []
+    for _ in range(2):
+        folder.beat("x")
+        times.append(beat.stat().st_mtime)
+        os.utime(beat, (1, 1))
+
+    assert min(times) > time.time() - 60
+    assert beat.read_bytes() == b""
+
+
+def test_a_beat_does_not_go_through_a_link(folder: Folder, tmp_path: Path):
+    (tmp_path / "precious").write_text("mine")
+    os.utime(tmp_path / "precious", (1, 1))
+    (tmp_path / "f" / "x").symlink_to(tmp_path / "precious")
+
+    folder.beat("x")
+
+    assert (tmp_path / "precious").stat().st_mtime == 1
 
 
 def test_names_leave_out_temporaries(folder: Folder):

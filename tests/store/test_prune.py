@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,10 +20,14 @@ from storeworld import (
     tree,
 )
 
+from bridge.store import prune
 from bridge.store.files import FileStore
+from bridge.store.folder import Folder
 from bridge.store.prune import Pruned
+from bridge.store.rooms import Rooms
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -146,3 +151,62 @@ def test_folders_and_links_in_place_of_files_go_too(
 
     assert os.listdir(done) == []
     assert (tmp_path / "precious" / "file").read_text() == "mine"
+
+
+def test_hooks_get_the_lock_between(
+    store: FileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Ten thousand keys in one go took all the time that a hook waits for the lock."""
+    with store.open_state() as state:
+        with state.folder("dedup") as keys:
+            for number in range(25):
+                keys.create(f"{number}.json", b"{}")
+        for _ in range(25):
+            state.prepare("x", b"left over")
+    removed: list[int] = []
+    hold, remove = Rooms.hold, Folder.remove
+
+    @contextmanager
+    def counted_hold(rooms: Rooms) -> Iterator[None]:
+        removed.append(0)
+        with hold(rooms):
+            yield
+
+    def counted_remove(folder: Folder, name: str) -> bool:
+        removed[-1] += 1
+        return remove(folder, name)
+
+    monkeypatch.setattr(prune, "BATCH", 10)
+    monkeypatch.setattr(Rooms, "hold", counted_hold)
+    monkeypatch.setattr(Folder, "remove", counted_remove)
+    hour = FakeClock(time.time_ns() // 1000 + 3_700_000_000)
+
+    pruned = FileStore(place_in(tmp_path), clock=hour).prune()
+
+    assert (pruned.dedup_keys, pruned.temporaries) == (25, 25)
+    assert max(removed) == 10
+
+
+def test_a_key_that_is_given_to_a_new_request_meanwhile_stays(
+    store: FileStore, later: FileStore, monkeypatch: pytest.MonkeyPatch
+):
+    finished(store, "a")
+    hold = Rooms.hold
+    is_asked = False
+
+    @contextmanager
+    def ask_first(rooms: Rooms) -> Iterator[None]:
+        nonlocal is_asked
+        is_gone = not path_of(store, "done", "a").exists()
+        if is_gone and not is_asked:
+            is_asked = True
+            store.submit(request("b", dedup_key="key of a"))
+        with hold(rooms):
+            yield
+
+    monkeypatch.setattr(Rooms, "hold", ask_first)
+
+    assert later.prune(older_than_days=1).dedup_keys == 0
+
+    assert is_asked
+    assert not store.submit(request("c", dedup_key="key of a")).is_new

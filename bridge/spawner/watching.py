@@ -1,0 +1,70 @@
+"""What a serving process looks for while it works, and the sign that it lives."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bridge.errors import StateUnavailable
+from bridge.host.sessions import is_off
+from bridge.protocol.ids import RequestId
+from bridge.protocol.status import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.protocol.request import Request
+    from bridge.store.files import FileStore
+
+_LOOK_S = 0.25
+# Below any lease that makes sense.
+_BEAT_S = 30.0
+
+
+class Watch:
+    """Whether there is still a reason to work: asked often, looks now and then.
+
+    There is none when the request has ended, or is gone with its state directory.
+    """
+
+    def __init__(
+        self, store: FileStore, request: Request, on_stage: Callable[[Stage], None]
+    ) -> None:
+        self.has_ended = self.is_off = False
+        self._store = store
+        self._request = request
+        self._on_stage = on_stage
+        self._looked_s = self._beat_s = store.clock.monotonic_s()
+
+    def __call__(self) -> bool:
+        """Whether to stop: the request has ended, or the bridge is switched off."""
+        now_s = self._store.clock.monotonic_s()
+        if now_s - self._looked_s >= _LOOK_S:
+            self._looked_s = now_s
+            self._on_stage(Stage.RUNNING)
+            with suppress(StateUnavailable), self._store.rooms() as rooms:
+                file = f"{self._request.request_id}.json"
+                self.has_ended = rooms["responses"].has(file) or (
+                    not rooms["processing"].has(file) and self._is_gone
+                )
+                if now_s - self._beat_s >= _BEAT_S:
+                    self._beat_s = now_s
+                    rooms["sessions"].beat(self._beat)
+            with suppress(StateUnavailable):
+                self.is_off = is_off(self._store)
+        return self.has_ended or self.is_off
+
+    @property
+    def _is_gone(self) -> bool:
+        return self._store.find(RequestId(self._request.request_id)) is None
+
+    @property
+    def _beat(self) -> str:
+        claim = self._request.claim
+        assert claim is not None, "what is served is claimed"  # noqa: S101
+        return f"{claim.session}.beat"
+
+    def forget(self) -> None:
+        """Take the sign of life away."""
+        with suppress(StateUnavailable), self._store.rooms() as rooms:
+            rooms["sessions"].remove(self._beat)

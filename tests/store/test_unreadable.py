@@ -1,0 +1,216 @@
+"""A file that cannot be read is in nobody's way: what else waits goes on."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from faultlab import collect, scratch, start
+from storeworld import (
+    FakeClock,
+    answer,
+    claim_all,
+    drop,
+    path_of,
+    quarantined,
+    request,
+    store_in,
+)
+
+from bridge.errors import StateRefused, StateUnavailable
+
+# What is imported on demand, before a child that may not read our files.
+from bridge.store import prune, sweeping  # noqa: F401
+from bridge.store.folder import Folder, Forbidden
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from bridge.store.files import FileStore
+
+NOBODY = 65_534
+
+
+@pytest.fixture
+def somewhere() -> Iterator[Path]:
+    """A folder in which a user without rights may write."""
+    folder = scratch()
+    if os.geteuid() == 0:
+        os.chown(folder, NOBODY, NOBODY)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def as_a_user(act: Callable[[], object]) -> Any:
+    """What `act` gives where rights count, which for root they do not."""
+
+    def without_rights() -> None:
+        if os.geteuid() == 0:
+            os.setgroups([])
+            os.setresgid(NOBODY, NOBODY, NOBODY)
+            os.setresuid(NOBODY, NOBODY, NOBODY)
+
+    pid, go, report = start(act, without_rights)
+    with open(go, "wb") as pipe:
+        pipe.write(b"!")
+    outcome = collect(pid, report)
+    assert outcome.status == "returned", outcome.message
+    return outcome.value
+
+
+def forbid(path: Path) -> None:
+    """No one may read it, as a file of root's is to any other user."""
+    path.chmod(0)
+
+
+def test_error_a_file_that_one_may_not_read(somewhere: Path):
+    def read() -> tuple[str, str]:
+        (somewhere / "x").write_text("data")
+        forbid(somewhere / "x")
+        with Folder.open(str(somewhere)) as folder:
+            try:
+                folder.read("x")
+            except Forbidden as exc:
+                return str(exc), exc.cure
+        return "", ""
+
+    assert as_a_user(read) == (
+        f"{somewhere}/x: Permission denied",
+        "make it your own and readable, or move it away",
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["1k0t3fvvgkr-h-hj92wn", "foreign", "not an id"], ids=str
+)
+def test_what_one_may_not_read_stops_no_queue(somewhere: Path, name: str):
+    """A program under sudo dropped it; a rename needs no right on the file."""
+
+    def work() -> dict[str, object]:
+        store = store_in(somewhere, clock=FakeClock())
+        store.submit(request("a"))
+        forbid(drop(store, "requests", f"{name}.json", "{}"))
+        waiting = store.waiting()
+        found = store.find(name)  # type: ignore[arg-type]
+        claimed = [one.request_id for one in claim_all(store)]
+        swept = store.sweep(everything=True)
+        store.prune(max_bytes=10_000)
+        return {
+            "waiting": "a" in waiting,
+            "found": found,
+            "claimed": claimed,
+            "swept": swept,
+            "aside": list(quarantined(store)),
+            "left": os.listdir(path_of(store, "requests")),
+        }
+
+    assert as_a_user(work) == {
+        "waiting": True,
+        "found": None,
+        "claimed": ["a"],
+        "swept": 0,
+        "aside": [f"{name}.json"],
+        "left": [],
+    }
+
+
+def test_what_one_may_not_read_is_told_by_name(somewhere: Path):
+    def work() -> str:
+        store = store_in(somewhere, clock=FakeClock())
+        forbid(drop(store, "requests", "b.json", "{}"))
+        return str(store.unknown("b"))  # type: ignore[arg-type]
+
+    path = path_of(store_in(somewhere), "requests", "b")
+    assert as_a_user(work) == (
+        f"request b cannot be read: {path}: Permission denied; make it your own and "
+        "readable, or move it away"
+    )
+
+
+def test_error_a_key_that_one_may_not_read_voids_no_answer(somewhere: Path):
+    """It says nothing of the answers: they stay where they are."""
+
+    def work() -> tuple[str, list[str]]:
+        store = store_in(somewhere, clock=FakeClock())
+        store.submit(request("a", dedup_key="k"))
+        (mine,) = claim_all(store)
+        store.publish(answer(mine), source="test")
+        forbid(path_of(store, "key"))
+        try:
+            store.submit(request("b", dedup_key="k"))
+        except StateRefused as exc:
+            return str(exc), os.listdir(path_of(store, "responses"))
+        return "", []
+
+    path = path_of(store_in(somewhere), "key")
+    assert as_a_user(work) == (
+        f"{path}: Permission denied; make it your own and readable again",
+        ["a.json"],
+    )
+
+
+def fail_on(
+    monkeypatch: pytest.MonkeyPatch, name: str, number: int = errno.EIO
+) -> None:
+    """The disk fails to give this file; every other is as it was."""
+    system_open = os.open
+
+    def failing(path: Any, *how: Any, **more: Any) -> int:
+        if path == name:
+            raise OSError(number, os.strerror(number), path)
+        return system_open(path, *how, **more)
+
+    monkeypatch.setattr("bridge.store.folder.os.open", failing)
+
+
+@pytest.mark.parametrize("name", ["1k0t3fvvgkr-h-hj92wn", "b"])
+def test_what_the_disk_fails_to_give_stops_no_queue(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch, name: str
+):
+    """It stays where it is: the disk may give it the next time."""
+    store.submit(request("a"))
+    store.submit(request(name))
+    with monkeypatch.context() as failing:
+        fail_on(failing, f"{name}.json")
+
+        assert "a" in store.waiting()
+        assert [one.request_id for one in claim_all(store)] == ["a"]
+        assert store.sweep(everything=True) == 0
+
+    assert quarantined(store) == {}
+    assert [one.request_id for one in claim_all(store)] == [name]
+
+
+def test_error_what_is_claimed_is_not_taken_as_absent(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
+):
+    """Its agent's words would become evidence; the error names the file."""
+    store.submit(request("a"))
+    (mine,) = claim_all(store)
+    with monkeypatch.context() as failing:
+        fail_on(failing, "a.json")
+
+        with pytest.raises(StateUnavailable) as caught:
+            store.publish(answer(mine), source="test")
+
+    path = path_of(store, "processing", "a")
+    assert str(caught.value) == f"{path}: Input/output error; see `hostbridge doctor`"
+    assert store.publish(answer(mine), source="test")
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENOMEM])
+def test_error_a_machine_without_means_is_no_fault_of_a_file(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch, number: int
+):
+    store.submit(request("a"))
+    with monkeypatch.context() as failing:
+        fail_on(failing, "a.json", number)
+
+        with pytest.raises(StateUnavailable):
+            claim_all(store)
+
+    assert [one.request_id for one in claim_all(store)] == ["a"]
