@@ -1,7 +1,8 @@
 """Answer a request by hand, from a file or from stdin.
 
-The words are judged as an agent's would be; the answer is marked `route: manual`. A
-request that a host is working on cannot be answered so: cancel it first, or wait.
+The form of the words is checked as an agent's would be; of a person no proof is asked.
+The answer is marked `route: manual`. A request that a host is working on cannot be
+answered so: cancel it first, or wait.
 """
 
 import os

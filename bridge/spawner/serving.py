@@ -128,6 +128,10 @@ class Server:
             )
         except Abandoned:
             raise
+        except StateUnavailable:
+            # A disk just full, say: no fault of the request's. It waits again.
+            self._let_go(request)
+            raise
         except UnknownAgent as exc:
             self._end(request, Outcome(code="agent_missing", detail=str(exc)), watch)
             return

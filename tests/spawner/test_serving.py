@@ -236,6 +236,29 @@ def test_error_a_definition_that_cannot_be_used(store: FileStore):
     )
 
 
+def test_error_a_definition_that_cannot_be_noted_now_is_no_bad_one(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
+):
+    """A disk was full for a moment: the request waits again, and fails of nothing."""
+
+    def full(*_: object, **_how: object) -> None:
+        raise StateUnavailable("No space left on device")
+
+    served = server(
+        store,
+        saying(GOOD),
+        define=lambda asked: (asked.with_(model="claude-opus-5-5"), None),
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "change_held", full)
+        with pytest.raises(StateUnavailable):
+            served.serve(A)
+    assert rooms_of(store, "a") == ["requests"]
+
+    assert served.serve(A)
+    assert response(store).success
+
+
 def test_what_somebody_has_is_not_served(store: FileStore):
     store.claim(claimant(), 1, take)
 
