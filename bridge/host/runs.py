@@ -91,7 +91,11 @@ def find_call(store: FileStore, tool_use_id: str) -> AgentRun | None:
 
 
 def find_run(store: FileStore, event: HookEvent) -> AgentRun | None:
-    """The run of ours that an event happened in, bound at the first occasion."""
+    """The run of ours that an event happened in, bound at the first occasion.
+
+    Where that cannot be written down (a full disk), the next occasion binds it: whose
+    agent this is has been told all the same.
+    """
     agent_id = event.agent_id
     if not _is_name(agent_id):
         return None
@@ -101,7 +105,11 @@ def find_run(store: FileStore, event: HookEvent) -> AgentRun | None:
             return run
         tool_use_id = _started_by(event, agent_id)
         run = _load(folder, _call(tool_use_id)) if tool_use_id else None
-        return _bind(folder, run, agent_id) if run else None
+        if run is None:
+            return None
+        with suppress(OSError):
+            return _bind(folder, run, agent_id)
+        return _bound(run, agent_id)
 
 
 def bind(store: FileStore, run: AgentRun, agent_id: str) -> AgentRun:
@@ -113,10 +121,14 @@ def bind(store: FileStore, run: AgentRun, agent_id: str) -> AgentRun:
 
 
 def _bind(folder: Folder, run: AgentRun, agent_id: str) -> AgentRun:
-    bound = run.with_(agent_id=agent_id, state="running")
+    bound = _bound(run, agent_id)
     folder.replace(f"{agent_id}.json", bound.to_json(), durable=False)
     folder.remove(_call(run.tool_use_id))
     return bound
+
+
+def _bound(run: AgentRun, agent_id: str) -> AgentRun:
+    return run.with_(agent_id=agent_id, state="running")
 
 
 def find_agent(store: FileStore, agent_id: str) -> AgentRun | None:
