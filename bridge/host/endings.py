@@ -23,7 +23,6 @@ from bridge.host.offers import decline, open_offers, ring_others
 from bridge.host.reaction import SILENT, Reaction, specific, tell_user
 from bridge.protocol.failure import MEANINGS
 from bridge.protocol.ids import RequestId
-from bridge.store.process import Liveness, liveness
 
 if TYPE_CHECKING:
     from typing import Any
@@ -270,10 +269,9 @@ def _heard_so_far(scene: Scene, run: AgentRun) -> tuple[bool, int]:
 
 def forget_gone(scene: Scene) -> None:
     """Forget the sessions and the agents of clients that are gone."""
-    sessions.forget_gone(scene.store, lease_s=scene.settings.lease_s)
-    for run in runs.all_runs(scene.store):
-        if liveness(run.host) is Liveness.GONE:
-            runs.drop(scene.store, run)
+    lease_s = scene.settings.lease_s
+    sessions.forget_gone(scene.store, lease_s=lease_s)
+    runs.forget_gone(scene.store, lease_s=lease_s)
 
 
 def release_all(scene: Scene) -> None:

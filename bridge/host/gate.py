@@ -133,7 +133,8 @@ def before_tool(agents: str, told: Json, run: Json, agent_id: str, tool: str) ->
             "agentId": agent_id,
             "requestId": run.get("requestId"),
             "depth": run.get("depth"),
-            "pid": (run.get("host") or {}).get("pid"),
+            # All of it: another client may have the same pid.
+            "host": run.get("host"),
         }
         _write(f"{agents}{call_id}.bash", json.dumps(open_call), os.O_EXCL)
     _write(f"{agents}{agent_id}.calls", json.dumps(line) + "\n", os.O_APPEND)

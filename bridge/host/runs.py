@@ -27,6 +27,8 @@ from bridge.protocol.ids import is_id
 from bridge.protocol.record import Count, Milliseconds, Record, Unparsable, parse
 from bridge.protocol.request import HostProcess
 from bridge.store.folder import NotAPlainFile
+from bridge.store.lease import host_is_gone
+from bridge.store.process import identify
 
 if TYPE_CHECKING:
     from bridge.host.events import HookEvent
@@ -179,6 +181,29 @@ def drop(store: FileStore, run: AgentRun) -> None:
                     folder.remove(f"{bash}.bash")
 
 
+def forget_gone(store: FileStore, *, lease_s: float) -> None:
+    """Forget the runs whose client is gone, by the rule that holds for sessions.
+
+    One that cannot be seen from here (it ran in a container) would otherwise stay until
+    the next boot, and every tool call of every session would look at its notes.
+    """
+    with store.open_state() as state:
+        gone = [
+            run
+            for run in all_runs(store)
+            if host_is_gone(
+                state,
+                run.session,
+                run.host,
+                lease_s=lease_s,
+                now_s=store.clock.now_us() / 1_000_000,
+                sign_ms=run.launched_at,
+            )
+        ]
+    for run in gone:
+        drop(store, run)
+
+
 def nested_below(store: FileStore, run: AgentRun) -> list[AgentRun]:
     """The agents that the agent of a request started by itself."""
     return [
@@ -196,17 +221,31 @@ def all_runs(store: FileStore) -> list[AgentRun]:
 
 def running_bash_depth(store: FileStore, pid: int) -> tuple[str, int] | None:
     """The deepest request of a host process with a Bash call running, and its depth."""
+    client = identify(pid)
     deepest: tuple[str, int] | None = None
     with store.open_state() as state, state.folder("agents") as folder:
         for name in folder.names(".bash"):
             with suppress(NotAPlainFile):
                 told = _told(folder.read(f"{name}.bash"))
                 depth = told.get("depth")
-                if told.get("pid") != pid or not isinstance(depth, int) or depth < 0:
+                if not isinstance(depth, int) or depth < 0:
+                    continue
+                if not _names(told.get("host"), pid, client):
                     continue
                 if deepest is None or depth > deepest[1]:
                     deepest = str(told.get("requestId")), depth
     return deepest
+
+
+def _names(told: object, pid: int, client: HostProcess | None) -> bool:
+    """Whether a note is of this client.
+
+    In a container that is started again, another client commonly has the pid of the
+    one before. A command in a sandbox cannot see its client: it knows the pid alone.
+    """
+    if client is None:
+        return isinstance(told, dict) and told.get("pid") == pid
+    return bool(told == client.model_dump(mode="json", by_alias=True))
 
 
 def seen_calls(store: FileStore, run: AgentRun) -> list[ToolCall]:
