@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
 from bridge.host import bells, runs, sessions
+from bridge.host.eligibility import eligible, may_take
 from bridge.host.instruct import instruction
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
@@ -80,10 +81,7 @@ def judge_for(scene: Scene, request: Request, *, promised: int = 0) -> Verdict:
     `promised` is how many it has taken and not begun: they count against its budget.
     """
     session = scene.session
-    is_for_another = request.session is not None and request.session not in session.ids
-    if request.route != "host" or is_for_another:
-        return "pass"
-    if session.ids & set(request.declined_by):
+    if not may_take(session, request):
         return "pass"
     now_ms = scene.now_ms()
     if request.depth > scene.settings.max_depth:
@@ -196,12 +194,7 @@ def ring_others(scene: Scene) -> None:
 
 def _others(scene: Scene, request: Request) -> list[Session]:
     """The other live sessions that may take the request."""
-    return [
-        other
-        for other in _other_sessions(scene)
-        if (request.session is None or request.session in other.ids)
-        and not other.ids & set(request.declined_by)
-    ]
+    return eligible(scene.store, _other_sessions(scene), request)
 
 
 def _other_sessions(scene: Scene) -> list[Session]:

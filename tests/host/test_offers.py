@@ -15,6 +15,7 @@ from bridge.host.handlers import stop
 from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.reaction import MAX_CONTEXT
 from bridge.host.scene import Scene
+from bridge.host.sessions import switch_off
 from bridge.store.files import FileStore
 from bridge.store.lock import LockBusy
 
@@ -134,6 +135,31 @@ def test_an_ignored_offer_is_repeated_and_then_declined(world: HookWorld) -> Non
 
     assert [request in words for words in offers] == [True, True, True, False]
     assert world.code(request) == "declined"
+
+
+@pytest.mark.parametrize("is_off", [True, False])
+def test_what_is_ignored_is_left_to_a_session_that_may_take_it(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch, *, is_off: bool
+) -> None:
+    """One that is switched off takes nothing: its asker would wait to the end."""
+    monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
+    world.session = "session-2"
+    world.fire("SessionStart", source="startup")
+    if is_off:
+        switch_off(world.store, "session-2")
+    request = world.submit()
+    # The client of the first session is another process.
+    first = next(s for s in world.live() if s.session_id == "session-1")
+    monkeypatch.setenv("CLAUDE_PID", str(first.host.pid))
+    world.session = "session-1"
+
+    for _ in range(4):
+        world.say("Stop", background_tasks=[])
+
+    status = world.found(request).status
+    assert (world.code(request), status) == (
+        ("declined", "failed") if is_off else (None, "pending")
+    )
 
 
 def test_a_young_offer_is_not_repeated_at_once(world: HookWorld) -> None:
