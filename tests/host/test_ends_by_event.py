@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from threading import Timer
 from typing import Any
 
 import pytest
 from hookworld import GOOD, HookWorld
 
-from bridge.host import capture
+from bridge.host import capture, endings
 from bridge.host.runs import running_bash_depth
 from bridge.protocol.ids import RequestId
 
@@ -75,6 +76,31 @@ def test_an_agent_that_ends_with_the_turn_is_heard(world: HookWorld) -> None:
     response = world.found(request).response
     assert response is not None
     assert response.success
+
+
+def test_agents_that_are_missed_are_waited_for_at_once(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One after the other, many would outlast the hook, which then offers nothing."""
+    monkeypatch.setattr(endings, "SETTLE_S", 1.0)
+    begun = [world.begin() for _ in range(4)]
+    for _, _, agent in begun:
+        world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+    late = Timer(0.3, world.stop, (begun[1][2], GOOD))
+
+    began = time.monotonic()
+    late.start()
+    world.say("Stop", background_tasks=[])
+    took_s = time.monotonic() - began
+    late.join()
+
+    assert took_s < 3
+    assert [world.code(request) for request, _, _ in begun] == [
+        "agent_stopped",
+        "success",
+        "agent_stopped",
+        "agent_stopped",
+    ]
 
 
 def test_a_host_that_says_it_is_done_is_not_believed(world: HookWorld) -> None:
