@@ -12,14 +12,22 @@ import orjson
 import pytest
 from faultlab import OPERATIONS, Operation, collect, prepared, start
 from hookworld import HookWorld, hook_world
-from storeworld import claim_all, finish_everything, request, store_in
+from storeworld import (
+    claim_all,
+    dead_process,
+    finish_everything,
+    request,
+    store_in,
+    this_process,
+)
 from test_error_points import check_outcome
 from test_kill_points import check_promises
 
 from bridge.errors import StateUnavailable
-from bridge.host import runs
+from bridge.host import bells, runs
 from bridge.host.hook import react
 from bridge.host.reaction import SILENT
+from bridge.host.sessions import Session
 from bridge.protocol.ids import RequestId
 from bridge.store.files import FileStore
 
@@ -250,6 +258,30 @@ def test_an_agent_is_refused_whatever_the_disk_is_like(
             asked = tool(world, agent)
 
         assert b'"permissionDecision":"deny"' in asked.stdout
+
+    with_mounts_of_its_own(act)
+
+
+def test_a_bell_on_a_spoilt_disk_keeps_no_other_silent(tmp_path: Path):
+    """The session behind the other one may be the only one that answers."""
+
+    def act() -> None:
+        store = store_in(tmp_path)
+        spoilt, mine = dead_process(), this_process()
+        for host in (spoilt, mine):
+            bells.hang(store, host)
+        folder = store.place.state / "bell" / bells.bell_name(spoilt)
+        mount("tmpfs", folder, _READ_ONLY, "mode=700")
+
+        bells.ring(
+            store,
+            [
+                Session(session_id="s", host=host, registered_at=1)
+                for host in (spoilt, mine)
+            ],
+        )
+
+        assert bells.silence(store, mine)
 
     with_mounts_of_its_own(act)
 
