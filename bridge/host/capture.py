@@ -77,8 +77,7 @@ def _note_background_work(scene: Scene, run: AgentRun) -> AgentRun:
         own = runs.background_commands(scene.store, run)
         waits_for = tuple(sorted(own & listed))
     if waits_for != run.waits_for:
-        run = run.with_(waits_for=waits_for)
-        runs.save(scene.store, run)
+        run = runs.change(scene.store, run, lambda r: r.with_(waits_for=waits_for))
     return run
 
 

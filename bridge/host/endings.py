@@ -65,8 +65,7 @@ def after_agent(scene: Scene) -> Reaction:
     in_background = told.get("isAsync") is True
     note_bound(scene, run, background=in_background)
     if not run.nested and _was_replaced(scene, run):
-        run = run.with_(prompt_replaced=True)
-        runs.save(scene.store, run)
+        run = runs.change(scene.store, run, lambda r: r.with_(prompt_replaced=True))
         source = "PostToolUse(Agent)"
         fail(scene, run, "prompt_replaced", detail=REPLACED, source=source)
     if in_background:
@@ -221,7 +220,7 @@ def reconcile(scene: Scene) -> None:
         if run.waits_for:
             if running.isdisjoint(run.waits_for):
                 # It is about to be woken, or was: the next Stop will tell.
-                runs.save(scene.store, run.with_(waits_for=()))
+                runs.change(scene.store, run, lambda r: r.with_(waits_for=()))
         elif run.nested or run.state == "ended":
             _forget_later(scene, run)
         elif run.agent_id:

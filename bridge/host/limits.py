@@ -57,7 +57,7 @@ def _refuse_tool(scene: Scene, run: AgentRun) -> Reaction | None:
     if permits(run.tools, run.blocked_tools, tool):
         return None
     with suppress(StateUnavailable):
-        runs.save(scene.store, run.with_(refused=run.refused + 1))
+        runs.change(scene.store, run, lambda r: r.with_(refused=r.refused + 1))
     has = "no tools" if run.tools == () else ", ".join(run.tools or ())
     others = f" It has: {has}." if run.tools is not None else ""
     return deny(
@@ -70,7 +70,7 @@ def _hurry(scene: Scene, run: AgentRun, what: str, code: FailureCode) -> Reactio
     """A limit is nearly reached: twice a warning, then the end."""
     if run.warnings < MAX_WARNINGS:
         with suppress(StateUnavailable):
-            runs.save(scene.store, run.with_(warnings=run.warnings + 1))
+            runs.change(scene.store, run, lambda r: r.with_(warnings=r.warnings + 1))
         return deny(
             f"hostbridge: {what} nearly up. Call no more tools; answer now, in the "
             "form your instructions ask for, with what you have."

@@ -252,7 +252,7 @@ def test_an_agent_is_refused_whatever_the_disk_is_like(
                 time.sleep(0.9)
             else:
                 (run,) = world.runs()
-                runs.save(world.store, run.with_(tools=("Read",)))
+                runs.change(world.store, run, lambda r: r.with_(tools=("Read",)))
             DISKS[disk](tmp_path)
 
             asked = tool(world, agent)
