@@ -49,12 +49,13 @@ def hang(store: FileStore, host: HostProcess) -> str:
 def ring(store: FileStore, sessions: Iterable[Session]) -> None:
     """Ring for each session; a bell that still rings is left alone.
 
-    One that cannot be rung keeps the others from nothing.
+    One that cannot be rung keeps no other silent.
     """
     with store.open_state() as state, state.folder("bell") as bells:
         for session in sessions:
-            with suppress(StateRefused), bells.folder(bell_name(session.host)) as bell:
-                bell.touch(CLAPPER)
+            with suppress(StateRefused, OSError):
+                with bells.folder(bell_name(session.host)) as bell:
+                    bell.touch(CLAPPER)
 
 
 def silence(store: FileStore, host: HostProcess) -> bool:

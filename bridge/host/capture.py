@@ -6,8 +6,7 @@ by the agent itself, at most twice; then it is a named failure, with every word 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from bridge.host import runs
 from bridge.host.agent_names import HOST_MODELS
@@ -40,18 +39,6 @@ REPLACED = "see `hostbridge doctor` for hooks that rewrite Agent calls"
 RECEIPT = "hostbridge delivered this answer to the program that asked."
 
 
-@dataclass(frozen=True, slots=True)
-class Captured:
-    """What became of an agent's words.
-
-    `again` means the agent should try once more, told `words`; otherwise `words` is the
-    line for the user.
-    """
-
-    kind: Literal["ended", "again"]
-    words: str
-
-
 def subagent_stop(scene: Scene) -> Reaction:
     """SubagentStop: the agent wants to end; its last message is the answer."""
     run = runs.find_run(scene.store, scene.event)
@@ -63,7 +50,7 @@ def subagent_stop(scene: Scene) -> Reaction:
             runs.end(scene.store, run)
         return SILENT
     words = scene.event.text("last_assistant_message")
-    captured = take_words(
+    complaint = take_words(
         scene,
         run,
         words,
@@ -71,8 +58,8 @@ def subagent_stop(scene: Scene) -> Reaction:
         may_correct=True,
         wait=bool(run.waits_for),
     )
-    if captured is not None and captured.kind == "again":
-        return block(captured.words)
+    if complaint is not None:
+        return block(complaint)
     if not run.waits_for:
         runs.note_sign(scene.store, run, "stopped")
     return SILENT
@@ -90,8 +77,7 @@ def _note_background_work(scene: Scene, run: AgentRun) -> AgentRun:
         own = runs.background_commands(scene.store, run)
         waits_for = tuple(sorted(own & listed))
     if waits_for != run.waits_for:
-        run = run.with_(waits_for=waits_for)
-        runs.save(scene.store, run)
+        run = runs.change(scene.store, run, lambda r: r.with_(waits_for=waits_for))
     return run
 
 
@@ -103,11 +89,11 @@ def before_handback(scene: Scene) -> Reaction:
     tool_input = scene.event.table("tool_input")
     message = tool_input.get("message")
     words = message if isinstance(message, str) else ""
-    captured = take_words(
+    complaint = take_words(
         scene, run, words, source="SubagentHandback", may_correct=True
     )
-    if captured is not None and captured.kind == "again":
-        return deny(captured.words)
+    if complaint is not None:
+        return deny(complaint)
     if run.answer_to_host:
         return SILENT
     if not scene.session.one_shot:
@@ -126,9 +112,10 @@ def take_words(
     source: str,
     may_correct: bool,
     wait: bool = False,
-) -> Captured | None:
-    """Publish, correct or fail; None when there was nothing (left) to decide.
+) -> str | None:
+    """Publish, correct or fail.
 
+    Returns what to tell an agent that should try once more, None for any other.
     `wait` leaves an answer that does not count for later: the agent will speak again.
     """
     found = scene.store.find(RequestId(run.request_id))
@@ -147,13 +134,13 @@ def take_words(
         runs.end(scene.store, run)
         return None
     if run.prompt_replaced or _had_another_prompt(scene, run, request):
-        return fail(
-            scene, run, "prompt_replaced", words=words, source=source, detail=REPLACED
-        )
+        fail(scene, run, "prompt_replaced", words=words, source=source, detail=REPLACED)
+        return None
     now_ms = scene.now_ms()
     verdict = _judged(scene, run, request, words)
     if verdict.is_valid:
-        return _publish(scene, run, request, words, verdict, source)
+        _publish(scene, run, request, words, verdict, source)
+        return None
     if wait:
         return None
     claim = request.claim if _serves(run, request) else None
@@ -161,7 +148,8 @@ def take_words(
     if may_correct and tried < MAX_CORRECTIONS and now_ms < request.deadline_ms:
         return _correct(scene, run, words, verdict, source)
     code = verdict.code or "no_json"
-    return fail(scene, run, code, words=words, source=source, detail=verdict.complaint)
+    fail(scene, run, code, words=words, source=source, detail=verdict.complaint)
+    return None
 
 
 def _judged(scene: Scene, run: AgentRun, request: Request, words: str) -> Verdict:
@@ -218,7 +206,7 @@ def _correct(
     words: str,
     verdict: Verdict,
     source: str,
-) -> Captured | None:
+) -> str | None:
     code = str(verdict.code)
     changed = scene.store.change_claim(
         RequestId(run.request_id),
@@ -247,11 +235,10 @@ def _correct(
         if source == "SubagentHandback"
         else "answer again"
     )
-    return Captured(
-        "again",
+    return (
         f"hostbridge could not use this answer: {verdict.complaint}. Please {how} with "
         "exactly one JSON value that satisfies the schema in your instructions, and "
-        f"nothing else.{hint}",
+        f"nothing else.{hint}"
     )
 
 
@@ -262,7 +249,7 @@ def _publish(
     words: str,
     verdict: Verdict,
     source: str,
-) -> Captured:
+) -> None:
     failure = None
     if verdict.code is not None:
         failure = Failure(
@@ -280,7 +267,7 @@ def _publish(
     if request.model not in (None, "inherit", *HOST_MODELS):
         # The client's Agent tool takes no other: the session's own model answered.
         response = response.with_(model=None, degraded=True)
-    return _close(scene, run, response, source)
+    _close(scene, run, response, source)
 
 
 def fail(
@@ -291,28 +278,27 @@ def fail(
     source: str,
     words: str = "",
     detail: str = "",
-) -> Captured | None:
+) -> None:
     """End the request of a run with a named failure."""
     found = scene.store.find(RequestId(run.request_id))
     if found is None or found.request is None or found.response is not None:
         runs.end(scene.store, run)
-        return None
+        return
     if not _serves(run, found.request):
         reason = f"{code}, but somebody else has the request now"
         _keep_late(scene, run, words, source, reason)
         runs.end(scene.store, run)
-        return None
+        return
     message = MEANINGS[code] + (f": {detail}" if detail else "")
     response = failed(found.request, code, message, now_ms=scene.now_ms(), raw=words)
-    return _close(scene, run, response, source)
+    _close(scene, run, response, source)
 
 
-def _close(scene: Scene, run: AgentRun, response: Response, source: str) -> Captured:
+def _close(scene: Scene, run: AgentRun, response: Response, source: str) -> None:
     """Publish, and free the slot."""
     scene.store.publish(response, source=source)
     runs.end(scene.store, run)
     free_slot(scene)
-    return Captured("ended", ending_line(response))
 
 
 def ending_line(response: Response) -> str:

@@ -23,7 +23,6 @@ from bridge.host.offers import decline, open_offers, ring_others
 from bridge.host.reaction import SILENT, Reaction, specific, tell_user
 from bridge.protocol.failure import MEANINGS
 from bridge.protocol.ids import RequestId
-from bridge.store.process import Liveness, liveness
 
 if TYPE_CHECKING:
     from typing import Any
@@ -66,8 +65,7 @@ def after_agent(scene: Scene) -> Reaction:
     in_background = told.get("isAsync") is True
     note_bound(scene, run, background=in_background)
     if not run.nested and _was_replaced(scene, run):
-        run = run.with_(prompt_replaced=True)
-        runs.save(scene.store, run)
+        run = runs.change(scene.store, run, lambda r: r.with_(prompt_replaced=True))
         source = "PostToolUse(Agent)"
         fail(scene, run, "prompt_replaced", detail=REPLACED, source=source)
     if in_background:
@@ -212,52 +210,58 @@ def reconcile(scene: Scene) -> None:
         return
     known = runs.all_runs(scene.store)
     at_work = {r.request_id for r in known if not r.nested and r.state != "ended"}
+    missing = []
     for run in known:
         if run.host != scene.session.host or run.agent_id in running:
             continue
         if run.nested and run.request_id in at_work:
             # One that its caller waits for is not listed: it runs in the foreground.
             continue
-        if not run.waits_for:
-            _settle_missing(scene, run)
-        elif running.isdisjoint(run.waits_for):
-            # It is about to be woken, or was: the next Stop will tell.
-            runs.save(scene.store, run.with_(waits_for=()))
-
-
-def _settle_missing(scene: Scene, run: AgentRun) -> None:
-    """An agent that does not run (any more), and that nothing will wake."""
-    if run.nested or run.state == "ended":
-        # A notice about it may still come: whether the host hears of the end of an
-        # agent's own agent is a matter of milliseconds.
-        since = run.ended_at or run.launched_at
-        if scene.now_ms() - since > runs.ENDED_KEPT_MS:
+        if run.waits_for:
+            if running.isdisjoint(run.waits_for):
+                # It is about to be woken, or was: the next Stop will tell.
+                runs.change(scene.store, run, lambda r: r.with_(waits_for=()))
+        elif run.nested or run.state == "ended":
+            _forget_later(scene, run)
+        elif run.agent_id:
+            missing.append(run)
+        else:
+            # The turn is over, and with it every call that it made.
+            detail = "the Agent call did not run; does a rule or another hook deny it?"
+            fail(scene, run, "agent_error", detail=detail, source="Stop")
             runs.drop(scene.store, run)
-    elif run.agent_id:
-        if _speaks_now(scene, run):
-            return
+    for run in _unheard(scene, missing):
         detail = "the client no longer lists it among its running tasks"
         fail(scene, run, "agent_stopped", detail=detail, source="Stop")
-    else:
-        # The turn is over, and with it every call that it made.
-        detail = "the Agent call did not run; does a rule or another hook deny it?"
-        fail(scene, run, "agent_error", detail=detail, source="Stop")
+
+
+def _forget_later(scene: Scene, run: AgentRun) -> None:
+    """Forget an agent of an agent, or one that ended, a while after its end.
+
+    A notice about it may still come: whether the host hears of the end of an agent's
+    own agent is a matter of milliseconds.
+    """
+    since = run.ended_at or run.launched_at
+    if scene.now_ms() - since > runs.ENDED_KEPT_MS:
         runs.drop(scene.store, run)
 
 
-def _speaks_now(scene: Scene, run: AgentRun) -> bool:
-    """Whether the agent's own end is being heard at this moment, by another hook.
+def _unheard(scene: Scene, missing: list[AgentRun]) -> list[AgentRun]:
+    """Those whose own end is not being heard at this moment, by another hook.
 
     An agent that ends together with the turn is missing from the list while its
-    SubagentStop hook still starts: its words must win over our guess.
+    SubagentStop hook still starts: its words must win over our guess. All are waited
+    for at once: one after the other, they would hold the turn for longer than a hook
+    may take.
     """
-    before = _heard_so_far(scene, run)
+    before = [(run, _heard_so_far(scene, run)) for run in missing]
     deadline = time.monotonic() + SETTLE_S
-    while time.monotonic() < deadline:
-        if _heard_so_far(scene, run) != before:
-            return True
+    while before and time.monotonic() < deadline:
         time.sleep(0.05)
-    return False
+        before = [
+            (run, heard) for run, heard in before if _heard_so_far(scene, run) == heard
+        ]
+    return [run for run, _ in before]
 
 
 def _heard_so_far(scene: Scene, run: AgentRun) -> tuple[bool, int]:
@@ -270,10 +274,9 @@ def _heard_so_far(scene: Scene, run: AgentRun) -> tuple[bool, int]:
 
 def forget_gone(scene: Scene) -> None:
     """Forget the sessions and the agents of clients that are gone."""
-    sessions.forget_gone(scene.store, lease_s=scene.settings.lease_s)
-    for run in runs.all_runs(scene.store):
-        if liveness(run.host) is Liveness.GONE:
-            runs.drop(scene.store, run)
+    lease_s = scene.settings.lease_s
+    sessions.forget_gone(scene.store, lease_s=lease_s)
+    runs.forget_gone(scene.store, lease_s=lease_s)
 
 
 def release_all(scene: Scene) -> None:

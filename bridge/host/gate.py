@@ -19,7 +19,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import IO, Any
 
     Json = dict[str, Any]
     Names = list[str] | tuple[str, ...] | None
@@ -133,7 +133,8 @@ def before_tool(agents: str, told: Json, run: Json, agent_id: str, tool: str) ->
             "agentId": agent_id,
             "requestId": run.get("requestId"),
             "depth": run.get("depth"),
-            "pid": (run.get("host") or {}).get("pid"),
+            # All of it: another client may have the same pid.
+            "host": run.get("host"),
         }
         _write(f"{agents}{call_id}.bash", json.dumps(open_call), os.O_EXCL)
     _write(f"{agents}{agent_id}.calls", json.dumps(line) + "\n", os.O_APPEND)
@@ -188,15 +189,25 @@ def read_all() -> bytes:
 
 def become_full(python: str, event: str, data: bytes, kind: str) -> None:
     """Start the full hook in our place, with the same event on its stdin."""
-    import tempfile
-
-    with tempfile.TemporaryFile() as copy:
+    with _room() as copy:
         copy.write(data)
         copy.seek(0)
         os.dup2(copy.fileno(), 0)
     # We are hooks/gate; hooks/full lies beside it.
     full = os.path.join(os.path.dirname(sys.argv[0]), "full")
     os.execv(python, [python, "-EP", full, event, kind])  # noqa: S606
+
+
+def _room() -> IO[bytes]:
+    """A file without a name: in memory where there is such, since a disk may be full.
+
+    An agent that is to be stopped would go on otherwise.
+    """
+    if sys.platform == "linux":
+        return open(os.memfd_create("event"), "w+b")
+    import tempfile
+
+    return tempfile.TemporaryFile()
 
 
 def _parse(data: bytes) -> Json:

@@ -94,8 +94,10 @@ def stop(scene: Scene) -> Reaction:
     made = offer(scene, repeat_at_once=True)
     if made is None:
         return SILENT
-    count = scene.session.stop_offers + 1
-    sessions.note_stop_offers(scene.store, scene.session, count)
+    # The offer counts already: it is said, whatever becomes of this.
+    with suppress(StateUnavailable):
+        count = scene.session.stop_offers + 1
+        sessions.note_stop_offers(scene.store, scene.session, count)
     return context("Stop", made)
 
 

@@ -65,8 +65,13 @@ def before_agent(scene: Scene) -> Reaction:
 
 def _launch(scene: Scene, request: Request, status: Status) -> Reaction:
     request_id = RequestId(request.request_id)
-    if status is Status.PENDING and not _take(scene, request_id):
-        return deny(f"hostbridge: request {request_id} is not for this session.")
+    if status is Status.PENDING:
+        taken = _take(scene, request_id)
+        if taken is None:
+            return deny(f"hostbridge: request {request_id} is not for this session.")
+        request = taken
+    if (held := _held(scene, request)) is not None:
+        return held
     now_ms = scene.now_ms()
     try:
         registry = Registry.open(scene.settings, scene.store.place.project)
@@ -98,13 +103,12 @@ def _launch(scene: Scene, request: Request, status: Status) -> Reaction:
     mine = scene.store.change_held(
         request_id, scene.session.host, launched, event="launched"
     )
-    claim = mine.claim if mine else None
-    if mine is None or claim is None:
+    if mine is None or mine.claim is None:
         runs.drop(scene.store, run)
-        return deny(f"hostbridge: request {request_id} is with another session.")
-    if claim.tool_use_id != scene.event.tool_use_id:
+        return _is_with_another(request_id)
+    if mine.claim.tool_use_id != scene.event.tool_use_id:
         runs.drop(scene.store, run)
-        return deny(f"hostbridge: an agent already works on request {request_id}.")
+        return _is_worked_on(request_id)
     # Housekeeping: the launch stands without it.
     with suppress(StateUnavailable):
         sessions.note_launch(scene.store, scene.session)
@@ -112,7 +116,33 @@ def _launch(scene: Scene, request: Request, status: Status) -> Reaction:
     return _rewrite(scene, mine)
 
 
-def _take(scene: Scene, request_id: RequestId) -> bool:
+def _held(scene: Scene, request: Request) -> Reaction | None:
+    """What to say of a request that is not to be launched by this call; None if it is.
+
+    Before anything else is looked at: what a late or doubled call finds wrong must not
+    end a request that an agent already works on.
+    """
+    request_id = RequestId(request.request_id)
+    claim = request.claim
+    if claim is None or claim.host != scene.session.host:
+        return _is_with_another(request_id)
+    if claim.launched_at is None:
+        return None
+    if claim.tool_use_id == scene.event.tool_use_id:
+        # The same call seen twice, at once; the other one has it launched.
+        return _rewrite(scene, request)
+    return _is_worked_on(request_id)
+
+
+def _is_with_another(request_id: RequestId) -> Reaction:
+    return deny(f"hostbridge: request {request_id} is with another session.")
+
+
+def _is_worked_on(request_id: RequestId) -> Reaction:
+    return deny(f"hostbridge: an agent already works on request {request_id}.")
+
+
+def _take(scene: Scene, request_id: RequestId) -> Request | None:
     """Claim a request that waits although the model already calls for it."""
     taken = scene.store.claim(
         scene.claimant,
@@ -120,13 +150,16 @@ def _take(scene: Scene, request_id: RequestId) -> bool:
         lambda request: judge_for(scene, request),
         only=request_id,
     )
-    return bool(taken)
+    return taken[0] if taken else None
 
 
 def _unusable(scene: Scene, request_id: RequestId, exc: BridgeError) -> Reaction:
     """The definition cannot be used, or not any more: the asker is told why."""
     found = scene.store.find(request_id)
     if found is not None and found.request is not None and found.response is None:
+        # Another call of this session may have launched it meanwhile.
+        if (held := _held(scene, found.request)) is not None:
+            return held
         response = failed(found.request, "AGENT_001", str(exc), now_ms=scene.now_ms())
         scene.store.publish(response, source="launch")
     return deny(f"hostbridge: request {request_id} cannot run. No agent is needed.")

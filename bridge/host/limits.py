@@ -3,12 +3,17 @@
 Its request may have ended (answered, cancelled, overdue), the bridge may be switched
 off, its time or its turns may be up, or its definition keeps the tool from it. The same
 holds for agents that ours has started.
+
+What is decided is said, also where it cannot be written down (a full disk, a busy
+lock): an agent that heard nothing would go on.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bridge.errors import StateUnavailable
 from bridge.host import runs, sessions
 from bridge.host.capture import fail
 from bridge.host.gate import has_turns, permits
@@ -27,11 +32,14 @@ def refuse(scene: Scene, run: AgentRun) -> Reaction | None:
     """Why an agent may make no (more) tool calls; None when it may."""
     found = scene.store.find(RequestId(run.request_id))
     if found is None or found.response is not None:
-        runs.end(scene.store, run)
+        with suppress(StateUnavailable):
+            runs.end(scene.store, run)
         return deny("hostbridge: this request has ended; stop working.", stop=True)
     if sessions.is_off(scene.store, scene.session.session_id):
-        scene.store.give_back(RequestId(run.request_id), run.host, lambda held: held)
-        runs.end(scene.store, run)
+        with suppress(StateUnavailable):
+            request_id = RequestId(run.request_id)
+            scene.store.give_back(request_id, run.host, lambda held: held)
+            runs.end(scene.store, run)
         return deny("hostbridge was switched off; stop working.", stop=True)
     if scene.now_ms() >= run.answer_by:
         return _hurry(scene, run, "the time for this request is", "timeout")
@@ -48,7 +56,8 @@ def _refuse_tool(scene: Scene, run: AgentRun) -> Reaction | None:
     tool = scene.event.tool
     if permits(run.tools, run.blocked_tools, tool):
         return None
-    runs.save(scene.store, run.with_(refused=run.refused + 1))
+    with suppress(StateUnavailable):
+        runs.change(scene.store, run, lambda r: r.with_(refused=r.refused + 1))
     has = "no tools" if run.tools == () else ", ".join(run.tools or ())
     others = f" It has: {has}." if run.tools is not None else ""
     return deny(
@@ -60,16 +69,18 @@ def _refuse_tool(scene: Scene, run: AgentRun) -> Reaction | None:
 def _hurry(scene: Scene, run: AgentRun, what: str, code: FailureCode) -> Reaction:
     """A limit is nearly reached: twice a warning, then the end."""
     if run.warnings < MAX_WARNINGS:
-        runs.save(scene.store, run.with_(warnings=run.warnings + 1))
+        with suppress(StateUnavailable):
+            runs.change(scene.store, run, lambda r: r.with_(warnings=r.warnings + 1))
         return deny(
             f"hostbridge: {what} nearly up. Call no more tools; answer now, in the "
             "form your instructions ask for, with what you have."
         )
-    if run.nested:
-        # Its words are not the answer: whoever started it still has time to speak.
-        runs.end(scene.store, run)
-    else:
-        fail(scene, run, code, detail="the agent went on working", source="limit")
+    with suppress(StateUnavailable):
+        if run.nested:
+            # Its words are not the answer: whoever started it has time to speak.
+            runs.end(scene.store, run)
+        else:
+            fail(scene, run, code, detail="the agent went on working", source="limit")
     return deny(f"hostbridge: {what} up.", stop=True)
 
 

@@ -11,7 +11,9 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bridge.errors import StateUnavailable
 from bridge.host import bells, runs, sessions
+from bridge.host.eligibility import eligible, may_take
 from bridge.host.instruct import instruction
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
@@ -53,13 +55,22 @@ def offer(scene: Scene, *, repeat_at_once: bool = False) -> str | None:
         taken += verdict == "take"
         return verdict
 
-    fresh = store.claim(
-        scene.claimant,
-        min(scene.settings.slots, MAX_NAMED),
-        judged,
-        on_cut=lambda: _go_on_soon(scene),
-    )
-    _mark_offer(scene, pending=bool(before or fresh))
+    fresh: list[Request] = []
+    try:
+        fresh = store.claim(
+            scene.claimant,
+            min(scene.settings.slots, MAX_NAMED),
+            judged,
+            on_cut=lambda: _go_on_soon(scene),
+        )
+    except StateUnavailable:
+        look_again(scene)
+        # What was repeated counts as asked: the model must hear of it.
+        if not ignored:
+            raise
+    # Housekeeping: the offer stands without it.
+    with suppress(StateUnavailable):
+        _mark_offer(scene, pending=bool(before or fresh))
     offered = [r.request_id for r in (*ignored, *fresh)]
     return instruction(offered[:MAX_NAMED]) if offered else None
 
@@ -70,10 +81,7 @@ def judge_for(scene: Scene, request: Request, *, promised: int = 0) -> Verdict:
     `promised` is how many it has taken and not begun: they count against its budget.
     """
     session = scene.session
-    is_for_another = request.session is not None and request.session not in session.ids
-    if request.route != "host" or is_for_another:
-        return "pass"
-    if session.ids & set(request.declined_by):
+    if not may_take(session, request):
         return "pass"
     now_ms = scene.now_ms()
     if request.depth > scene.settings.max_depth:
@@ -102,23 +110,28 @@ def judge_for(scene: Scene, request: Request, *, promised: int = 0) -> Verdict:
 
 
 def _repeat(scene: Scene, *, at_once: bool) -> list[Request]:
-    """Offers of this session that the model has not taken up: again, or given back."""
+    """Offers of this session that the model has not taken up: again, or given back.
+
+    Those that cannot be written down now are left for the next look.
+    """
     now_ms = scene.now_ms()
-    again = []
+    again: list[Request] = []
     for request, claim in open_offers(scene)[:MAX_NAMED]:
         last = claim.offers[-1] if claim.offers else claim.at
         if not at_once and now_ms - last < REPEAT_AFTER_MS:
             continue
-        request_id = RequestId(request.request_id)
-        if len(claim.offers) >= scene.settings.max_offers:
-            decline(scene, request)
-            continue
-        changed = scene.store.change_claim(
-            request_id,
-            scene.session.host,
-            lambda c: c.model_copy(update={"offers": (*c.offers, now_ms)}),
-            event="offered again",
-        )
+        try:
+            if len(claim.offers) >= scene.settings.max_offers:
+                decline(scene, request)
+                continue
+            changed = scene.store.change_claim(
+                RequestId(request.request_id),
+                scene.session.host,
+                lambda c: c.model_copy(update={"offers": (*c.offers, now_ms)}),
+                event="offered again",
+            )
+        except StateUnavailable:
+            break
         if changed is not None:
             again.append(changed)
     return again
@@ -181,12 +194,7 @@ def ring_others(scene: Scene) -> None:
 
 def _others(scene: Scene, request: Request) -> list[Session]:
     """The other live sessions that may take the request."""
-    return [
-        other
-        for other in _other_sessions(scene)
-        if (request.session is None or request.session in other.ids)
-        and not other.ids & set(request.declined_by)
-    ]
+    return eligible(scene.store, _other_sessions(scene), request)
 
 
 def _other_sessions(scene: Scene) -> list[Session]:

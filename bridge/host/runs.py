@@ -15,20 +15,25 @@ Source: measured on Claude Code 2.1.330, `<transcript>/subagents/agent-<id>.meta
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
-from bridge.errors import NewerSchema
+from bridge.errors import NewerSchema, StateUnavailable
 from bridge.host.gate import name_of
 from bridge.protocol.answer import ToolCall
 from bridge.protocol.ids import is_id
 from bridge.protocol.record import Count, Milliseconds, Record, Unparsable, parse
 from bridge.protocol.request import HostProcess
 from bridge.store.folder import NotAPlainFile
+from bridge.store.lease import host_is_gone
+from bridge.store.lock import LockBusy
+from bridge.store.process import identify
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from bridge.host.events import HookEvent
     from bridge.store.files import FileStore
     from bridge.store.folder import Folder
@@ -84,14 +89,15 @@ def note_call(store: FileStore, run: AgentRun) -> None:
 def find_call(store: FileStore, tool_use_id: str) -> AgentRun | None:
     """The run that a call started, bound to a subagent or not yet."""
     with store.open_state() as state, state.folder("agents") as folder:
-        run = _load(folder, _call(tool_use_id))
-        if run is not None:
-            return run
-        return next((r for r in _all(folder) if r.tool_use_id == tool_use_id), None)
+        return _by_call(folder, tool_use_id)
 
 
 def find_run(store: FileStore, event: HookEvent) -> AgentRun | None:
-    """The run of ours that an event happened in, bound at the first occasion."""
+    """The run of ours that an event happened in, bound at the first occasion.
+
+    Where that cannot be written down (a full disk), the next occasion binds it: whose
+    agent this is has been told all the same.
+    """
     agent_id = event.agent_id
     if not _is_name(agent_id):
         return None
@@ -101,22 +107,32 @@ def find_run(store: FileStore, event: HookEvent) -> AgentRun | None:
             return run
         tool_use_id = _started_by(event, agent_id)
         run = _load(folder, _call(tool_use_id)) if tool_use_id else None
-        return _bind(folder, run, agent_id) if run else None
+    if run is None:
+        return None
+    with suppress(StateUnavailable):
+        return bind(store, run, agent_id)
+    return _bound(run, agent_id)
 
 
 def bind(store: FileStore, run: AgentRun, agent_id: str) -> AgentRun:
     """Write down which subagent a call became."""
     if not _is_name(agent_id) or run.agent_id == agent_id:
         return run
-    with store.open_state() as state, state.folder("agents") as folder:
-        return _bind(folder, run, agent_id)
+    with _changing(store) as folder:
+        bound = _bound(run, agent_id)
+        # Another hook may have been quicker, and the agent's end as well.
+        known = _load(folder, f"{agent_id}.json")
+        if known is not None and known.tool_use_id == run.tool_use_id:
+            return known
+        if not run.agent_id and not folder.has(_call(run.tool_use_id)):
+            return bound
+        folder.replace(f"{agent_id}.json", bound.to_json(), durable=False)
+        folder.remove(_call(run.tool_use_id))
+        return bound
 
 
-def _bind(folder: Folder, run: AgentRun, agent_id: str) -> AgentRun:
-    bound = run.with_(agent_id=agent_id, state="running")
-    folder.replace(f"{agent_id}.json", bound.to_json(), durable=False)
-    folder.remove(_call(run.tool_use_id))
-    return bound
+def _bound(run: AgentRun, agent_id: str) -> AgentRun:
+    return run.with_(agent_id=agent_id, state="running")
 
 
 def find_agent(store: FileStore, agent_id: str) -> AgentRun | None:
@@ -127,16 +143,50 @@ def find_agent(store: FileStore, agent_id: str) -> AgentRun | None:
         return _load(folder, f"{agent_id}.json")
 
 
-def save(store: FileStore, run: AgentRun) -> None:
-    """Write a changed run back."""
-    with store.open_state() as state, state.folder("agents") as folder:
-        folder.replace(_name(run), run.to_json(), durable=False)
+def change(
+    store: FileStore, run: AgentRun, changed: Callable[[AgentRun], AgentRun]
+) -> AgentRun:
+    """Change a run as it stands by now; returns what it is then.
+
+    Hooks of several tool calls look at one agent side by side, and another may see its
+    end: each must count, and what was forgotten meanwhile stays forgotten.
+    """
+    with _changing(store) as folder:
+        current = _load(folder, _name(run))
+        if current is None and not run.agent_id:
+            current = _by_call(folder, run.tool_use_id)
+        if current is None:
+            return changed(run)
+        after = changed(current)
+        folder.replace(_name(after), after.to_json(), durable=False)
+        return after
 
 
 def end(store: FileStore, run: AgentRun) -> None:
     """Note that the subagent is over; a notice about it may still come."""
+    now_ms = store.now_ms()
+
+    def ended(current: AgentRun) -> AgentRun:
+        if current.state == "ended":
+            return current
+        return current.with_(state="ended", ended_at=now_ms)
+
     if run.state != "ended":
-        save(store, run.with_(state="ended", ended_at=store.now_ms()))
+        change(store, run, ended)
+
+
+@contextmanager
+def _changing(store: FileStore) -> Iterator[Folder]:
+    """The folder, with the store's lock, or without it where it is not free in time.
+
+    What the lock keeps away is rare; an end that nobody noted would be waited for.
+    """
+    with ExitStack() as stack:
+        try:
+            state = stack.enter_context(store.exclusive())
+        except LockBusy:
+            state = stack.enter_context(store.open_state())
+        yield stack.enter_context(state.folder("agents"))
 
 
 def note_sign(
@@ -155,7 +205,7 @@ def note_sign(
 
 def drop(store: FileStore, run: AgentRun) -> None:
     """Forget a run, its calls with it."""
-    with store.open_state() as state, state.folder("agents") as folder:
+    with _changing(store) as folder:
         folder.remove(_name(run))
         folder.remove(_call(run.tool_use_id))
         if run.agent_id:
@@ -165,6 +215,29 @@ def drop(store: FileStore, run: AgentRun) -> None:
             with suppress(NotAPlainFile):
                 if _told(folder.read(f"{bash}.bash")).get("agentId") == run.agent_id:
                     folder.remove(f"{bash}.bash")
+
+
+def forget_gone(store: FileStore, *, lease_s: float) -> None:
+    """Forget the runs whose client is gone, by the rule that holds for sessions.
+
+    One that cannot be seen from here (it ran in a container) would otherwise stay until
+    the next boot, and every tool call of every session would look at its notes.
+    """
+    with store.open_state() as state:
+        gone = [
+            run
+            for run in all_runs(store)
+            if host_is_gone(
+                state,
+                run.session,
+                run.host,
+                lease_s=lease_s,
+                now_s=store.clock.now_us() / 1_000_000,
+                sign_ms=run.launched_at,
+            )
+        ]
+    for run in gone:
+        drop(store, run)
 
 
 def nested_below(store: FileStore, run: AgentRun) -> list[AgentRun]:
@@ -184,17 +257,31 @@ def all_runs(store: FileStore) -> list[AgentRun]:
 
 def running_bash_depth(store: FileStore, pid: int) -> tuple[str, int] | None:
     """The deepest request of a host process with a Bash call running, and its depth."""
+    client = identify(pid)
     deepest: tuple[str, int] | None = None
     with store.open_state() as state, state.folder("agents") as folder:
         for name in folder.names(".bash"):
             with suppress(NotAPlainFile):
                 told = _told(folder.read(f"{name}.bash"))
                 depth = told.get("depth")
-                if told.get("pid") != pid or not isinstance(depth, int) or depth < 0:
+                if not isinstance(depth, int) or depth < 0:
+                    continue
+                if not _names(told.get("host"), pid, client):
                     continue
                 if deepest is None or depth > deepest[1]:
                     deepest = str(told.get("requestId")), depth
     return deepest
+
+
+def _names(told: object, pid: int, client: HostProcess | None) -> bool:
+    """Whether a note is of this client.
+
+    In a container that is started again, another client commonly has the pid of the
+    one before. A command in a sandbox cannot see its client: it knows the pid alone.
+    """
+    if client is None:
+        return isinstance(told, dict) and told.get("pid") == pid
+    return bool(told == client.model_dump(mode="json", by_alias=True))
 
 
 def seen_calls(store: FileStore, run: AgentRun) -> list[ToolCall]:
@@ -255,6 +342,13 @@ def _started_by(event: HookEvent, agent_id: str) -> str | None:
 def _all(folder: Folder) -> list[AgentRun]:
     loaded = (_load(folder, f"{name}.json") for name in folder.names())
     return [run for run in loaded if run is not None]
+
+
+def _by_call(folder: Folder, tool_use_id: str) -> AgentRun | None:
+    run = _load(folder, _call(tool_use_id))
+    if run is not None:
+        return run
+    return next((r for r in _all(folder) if r.tool_use_id == tool_use_id), None)
 
 
 def _load(folder: Folder, file: str) -> AgentRun | None:

@@ -18,7 +18,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bridge.errors import InvalidRequest, NewerSchema
+from bridge.errors import InvalidRequest, NewerSchema, StateUnavailable
 from bridge.protocol.ids import is_id
 from bridge.protocol.record import Count, Milliseconds, Record, Unparsable, parse
 from bridge.protocol.request import HostProcess, SessionId
@@ -274,22 +274,34 @@ def _change(
 def own(store: FileStore, session_id: str, kind: str, host: HostProcess) -> bool:
     """Whether the install `kind` acts for a session: the first to ask does.
 
-    A session that is resumed is asked about again: it may have other installs.
+    A session that is resumed is asked about again: it may have other installs. Where
+    nothing can be written down, whoever asks acts: a denial that is said twice does no
+    harm, one that nobody says lets an agent's dialog reach the user.
     """
     name = f"{session_id}.owner"
     mine = f"{kind}\n{host.pid} {host.start_time} {host.boot}\n".encode()
     with store.open_state() as state, state.folder("sessions") as folder:
-        with suppress(FileExistsError):
-            folder.create(name, mine)
+        # Almost always there: to read it costs no write, and no room on the disk.
+        if folder.read(name) is None:
+            try:
+                folder.create(name, mine)
+            except FileExistsError:
+                pass
+            except OSError:
+                return True
         owner, process = _owner(folder, name)
     if process == mine.splitlines()[1]:
         return owner == kind.encode()
-    with suppress(LockBusy), store.exclusive() as state:
-        with state.folder("sessions") as folder:
+    try:
+        with store.exclusive() as state, state.folder("sessions") as folder:
             owner, process = _owner(folder, name)
             if process != mine.splitlines()[1]:
                 folder.replace(name, mine, durable=False)
                 return True
+    except LockBusy:
+        pass
+    except StateUnavailable:
+        return True
     return owner == kind.encode()
 
 

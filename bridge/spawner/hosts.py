@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import StateRefused, StateUnavailable
 from bridge.host import bells, sessions
+from bridge.host.eligibility import eligible, may_take
 from bridge.protocol.ids import check_id
 
 if TYPE_CHECKING:
@@ -15,28 +16,15 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Request
     from bridge.store.files import FileStore
 
+__all__ = ["Hosts", "eligible_hosts", "may_take"]
+
 
 def eligible_hosts(
     store: FileStore, request: Request, *, lease_s: float
 ) -> list[Session]:
     """Live sessions that may take the request."""
-    if sessions.is_off(store):
-        return []
-    return [
-        session
-        for session in sessions.live_sessions(store, lease_s=lease_s)
-        if may_take(session, request) and not sessions.is_off(store, session.session_id)
-    ]
-
-
-def may_take(session: Session, request: Request) -> bool:
-    """Whether a request is for this session, and not declined by it."""
-    is_meant = request.session is None or request.session in session.ids
-    return (
-        request.route == "host"
-        and is_meant
-        and not session.ids & set(request.declined_by)
-    )
+    live = sessions.live_sessions(store, lease_s=lease_s)
+    return eligible(store, live, request)
 
 
 class Hosts:

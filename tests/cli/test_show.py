@@ -80,12 +80,11 @@ def test_shows_the_tool_calls_of_a_running_agent(project, host):
         tool_use_id="toolu_1",
         session="session-1",
         host=host.claimant.host,
-        agent_id="agent-1",
-        state="running",
         launched_at=1,
         answer_by=2,
     )
-    runs.save(host.store, run)
+    runs.note_call(host.store, run)
+    runs.bind(host.store, run, "agent-1")
     (project.state / "agents" / "agent-1.calls").write_text(
         '{"id": "t1", "tool": "Bash", "command": "pytest -q"}\n{"id": "t1", '
         '"tool": "Bash", "ok": true}\n'

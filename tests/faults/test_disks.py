@@ -4,21 +4,37 @@ from __future__ import annotations
 
 import ctypes
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import orjson
 import pytest
 from faultlab import OPERATIONS, Operation, collect, prepared, start
-from storeworld import claim_all, finish_everything, request, store_in
+from hookworld import HookWorld, hook_world
+from storeworld import (
+    claim_all,
+    dead_process,
+    finish_everything,
+    request,
+    store_in,
+    this_process,
+)
 from test_error_points import check_outcome
 from test_kill_points import check_promises
 
 from bridge.errors import StateUnavailable
+from bridge.host import bells, runs
+from bridge.host.hook import react
+from bridge.host.reaction import SILENT
+from bridge.host.sessions import Session
 from bridge.protocol.ids import RequestId
 from bridge.store.files import FileStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from bridge.host.reaction import Reaction
 
 pytestmark = pytest.mark.faults
 
@@ -178,3 +194,107 @@ def test_a_disk_that_becomes_read_only(tmp_path: Path):
         assert finish_everything(store).keys() == set("abc")
 
     with_mounts_of_its_own(act)
+
+
+DISKS = {
+    "full": lambda root: fill(root / "filler", 0),
+    "read-only": lambda root: mount(
+        "tmpfs", root, _REMOUNT | _READ_ONLY, "size=1m,mode=700"
+    ),
+}
+
+
+@pytest.mark.parametrize("known", ["agent and owner", "owner", "another owner", ""])
+@pytest.mark.parametrize("disk", DISKS)
+def test_an_agent_raises_no_dialog_whatever_the_disk_is_like(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disk: str, known: str
+):
+    """Whatever the user is typing could answer it: what must be said needs no room."""
+
+    def act() -> None:
+        mount("tmpfs", tmp_path, 0, "size=1m,mode=700")
+        with hook_world(tmp_path, monkeypatch) as world:
+            _, _, agent = world.begin()
+            owner = world.store.place.state / "sessions" / f"{world.session}.owner"
+            if "owner" in known:
+                hook(world, "UserPromptSubmit", prompt="owned from here on")
+            if known == "agent and owner":
+                tool(world, agent)
+            if known == "another owner":
+                owner.write_text("plugin\n7 of another process\n")
+            DISKS[disk](tmp_path)
+
+            asked = hook(world, "PermissionRequest", agent_id=agent, tool_name="Bash")
+
+        assert b'"behavior":"deny"' in asked.stdout
+
+    with_mounts_of_its_own(act)
+
+
+@pytest.mark.parametrize("disk", DISKS)
+@pytest.mark.parametrize("why", ["cancelled", "off", "late", "tool"])
+def test_an_agent_is_refused_whatever_the_disk_is_like(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disk: str, why: str
+):
+    """One that is not told to stop goes on, also on a disk that takes no note of it."""
+
+    def act() -> None:
+        mount("tmpfs", tmp_path, 0, "size=1m,mode=700")
+        with hook_world(tmp_path, monkeypatch) as world:
+            request, _, agent = world.begin(timeout_s=1 if why == "late" else 60)
+            hook(world, "UserPromptSubmit", prompt="owned from here on")
+            tool(world, agent)
+            if why == "cancelled":
+                world.bridge.cancel(request)
+            elif why == "off":
+                (world.store.place.state / "off").touch()
+            elif why == "late":
+                time.sleep(0.9)
+            else:
+                (run,) = world.runs()
+                runs.change(world.store, run, lambda r: r.with_(tools=("Read",)))
+            DISKS[disk](tmp_path)
+
+            asked = tool(world, agent)
+
+        assert b'"permissionDecision":"deny"' in asked.stdout
+
+    with_mounts_of_its_own(act)
+
+
+def test_a_bell_on_a_spoilt_disk_keeps_no_other_silent(tmp_path: Path):
+    """The session behind the other one may be the only one that answers."""
+
+    def act() -> None:
+        store = store_in(tmp_path)
+        spoilt, mine = dead_process(), this_process()
+        for host in (spoilt, mine):
+            bells.hang(store, host)
+        folder = store.place.state / "bell" / bells.bell_name(spoilt)
+        mount("tmpfs", folder, _READ_ONLY, "mode=700")
+
+        bells.ring(
+            store,
+            [
+                Session(session_id="s", host=host, registered_at=1)
+                for host in (spoilt, mine)
+            ],
+        )
+
+        assert bells.silence(store, mine)
+
+    with_mounts_of_its_own(act)
+
+
+def tool(world: HookWorld, agent: str) -> Reaction:
+    return hook(
+        world, "PreToolUse", agent_id=agent, tool_name="Bash", tool_use_id="toolu_b"
+    )
+
+
+def hook(world: HookWorld, name: str, **fields: object) -> Reaction:
+    """What a hook of the install `local` answers; silence where it fails."""
+    try:
+        return react(orjson.dumps(world.event(name, **fields)), name, "local")
+    except StateUnavailable:
+        return SILENT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -205,6 +206,34 @@ def test_error_what_changed_since_it_was_asked(
     assert response.error.code == "AGENT_001"
     assert why in response.error.message
     assert world.runs() == []
+
+
+@pytest.mark.parametrize("whose", ["another session", "another call"])
+def test_a_late_call_ends_no_request_that_is_worked_on(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch, whose: str
+) -> None:
+    """Its definition may be broken for a moment: that is for a launch to tell."""
+    define(world, project=True)
+    trust_project(world.bridge)
+    request = world.submit("a", agent="worker")
+    world.launch(request)
+    break_it(world)
+
+    if whose == "another session":
+        monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
+        world.session = "session-2"
+    said = call(world, request)
+
+    reason = {
+        "another session": f"hostbridge: request {request} is with another session.",
+        "another call": f"hostbridge: an agent already works on request {request}.",
+    }[whose]
+    assert (said["permissionDecision"], said["permissionDecisionReason"]) == (
+        "deny",
+        reason,
+    )
+    assert world.code(request) is None
+    assert [run.request_id for run in world.runs()] == [request]
 
 
 def test_error_a_dropped_file_for_an_untrusted_agent(world: HookWorld) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from threading import Timer
 from typing import Any
 
 import pytest
 from hookworld import GOOD, HookWorld
 
-from bridge.host import capture
+from bridge.host import capture, endings
+from bridge.host.runs import running_bash_depth
 from bridge.protocol.ids import RequestId
 
 
@@ -73,6 +76,31 @@ def test_an_agent_that_ends_with_the_turn_is_heard(world: HookWorld) -> None:
     response = world.found(request).response
     assert response is not None
     assert response.success
+
+
+def test_agents_that_are_missed_are_waited_for_at_once(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One after the other, many would outlast the hook, which then offers nothing."""
+    monkeypatch.setattr(endings, "SETTLE_S", 1.0)
+    begun = [world.begin() for _ in range(4)]
+    for _, _, agent in begun:
+        world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+    late = Timer(0.3, world.stop, (begun[1][2], GOOD))
+
+    began = time.monotonic()
+    late.start()
+    world.say("Stop", background_tasks=[])
+    took_s = time.monotonic() - began
+    late.join()
+
+    assert took_s < 3
+    assert [world.code(request) for request, _, _ in begun] == [
+        "agent_stopped",
+        "success",
+        "agent_stopped",
+        "agent_stopped",
+    ]
 
 
 def test_a_host_that_says_it_is_done_is_not_believed(world: HookWorld) -> None:
@@ -294,3 +322,64 @@ def test_agents_of_dead_clients_are_forgotten(world: HookWorld) -> None:
     world.fire("SessionStart", source="startup")
 
     assert world.runs() == []
+
+
+def _in_a_container(world: HookWorld, agent: str, *, launched_at: int) -> None:
+    """Have the client of an agent be one that ran in a container, with the same pid."""
+    folder = world.store.place.state / "agents"
+    for file in (folder / f"{agent}.json", folder / "t.bash"):
+        record = json.loads(file.read_text())
+        record["host"]["pidNamespace"] = "pid:[4]"
+        record |= {"launchedAt": launched_at, "session": "session-0"}
+        file.write_text(json.dumps(record))
+
+
+def _runs_a_command(world: HookWorld) -> str:
+    """An agent of a client that runs a Bash command right now."""
+    _, _, agent = world.begin()
+    world.fire("PreToolUse", agent_id=agent, tool_name="Bash", tool_use_id="t")
+    run = json.loads((world.store.place.state / "agents" / f"{agent}.json").read_text())
+    note = {"agentId": agent, "requestId": "old", "depth": 0, "host": run["host"]}
+    (world.store.place.state / "agents" / "t.bash").write_text(json.dumps(note))
+    return agent
+
+
+def test_agents_of_clients_in_a_container_are_forgotten_after_the_lease(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody sees them die; a live one has been heard of within the lease."""
+    monkeypatch.setenv("BRIDGE_LEASE_S", "60")
+    agent = _runs_a_command(world)
+    now_ms = world.store.now_ms()
+    left = []
+    for launched_at in (now_ms - 30_000, now_ms - 90_000):
+        _in_a_container(world, agent, launched_at=launched_at)
+        world.fire("SessionStart", source="startup")
+        agents = world.store.place.state / "agents"
+        left.append(sorted(file.name for file in agents.iterdir()))
+
+    assert left == [sorted([f"{agent}.json", f"{agent}.calls", "t.bash"]), []]
+
+
+def test_what_another_client_left_makes_nobody_a_child(world: HookWorld) -> None:
+    """In a container that is started again, a client commonly has the same pid."""
+    agent = _runs_a_command(world)
+    pid = int(os.environ["CLAUDE_PID"])
+    mine = running_bash_depth(world.store, pid)
+
+    _in_a_container(world, agent, launched_at=world.store.now_ms())
+    of_another = running_bash_depth(world.store, pid)
+
+    assert (mine, of_another) == (("old", 0), None)
+
+
+def test_a_command_in_a_sandbox_is_told_by_the_pid(world: HookWorld) -> None:
+    """It cannot see its client: what it has of it is the pid in its environment."""
+    _runs_a_command(world)
+    file = world.store.place.state / "agents" / "t.bash"
+    note = json.loads(file.read_text())
+    unseen = 2**31 - 1
+    note["host"]["pid"] = unseen
+    file.write_text(json.dumps(note))
+
+    assert running_bash_depth(world.store, unseen) == ("old", 0)

@@ -88,7 +88,12 @@ def test_a_call_is_noted_and_its_end(fire: Any, agents: Path) -> None:
     fire("PostToolUse", tool_response={"stdout": ""}, **BASH)
 
     notes = [json.loads(x) for x in (agents / "a1.calls").read_text().splitlines()]
-    assert during == {"agentId": "a1", "requestId": "r-1", "depth": 1, "pid": 7}
+    assert during == {
+        "agentId": "a1",
+        "requestId": "r-1",
+        "depth": 1,
+        "host": {"pid": 7},
+    }
     assert not (agents / "t1.bash").exists()
     assert [{k: v for k, v in note.items() if k != "at"} for note in notes] == [
         {"id": "t1", "tool": "Bash", "command": "pytest"},

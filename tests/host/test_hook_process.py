@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import needs
 import pytest
+from faultlab import scratch
 from hookworld import HookWorld, hook_world
 
 import bridge
@@ -235,6 +237,48 @@ def test_a_disk_that_takes_nothing(world: HookWorld, mount: str) -> None:
     wrap = (unshare, "-rm", "/bin/sh", "-c", script, "sh", home)
 
     assert_harmless(run_all(feed_of(world), wrap))
+
+
+def test_an_agent_is_stopped_without_room_for_temporary_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One that nobody stops goes on working for a request that has ended."""
+    unshare = needs.tool("unshare")
+    mount = "mount -t tmpfs -o ro t"
+    folders = '/tmp /var/tmp "$CLAUDE_PROJECT_DIR"'
+    script = f'for each in {folders}; do {mount} "$each"; done; exec "$0" "$@"'
+    monkeypatch.setenv("TMPDIR", "/tmp")
+    root = scratch()
+    try:
+        with hook_world(root, monkeypatch) as world:
+            monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", world.session)
+            owner = world.store.place.state / "sessions" / f"{world.session}.owner"
+            owner.write_text("local\n")
+            request, _, agent = world.begin()
+            call = {"agent_id": agent, "tool_name": "Read", "tool_use_id": "t"}
+            world.fire("PreToolUse", **call)
+            world.bridge.cancel(request)
+
+            done = subprocess.run(
+                [
+                    unshare,
+                    "-rm",
+                    "sh",
+                    "-c",
+                    script,
+                    *command_of("PreToolUse:tool-start"),
+                ],
+                input=json.dumps(world.event("PreToolUse", **call)).encode(),
+                capture_output=True,
+                timeout=PATIENCE_S,
+                check=True,
+                cwd="/proc",
+            )
+    finally:
+        shutil.rmtree(root)
+
+    assert done.stderr == b""
+    assert json.loads(done.stdout)["continue"] is False
 
 
 def test_no_home_at_all(world: HookWorld, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bridge.host import bells
+from bridge.host.events import HookEvent
+from bridge.host.handlers import stop
 from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.reaction import MAX_CONTEXT
+from bridge.host.scene import Scene
+from bridge.host.sessions import switch_off
+from bridge.store.files import FileStore
 from bridge.store.lock import LockBusy
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from hookworld import HookWorld
+
+    from bridge.store.rooms import Rooms
 
 
 def told(output: dict[str, Any]) -> str:
@@ -127,6 +137,31 @@ def test_an_ignored_offer_is_repeated_and_then_declined(world: HookWorld) -> Non
     assert world.code(request) == "declined"
 
 
+@pytest.mark.parametrize("is_off", [True, False])
+def test_what_is_ignored_is_left_to_a_session_that_may_take_it(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch, *, is_off: bool
+) -> None:
+    """One that is switched off takes nothing: its asker would wait to the end."""
+    monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
+    world.session = "session-2"
+    world.fire("SessionStart", source="startup")
+    if is_off:
+        switch_off(world.store, "session-2")
+    request = world.submit()
+    # The client of the first session is another process.
+    first = next(s for s in world.live() if s.session_id == "session-1")
+    monkeypatch.setenv("CLAUDE_PID", str(first.host.pid))
+    world.session = "session-1"
+
+    for _ in range(4):
+        world.say("Stop", background_tasks=[])
+
+    status = world.found(request).status
+    assert (world.code(request), status) == (
+        ("declined", "failed") if is_off else (None, "pending")
+    )
+
+
 def test_a_young_offer_is_not_repeated_at_once(world: HookWorld) -> None:
     """The model has not had its next move yet; but the offer is not forgotten."""
     request = world.submit()
@@ -182,3 +217,57 @@ def test_a_bell_that_cannot_be_rung_keeps_no_request_back(
 
     assert world.found(request).status == "pending"
     assert not list((tmp_path / "away").rglob(bells.CLAPPER))
+
+
+class Contested(FileStore):
+    """A store whose lock is somebody else's once it was had so many times."""
+
+    left = 0
+
+    @contextmanager
+    def rooms(self) -> Iterator[Rooms]:
+        """The folders, with a lock that is held elsewhere."""
+        with super().rooms() as rooms:
+            free = rooms.hold
+
+            @contextmanager
+            def hold() -> Iterator[None]:
+                self.left -= 1
+                if self.left < 0:
+                    raise LockBusy("held")
+                with free():
+                    yield
+
+            rooms.hold = hold  # type: ignore[method-assign]
+            yield rooms
+
+
+@pytest.mark.parametrize("times", range(5))
+def test_what_counts_as_asked_is_said(world: HookWorld, times: int) -> None:
+    """Wherever the lock is held: an offer that nobody heard was never declined."""
+    first, second = world.submit(), world.submit()
+    world.say("UserPromptSubmit", prompt="hello")
+    world.submit()
+    (session,) = world.live()
+    event = HookEvent.parse(json.dumps(world.event("Stop")).encode())
+    assert event is not None
+    store = Contested(world.store.place)
+    # One is for the sweep.
+    store.left = times + 1
+    state = world.store.place.state
+    os.utime(state / "requests", (1, 1))
+
+    try:
+        words = stop(Scene(world.bridge.settings, store, event, session)).stdout
+    except LockBusy:
+        words = b""
+
+    for each in (first, second):
+        found = world.found(each).request
+        assert found is not None
+        assert found.claim is not None
+        repeated = len(found.claim.offers) > 1
+        assert (f"bridge:{each}".encode() in words) == repeated
+    # A queue that could not be looked at is not marked as looked at.
+    looked = state / "sessions" / f"{world.session}.looked"
+    assert looked.exists() == (times > 2)

@@ -1,0 +1,39 @@
+"""Which session may take which request: one rule, for those who ask and who offer.
+
+Told differently, a request would be given back for a session that never takes it, and
+its asker would wait for nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.host.sessions import is_off
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bridge.host.sessions import Session
+    from bridge.protocol.request import Request
+    from bridge.store.files import FileStore
+
+
+def may_take(session: Session, request: Request) -> bool:
+    """Whether a request is for this session, and not declined by it."""
+    is_meant = request.session is None or request.session in session.ids
+    return (
+        request.route == "host"
+        and is_meant
+        and not session.ids & set(request.declined_by)
+    )
+
+
+def eligible(
+    store: FileStore, sessions: Iterable[Session], request: Request
+) -> list[Session]:
+    """Those that may take the request, and are not switched off."""
+    return [
+        session
+        for session in sessions
+        if may_take(session, request) and not is_off(store, session.session_id)
+    ]
