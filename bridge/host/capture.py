@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.host import runs
+from bridge.host import runs, toolcalls
 from bridge.host.agent_names import HOST_MODELS
 from bridge.host.offers import look_again
 from bridge.host.patience import TooSlow, within
@@ -74,7 +74,7 @@ def _note_background_work(scene: Scene, run: AgentRun) -> AgentRun:
     waits_for: tuple[str, ...] = ()
     listed = scene.event.background_ids or frozenset()
     if run.agent_id in listed:
-        own = runs.background_commands(scene.store, run)
+        own = toolcalls.background_commands(scene.store, run)
         waits_for = tuple(sorted(own & listed))
     if waits_for != run.waits_for:
         run = runs.change(scene.store, run, lambda r: r.with_(waits_for=waits_for))
@@ -158,7 +158,7 @@ def _judged(scene: Scene, run: AgentRun, request: Request, words: str) -> Verdic
         # Beforehand: an import that is broken off leaves half a module.
         import bridge.protocol.json_schema  # noqa: F401
 
-    calls = runs.seen_calls(scene.store, run)
+    calls = toolcalls.seen_calls(scene.store, run)
     try:
         with within(JUDGE_S):
             return judge(

@@ -2,10 +2,10 @@
 
     agents/call-<tool_use_id>.json  an Agent call of ours; no subagent seen yet
     agents/<agent_id>.json          the subagent it became
-    agents/<agent_id>.calls         the tool calls seen in it, one JSON line each
     agents/<agent_id>.heard         its report has come to the host
     agents/<agent_id>.stopped       it has stopped
-    agents/<tool_use_id>.bash       a Bash call of it that is running right now
+
+What the gate writes down of an agent's tool calls lies beside: see `toolcalls`.
 
 The client tells a hook only the subagent's own id; the call that started it is in the
 subagent's meta file, which is there at its first tool call and at its end.
@@ -16,20 +16,19 @@ Source: measured on Claude Code 2.1.330, `<transcript>/subagents/agent-<id>.meta
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import orjson
 
 from bridge.errors import NewerSchema, StateUnavailable
+from bridge.host import toolcalls
 from bridge.host.gate import name_of
-from bridge.protocol.answer import ToolCall
 from bridge.protocol.ids import is_id
 from bridge.protocol.record import Count, Milliseconds, Record, Unparsable, parse
 from bridge.protocol.request import HostProcess
 from bridge.store.folder import NotAPlainFile
 from bridge.store.lease import host_is_gone
 from bridge.store.lock import LockBusy
-from bridge.store.process import identify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -209,12 +208,9 @@ def drop(store: FileStore, run: AgentRun) -> None:
         folder.remove(_name(run))
         folder.remove(_call(run.tool_use_id))
         if run.agent_id:
-            for suffix in ("calls", *_SIGNS):
-                folder.remove(f"{run.agent_id}.{suffix}")
-        for bash in folder.names(".bash"):
-            with suppress(NotAPlainFile):
-                if _told(folder.read(f"{bash}.bash")).get("agentId") == run.agent_id:
-                    folder.remove(f"{bash}.bash")
+            for sign in _SIGNS:
+                folder.remove(f"{run.agent_id}.{sign}")
+            toolcalls.forget(folder, run.agent_id)
 
 
 def forget_gone(store: FileStore, *, lease_s: float) -> None:
@@ -253,77 +249,6 @@ def all_runs(store: FileStore) -> list[AgentRun]:
     """Every run written down."""
     with store.open_state() as state, state.folder("agents") as folder:
         return _all(folder)
-
-
-def running_bash_depth(store: FileStore, pid: int) -> tuple[str, int] | None:
-    """The deepest request of a host process with a Bash call running, and its depth."""
-    client = identify(pid)
-    deepest: tuple[str, int] | None = None
-    with store.open_state() as state, state.folder("agents") as folder:
-        for name in folder.names(".bash"):
-            with suppress(NotAPlainFile):
-                told = _told(folder.read(f"{name}.bash"))
-                depth = told.get("depth")
-                if not isinstance(depth, int) or depth < 0:
-                    continue
-                if not _names(told.get("host"), pid, client):
-                    continue
-                if deepest is None or depth > deepest[1]:
-                    deepest = str(told.get("requestId")), depth
-    return deepest
-
-
-def _names(told: object, pid: int, client: HostProcess | None) -> bool:
-    """Whether a note is of this client.
-
-    In a container that is started again, another client commonly has the pid of the
-    one before. A command in a sandbox cannot see its client: it knows the pid alone.
-    """
-    if client is None:
-        return isinstance(told, dict) and told.get("pid") == pid
-    return bool(told == client.model_dump(mode="json", by_alias=True))
-
-
-def seen_calls(store: FileStore, run: AgentRun) -> list[ToolCall]:
-    """The tool calls that hooks saw in a subagent, oldest first."""
-    calls: dict[str, ToolCall] = {}
-    for told in _notes(store, run):
-        with suppress(KeyError, TypeError):
-            known = calls.get(told["id"])
-            command = told.get("command")
-            if not isinstance(command, str):
-                command = known.command if known else None
-            calls[told["id"]] = ToolCall(
-                tool=told["tool"],
-                tool_use_id=told["id"],
-                command=command,
-                ok=told.get("ok"),
-            )
-    return list(calls.values())
-
-
-def background_commands(store: FileStore, run: AgentRun) -> frozenset[str]:
-    """The client's ids of the commands that a subagent has in the background."""
-    tasks = (told.get("task") for told in _notes(store, run))
-    return frozenset(task for task in tasks if isinstance(task, str))
-
-
-def _notes(store: FileStore, run: AgentRun) -> list[dict[str, Any]]:
-    """What the gate wrote down about a subagent, line by line."""
-    if not run.agent_id:
-        return []
-    with store.open_state() as state, state.folder("agents") as folder:
-        data = folder.read(f"{run.agent_id}.calls") or b""
-    return [told for line in data.splitlines() if (told := _told(line))]
-
-
-def _told(data: bytes | None) -> dict[str, Any]:
-    """A note as an object; empty for anything else."""
-    try:
-        told = orjson.loads(data or b"null")
-    except orjson.JSONDecodeError:
-        return {}
-    return told if isinstance(told, dict) else {}
 
 
 def _started_by(event: HookEvent, agent_id: str) -> str | None:

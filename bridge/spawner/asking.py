@@ -154,9 +154,9 @@ def find_parent(store: FileStore, settings: Settings) -> tuple[str, int] | None:
         parent = settings.parent_request, settings.parent_depth
     if settings.host_pid is None:
         return parent
-    from bridge.host import runs
+    from bridge.host import toolcalls
 
-    return runs.running_bash_depth(store, settings.host_pid) or parent
+    return toolcalls.running_bash_depth(store, settings.host_pid) or parent
 
 
 def _checked(shape: Shape) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.host import runs
+from bridge.host import runs, toolcalls
 from bridge.protocol.ids import RequestId, check_id
 from bridge.runner.turnlog import turns_of
 from bridge.spawner.told import TOLD, told_to
@@ -86,7 +86,7 @@ def tell(store: FileStore, request: str) -> Story:
         response=found.response if found else None,
         history=history,
         runs=own,
-        calls=tuple(call for run in own for call in runs.seen_calls(store, run)),
+        calls=tuple(call for run in own for call in toolcalls.seen_calls(store, run)),
         told=told_to(found.request if found else None, turns),
         turns=tuple(event for event in turns if event.get("event") != TOLD),
         evidence=tuple(store.evidence(request_id)),

@@ -12,7 +12,7 @@ import pytest
 from hookworld import GOOD, HookWorld
 
 from bridge.host import capture, endings
-from bridge.host.runs import running_bash_depth
+from bridge.host.toolcalls import running_bash_depth
 from bridge.protocol.ids import RequestId
 
 
