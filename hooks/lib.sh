@@ -13,6 +13,8 @@
 trap 'exit 0' 0
 event=$1 kind=$2 python=${3-}
 
+# Below a request of ours: this client serves that one, and no queue.
+[ -z "${BRIDGE_PARENT-}" ] || exit 0
 case ${BRIDGE_OFF-} in '' | 0 | [Ff]alse | [Nn]o | [Oo]ff) ;; *) exit 0 ;; esac
 
 home=${BRIDGE_HOME:-${HOME-}/.hostbridge}

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -15,6 +16,7 @@ import pytest
 from fakeclaude import (
     BY_CLAUDE,
     OBEDIENT,
+    SERVED,
     SUCCESS,
     WAITING,
     fake_claude,
@@ -30,6 +32,7 @@ from bridge.spawner.aio import AsyncBridge
 from bridge.spawner.bridge import Bridge
 from bridge.spawner.result import result_of
 
+BRIDGE_TOLD = ("BRIDGE_OFF", "BRIDGE_DEPTH", "BRIDGE_PARENT")
 NO_SERVER = (
     "route endpoint: no server is set; set BRIDGE_OPENAI_BASE_URL, such as "
     "http://127.0.0.1:8080/v1"
@@ -216,13 +219,12 @@ def test_set_makes_text_and_json(project):
 
 
 def test_off_stops_this_route_too(project, claude):
-    """Off is off: an agent of `claude -p` that asks again is refused like that."""
     project.run("off")
     off = project.run("ask", "--route", "claude", "Which?")
     project.run("on")
-    within = project.run("ask", "--route", "claude", "?", env={"BRIDGE_OFF": "1"})
+    here = project.run("ask", "--route", "claude", "?", env={"BRIDGE_OFF": "1"})
 
-    assert (off.code, within.code) == (4, 4)
+    assert (off.code, here.code) == (4, 4)
     assert not (claude / "stdin").exists()
 
 
@@ -245,6 +247,29 @@ def test_depth_counts_through_claude_p(project, claude):
         ),
     )
     assert not (claude / "stdin").exists()
+
+
+def test_who_asks_for_ever_ends_at_the_depth_limit(project, claude):
+    """An agent of `claude -p` may ask, and its agent again, as deep as the limit."""
+    again = f"{sys.executable} -m bridge ask --route claude again"
+    fake_claude(claude, f'{again} >>"$here/said" 2>&1\n{OBEDIENT}')
+
+    ran = project.run("ask", "--route", "claude", "Ask again.")
+
+    said = (claude / "said").read_text()
+    assert ran == (0, SERVED, BY_CLAUDE)
+    assert said == (
+        "hostbridge: 3 agents stand above this request; 2 is the limit "
+        "(BRIDGE_MAX_DEPTH)\n"
+        f"{SERVED}{BY_CLAUDE}{SERVED}{BY_CLAUDE}"
+    )
+    asked = [json.loads(file.read_text()) for file in project.state.glob("done/*")]
+    asked.sort(key=lambda request: request["depth"])
+    assert [request["parentRequestId"] for request in asked] == [
+        None,
+        asked[0]["requestId"],
+        asked[1]["requestId"],
+    ]
 
 
 def test_the_client_is_told_how_deep_it_is_and_nothing_of_another(project, claude):
@@ -270,11 +295,12 @@ def test_the_client_is_told_how_deep_it_is_and_nothing_of_another(project, claud
         **dict.fromkeys(session),
         "CLAUDE_CONFIG_DIR": "/somewhere",
     }
-    assert {name: told[name] for name in ("BRIDGE_OFF", "BRIDGE_DEPTH")} == {
-        "BRIDGE_OFF": "1",
+    assert {name: told.get(name) for name in BRIDGE_TOLD} == {
+        # Off would be off for who asks from within, too.
+        "BRIDGE_OFF": None,
         "BRIDGE_DEPTH": "2",
+        "BRIDGE_PARENT": asked.json["requestId"],
     }
-    assert told["BRIDGE_PARENT"] == asked.json["requestId"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
