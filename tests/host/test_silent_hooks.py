@@ -6,7 +6,10 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 import bridge
+from bridge.config import Settings
 
 HOOKS = Path(bridge.__file__).parents[1] / "hooks"
 
@@ -35,3 +38,18 @@ def test_a_client_below_a_request_serves_no_queue(tmp_path: Path):
     assert looks(tmp_path)
     assert looks(tmp_path, BRIDGE_PARENT="")
     assert not looks(tmp_path, BRIDGE_PARENT="1k0t3fvvgkr-n-hj92wn")
+
+
+OFF = ["1", "true", "YES", "On", " on ", "\t1\n"]
+ON = ["", " ", "0", " 0", "0\n", "\t0 ", "false", "False", "FALSE", "fAlSe", "no"]
+ON += ["NO", "nO", "off", "OFF", "Off", " OFF "]
+
+
+@pytest.mark.parametrize("value", OFF + ON)
+def test_hooks_and_commands_agree_on_what_is_off(tmp_path: Path, value: str):
+    """Else an ask waits for a session whose hooks hear nothing."""
+    env = {"HOME": str(tmp_path), "BRIDGE_OFF": value}
+    is_off = value in OFF
+
+    assert Settings.from_environment(env).off is is_off
+    assert looks(tmp_path, BRIDGE_OFF=value) is not is_off
