@@ -13,7 +13,12 @@ from urllib.parse import urlsplit
 
 from bridge.doctor.finding import Finding, ok, warning
 from bridge.errors import BridgeError
-from bridge.local.models import Candidate, known_models, models_folder, require_extra
+from bridge.local.models import (
+    HOW_TO_USE_ONE,
+    Candidate,
+    known_models,
+    require_extra,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,16 +39,17 @@ def local(subject: Subject) -> Iterator[Finding]:
         yield _without_extra(subject, exc)
         return
     models = known_models(subject.settings)
-    if not models:
+    in_use = next((each for each in models if each.in_use), None)
+    if in_use is None:
+        names = ", ".join(each.path.name for each in models)
         yield warning(
             "local",
-            "no model",
+            f"no model is in use; by name only: {names}" if names else "no model",
             cause="the extra is installed without the model that comes along",
-            cure=f"set BRIDGE_LOCAL_MODEL, or put one in "
-            f"{models_folder(subject.settings)}",
+            cure=HOW_TO_USE_ONE,
         )
     else:
-        yield _model(models[0])
+        yield _model(in_use)
     yield ok("local", _kept(subject))
 
 

