@@ -23,6 +23,7 @@ from fakeclaude import (
     printing,
     result,
 )
+from ggufs import gguf
 from stage.processes import is_alive
 
 from bridge.cli.answer_text import by_whom
@@ -151,6 +152,46 @@ def test_error_usage_is_exit_2(project, words):
 
     assert ran == (2, "", f"hostbridge: {USAGE[words]}\n")
     assert project.bridge.overview().waiting == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "asked"),
+    [
+        ("./m.gguf", "{here}/m.gguf"),
+        ("m.gguf", "{here}/m.gguf"),
+        ("../out.gguf", "{here}/../out.gguf"),
+        ("./gone.gguf", "{here}/gone.gguf"),
+        ("both.gguf", "both.gguf"),
+        ("./both.gguf", "{here}/both.gguf"),
+        ("sub/home.gguf", "sub/home.gguf"),
+        ("gone.gguf", "gone.gguf"),
+        pytest.param("x" * 300 + ".gguf", "x" * 300 + ".gguf", id="long"),
+    ],
+)
+def test_a_model_file_is_looked_for_where_one_is(project, model, asked):
+    """Not where the request is served; what lies about hides no model of the user's."""
+    here = project.folder / "here"
+    home = project.bridge.settings.home / "models"
+    files = (here / "m.gguf", here / "both.gguf", here.parent / "out.gguf")
+    for file in (*files, home / "both.gguf", home / "sub" / "home.gguf"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(gguf())
+
+    ran = project.run("submit", "--route", "local", "--model", model, "x", cwd=here)
+
+    told = os.path.normpath(asked.format(here=here))
+    assert project.bridge.status(ran.out.strip()).request.model == told
+
+
+def test_ask_takes_a_model_file_of_the_working_folder(project):
+    """It is found, and then found to be none."""
+    file = project.folder / "m.gguf"
+    file.write_bytes(b"PK\3\4")
+
+    ran = project.run("ask", "--route", "local", "--model", "./m.gguf", "x")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert f"{file}: not a GGUF file but a zip archive" in ran.err
 
 
 def test_error_a_model_file_that_is_not_there_is_not_asked(project):
