@@ -34,12 +34,17 @@ def version(subject: Subject) -> Iterator[Finding]:
             cure="install Claude Code, or look at its sessions there",
         )
         return
-    words = _ask(subject, program, "--version").split()
-    number = words[0] if words else "no version"
+    number = version_of(subject, program) or "no version"
     note = (
         "" if number == KNOWN_VERSION else f" (hostbridge knows {KNOWN_VERSION} best)"
     )
     yield ok("client", f"{program} {number}{note}")
+
+
+def version_of(subject: Subject, program: str) -> str:
+    """The number that a client says of itself; empty where it says none."""
+    words = _ask(subject, program, "--version").split()
+    return words[0] if words else ""
 
 
 def open_sessions(subject: Subject) -> Iterator[Finding]:

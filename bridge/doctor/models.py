@@ -1,4 +1,4 @@
-"""What the routes local and endpoint would find here. Loads and asks no model.
+"""What the routes claude, local and endpoint would find here. Asks no model.
 
 The open session works without either: what was never set up is told and is no warning;
 what was set and cannot work is one.
@@ -11,6 +11,7 @@ import socket
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from bridge.doctor import client
 from bridge.doctor.finding import Finding, ok, warning
 from bridge.errors import BridgeError
 from bridge.local.models import (
@@ -29,6 +30,33 @@ if TYPE_CHECKING:
 _CONNECT_S = 1.0
 _MIB = 1 << 20
 _COMPILERS = ("c++", "g++", "clang++")
+
+
+def claude(subject: Subject) -> Iterator[Finding]:
+    """Whether the program of the route claude is there, and starts."""
+    settings = subject.settings
+    is_wanted = settings.cli_fallback == "claude" or "BRIDGE_CLAUDE" in subject.env
+    name = settings.claude
+    program = shutil.which(name, path=subject.env.get("PATH"))
+    if program is None and not is_wanted:
+        # That none is on PATH says the check of the client.
+        yield ok("claude", f"not set up: no program {name!r} can be run")
+    elif program is None:
+        yield warning(
+            "claude",
+            f"cannot be used: no program {name!r} can be run",
+            cause="the settings name the route claude, and its program is not there",
+            cure="install Claude Code, or name its program in BRIDGE_CLAUDE",
+        )
+    elif said := client.version_of(subject, program):
+        yield ok("claude", f"{program} {said}")
+    else:
+        yield warning(
+            "claude",
+            f"{program} does not say its version",
+            cause="it cannot be started, or is not Claude Code",
+            cure=f"try it: {program} --version; or name another in BRIDGE_CLAUDE",
+        )
 
 
 def local(subject: Subject) -> Iterator[Finding]:
