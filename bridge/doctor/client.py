@@ -94,7 +94,7 @@ def judge_sessions(
             f"{each.get('sessionId')} (pid {each.get('pid')}) is open in this project, "
             "but no hook of ours has run in it",
             cause="it was opened before the install and is idle since, does not read "
-            "these settings, or has BRIDGE_OFF set",
+            "these settings, has BRIDGE_OFF set, or is itself a request's agent",
             cure="type anything into it, or restart it; /hooks shows what it runs",
         )
     if not ours and not unknown:
