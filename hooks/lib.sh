@@ -13,7 +13,15 @@
 trap 'exit 0' 0
 event=$1 kind=$2 python=${3-}
 
-case ${BRIDGE_OFF-} in '' | 0 | [Ff]alse | [Nn]o | [Oo]ff) ;; *) exit 0 ;; esac
+# Below a request of ours: this client serves that one, and no queue.
+[ -z "${BRIDGE_PARENT-}" ] || exit 0
+# What counts as off is what bridge/config.py says: in any case, spaces around it or not.
+off=${BRIDGE_OFF-}
+off=${off#"${off%%[![:space:]]*}"}
+case ${off%"${off##*[![:space:]]}"} in
+'' | 0 | [Ff][Aa][Ll][Ss][Ee] | [Nn][Oo] | [Oo][Ff][Ff]) ;;
+*) exit 0 ;;
+esac
 
 home=${BRIDGE_HOME:-${HOME-}/.hostbridge}
 case $home in /*) ;; *) exit 0 ;; esac

@@ -39,12 +39,19 @@ with_signs_of_life() {
     return "$ended"
 }
 
+# is_made EXTRAS: whether the environment has them; [dev] brings all others along.
+is_made() {
+    [ -x "$python" ] || return 1
+    case $(cat "$root/.venv/made-for" 2>/dev/null) in
+    "$1 $project" | "[dev] $project") ;;
+    *) return 1 ;;
+    esac
+}
+
 # make_environment EXTRAS: an environment with hostbridge and these extras.
 make_environment() {
-    stamp="$1 $(cksum <"$root/pyproject.toml")"
-    if [ -x "$python" ] && [ "$(cat "$root/.venv/made-for" 2>/dev/null)" = "$stamp" ]; then
-        return
-    fi
+    project=$(cksum <"$root/pyproject.toml")
+    is_made "$1" && return
     find_base_python
     say "making an environment in .venv (once; needs the package index)"
     "$base" -m venv "$root/.venv" || fail "cannot make $root/.venv with $base"
@@ -60,7 +67,7 @@ make_environment() {
     export CMAKE_ARGS="${CMAKE_ARGS--DLLAVA_BUILD=OFF}"
     with_signs_of_life "$python" -m pip install --quiet --disable-pip-version-check \
         --editable "$root$1" || fail "pip could not install hostbridge$1"
-    printf '%s\n' "$stamp" >"$root/.venv/made-for"
+    printf '%s\n' "$1 $project" >"$root/.venv/made-for"
 }
 
 # make_client: the Claude Code client that tests and demo drive, in a cache folder.

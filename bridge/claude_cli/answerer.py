@@ -83,11 +83,11 @@ class ClaudeCli:
 def within(request: Request) -> dict[str, str]:
     """What the client's environment says of us.
 
-    Its hooks do nothing: this session serves one request and no queue. Who asks from
-    within is a child of this request, however deep.
+    Its hooks do nothing below a parent: this session serves one request and no queue.
+    Who asks from within is a child of this request, as deep as the limit says; to be
+    off would leave it no way but to switch us on again.
     """
     return {
-        "BRIDGE_OFF": "1",
         "BRIDGE_PARENT": request.request_id,
         "BRIDGE_DEPTH": str(request.depth),
     }

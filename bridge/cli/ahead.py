@@ -22,9 +22,10 @@ def start_model(command: str, words: Sequence[str]) -> None:
     with suppress(BadSetting):
         settings = Settings.from_environment()
         if needs_model(command, words, settings):
+            from bridge.cli.model_name import from_here
             from bridge.local.ahead import start_ahead
 
-            start_ahead(_value("--model", words), settings)
+            start_ahead(from_here(_value("--model", words), settings), settings)
 
 
 def needs_model(command: str, words: Sequence[str], settings: Settings) -> bool:

@@ -18,6 +18,7 @@ import typer
 from bridge.cli.answer_text import answer_text, by_whom
 from bridge.cli.exit_codes import of_result
 from bridge.cli.interrupts import Interrupts
+from bridge.cli.model_name import from_here
 from bridge.cli.options import (
     AnswerToHost,
     Arguments,
@@ -92,7 +93,7 @@ def command(
                 timeout_s=timeout_s,
                 route=route,
                 fallback_after_s=fallback_after_s,
-                model=model,
+                model=from_here(model, bridge.settings),
                 priority=priority,
                 arguments=read_pairs("--set", arguments),
                 variables=read_pairs("--var", variables),

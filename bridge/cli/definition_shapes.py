@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def shape_problems(loaded: Loaded) -> Iterator[Problem]:
     """An error where only the local route could answer, a warning where others can.
 
-    Nothing where the extra `local` is not installed: nobody can tell then.
+    What only a small model cannot be held to is a warning: another may answer. Nothing
+    where the extra `local` is not installed: nobody can tell then.
     """
     definition = loaded.definition
     if definition is None or "local" not in definition.routes:
@@ -39,8 +40,19 @@ def shape_problems(loaded: Loaded) -> Iterator[Problem]:
         places.append((("output_schema",), definition.output_schema))
     for place, schema in places:
         if found := find_problem(schema):
-            way, why = found
-            message = f"a local model cannot be held to it: {why}"
-            here = (*place, *way)
-            line = line_near(loaded.lines, here)
-            yield Problem(loaded.file, line, here, message, level)
+            yield _problem(loaded, place, found, "a local model", level)
+        elif found := find_problem(schema, is_small=True):
+            yield _problem(loaded, place, found, "a small local model", "warning")
+
+
+def _problem(
+    loaded: Loaded,
+    place: Place,
+    found: tuple[Place, str],
+    who: str,
+    level: Level,
+) -> Problem:
+    way, why = found
+    here = (*place, *way)
+    message = f"{who} cannot be held to it: {why}"
+    return Problem(loaded.file, line_near(loaded.lines, here), here, message, level)

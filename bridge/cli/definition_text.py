@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge.cli.definition_words import visible, words_of
 from bridge.cli.printing import indented
 
 if TYPE_CHECKING:
@@ -80,10 +81,10 @@ def effects_text(loaded: Loaded) -> str:
         return f"{loaded.name}: cannot be used\n{indented(problems)}"
     facts = [("file", str(loaded.file)), *_facts(definition)]
     width = max(len(name) for name, _ in facts)
-    told = "\n".join(f"{name:<{width}}  {value}" for name, value in facts)
+    told = "\n".join(f"{name:<{width}}  {visible(value)}" for name, value in facts)
     warnings = "".join(f"\n{problem}" for problem in loaded.problems)
     first = ": ".join(filter(None, (definition.name, definition.description)))
-    return f"{first}\n{indented(told + warnings)}"
+    return f"{visible(first.strip())}\n{indented(told + warnings)}"
 
 
 def entry_text(entry: Entry) -> str:
@@ -107,6 +108,8 @@ def _facts(definition: Definition) -> list[tuple[str, str]]:
         "granted": ", ".join(definition.allow),
         "at most": definition.max_turns and f"{definition.max_turns} turns",
         "timeout": definition.timeout_s and f"{definition.timeout_s:g} s",
+        "priority": definition.priority,
+        "tries": definition.max_attempts,
         "evidence": "must be verified" if definition.require_verified_evidence else "",
     }
     facts = [(name, str(value)) for name, value in told.items() if value]
@@ -125,13 +128,12 @@ def _tools(definition: Definition) -> str:
 
 
 def whole_text(loaded: Loaded) -> str:
-    """All of a definition: what it would do, and what it says."""
+    """All of a definition: what it would do, what it says and what it runs."""
+    return "\n\n".join(parts_of(loaded))
+
+
+def parts_of(loaded: Loaded) -> list[str]:
+    """The parts of the whole: first what it would do, then its words one by one."""
     definition = loaded.definition
-    text = effects_text(loaded)
-    if definition is None:
-        return text
-    for field in ("system_prompt", "node_context", "prompt"):
-        words = getattr(definition, field)
-        if words:
-            text += f"\n\n{field}:\n{indented(words.rstrip())}"
-    return text
+    words = words_of(definition) if definition else ()
+    return [effects_text(loaded), *words]

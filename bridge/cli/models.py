@@ -1,7 +1,8 @@
 """Which models this machine has for the local route, and which one is in use.
 
-The first that is listed answers `haiku`, `sonnet`, `opus` and whoever names none. Set
-another by BRIDGE_LOCAL_MODEL=path.gguf. With --test each is loaded and gives one reply
+The one with a star answers `haiku`, `sonnet`, `opus` and whoever names none. Set
+another by BRIDGE_LOCAL_MODEL=path.gguf; one of ~/.hostbridge/models is asked for by its
+name, as in --model NAME.gguf. With --test each is loaded and gives one reply
 that is held to a schema. Exits 1 when the one in use is missing, broken or fails.
 """
 
@@ -13,6 +14,7 @@ from bridge.cli.options import AsJson
 from bridge.cli.printing import say, say_json
 from bridge.config import Settings
 from bridge.local.models import (
+    HOW_TO_USE_ONE,
     SMALL_BELOW,
     Candidate,
     known_models,
@@ -36,30 +38,29 @@ def command(
     """List the models."""
     require_extra()
     settings = Settings.from_environment()
-    works = []
+    works = False
     told = []
-    for number, candidate in enumerate(known_models(settings)):
-        facts = _facts(candidate, in_use=number == 0)
+    for candidate in known_models(settings):
+        facts = _facts(candidate)
         if test and candidate.model is not None:
             facts["test"] = _test(candidate, settings, timeout_s)
-        works.append(candidate.model is not None and not _failed(facts))
+        if candidate.in_use:
+            works = candidate.model is not None and not _failed(facts)
         told.append(facts)
         if not as_json:
             _print(facts)
     if as_json:
         say_json({"models": told, "folder": models_folder(settings)})
-    elif not told:
-        say(
-            f"no model; set BRIDGE_LOCAL_MODEL, or put one in {models_folder(settings)}"
-        )
-    return 0 if works and works[0] else 1
+    elif not any(facts["inUse"] for facts in told):
+        say(f"none is in use; {HOW_TO_USE_ONE}")
+    return 0 if works else 1
 
 
-def _facts(candidate: Candidate, *, in_use: bool) -> dict[str, Any]:
+def _facts(candidate: Candidate) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "path": candidate.path,
         "found": candidate.found,
-        "inUse": in_use,
+        "inUse": candidate.in_use,
         "problem": candidate.problem,
     }
     model = candidate.model

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from bridge.cli.model_name import from_here
 from bridge.cli.options import (
     AnswerToHost,
     Arguments,
@@ -65,7 +66,7 @@ def command(
             schema=read_schema(schema),
             timeout_s=timeout_s,
             route=route,
-            model=model,
+            model=from_here(model, bridge.settings),
             priority=priority,
             arguments=read_pairs("--set", arguments),
             variables=read_pairs("--var", variables),

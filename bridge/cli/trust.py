@@ -15,9 +15,9 @@ import typer
 from bridge.agents import trust
 from bridge.agents.loading import Loaded
 from bridge.agents.registry import Entry, Registry
-from bridge.cli.definition_text import BROKEN, whole_text
+from bridge.cli.definition_text import BROKEN, parts_of
 from bridge.cli.exit_codes import Exit
-from bridge.cli.printing import complain, say
+from bridge.cli.printing import complain, counted, say
 from bridge.cli.terminal import NoTerminal, confirm
 from bridge.errors import InvalidRequest
 from bridge.host.agent_names import known_agents
@@ -25,7 +25,7 @@ from bridge.host.sessions import live_sessions
 from bridge.spawner.bridge import Bridge
 from bridge.store.process import ancestors_of
 
-# Of one definition.
+# Of one part of a definition: a long one pushes no other out of sight.
 _MAX_SHOWN = 4_000
 
 
@@ -87,8 +87,9 @@ def _text(
     parts = [f"{project} brings definitions of agents:"]
     for entry in entries:
         marks = "".join(f"  ({mark})" for mark in _marks(entry, below))
-        text = whole_text(entry.loaded).replace("\n", f"{marks}\n", 1)
-        parts.append(text if len(text) <= _MAX_SHOWN else _cut(text, entry))
+        first, *others = parts_of(entry.loaded)
+        first = first.replace("\n", f"{marks}\n", 1)
+        parts += [_cut(part, entry) for part in (first, *others)]
     return "\n\n".join(parts)
 
 
@@ -104,10 +105,16 @@ def _marks(entry: Entry, below: Mapping[str, Loaded | None]) -> Iterator[str]:
         yield f"hides {whose} agent of this name"
 
 
-def _cut(text: str, entry: Entry) -> str:
-    left = len(text) - _MAX_SHOWN
-    whole = f"hostbridge agents show {entry.loaded.name}"
-    return f"{text[:_MAX_SHOWN]}\n… {left:,} characters more; all of it: {whole}"
+def _cut(part: str, entry: Entry) -> str:
+    """As much of a part as fits, and where the rest is to be seen."""
+    left = len(part) - _MAX_SHOWN
+    if left <= 0:
+        return part
+    loaded = entry.loaded
+    # Of what is broken the problems are shown, and its name may stand for another.
+    which = f"show {loaded.name}" if loaded.definition else f"check {loaded.file}"
+    more = counted(left, "more character")
+    return f"{part[:_MAX_SHOWN]}\n… {more}; all of it: hostbridge agents {which}"
 
 
 def _refuse_inside_a_session(bridge: Bridge) -> None:

@@ -34,12 +34,17 @@ def version(subject: Subject) -> Iterator[Finding]:
             cure="install Claude Code, or look at its sessions there",
         )
         return
-    words = _ask(subject, program, "--version").split()
-    number = words[0] if words else "no version"
+    number = version_of(subject, program) or "no version"
     note = (
         "" if number == KNOWN_VERSION else f" (hostbridge knows {KNOWN_VERSION} best)"
     )
     yield ok("client", f"{program} {number}{note}")
+
+
+def version_of(subject: Subject, program: str) -> str:
+    """The number that a client says of itself; empty where it says none."""
+    words = _ask(subject, program, "--version").split()
+    return words[0] if words else ""
 
 
 def open_sessions(subject: Subject) -> Iterator[Finding]:
@@ -89,7 +94,7 @@ def judge_sessions(
             f"{each.get('sessionId')} (pid {each.get('pid')}) is open in this project, "
             "but no hook of ours has run in it",
             cause="it was opened before the install and is idle since, does not read "
-            "these settings, or has BRIDGE_OFF set",
+            "these settings, has BRIDGE_OFF set, or is itself a request's agent",
             cure="type anything into it, or restart it; /hooks shows what it runs",
         )
     if not ours and not unknown:

@@ -1,4 +1,4 @@
-"""What the routes local and endpoint would find here. Loads and asks no model.
+"""What the routes claude, local and endpoint would find here. Asks no model.
 
 The open session works without either: what was never set up is told and is no warning;
 what was set and cannot work is one.
@@ -11,9 +11,15 @@ import socket
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from bridge.doctor import client
 from bridge.doctor.finding import Finding, ok, warning
 from bridge.errors import BridgeError
-from bridge.local.models import Candidate, known_models, models_folder, require_extra
+from bridge.local.models import (
+    HOW_TO_USE_ONE,
+    Candidate,
+    known_models,
+    require_extra,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +32,33 @@ _MIB = 1 << 20
 _COMPILERS = ("c++", "g++", "clang++")
 
 
+def claude(subject: Subject) -> Iterator[Finding]:
+    """Whether the program of the route claude is there, and starts."""
+    settings = subject.settings
+    is_wanted = settings.cli_fallback == "claude" or "BRIDGE_CLAUDE" in subject.env
+    name = settings.claude
+    program = shutil.which(name, path=subject.env.get("PATH"))
+    if program is None and not is_wanted:
+        # That none is on PATH says the check of the client.
+        yield ok("claude", f"not set up: no program {name!r} can be run")
+    elif program is None:
+        yield warning(
+            "claude",
+            f"cannot be used: no program {name!r} can be run",
+            cause="the settings name the route claude, and its program is not there",
+            cure="install Claude Code, or name its program in BRIDGE_CLAUDE",
+        )
+    elif said := client.version_of(subject, program):
+        yield ok("claude", f"{program} {said}")
+    else:
+        yield warning(
+            "claude",
+            f"{program} does not say its version",
+            cause="it cannot be started, or is not Claude Code",
+            cure=f"try it: {program} --version; or name another in BRIDGE_CLAUDE",
+        )
+
+
 def local(subject: Subject) -> Iterator[Finding]:
     """Whether there is a local model, which one, and what it keeps on disk."""
     try:
@@ -34,16 +67,17 @@ def local(subject: Subject) -> Iterator[Finding]:
         yield _without_extra(subject, exc)
         return
     models = known_models(subject.settings)
-    if not models:
+    in_use = next((each for each in models if each.in_use), None)
+    if in_use is None:
+        names = ", ".join(each.path.name for each in models)
         yield warning(
             "local",
-            "no model",
+            f"no model is in use; by name only: {names}" if names else "no model",
             cause="the extra is installed without the model that comes along",
-            cure=f"set BRIDGE_LOCAL_MODEL, or put one in "
-            f"{models_folder(subject.settings)}",
+            cure=HOW_TO_USE_ONE,
         )
     else:
-        yield _model(models[0])
+        yield _model(in_use)
     yield ok("local", _kept(subject))
 
 

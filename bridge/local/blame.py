@@ -1,4 +1,8 @@
-"""Where in a JSON Schema it stands what a model cannot be held to."""
+"""Where in a JSON Schema it stands what a model cannot be held to.
+
+What is looked at is the form in which a reply is held to it: one call, with an end to
+every text and list. A schema can be in order where that is not.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.local.shape import LISTS, NAMED, ONE, problem_of_shape
 from bridge.protocol.json_schema import problem_of_schema
+from bridge.runner.shape import bounded, call_shape
+from bridge.runner.tool import SUBMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,12 +23,15 @@ Path = tuple[str | int, ...]
 _MAX_LOOKS = 500
 
 
-def find_problem(schema: dict[str, Any]) -> tuple[Path, str] | None:
+def find_problem(
+    schema: dict[str, Any], *, is_small: bool = False
+) -> tuple[Path, str] | None:
     """The innermost part that alone cannot be compiled, and why; None for none.
 
-    Where every part is in order, and only their whole is not, the path is empty.
+    Where every part is in order, and only their whole is not, the path is empty. A
+    small model (`is_small`) is held to shorter texts and lists.
     """
-    why = problem_of_shape(schema)
+    why = _problem_in_use(schema, is_small=is_small)
     if why is None:
         return None
     place: Path = ()
@@ -31,10 +40,19 @@ def find_problem(schema: dict[str, Any]) -> tuple[Path, str] | None:
         if not waiting:
             break
         way, part = waiting.pop(0)
-        said = _problem_alone(schema, part)
+        said = _problem_alone(schema, part, is_small=is_small)
         if said is not None:
             place, why, waiting = (*place, *way), said, list(_below(part))
     return place, why
+
+
+def _problem_in_use(schema: dict[str, Any], *, is_small: bool) -> str | None:
+    """Why a model cannot be held to a call with this; None where it can."""
+    why = problem_of_shape(call_shape({SUBMIT: schema}, is_small=is_small))
+    if why is None:
+        return None
+    # The same without the call around it, which is none of the asker's words.
+    return problem_of_shape(bounded(schema, is_small=is_small)) or why
 
 
 def _below(part: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -50,10 +68,14 @@ def _below(part: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
     return ((way, each) for way, each in found if isinstance(each, dict))
 
 
-def _problem_alone(whole: dict[str, Any], part: dict[str, Any]) -> str | None:
+def _problem_alone(
+    whole: dict[str, Any], part: dict[str, Any], *, is_small: bool
+) -> str | None:
     """Why a part cannot be compiled; None, too, where it refers to the rest."""
     shared: dict[str, Any] = {
         key: whole[key] for key in ("$defs", "definitions") if key in whole
     }
     alone: dict[str, Any] = {**shared, **part}
-    return None if problem_of_schema(alone) else problem_of_shape(alone)
+    if problem_of_schema(alone):
+        return None
+    return _problem_in_use(alone, is_small=is_small)

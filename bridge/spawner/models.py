@@ -80,16 +80,14 @@ def check_here(
         BadSetting: no model of the endpoint is named.
     """
     model = request.model
-    if route == "local" and model is not None and model.endswith(_FILE):
-        from bridge.local.models import find_model
-        from bridge.runner.engine import EngineFailed
-
-        beside = definition.source.file.parent if definition else None
-        try:
-            find_model(model, settings, beside=beside)
-        except EngineFailed as exc:
-            raise InvalidRequest(f"model {model!r}: {exc}") from None
-    check_schema(route, request, definition)
+    # To find another than the named file takes time, and may concern no schema.
+    is_file = model is not None and model.endswith(_FILE)
+    is_small = (
+        route == "local"
+        and (is_file or request.answer_schema is not None)
+        and _is_small(model, definition, settings)
+    )
+    check_schema(route, request, definition, is_small=is_small)
     is_named = model is not None and model.startswith(_SERVER)
     # Without a server nobody misses the model.
     is_known = is_named or not settings.openai_base_url or settings.openai_model
@@ -100,22 +98,48 @@ def check_here(
         )
 
 
+def _is_small(
+    model: str | None, definition: Definition | None, settings: Settings
+) -> bool:
+    """Whether the local model that would answer is a small one.
+
+    Raises:
+        InvalidRequest: the file that is named is not there, or is no model.
+    """
+    from bridge.local.models import find_model
+    from bridge.runner.engine import EngineFailed
+
+    beside = definition.source.file.parent if definition else None
+    try:
+        return find_model(model, settings, beside=beside).is_small
+    except (EngineFailed, ExtraMissing) as exc:
+        if model is not None and model.endswith(_FILE):
+            raise InvalidRequest(f"model {model!r}: {exc}") from None
+        # That says the route itself.
+        return False
+
+
 def check_schema(
-    route: RouteName, request: Request, definition: Definition | None
+    route: RouteName,
+    request: Request,
+    definition: Definition | None,
+    *,
+    is_small: bool = False,
 ) -> None:
     """Let a schema of the asker's pass that the route's model can be held to.
 
-    Where the extra is missing nobody can tell.
+    `is_small` is whether that is known to be a small one, which is held to more. Where
+    the extra is missing nobody can tell.
 
     Raises:
         InvalidRequest: a local model cannot be held to it; says where.
     """
     of_agent = definition.output_schema if definition else None
     if route == "local" and request.answer_schema not in (None, of_agent):
-        _refuse_unheld(request.answer_schema or {})
+        _refuse_unheld(request.answer_schema or {}, is_small=is_small)
 
 
-def _refuse_unheld(schema: dict[str, Any]) -> None:
+def _refuse_unheld(schema: dict[str, Any], *, is_small: bool) -> None:
     from bridge.local.models import require_extra
 
     try:
@@ -126,6 +150,6 @@ def _refuse_unheld(schema: dict[str, Any]) -> None:
     from bridge.agents.problem import path_of
     from bridge.local.blame import find_problem
 
-    if found := find_problem(schema):
+    if found := find_problem(schema, is_small=is_small):
         place = path_of(("schema", *found[0]))
         raise InvalidRequest(f"{place}: a local model cannot be held to it: {found[1]}")

@@ -60,9 +60,8 @@ class Project:
         streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         return subprocess.Popen(
             [sys.executable, "-m", "bridge", *words],
-            cwd=self.folder,
             env=env,
-            **(streams | options),
+            **({"cwd": self.folder} | streams | options),
         )
 
     def run(self, *words: str, stdin: bytes = b"", **options: Any) -> Ran:

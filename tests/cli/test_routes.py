@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -15,12 +16,14 @@ import pytest
 from fakeclaude import (
     BY_CLAUDE,
     OBEDIENT,
+    SERVED,
     SUCCESS,
     WAITING,
     fake_claude,
     printing,
     result,
 )
+from ggufs import gguf
 from stage.processes import is_alive
 
 from bridge.cli.answer_text import by_whom
@@ -30,6 +33,7 @@ from bridge.spawner.aio import AsyncBridge
 from bridge.spawner.bridge import Bridge
 from bridge.spawner.result import result_of
 
+BRIDGE_TOLD = ("BRIDGE_OFF", "BRIDGE_DEPTH", "BRIDGE_PARENT")
 NO_SERVER = (
     "route endpoint: no server is set; set BRIDGE_OPENAI_BASE_URL, such as "
     "http://127.0.0.1:8080/v1"
@@ -150,6 +154,46 @@ def test_error_usage_is_exit_2(project, words):
     assert project.bridge.overview().waiting == 0
 
 
+@pytest.mark.parametrize(
+    ("model", "asked"),
+    [
+        ("./m.gguf", "{here}/m.gguf"),
+        ("m.gguf", "{here}/m.gguf"),
+        ("../out.gguf", "{here}/../out.gguf"),
+        ("./gone.gguf", "{here}/gone.gguf"),
+        ("both.gguf", "both.gguf"),
+        ("./both.gguf", "{here}/both.gguf"),
+        ("sub/home.gguf", "sub/home.gguf"),
+        ("gone.gguf", "gone.gguf"),
+        pytest.param("x" * 300 + ".gguf", "x" * 300 + ".gguf", id="long"),
+    ],
+)
+def test_a_model_file_is_looked_for_where_one_is(project, model, asked):
+    """Not where the request is served; what lies about hides no model of the user's."""
+    here = project.folder / "here"
+    home = project.bridge.settings.home / "models"
+    files = (here / "m.gguf", here / "both.gguf", here.parent / "out.gguf")
+    for file in (*files, home / "both.gguf", home / "sub" / "home.gguf"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(gguf())
+
+    ran = project.run("submit", "--route", "local", "--model", model, "x", cwd=here)
+
+    told = os.path.normpath(asked.format(here=here))
+    assert project.bridge.status(ran.out.strip()).request.model == told
+
+
+def test_ask_takes_a_model_file_of_the_working_folder(project):
+    """It is found, and then found to be none."""
+    file = project.folder / "m.gguf"
+    file.write_bytes(b"PK\3\4")
+
+    ran = project.run("ask", "--route", "local", "--model", "./m.gguf", "x")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert f"{file}: not a GGUF file but a zip archive" in ran.err
+
+
 def test_error_a_model_file_that_is_not_there_is_not_asked(project):
     """Which files there are is known before anything is written."""
     gone = project.folder / "gone.gguf"
@@ -159,6 +203,35 @@ def test_error_a_model_file_that_is_not_there_is_not_asked(project):
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith(f"hostbridge: model '{gone}': {gone}: ")
     assert not list(project.state.glob("*/*.json"))
+
+
+@pytest.mark.parametrize("command", ["ask", "submit"])
+def test_error_a_schema_that_no_small_model_can_be_held_to(project, command):
+    """Who asks knows which model would answer; for what waits, one may come."""
+    needs.local_model()
+    project.env["BRIDGE_LOCAL_MODEL"] = str(project.folder / "m.gguf")
+    (project.folder / "m.gguf").write_bytes(gguf())
+    schema = project.folder / "s.json"
+    long = {"$ref": "#/$defs/text", "minLength": 200}
+    told = {"required": ["name"], "$defs": {"text": {"type": "string"}}}
+    schema.write_text(
+        json.dumps({"type": "object", "properties": {"name": long}, **told})
+    )
+
+    ran = project.run(command, "--route", "local", "--schema", str(schema), "x")
+
+    if command == "submit":
+        assert (ran.code, ran.err) == (0, "")
+    else:
+        assert ran == (
+            2,
+            "",
+            (
+                "hostbridge: schema.properties.name: a local model cannot be held to "
+                "it: the schema cannot be compiled: Unsatisfiable schema: minLength "
+                "(200) is greater than maxLength (120)\n"
+            ),
+        )
 
 
 @pytest.mark.parametrize("command", ["ask", "submit"])
@@ -216,13 +289,12 @@ def test_set_makes_text_and_json(project):
 
 
 def test_off_stops_this_route_too(project, claude):
-    """Off is off: an agent of `claude -p` that asks again is refused like that."""
     project.run("off")
     off = project.run("ask", "--route", "claude", "Which?")
     project.run("on")
-    within = project.run("ask", "--route", "claude", "?", env={"BRIDGE_OFF": "1"})
+    here = project.run("ask", "--route", "claude", "?", env={"BRIDGE_OFF": "1"})
 
-    assert (off.code, within.code) == (4, 4)
+    assert (off.code, here.code) == (4, 4)
     assert not (claude / "stdin").exists()
 
 
@@ -245,6 +317,29 @@ def test_depth_counts_through_claude_p(project, claude):
         ),
     )
     assert not (claude / "stdin").exists()
+
+
+def test_who_asks_for_ever_ends_at_the_depth_limit(project, claude):
+    """An agent of `claude -p` may ask, and its agent again, as deep as the limit."""
+    again = f"{sys.executable} -m bridge ask --route claude again"
+    fake_claude(claude, f'{again} >>"$here/said" 2>&1\n{OBEDIENT}')
+
+    ran = project.run("ask", "--route", "claude", "Ask again.")
+
+    said = (claude / "said").read_text()
+    assert ran == (0, SERVED, BY_CLAUDE)
+    assert said == (
+        "hostbridge: 3 agents stand above this request; 2 is the limit "
+        "(BRIDGE_MAX_DEPTH)\n"
+        f"{SERVED}{BY_CLAUDE}{SERVED}{BY_CLAUDE}"
+    )
+    asked = [json.loads(file.read_text()) for file in project.state.glob("done/*")]
+    asked.sort(key=lambda request: request["depth"])
+    assert [request["parentRequestId"] for request in asked] == [
+        None,
+        asked[0]["requestId"],
+        asked[1]["requestId"],
+    ]
 
 
 def test_the_client_is_told_how_deep_it_is_and_nothing_of_another(project, claude):
@@ -270,11 +365,12 @@ def test_the_client_is_told_how_deep_it_is_and_nothing_of_another(project, claud
         **dict.fromkeys(session),
         "CLAUDE_CONFIG_DIR": "/somewhere",
     }
-    assert {name: told[name] for name in ("BRIDGE_OFF", "BRIDGE_DEPTH")} == {
-        "BRIDGE_OFF": "1",
+    assert {name: told.get(name) for name in BRIDGE_TOLD} == {
+        # Off would be off for who asks from within, too.
+        "BRIDGE_OFF": None,
         "BRIDGE_DEPTH": "2",
+        "BRIDGE_PARENT": asked.json["requestId"],
     }
-    assert told["BRIDGE_PARENT"] == asked.json["requestId"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

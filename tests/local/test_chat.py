@@ -43,7 +43,12 @@ def test_a_template_without_system_gets_its_words_with_the_first_question():
     """Gemma's template refuses a system message; its words still count."""
     pieces = pieces_of([SYSTEM, USER], NO_SYSTEM)
 
-    assert pieces[1] == Piece("be brief\n\nwhy?", 0)
+    assert pieces == [
+        Piece("<|im_start|>user\n"),
+        Piece("be brief\n\n", 0),
+        Piece("why?", 1),
+        Piece("<|im_end|>\n<|im_start|>assistant\n"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -112,6 +117,36 @@ def test_what_is_shared_ends_before_the_first_own_message():
     assert prompt_of(pieces, Letters(), prefix=0).shared == 1
     whole = prompt_of(pieces, Letters(), prefix=2)
     assert spelled(Prompt(whole.tokens[: whole.shared], 0)).endswith("<|im_start|>")
+
+
+EXAMPLE = (Message("user", "how?"), Message("assistant", "so"))
+
+
+@pytest.mark.parametrize(
+    ("before", "shared"),
+    [
+        ((SYSTEM,), "<|im_start|>user\nbe brief\n\n"),
+        (
+            (SYSTEM, *EXAMPLE),
+            (
+                "<|im_start|>user\nbe brief\n\nhow?<|im_end|>\n"
+                "<|im_start|>assistant\nso<|im_end|>\n<|im_start|>"
+            ),
+        ),
+    ],
+    ids=["system", "examples"],
+)
+def test_without_system_no_task_is_shared(before, shared):
+    """Else each task keeps a state of its own on disk, which no other finds."""
+    tasks = [Message("user", "why?"), Message("user", "when?")]
+
+    one, two = (
+        prompt_of(pieces_of([*before, task], NO_SYSTEM), Letters(), prefix=len(before))
+        for task in tasks
+    )
+
+    assert spelled(Prompt(one.tokens[: one.shared], 0)) == shared
+    assert one.tokens[: one.shared] == two.tokens[: two.shared]
 
 
 def test_a_beginning_is_written_once():

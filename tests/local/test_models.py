@@ -121,6 +121,23 @@ def test_known_models_lists_the_one_in_use_first(settings, monkeypatch):
     assert found[1].problem.startswith("cut off: ")
 
 
+def test_without_a_default_none_is_in_use(settings, monkeypatch):
+    """A file of the folder answers by its name alone: it must not seem to be used."""
+    monkeypatch.setattr(models, "find_spec", lambda _name: None)
+    folder = settings.home / "models"
+    folder.mkdir(parents=True)
+    (folder / "own.gguf").write_bytes(gguf())
+    bare = Settings(home=settings.home)
+
+    (found,) = known_models(bare)
+
+    assert (found.path, found.in_use) == (folder / "own.gguf", False)
+    assert find_model("own.gguf", bare).path == found.path
+    with pytest.raises(ExtraMissing):
+        find_model(None, bare)
+    assert [each.in_use for each in known_models(settings)] == [True, False]
+
+
 def test_the_package_imports_without_the_extra():
     """`bridge.local` starts the worker; only the worker needs llama.cpp."""
     import subprocess
