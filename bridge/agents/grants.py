@@ -22,6 +22,8 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from bridge.agents.shellsigns import shell_sign
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     Resolve = Callable[[str], str]
 
 _RULE = re.compile(r"([A-Za-z_][A-Za-z0-9_.*-]*)(?:\((.+)\))?\Z", re.S)
-_SECOND_COMMAND = re.compile(r"[;&|`<>\n\r\0]|\$\(")
 _PATH_WORD = re.compile(r"(\*\*/|\*\*|\*|\?)")
 _FAMILIES = {
     "Read": frozenset({"Read", "Grep", "Glob", "NotebookRead"}),
@@ -128,7 +129,7 @@ def _grants_command(spec: str | None, tool_input: Mapping[str, Any]) -> bool:
         return False
     if spec is None or command == spec:
         return True
-    if _SECOND_COMMAND.search(command):
+    if shell_sign(command) is not None:
         return False
     return command_pattern(spec).fullmatch(command.strip()) is not None
 

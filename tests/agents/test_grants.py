@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import posixpath
 import re
+import shutil
+import subprocess
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -17,6 +19,9 @@ from bridge.agents.grants import (
     is_granted,
     parse_rule,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PROJECT = "/w/app"
 # A link in the project that leads out of it.
@@ -60,11 +65,48 @@ def granted(rule: str, tool: str, **tool_input: Any) -> bool:
             ("Bash(pytest *)", f"pytest x{mark}rm -rf y", False)
             for mark in (";", "&&", "||", "|", " & ", "\n", "\r", "`", "$(", ">", "<")
         ),
+        # Double quotes keep no `$` from a shell; an escaped one is not told apart.
+        ("Bash(pytest *)", 'pytest "$HOME"', False),
+        ("Bash(pytest *)", "pytest \\$HOME", False),
+        ("Bash(printf *)", r"printf -v 'a[${y:=\044\050x\051}${y@P}]' x", False),
+        # What zsh runs.
+        ("Bash(pytest *)", "pytest =(touch x)", False),
+        ("Bash(pytest *)", "pytest *(e:'touch x':)", False),
+        ("Bash(pytest *)", "pytest 'a' (b)", False),
+        ("Bash(pytest *)", 'pytest "a\'"(b)"\'"', False),
+        # Nobody knows where it ends.
+        ("Bash(pytest *)", "pytest 'a", False),
+        ("Bash(pytest *)", 'pytest "a\\"', False),
+        ("Bash(pytest *)", "pytest a\\", False),
+        ("Bash(pytest *)", 'pytest -k "a or (b and c)"', True),
+        ("Bash(pytest *)", "pytest -k 'a and not (b)' it\\'s", True),
+        ("Bash(grep *)", "grep 'x$' f", True),
+        ("Bash(awk *)", "awk '{print $1}' \"it's\" 'a \"b'", True),
+        ("Bash(find *)", "find . \\( -name a -o -name b \\)", True),
     ],
 )
 def test_commands(rule: str, command: str, *, is_yes: bool) -> None:
     """A pattern never covers a command that could run a second one."""
     assert grants_command([rule], command) is is_yes
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        r"${y:=$'\x24\x28touch E\x29'} ${y@P}",
+        r"${y:=a[$'\x24\x28touch E\x29']} $[y]",
+    ],
+    ids=["prompt", "arithmetic"],
+)
+def test_a_second_command_that_is_spelt_in_escapes(words: str, tmp_path: Path) -> None:
+    """Without any sign of a second command: bash 5 runs one, and no rule grants it."""
+    command = f"true {words}"
+    bash = shutil.which("bash")
+    if bash and b"version 5" in subprocess.check_output([bash, "--version"]):
+        subprocess.run([bash, "-c", command], cwd=tmp_path, check=False, timeout=20)
+        assert (tmp_path / "E").exists()
+
+    assert not grants_command(["Bash(true *)"], command)
 
 
 @pytest.mark.parametrize("extra", [True, "yes", 1])

@@ -79,6 +79,10 @@ def test_error_not_granted(rule: str, command: str) -> None:
         ("ls\rrm x", r"'\r'"),
         ("ls \0", r"'\x00'"),
         ("grep 'a|b' x", "'|'"),
+        ("pytest $x", "'$'"),
+        ('pytest "$x"', "'$'"),
+        ("pytest $[x]", "'$['"),
+        ("pytest =(x)", "'('"),
     ],
 )
 def test_error_a_shell_is_never_granted(command: str, odd: str) -> None:
