@@ -96,6 +96,31 @@ def test_error_a_failure_in_a_form_of_the_callers(world, agent):
     assert (ran.verdict.code, ran.verdict.parsed) == (None, {"status": "failed"})
 
 
+OPEN = {"type": "object", "properties": {"status": {}, "evidence": {}}}
+BOTH = {"type": "object", "properties": {"status": {}, "verdict": {}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "more"),
+    [
+        (None, {"verdict": "REJECTED"}),
+        (OPEN, {"verdict": "NEEDS_REVIEW"}),
+        (BOTH, {"verdict": "REJECTED"}),
+    ],
+    ids=["agent-output", "own-form", "both"],
+)
+def test_error_a_verdict_beside_success_takes_nothing_back(world, agent, schema, more):
+    """Everybody reads `status: success`; the key would only hide that nothing ran."""
+    said = submit(summary="all tests pass", **more)
+
+    none = world.run(said, agent=agent, schema=schema)
+    world.write("status", "1")
+    failed = world.run(CHECK, said, agent=agent, schema=schema)
+
+    assert none.verdict.code == "unverified"
+    assert failed.verdict.code == "agent_failed"
+
+
 @pytest.mark.parametrize("claim", ["success", "partial"])
 def test_the_status_follows_the_exit_code(world, agent, claim):
     """A success that the command denies is a failure, by name."""
