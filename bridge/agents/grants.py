@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from bridge.agents.shellsigns import shell_sign
+from bridge.agents.toolnames import rule_on_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -50,8 +51,11 @@ class Rule:
 
 
 def parse_rule(text: str) -> Rule | str:
-    """Take a rule apart; what is wrong with it, where it is none."""
-    match = _RULE.match(text.strip())
+    """Take a rule apart; what is wrong with it, where it is none.
+
+    Every reader of rules asks here. A tool of ours is told by the client's name.
+    """
+    match = _RULE.match(rule_on_host(text))
     if match is None:
         return "expected Tool or Tool(what), such as Bash(pytest *)"
     tool, spec = match[1], match[2]

@@ -43,8 +43,7 @@ def _rules(told: AgentFile) -> Iterator[tuple[int, Rule]]:
     for position, text in enumerate(told.allow):
         rule = parse_rule(text)
         if isinstance(rule, Rule):
-            (name,) = on_host((rule.tool,))
-            yield position, Rule(name, rule.spec)
+            yield position, rule
 
 
 def _is_any_command(rule: Rule) -> bool:

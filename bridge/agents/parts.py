@@ -69,13 +69,23 @@ def check_answer(
 
 
 def check_tools(tree: Tree, place: Place, names: Iterable[str]) -> None:
-    """Complain of a tool that is misspelt, warn of one that nobody knows."""
+    """Complain of a tool that is misspelt, warn of one that nobody knows.
+
+    And complain of a rule in place of a tool: whole tools are what every route can give
+    or keep back. Of `Bash(git push *)` one would keep back Bash, the next nothing.
+    """
     for position, name in enumerate(names):
         if toolnames.is_known(name):
             continue
         hint = near(name, toolnames.KNOWN)
         here = (*place, position) if (*place, position) in tree.lines else place
-        if hint:
+        tool, bracket, _ = name.partition("(")
+        if bracket:
+            # A Markdown agent has no `allow`.
+            has_rules = place == ("tools",) and tree.file.suffix != ".md"
+            cure = "; rules are for `allow`" if has_rules else ""
+            tree.complain(here, f"{name!r}: name the whole tool, {tool.strip()}{cure}")
+        elif hint:
             tree.complain(here, f"no tool is named {name!r}{hint}")
         else:
             tree.warn(here, f"no tool named {name!r} is known")

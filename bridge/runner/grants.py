@@ -13,15 +13,13 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.grants import command_pattern
+from bridge.agents.grants import Rule, command_pattern, parse_rule
 from bridge.agents.shellsigns import shell_sign
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_COMMAND_CHARS = 1_000
-
-_RULE = re.compile(r"(?:Bash|run_command)(?:\((?P<command>.*)\))?\Z", re.S)
 
 _PLAIN_WORD = "[A-Za-z0-9_./:=@%+,-]"
 _PLAIN = "[A-Za-z0-9_./:=@%+, -]{0,120}"
@@ -38,8 +36,12 @@ class Grants:
     """
 
     def __init__(self, allow: Sequence[str]) -> None:
-        found = (_RULE.match(rule.strip()) for rule in allow)
-        self._rules = tuple((m["command"] or "*").strip() for m in found if m)
+        found = map(parse_rule, allow)
+        self._rules = tuple(
+            (rule.spec or "*").strip()
+            for rule in found
+            if isinstance(rule, Rule) and rule.tool == "Bash"
+        )
         self._patterns = tuple(command_pattern(rule) for rule in self._rules)
 
     def __bool__(self) -> bool:

@@ -61,8 +61,7 @@ def toolbox_of(job: Job, project: Project, sandbox: Sandbox) -> Toolbox:
 
 
 def _names(written: tuple[str, ...]) -> frozenset[str]:
-    plain = (name.partition("(")[0].strip() for name in written)
-    return frozenset(LOCAL_NAMES.get(name, name) for name in plain)
+    return frozenset(LOCAL_NAMES.get(name, name) for name in written)
 
 
 class _Workshop:

@@ -61,6 +61,9 @@ def granted(rule: str, tool: str, **tool_input: Any) -> bool:
         ("Bash(*)", "anything | at all", True),
         ("Read", "cat x", False),
         ("Bash(a.c *)", "abc x", False),
+        ("run_command", "anything", True),
+        ("run_command(ls *)", "ls -l", True),
+        ("run_command(ls *)", "rm x", False),
         *(
             ("Bash(pytest *)", f"pytest x{mark}rm -rf y", False)
             for mark in (";", "&&", "||", "|", " & ", "\n", "\r", "`", "$(", ">", "<")
@@ -141,6 +144,8 @@ def test_no_rule_grants_a_way_out_of_the_sandbox(extra: object) -> None:
         ("Read(src/**)", "Read", "src", True),
         ("Read", "Read", ".git/config", True),
         ("Write(src/**)", "Edit", "src/x", True),
+        ("read_file(src/**)", "Read", "src/x", True),
+        ("read_file", "Grep", "src/x", True),
     ],
 )
 def test_files(rule: str, tool: str, path: str, *, is_yes: bool) -> None:

@@ -112,7 +112,7 @@ def test_error_no_command(command: str, message: str) -> None:
 
 
 def test_no_rule_for_commands_grants_nothing() -> None:
-    assert not Grants(["Read", "Edit(src/*)"])
+    assert not Grants(["Read", "Edit(src/*)", "Bash()", "Bash(x"])
     assert Grants(["Bash(ls)"])
 
 

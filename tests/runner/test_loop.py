@@ -200,7 +200,7 @@ def test_an_agent_without_tools_only_answers(world):
             ["read_file", "list_files", "search_text", "run_command"],
         ),
         ({"allow": ("Bash(ls)",), "tools": ("Read",)}, ["read_file"]),
-        ({"allow": ("Bash(ls)",), "tools": ("Bash(ls)",)}, ["run_command"]),
+        ({"allow": ("Bash(ls)",), "tools": ("Bash",)}, ["run_command"]),
         ({"tools": ("run_command",)}, []),
     ],
     ids=[
@@ -209,7 +209,7 @@ def test_an_agent_without_tools_only_answers(world):
         "blocked",
         "granted",
         "unlisted",
-        "rule",
+        "listed",
         "no-grant",
     ],
 )
