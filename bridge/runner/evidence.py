@@ -9,6 +9,7 @@ answer reports failure, whatever it says.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -195,8 +196,15 @@ def _both(known: Any, words: Sequence[str]) -> list[str]:
     return [word for word in known if word in words] if isinstance(known, list) else []
 
 
-def _last_runs(seen: Sequence[Seen]) -> dict[str, Evidence]:
-    return {item.command or call.tool: item for call in seen for item in call.evidence}
+def _last_runs(seen: Sequence[Seen]) -> dict[tuple[str, ...], Evidence]:
+    """The last run of each command, however it was spelt, and of each script."""
+    return {_what(call, item): item for call in seen for item in call.evidence}
+
+
+def _what(call: Seen, item: Evidence) -> tuple[str, ...]:
+    # What ran was split by the same rules.
+    words = [call.tool] if item.command is None else shlex.split(item.command)
+    return (item.type, *words)
 
 
 def _held_to(verdict: Verdict, seen: Sequence[Seen], *, can_change: bool) -> Verdict:
@@ -211,7 +219,8 @@ def _held_to(verdict: Verdict, seen: Sequence[Seen], *, can_change: bool) -> Ver
     failed = [(what, item) for what, item in last.items() if not item.passed]
     if not failed:
         return verdict
-    what, item = failed[-1]
+    (_, *words), item = failed[-1]
+    what = item.command or words[0]
     parsed = {**verdict.parsed, "status": "failed"} if can_change else verdict.parsed
     return Verdict(
         parsed=parsed,

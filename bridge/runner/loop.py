@@ -107,6 +107,8 @@ class _Run:
         self._raw = ""
         self._seen: list[Seen] = []
         self._made: dict[bytes, str] = {}
+        # The calls that would give the same again: since, no command has run.
+        self._standing: set[bytes] = set()
         self._repeats = 0
         self._refused = 0
         self._used: Counter[str] = Counter()
@@ -230,11 +232,11 @@ class _Run:
         began_s = self._job.clock.monotonic_s()
         if problem := problem_of(tool.parameters, call.arguments):
             result = refused(f"{call.tool}: {problem}")
-        elif before := self._made.get(key):
+        elif key in self._standing:
             self._repeats += 1
             result = refused(
-                f"this is {before} again: its result stands above. Do something else, "
-                f"or call {SUBMIT}"
+                f"this is {self._made[key]} again: its result stands above. Do "
+                f"something else, or call {SUBMIT}"
             )
         else:
             self._repeats = 0
@@ -242,6 +244,10 @@ class _Run:
             self._tell("tool", call.tool)
             result = self._carried_out(tool.call, call.arguments)
             self._seen.append(Seen(tool_use_id, call.tool, result))
+            if result.ran:
+                # It may have mended what failed: let that be run, or read, again.
+                self._standing.clear()
+            self._standing.add(key)
         text = clipped(printable(result.text), self._job.limits.result_chars)
         passed_s = self._job.clock.monotonic_s() - began_s
         self._log(

@@ -135,6 +135,43 @@ def test_the_status_follows_the_exit_code(world, agent, claim):
     )
 
 
+MENDER = {
+    "allow": ("Bash(test *)", "Bash(rm *)"),
+    "require_verified_evidence": True,
+}
+
+
+@pytest.mark.parametrize("rerun", ["test ! -e bad", "test  !  -e 'bad'"])
+def test_what_failed_may_be_mended_and_run_again(world, rerun):
+    """However the second run is spelt: it is the one that counts."""
+    world.write("bad", "")
+
+    outcome = world.run(
+        call("run_command", command="test ! -e bad"),
+        call("run_command", command="rm bad"),
+        call("run_command", command=rerun),
+        submit(),
+        agent=definition(**MENDER),
+    )
+
+    assert outcome.verdict.code is None
+    told = outcome.verdict.parsed["evidence"]
+    assert [e["passed"] for e in told] == [False, True, True]
+
+
+def test_error_what_failed_stays_so_though_it_passed_before(world):
+    outcome = world.run(
+        call("run_command", command="test ! -e bad"),
+        lambda _: world.write("bad", "") and call("run_command", command="rm -r no"),
+        call("run_command", command="test ! -e bad"),
+        submit(),
+        agent=definition(**MENDER),
+    )
+
+    assert outcome.verdict.code == "agent_failed"
+    assert len(outcome.summary.evidence) == 3
+
+
 def test_another_command_does_not_make_up_for_it(world, agent):
     """Else `echo` would wash any failure away."""
     world.write("status", "1")

@@ -11,6 +11,7 @@ from runworld import FOUND, call, definition, submit
 from bridge.agents.definition import ScriptTool
 from bridge.protocol.answer import Verdict
 from bridge.protocol.answering import Progress
+from bridge.runner.tool import SUBMIT
 
 
 def test_reads_then_answers(world):
@@ -151,6 +152,25 @@ def test_wrong_arguments_are_a_result_the_model_sees(world):
         "Result of read_file (call-1):\n"
         "error: read_file: $: 'path' is a required property"
     )
+
+
+def test_a_command_lets_what_was_read_be_read_again(world):
+    """It may have changed it; a second reading in a row still says nothing new."""
+    world.write("a.txt", "one")
+    read = call("read_file", path="a.txt")
+    remove = call("run_command", command="rm a.txt")
+
+    world.run(
+        read, remove, read, read, submit(), agent=definition(allow=["Bash(rm *)"])
+    )
+
+    assert world.engine.results()[2:] == [
+        "Result of read_file (call-3):\nerror: 'a.txt' does not exist",
+        (
+            "Result of read_file (call-4):\nerror: this is call-3 again: its result "
+            f"stands above. Do something else, or call {SUBMIT}"
+        ),
+    ]
 
 
 def test_a_call_made_again_is_answered_so(world):
