@@ -12,7 +12,7 @@ from bridge.agents import templates, toolnames
 from bridge.agents.grants import Rule, parse_rule
 from bridge.agents.model_files import MODELS_FOLDER, model_places
 from bridge.agents.problem import Place, near, shown
-from bridge.agents.reading import resolve_path, stays_inside
+from bridge.agents.reading import Unreadable, resolve_path, stays_inside
 from bridge.protocol.json_schema import problem_of, problem_of_schema
 
 if TYPE_CHECKING:
@@ -123,7 +123,11 @@ def read_model(tree: Tree, place: Place, model: str, reader: Reader) -> str | No
             f"openai:NAME, got {model!r}{near(model, MODELS)}",
         )
         return None
-    path = resolve_path(reader.folder, model)
+    try:
+        path = resolve_path(reader.folder, model)
+    except Unreadable as exc:
+        tree.complain(place, f"{model!r}: {exc}")
+        return None
     if reader.is_confined and not stays_inside(path, reader.folder):
         tree.complain(place, f"{path} leaves {reader.folder}, where it must lie")
         return None

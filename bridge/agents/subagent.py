@@ -281,7 +281,11 @@ def _read_script(
     reader: Reader,
     codes: dict[Path, str],
 ) -> Path:
-    path = resolve_path(reader.folder, relative)
+    try:
+        path = resolve_path(reader.folder, relative)
+    except Unreadable as exc:
+        tree.complain(place, f"{relative!r}: {exc}")
+        return reader.folder
     if path not in codes:
         try:
             codes[path] = reader.read(path)

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import runworld
@@ -254,6 +255,58 @@ def test_error_in_a_subagent_definition(
     world: World, old: str, new: str, told: list[str]
 ) -> None:
     assert problems(world, old, new) == told
+
+
+BAD_PATHS = {
+    '"~nosuchuser/x.gguf"': "'~nosuchuser/x.gguf': nobody's home: there is no such user",
+    r'"a\0b.gguf"': r"'a\x00b.gguf': a path holds no NUL",
+}
+
+
+@pytest.mark.usefixtures("lint")
+@pytest.mark.parametrize("written", BAD_PATHS)
+@pytest.mark.parametrize("field", ["pym", "context_providers", "model"])
+def test_error_a_path_that_names_no_place(
+    world: World, field: str, written: str
+) -> None:
+    """An untrusted file with one ended every command of the project with a bug."""
+    olds = {
+        "pym": ("tools/run.pym", "tools[0].pym", 10),
+        "context_providers": ("tools/config.pym", "tools[0].context_providers[0]", 13),
+        "model": ("models/lint.gguf", "model", 2),
+    }
+    old, place, line = olds[field]
+
+    told = problems(world, old, written)
+
+    assert told == [f"lint.yaml:{line}: {place}: {BAD_PATHS[written]}"]
+
+
+def test_error_that_nobody_thought_of_is_a_problem_of_its_file(
+    world: World, lint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever one file brings about, the other definitions still load."""
+
+    def fail(path: object) -> str:
+        if str(path).endswith("lint.gguf"):
+            raise OSError(f"no place for {path}")
+        return known(path)
+
+    known: Any = os.path.abspath
+
+    world.write("b.yaml", "name: b\nprompt: '{{ task }}'\n")
+    monkeypatch.setattr("os.path.abspath", fail)
+
+    told = {e.loaded.name: e.loaded.problems for e in world.registry.entries()}
+
+    assert told.keys() == {"b", "lint"}
+    (problem,), none = told["lint"], told["b"]
+    assert (problem.file, problem.line, problem.message, none) == (
+        lint,
+        1,
+        f"cannot be read as a definition: no place for {lint.parent}/models/lint.gguf",
+        (),
+    )
 
 
 def test_error_without_submit_result_has_its_code(lint: Path) -> None:
