@@ -156,7 +156,7 @@ class _Workshop:
             code,
             {**self._node(), **names, **arguments},
             {
-                "read_file": self.reader.read_file,
+                "read_file": self.reader.read_text,
                 "list_files": self.reader.list_files,
                 "search_text": self.reader.search_text,
                 "run_command": command,

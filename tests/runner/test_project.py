@@ -149,6 +149,12 @@ def test_lists_and_matches_are_bounded(folder, reader):
     assert (found[-1], len(found)) == ("… there may be more", MAX_MATCHES + 1)
 
 
+def test_error_no_line_before_the_first(reader):
+    assert refusal(reader.read_file, "notes.md", 0) == (
+        "lines count from 1; there is no line 0"
+    )
+
+
 def test_a_refusal_is_a_result(reader):
     tools = {tool.name: tool for tool in reading_tools(reader)}
 
