@@ -33,6 +33,7 @@ from bridge.runner.shape import (
     read_call,
     submit_schema,
 )
+from bridge.runner.stopping import stop_of
 from bridge.runner.tool import SUBMIT, ToolResult, clipped, refused
 from bridge.runner.toolbox import toolbox_of
 
@@ -81,7 +82,8 @@ class _Run:
         # A schema that is none, which any program may have asked for, says nothing.
         self._schema = None if self._problem else schema
         self._request = job.request.with_(answer_schema=self._schema)
-        self._box = toolbox_of(job, Project(job.project), sandbox)
+        project = Project(job.project, is_over=stop_of(job))
+        self._box = toolbox_of(job, project, sandbox)
         self._submit = submit_schema(self._schema, is_small=job.engine.is_small)
         instructions = job.instructions if job.engine.is_small else None
         task = job.prompt

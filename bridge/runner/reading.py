@@ -87,19 +87,19 @@ class Reader:
         return found
 
     def _matches(self, text: str, folder: str, pattern: str) -> Iterator[str]:
-        left = _SEARCHED_BYTES
+        most = self._project.bytes_read + _SEARCHED_BYTES
         for path in self._project.files(folder, pattern):
+            # Asked before each: a file that is refused was read in part, too.
+            if self._project.bytes_read >= most:
+                return
             try:
                 content = self._project.read(path, _SEARCHED_FILE_BYTES)
             except Refused:
                 continue
-            left -= len(content)
             if text in content:
                 for number, line in enumerate(content.splitlines(), 1):
                     if text in line:
                         yield f"{path}:{number}: {line.strip()[:_LINE_CHARS]}"
-            if left < 0:
-                return
 
 
 def reading_tools(reader: Reader) -> tuple[Tool, ...]:
