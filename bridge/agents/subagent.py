@@ -3,6 +3,7 @@
     name: lint
     model: models/lint.gguf
     max_turns: 20
+    allow: ["Bash(ruff check *)"]
     initial_context:
       system_prompt: You are a linter.
       node_context: "{{ node_text }}"
@@ -11,7 +12,7 @@
       - {name: submit_result, pym: submit.pym, description: …, parameters: {…}}
 
 Paths are told from the definition's folder. `submit_result` ends a run: its parameters
-are the form of the answer.
+are the form of the answer. `allow` is ours: the commands that its scripts may run.
 
 Source: subagent definition format; ToolDefinition, InitialContext, SubagentDefinition.
 """
@@ -26,8 +27,10 @@ from pydantic import BaseModel, Field
 from bridge.agents import parts
 from bridge.agents.checking import Written, check
 from bridge.agents.definition import Definition, ScriptTool, Source
+from bridge.agents.oddities import warn_of_idle_grants
 from bridge.agents.reading import Reader, Unreadable, read_bytes, resolve_path
 from bridge.agents.scripts import script_problems
+from bridge.agents.toolnames import rule_on_host
 from bridge.agents.yaml_agent import Name
 from bridge.errors import BadDefinition, ExtraMissing
 
@@ -100,6 +103,7 @@ class SubagentDefinition(BaseModel):
     name: str
     model: Path
     max_turns: int = DEFAULT_MAX_TURNS
+    allow: list[str] = []
     initial_context: InitialContext
     tools: list[ToolDefinition]
 
@@ -142,6 +146,7 @@ class _WrittenSubagent(Written):
     name: Name
     model: str
     max_turns: Annotated[int, Field(ge=1, le=1000)] = DEFAULT_MAX_TURNS
+    allow: list[str] = Field(default_factory=list)
     initial_context: _WrittenContext
     tools: list[_WrittenTool]
 
@@ -186,6 +191,7 @@ def read_subagent(tree: Tree, layer: Layer, reader: Reader) -> Definition | None
         routes=("local", "endpoint"),
         # And it has no others.
         tools=(),
+        allow=tuple(told.allow),
         script_tools=tuple(
             ScriptTool(
                 **tool.model_dump(exclude={"context_providers"}),
@@ -213,6 +219,8 @@ def _read(
     place = ("initial_context", "node_context")
     template = told.initial_context.node_context
     parts.check_template(tree, place, template, parts.NODE_NAMES)
+    parts.check_rules(tree, ("allow",), told.allow)
+    warn_of_idle_grants(told.allow, tree)
     codes: dict[Path, str] = {}
     tools = [
         _read_tool(tool, ("tools", position), tree, reader, codes)
@@ -234,6 +242,7 @@ def _read(
         name=told.name,
         model=Path(model),
         max_turns=told.max_turns,
+        allow=[rule_on_host(rule) for rule in told.allow],
         initial_context=context,
         tools=tools,
     )

@@ -108,6 +108,9 @@ class _Run:
         self._turn = 0
         self._raw = ""
         self._seen: list[Seen] = []
+        # What the script of submit_result ran: proof for the record, not for the
+        # answer, which was there before it.
+        self._checks: list[Seen] = []
         self._made: dict[bytes, str] = {}
         # The calls that would give the same again: since, no command has run.
         self._standing: set[bytes] = set()
@@ -138,7 +141,7 @@ class _Run:
                 cached_tokens=self._spent["cached"],
                 tokens=self._spent["said"],
                 duration=max(0, round(passed_s * 1000)),
-                evidence=all_evidence(self._seen),
+                evidence=all_evidence([*self._seen, *self._checks]),
             ),
         )
 
@@ -318,6 +321,9 @@ class _Run:
             )
         if verdict.is_valid and self._box.check is not None:
             result = self._carried_out(self._box.check, call.arguments)
+            self._checks.append(Seen(f"submit-{self._turn}", SUBMIT, result))
+            if result.ran:
+                self._standing.clear()
             if not result.ok:
                 return Verdict(code="AGENT_003", complaint=result.text)
         return verdict

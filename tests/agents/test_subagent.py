@@ -128,6 +128,52 @@ def test_the_same_in_the_registry(world: World, lint: Path) -> None:
     assert definition.source.spelling == "subagent"
 
 
+CHECKED = """
+for command in ('test -e fixed', 'touch fixed', 'test -e fixed'):
+  ended = run_command(command)['exit_code']
+ended
+"""
+GRANTED = "allow: ['run_command(test *)', 'Bash(touch *)']\ninitial_context:"
+
+
+@pytest.mark.parametrize("tool", ["run_linter", "submit_result"])
+def test_its_scripts_run_what_it_grants(world: World, lint: Path, tool: str) -> None:
+    """They could call run_command, and no definition of theirs could grant one."""
+    script = "tools/run.pym" if tool == "run_linter" else "tools/submit.pym"
+    world.write("tools/submit.pym", "'ok'")
+    world.write(script, CHECKED)
+    lint.write_text(LINT.replace("initial_context:", GRANTED))
+    definition = world.registry.find("lint")
+    run = runworld.World(world.project)
+    calls = [runworld.call("run_linter")] if tool == "run_linter" else []
+
+    outcome = run.run(
+        *calls, runworld.call("submit_result", summary="done"), agent=definition
+    )
+
+    assert definition is not None
+    assert definition.allow == ("Bash(test *)", "Bash(touch *)")
+    assert (outcome.verdict.code, outcome.verdict.parsed) == (None, {"summary": "done"})
+    called = "call-1" if tool == "run_linter" else "submit-1"
+    told = [(e.command, e.passed) for e in outcome.summary.evidence if e.command]
+    ids = {e.tool_use_id for e in outcome.summary.evidence if e.command}
+    assert (told, ids) == (
+        [("test -e fixed", False), ("touch fixed", True), ("test -e fixed", True)],
+        {called},
+    )
+
+
+@pytest.mark.usefixtures("lint")
+def test_error_grants_that_mean_nothing(world: World) -> None:
+    rules = "allow: ['Bash(x', Edit, Bash]\ninitial_context:"
+
+    assert problems(world, "initial_context:", rules) == [
+        "lint.yaml:3: allow[0]: 'Bash(x': expected Tool or Tool(what), such as Bash(pytest *)",
+        "lint.yaml:3: warning: allow[1]: grants nothing: its scripts run commands, and no other tool",
+        "lint.yaml:3: warning: allow[2]: grants every command; say which, such as Bash(pytest *)",
+    ]
+
+
 @pytest.mark.usefixtures("lint")
 def test_a_run_of_it_has_its_own_tools_alone(world: World) -> None:
     """Its project's files are what its scripts make of them, and no more."""
