@@ -19,6 +19,8 @@ Source: subagent definition format; ToolDefinition, InitialContext, SubagentDefi
 
 from __future__ import annotations
 
+import keyword
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
@@ -269,6 +271,7 @@ def _read_tool(
         and tool.parameters.get("additionalProperties") is not False
     ):
         tree.warn(here, "without additionalProperties: false a model may add fields")
+    _check_parameters(tool, here, tree)
     pym = _read_script(tool.pym, (*place, "pym"), tree, reader, codes)
     providers = [
         _read_script(each, (*place, "context_providers", position), tree, reader, codes)
@@ -281,6 +284,27 @@ def _read_tool(
         parameters=tool.parameters,
         context_providers=providers,
     )
+
+
+def _check_parameters(
+    tool: _WrittenTool, place: tuple[str | int, ...], tree: Tree
+) -> None:
+    """Complain of parameters that no script could name: every call with one fails."""
+    properties = tool.parameters.get("properties")
+    for name in properties if isinstance(properties, dict) else ():
+        if not name.isidentifier() or keyword.iskeyword(name):
+            tree.complain(
+                (*place, "properties", name),
+                f"a script has each parameter by its name, and {name!r} is no name in "
+                f"Python; such as {_named(name)!r}",
+            )
+
+
+def _named(name: str) -> str:
+    """A name of Python that is near."""
+    plain = re.sub(r"\W", "_", name)
+    tried = (plain, f"{plain}_", f"_{plain}")
+    return next(n for n in tried if n.isidentifier() and not keyword.iskeyword(n))
 
 
 def _read_script(

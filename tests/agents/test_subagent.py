@@ -303,6 +303,27 @@ def test_error_in_a_subagent_definition(
     assert problems(world, old, new) == told
 
 
+@pytest.mark.usefixtures("lint")
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("max-lines", "max_lines"), ("class", "class_"), ("2nd", "_2nd")],
+)
+def test_error_a_parameter_that_no_script_could_name(
+    world: World, name: str, near: str
+) -> None:
+    """The sandbox refuses such a name, so that every call with it would fail."""
+    told = problems(
+        world, "properties: {}", f"properties: {{{name}: {{}}, match: {{}}}}"
+    )
+
+    assert told == [
+        (
+            f"lint.yaml:12: tools[0].parameters.properties.{name}: a script has each "
+            f"parameter by its name, and {name!r} is no name in Python; such as {near!r}"
+        )
+    ]
+
+
 BAD_PATHS = {
     '"~nosuchuser/x.gguf"': "'~nosuchuser/x.gguf': nobody's home: there is no such user",
     r'"a\0b.gguf"': r"'a\x00b.gguf': a path holds no NUL",
