@@ -164,8 +164,11 @@ def _grants_path(
     given = next((v for k in _PATH_KEYS if isinstance(v := tool_input.get(k), str)), "")
     real = resolve(given or ".")
     spec = rule.spec or ""
-    governing = _GOVERNING & set(PurePosixPath(real).parts)
-    if tool in _FAMILIES["Edit"] and any(name not in spec for name in governing):
+    below = PurePosixPath(real)
+    # A worktree may lie in `.claude`; what is above it governs nothing of its session.
+    if below.is_relative_to(project) and not spec.startswith("//"):
+        below = below.relative_to(project)
+    if tool in _FAMILIES["Edit"] and _governing(below) - _governing(spec):
         return False
     if rule.spec is None:
         return True
@@ -174,11 +177,17 @@ def _grants_path(
         return False
     if spec.startswith("//"):
         return _covers(spec[1:], real)
-    below = PurePosixPath(real)
-    if not below.is_relative_to(project):
+    if below.is_absolute():
         return False
-    relative = str(below.relative_to(project))
-    return _covers(spec.removeprefix("./").lstrip("/"), relative)
+    return _covers(spec.removeprefix("./").lstrip("/"), str(below))
+
+
+def _governing(path: PurePosixPath | str) -> set[str]:
+    """Which folders a path goes through that govern a session; case is no matter.
+
+    On a file system that takes `.Claude` for `.claude` it is one.
+    """
+    return {part.casefold() for part in PurePosixPath(path).parts} & _GOVERNING
 
 
 def _covers(pattern: str, path: str) -> bool:

@@ -140,6 +140,14 @@ def test_no_rule_grants_a_way_out_of_the_sandbox(extra: object) -> None:
         ("Edit", "Write", ".git/hooks/pre-commit", False),
         ("Edit(**)", "Write", ".bridge/agents/x.yaml", False),
         ("Edit(.claude/**)", "Edit", ".claude/x", True),
+        ("Edit", "Edit", ".Claude/settings.json", False),
+        ("Edit(**)", "Write", "a/.GIT/config", False),
+        ("Edit(.github/**)", "Edit", ".github/.git/x", False),
+        ("Edit(.github/**)", "Edit", ".github/x", True),
+        # What lies outside governs the user's other sessions.
+        ("Edit", "Edit", "/home/u/.claude/settings.json", False),
+        ("Edit(//home/u/**)", "Edit", "/home/u/.claude/settings.json", False),
+        ("Edit(//w/app/**)", "Edit", "/w/app/src/x", True),
         ("Read(src/**)", "Read", "src/x", True),
         ("Read(src/**)", "Read", "src", True),
         ("Read", "Read", ".git/config", True),
@@ -151,6 +159,31 @@ def test_no_rule_grants_a_way_out_of_the_sandbox(extra: object) -> None:
 def test_files(rule: str, tool: str, path: str, *, is_yes: bool) -> None:
     """Where the file really is decides, not how it is written."""
     assert granted(rule, tool, file_path=path) is is_yes
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "is_yes"),
+    [
+        ("Edit(src/**)", "src/x.py", True),
+        ("Edit", "src/x.py", True),
+        ("Edit", ".claude/settings.json", False),
+        ("Edit", "../../settings.json", False),
+        ("Edit(//w/app/**)", "src/x.py", False),
+        ("Edit(//w/app/.claude/worktrees/**)", "src/x.py", True),
+    ],
+)
+def test_files_of_a_worktree_in_a_folder_that_governs(
+    rule: str, path: str, *, is_yes: bool
+) -> None:
+    """What is above the project governs no session in it; no rule granted anything."""
+    project = "/w/app/.claude/worktrees/a"
+
+    def real(path: str) -> str:
+        return posixpath.normpath(posixpath.join(project, path))
+
+    given = {"file_path": path}
+    found = is_granted([rule], "Edit", given, project=project, resolve=real)
+    assert found is is_yes
 
 
 @pytest.mark.parametrize(
