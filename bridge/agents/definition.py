@@ -15,6 +15,8 @@ from bridge.agents.naming import MAX_NAME, NAME, Layer
 from bridge.protocol.ids import Priority
 from bridge.protocol.request import RouteName
 
+# Of a model of ours, where the definition says nothing.
+DEFAULT_MAX_TURNS = 20
 Spelling = Literal["yaml", "subagent", "markdown"]
 
 

@@ -90,12 +90,6 @@ def is_granted(
     )
 
 
-def grants_command(rules: Iterable[str], command: str) -> bool:
-    """Whether any rule grants the shell command."""
-    given = {"command": command}
-    return is_granted(rules, "Bash", given, project="/", resolve=lambda path: path)
-
-
 def is_about(rule: Rule, tool: str) -> bool:
     """Whether a rule speaks of a tool, by the client's name; not what it grants."""
     if tool in _FAMILIES.get(rule.tool, {rule.tool}):

@@ -28,20 +28,22 @@ from pydantic import BaseModel, Field
 
 from bridge.agents import parts
 from bridge.agents.checking import Written, check
-from bridge.agents.definition import Definition, ScriptTool, Source
+from bridge.agents.definition import (
+    DEFAULT_MAX_TURNS,
+    Definition,
+    ScriptTool,
+    Source,
+)
 from bridge.agents.oddities import warn_of_idle_grants
 from bridge.agents.reading import Reader, Unreadable, read_bytes, resolve_path
 from bridge.agents.scripts import script_problems
-from bridge.agents.toolnames import rule_on_host
+from bridge.agents.toolnames import SUBMIT, rule_on_host
 from bridge.agents.yaml_agent import Name
 from bridge.errors import BadDefinition, ExtraMissing
 
 if TYPE_CHECKING:
     from bridge.agents.naming import Layer
     from bridge.agents.yaml_tree import Tree
-
-SUBMIT = "submit_result"
-DEFAULT_MAX_TURNS = 20
 
 
 class CSTNode(Protocol):

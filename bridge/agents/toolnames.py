@@ -18,6 +18,9 @@ LOCAL_NAMES = {
 # What the client calls a tool that it also takes under another name.
 HOST_NAMES = {ours: theirs for theirs, ours in LOCAL_NAMES.items()} | {"Task": "Agent"}
 
+# The tool by which a model of ours answers, in a definition and in the loop.
+SUBMIT = "submit_result"
+
 KNOWN = frozenset(
     {
         *LOCAL_NAMES,

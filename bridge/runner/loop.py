@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from bridge.agents.definition import DEFAULT_MAX_TURNS
+from bridge.agents.toolnames import SUBMIT
 from bridge.protocol.answer import Verdict
 from bridge.protocol.answering import Progress
 from bridge.protocol.contract import answer_schema
@@ -22,7 +24,7 @@ from bridge.protocol.run import RunSummary
 from bridge.runner.briefing import brief, call_text, result_text
 from bridge.runner.engine import EngineFailed, Message
 from bridge.runner.evidence import Seen, all_evidence, held_to_what_ran, weigh
-from bridge.runner.job import DEFAULT_MAX_TURNS, Outcome
+from bridge.runner.job import Outcome
 from bridge.runner.parroting import find_parroted
 from bridge.runner.project import Project
 from bridge.runner.scripts import MissingSandbox, Sandbox
@@ -34,7 +36,7 @@ from bridge.runner.shape import (
     submit_schema,
 )
 from bridge.runner.stopping import stop_of
-from bridge.runner.tool import SUBMIT, ToolResult, clipped, refused
+from bridge.runner.tool import ToolResult, clipped, refused
 from bridge.runner.toolbox import toolbox_of
 
 if TYPE_CHECKING:

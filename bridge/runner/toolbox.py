@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.toolnames import LOCAL_NAMES
+from bridge.agents.toolnames import LOCAL_NAMES, SUBMIT
 from bridge.runner.command import Ran, run_command
 from bridge.runner.grants import Grants, NotGranted
 from bridge.runner.reading import Reader, reading_tools
-from bridge.runner.tool import SUBMIT, Tool, ToolResult, clipped, refused
+from bridge.runner.tool import Tool, ToolResult, clipped, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable

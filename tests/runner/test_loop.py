@@ -9,9 +9,9 @@ import pytest
 from runworld import FOUND, call, definition, submit
 
 from bridge.agents.definition import ScriptTool
+from bridge.agents.toolnames import SUBMIT
 from bridge.protocol.answer import Verdict
 from bridge.protocol.answering import Progress
-from bridge.runner.tool import SUBMIT
 
 
 def test_reads_then_answers(world):
