@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 # model learns nothing from being told, either.
 _MAX_REPEATS = 2
 _MAX_REPEATS_SMALL = 1
+# And how often it may run a thing, others having run in between.
+_MAX_TIMES_SMALL = 2
 # Of a task, in a complaint.
 _SHOWN_CHARS = 200
 
@@ -116,6 +118,7 @@ class _Run:
         self._made: dict[bytes, str] = {}
         # The calls that would give the same again: since, no command has run.
         self._standing: set[bytes] = set()
+        self._times: Counter[bytes] = Counter()
         self._repeats = 0
         self._refused = 0
         self._used: Counter[str] = Counter()
@@ -239,7 +242,7 @@ class _Run:
         began_s = self._job.clock.monotonic_s()
         if problem := problem_of(tool.parameters, call.arguments):
             result = refused(f"{call.tool}: {problem}")
-        elif key in self._standing:
+        elif self._is_repeated(key):
             self._repeats += 1
             result = refused(
                 f"this is {self._made[key]} again: its result stands above. Do "
@@ -247,6 +250,7 @@ class _Run:
             )
         else:
             self._repeats = 0
+            self._times[key] += 1
             self._made[key] = tool_use_id
             self._tell("tool", call.tool)
             result = self._carried_out(tool.call, call.arguments)
@@ -270,6 +274,12 @@ class _Run:
             return
         said = call_text(call.tool, call.arguments)
         self._say(said, result_text(call.tool, tool_use_id, text))
+
+    def _is_repeated(self, key: bytes) -> bool:
+        if key in self._standing:
+            return True
+        # It would go to and fro between two commands until its turns are up.
+        return self._job.engine.is_small and self._times[key] >= _MAX_TIMES_SMALL
 
     def _carried_out(self, tool: Any, arguments: dict[str, Any]) -> ToolResult:
         try:

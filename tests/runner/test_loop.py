@@ -159,10 +159,9 @@ def test_a_command_lets_what_was_read_be_read_again(world):
     world.write("a.txt", "one")
     read = call("read_file", path="a.txt")
     remove = call("run_command", command="rm a.txt")
+    agent = definition(allow=["Bash(rm *)"])
 
-    world.run(
-        read, remove, read, read, submit(), agent=definition(allow=["Bash(rm *)"])
-    )
+    world.run(read, remove, read, read, submit(), agent=agent)
 
     assert world.engine.results()[2:] == [
         "Result of read_file (call-3):\nerror: 'a.txt' does not exist",
@@ -171,6 +170,20 @@ def test_a_command_lets_what_was_read_be_read_again(world):
             f"stands above. Do something else, or call {SUBMIT}"
         ),
     ]
+
+
+def test_a_small_model_that_goes_to_and_fro_has_to_answer(world):
+    """Each command lets the other run again; without a bound its turns run out."""
+    both = [call("run_command", command=f"echo {n}") for n in (1, 2)]
+
+    agent = definition(allow=["Bash(echo *)"])
+
+    outcome = world.run(*both, *both, both[0], submit(), agent=agent, is_small=True)
+
+    assert outcome.verdict.code is None
+    assert len(outcome.summary.evidence) == 4
+    offered = world.engine.shapes[-1]["properties"]["tool"]
+    assert offered == {"const": "submit_result"}
 
 
 def test_a_call_made_again_is_answered_so(world):
