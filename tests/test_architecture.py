@@ -25,7 +25,7 @@ PURE = (
     "runner/engine.py", "runner/briefing.py", "runner/evidence.py", "runner/grants.py",
     "runner/parroting.py", "runner/shape.py", "runner/signature.py",
     "agents/problem.py", "agents/templates.py", "agents/variables.py",
-    "agents/naming.py", "agents/toolnames.py",
+    "agents/naming.py", "agents/toolnames.py", "agents/shellsigns.py",
 )  # fmt: skip
 IMPURE_MODULES = {"os", "io", "subprocess", "time", "socket", "pathlib", "shutil"}
 

@@ -15,6 +15,8 @@ from bridge.agents.naming import MAX_NAME, NAME, Layer
 from bridge.protocol.ids import Priority
 from bridge.protocol.request import RouteName
 
+# Of a model of ours, where the definition says nothing.
+DEFAULT_MAX_TURNS = 20
 Spelling = Literal["yaml", "subagent", "markdown"]
 
 
@@ -90,7 +92,8 @@ class Definition(Part):
         routes: the routes that may answer it; none for what no route runs yet.
         tools: names it may call, None for all that the route has.
         blocked_tools: names it may never call.
-        allow: granted without asking, as permission rules of Claude Code.
+        allow: granted without asking, as permission rules of Claude Code, each tool by
+            the client's name.
         script_tools: tools of its own.
         examples: for small models.
         output_schema: JSON Schema of its answer; None for AgentOutput.

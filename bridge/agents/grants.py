@@ -22,6 +22,9 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from bridge.agents.shellsigns import shell_sign
+from bridge.agents.toolnames import rule_on_host
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
@@ -29,7 +32,6 @@ if TYPE_CHECKING:
     Resolve = Callable[[str], str]
 
 _RULE = re.compile(r"([A-Za-z_][A-Za-z0-9_.*-]*)(?:\((.+)\))?\Z", re.S)
-_SECOND_COMMAND = re.compile(r"[;&|`<>\n\r\0]|\$\(")
 _PATH_WORD = re.compile(r"(\*\*/|\*\*|\*|\?)")
 _FAMILIES = {
     "Read": frozenset({"Read", "Grep", "Glob", "NotebookRead"}),
@@ -49,8 +51,11 @@ class Rule:
 
 
 def parse_rule(text: str) -> Rule | str:
-    """Take a rule apart; what is wrong with it, where it is none."""
-    match = _RULE.match(text.strip())
+    """Take a rule apart; what is wrong with it, where it is none.
+
+    Every reader of rules asks here. A tool of ours is told by the client's name.
+    """
+    match = _RULE.match(rule_on_host(text))
     if match is None:
         return "expected Tool or Tool(what), such as Bash(pytest *)"
     tool, spec = match[1], match[2]
@@ -83,12 +88,6 @@ def is_granted(
         isinstance(rule, Rule) and _grants(rule, tool, tool_input, project, resolve)
         for rule in parsed
     )
-
-
-def grants_command(rules: Iterable[str], command: str) -> bool:
-    """Whether any rule grants the shell command."""
-    given = {"command": command}
-    return is_granted(rules, "Bash", given, project="/", resolve=lambda path: path)
 
 
 def is_about(rule: Rule, tool: str) -> bool:
@@ -128,7 +127,7 @@ def _grants_command(spec: str | None, tool_input: Mapping[str, Any]) -> bool:
         return False
     if spec is None or command == spec:
         return True
-    if _SECOND_COMMAND.search(command):
+    if shell_sign(command) is not None:
         return False
     return command_pattern(spec).fullmatch(command.strip()) is not None
 
@@ -159,8 +158,11 @@ def _grants_path(
     given = next((v for k in _PATH_KEYS if isinstance(v := tool_input.get(k), str)), "")
     real = resolve(given or ".")
     spec = rule.spec or ""
-    governing = _GOVERNING & set(PurePosixPath(real).parts)
-    if tool in _FAMILIES["Edit"] and any(name not in spec for name in governing):
+    below = PurePosixPath(real)
+    # A worktree may lie in `.claude`; what is above it governs nothing of its session.
+    if below.is_relative_to(project) and not spec.startswith("//"):
+        below = below.relative_to(project)
+    if tool in _FAMILIES["Edit"] and _governing(below) - _governing(spec):
         return False
     if rule.spec is None:
         return True
@@ -169,11 +171,17 @@ def _grants_path(
         return False
     if spec.startswith("//"):
         return _covers(spec[1:], real)
-    below = PurePosixPath(real)
-    if not below.is_relative_to(project):
+    if below.is_absolute():
         return False
-    relative = str(below.relative_to(project))
-    return _covers(spec.removeprefix("./").lstrip("/"), relative)
+    return _covers(spec.removeprefix("./").lstrip("/"), str(below))
+
+
+def _governing(path: PurePosixPath | str) -> set[str]:
+    """Which folders a path goes through that govern a session; case is no matter.
+
+    On a file system that takes `.Claude` for `.claude` it is one.
+    """
+    return {part.casefold() for part in PurePosixPath(path).parts} & _GOVERNING
 
 
 def _covers(pattern: str, path: str) -> bool:

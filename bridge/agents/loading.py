@@ -62,11 +62,25 @@ def load(
         text = reader.note(file, data)
     except Unreadable as exc:
         problem = Problem(file, 1, (), str(exc))
-        spelling: Spelling = "markdown" if file.suffix == ".md" else "yaml"
         return Loaded(
-            file.stem, file, layer, spelling, None, (problem,), "", reader.digests
+            name=file.stem,
+            file=file,
+            layer=layer,
+            spelling=_spelling(file),
+            definition=None,
+            problems=(problem,),
+            digest="",
+            digests=reader.digests,
         )
-    spelling, tree, definition = _read(text, file, layer, reader)
+    try:
+        spelling, tree, definition = _read(text, file, layer, reader)
+    except (ValueError, RuntimeError, OSError) as exc:
+        from bridge.agents.yaml_tree import Tree
+
+        # A case that nobody thought of. The file may be anybody's, and every command
+        # of the project reads it: it must not take the others with it.
+        spelling, tree, definition = _spelling(file), Tree(file), None
+        tree.complain((), f"cannot be read as a definition: {exc}")
     if definition is not None:
         _check_name(definition.name, data, tree)
     # Its own first, then those of its scripts.
@@ -87,6 +101,11 @@ def load(
         digests=reader.digests,
         lines=tree.lines,
     )
+
+
+def _spelling(file: Path) -> Spelling:
+    """The spelling of a file that says nothing more than its name."""
+    return "markdown" if file.suffix == ".md" else "yaml"
 
 
 def _check_name(name: str, data: bytes, tree: Tree) -> None:

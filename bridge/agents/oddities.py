@@ -1,4 +1,4 @@
-"""What a YAML agent may say, and hardly means: warnings, each at its place."""
+"""What a definition may say, and hardly means: warnings, each at its place."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from bridge.agents.grants import Rule, is_about, parse_rule
 from bridge.agents.toolnames import on_host
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from bridge.agents.yaml_agent import AgentFile
     from bridge.agents.yaml_tree import Tree
+
+_EVERY_COMMAND = "grants every command; say which, such as Bash(pytest *)"
 
 
 def warn_of_oddities(told: AgentFile, tree: Tree) -> None:
@@ -24,10 +26,10 @@ def warn_of_oddities(told: AgentFile, tree: Tree) -> None:
         tree.warn(("allow",), message)
     tools = None if told.tools is None else on_host(tuple(told.tools))
     blocked = on_host(tuple(told.blocked_tools))
-    for position, rule in _rules(told):
+    for position, rule in _rules(told.allow):
         place = ("allow", position)
         if _is_any_command(rule):
-            tree.warn(place, "grants every command; say which, such as Bash(pytest *)")
+            tree.warn(place, _EVERY_COMMAND)
         # Which tools of a server there are, only the session knows.
         if rule.tool.startswith("mcp__"):
             continue
@@ -39,12 +41,21 @@ def warn_of_oddities(told: AgentFile, tree: Tree) -> None:
         tree.warn(("require_verified_evidence",), why)
 
 
-def _rules(told: AgentFile) -> Iterator[tuple[int, Rule]]:
-    for position, text in enumerate(told.allow):
+def warn_of_idle_grants(allow: Iterable[str], tree: Tree) -> None:
+    """Warn of grants that are too wide, or idle, where only scripts could use them."""
+    for position, rule in _rules(allow):
+        if _is_any_command(rule):
+            tree.warn(("allow", position), _EVERY_COMMAND)
+        elif rule.tool != "Bash":
+            message = "grants nothing: its scripts run commands, and no other tool"
+            tree.warn(("allow", position), message)
+
+
+def _rules(allow: Iterable[str]) -> Iterator[tuple[int, Rule]]:
+    for position, text in enumerate(allow):
         rule = parse_rule(text)
         if isinstance(rule, Rule):
-            (name,) = on_host((rule.tool,))
-            yield position, Rule(name, rule.spec)
+            yield position, rule
 
 
 def _is_any_command(rule: Rule) -> bool:
@@ -59,7 +70,7 @@ def _no_command(
         return "it can run no command to verify: Bash is in `blocked_tools`"
     if tools is not None and "Bash" not in tools:
         return "it can run no command to verify: no tool of `tools` is Bash"
-    if not any(rule.tool == "Bash" for _, rule in _rules(told)):
+    if not any(rule.tool == "Bash" for _, rule in _rules(told.allow)):
         return (
             "no rule of `allow` grants a command to verify: none runs but what the "
             "session's own settings allow"

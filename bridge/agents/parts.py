@@ -12,7 +12,7 @@ from bridge.agents import templates, toolnames
 from bridge.agents.grants import Rule, parse_rule
 from bridge.agents.model_files import MODELS_FOLDER, model_places
 from bridge.agents.problem import Place, near, shown
-from bridge.agents.reading import resolve_path, stays_inside
+from bridge.agents.reading import Unreadable, resolve_path, stays_inside
 from bridge.protocol.json_schema import problem_of, problem_of_schema
 
 if TYPE_CHECKING:
@@ -69,13 +69,23 @@ def check_answer(
 
 
 def check_tools(tree: Tree, place: Place, names: Iterable[str]) -> None:
-    """Complain of a tool that is misspelt, warn of one that nobody knows."""
+    """Complain of a tool that is misspelt, warn of one that nobody knows.
+
+    And complain of a rule in place of a tool: whole tools are what every route can give
+    or keep back. Of `Bash(git push *)` one would keep back Bash, the next nothing.
+    """
     for position, name in enumerate(names):
         if toolnames.is_known(name):
             continue
         hint = near(name, toolnames.KNOWN)
         here = (*place, position) if (*place, position) in tree.lines else place
-        if hint:
+        tool, bracket, _ = name.partition("(")
+        if bracket:
+            # A Markdown agent has no `allow`.
+            has_rules = place == ("tools",) and tree.file.suffix != ".md"
+            cure = "; rules are for `allow`" if has_rules else ""
+            tree.complain(here, f"{name!r}: name the whole tool, {tool.strip()}{cure}")
+        elif hint:
             tree.complain(here, f"no tool is named {name!r}{hint}")
         else:
             tree.warn(here, f"no tool named {name!r} is known")
@@ -113,7 +123,11 @@ def read_model(tree: Tree, place: Place, model: str, reader: Reader) -> str | No
             f"openai:NAME, got {model!r}{near(model, MODELS)}",
         )
         return None
-    path = resolve_path(reader.folder, model)
+    try:
+        path = resolve_path(reader.folder, model)
+    except Unreadable as exc:
+        tree.complain(place, f"{model!r}: {exc}")
+        return None
     if reader.is_confined and not stays_inside(path, reader.folder):
         tree.complain(place, f"{path} leaves {reader.folder}, where it must lie")
         return None

@@ -23,8 +23,16 @@ def resolve_path(base: Path, relative: str) -> Path:
     """The absolute path that a definition in the folder `base` names by `relative`.
 
     `~` is the user's home. Links are left as they are.
+
+    Raises:
+        Unreadable: it names no place: the home of nobody, or none that can be written.
     """
-    path = Path(base, Path(relative).expanduser())
+    if "\0" in relative:
+        raise Unreadable("a path holds no NUL")
+    try:
+        path = Path(base, Path(relative).expanduser())
+    except RuntimeError:
+        raise Unreadable("nobody's home: there is no such user") from None
     return Path(os.path.abspath(path))
 
 

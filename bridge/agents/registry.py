@@ -124,12 +124,15 @@ class Registry:
         return sorted({entry.loaded.name for entry in self.entries()})
 
     def _look(
-        self, layer: Layer, file: Path, data: bytes, name: str
+        self, layer: Layer, file: Path, data: bytes | None, name: str
     ) -> Definition | None:
-        """The definition in a file, if it is the one and may be used."""
+        """The definition in a file, if it is the one and may be used.
+
+        `data` is None for a file that could not be read: reading it tells why.
+        """
         trust = self._trust() if layer == "project" else None
         # Before a byte of it is parsed: it is somebody else's file.
-        if trust is not None and not trust.admits(file, data):
+        if trust is not None and not (data is not None and trust.admits(file, data)):
             raise NotTrusted(name, file)
         from bridge.agents.loading import load
 
@@ -142,7 +145,9 @@ class Registry:
             raise NotTrusted(name, file)
         return loaded.definition
 
-    def _candidates(self, layer: Layer, name: str) -> Iterator[tuple[Path, bytes]]:
+    def _candidates(
+        self, layer: Layer, name: str
+    ) -> Iterator[tuple[Path, bytes | None]]:
         """Files that may define a name: the one that is called so first."""
         files = self._files(layer)
         for file in sorted(files, key=lambda f: (f.stem != name, files.index(f))):
@@ -153,7 +158,7 @@ class Registry:
                 continue
             if file.stem == name:
                 # It cannot even be read; to go on below would give another agent.
-                yield file, b""
+                yield file, None
 
     def _files(self, layer: Layer) -> list[Path]:
         """The definition files of a layer, in a fixed order."""

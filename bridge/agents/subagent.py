@@ -3,6 +3,7 @@
     name: lint
     model: models/lint.gguf
     max_turns: 20
+    allow: ["Bash(ruff check *)"]
     initial_context:
       system_prompt: You are a linter.
       node_context: "{{ node_text }}"
@@ -11,13 +12,15 @@
       - {name: submit_result, pym: submit.pym, description: …, parameters: {…}}
 
 Paths are told from the definition's folder. `submit_result` ends a run: its parameters
-are the form of the answer.
+are the form of the answer. `allow` is ours: the commands that its scripts may run.
 
 Source: subagent definition format; ToolDefinition, InitialContext, SubagentDefinition.
 """
 
 from __future__ import annotations
 
+import keyword
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
@@ -25,18 +28,22 @@ from pydantic import BaseModel, Field
 
 from bridge.agents import parts
 from bridge.agents.checking import Written, check
-from bridge.agents.definition import Definition, ScriptTool, Source
+from bridge.agents.definition import (
+    DEFAULT_MAX_TURNS,
+    Definition,
+    ScriptTool,
+    Source,
+)
+from bridge.agents.oddities import warn_of_idle_grants
 from bridge.agents.reading import Reader, Unreadable, read_bytes, resolve_path
 from bridge.agents.scripts import script_problems
+from bridge.agents.toolnames import SUBMIT, rule_on_host
 from bridge.agents.yaml_agent import Name
 from bridge.errors import BadDefinition, ExtraMissing
 
 if TYPE_CHECKING:
     from bridge.agents.naming import Layer
     from bridge.agents.yaml_tree import Tree
-
-SUBMIT = "submit_result"
-DEFAULT_MAX_TURNS = 20
 
 
 class CSTNode(Protocol):
@@ -100,6 +107,7 @@ class SubagentDefinition(BaseModel):
     name: str
     model: Path
     max_turns: int = DEFAULT_MAX_TURNS
+    allow: list[str] = []
     initial_context: InitialContext
     tools: list[ToolDefinition]
 
@@ -142,6 +150,7 @@ class _WrittenSubagent(Written):
     name: Name
     model: str
     max_turns: Annotated[int, Field(ge=1, le=1000)] = DEFAULT_MAX_TURNS
+    allow: list[str] = Field(default_factory=list)
     initial_context: _WrittenContext
     tools: list[_WrittenTool]
 
@@ -186,6 +195,7 @@ def read_subagent(tree: Tree, layer: Layer, reader: Reader) -> Definition | None
         routes=("local", "endpoint"),
         # And it has no others.
         tools=(),
+        allow=tuple(told.allow),
         script_tools=tuple(
             ScriptTool(
                 **tool.model_dump(exclude={"context_providers"}),
@@ -213,6 +223,8 @@ def _read(
     place = ("initial_context", "node_context")
     template = told.initial_context.node_context
     parts.check_template(tree, place, template, parts.NODE_NAMES)
+    parts.check_rules(tree, ("allow",), told.allow)
+    warn_of_idle_grants(told.allow, tree)
     codes: dict[Path, str] = {}
     tools = [
         _read_tool(tool, ("tools", position), tree, reader, codes)
@@ -234,6 +246,7 @@ def _read(
         name=told.name,
         model=Path(model),
         max_turns=told.max_turns,
+        allow=[rule_on_host(rule) for rule in told.allow],
         initial_context=context,
         tools=tools,
     )
@@ -260,6 +273,7 @@ def _read_tool(
         and tool.parameters.get("additionalProperties") is not False
     ):
         tree.warn(here, "without additionalProperties: false a model may add fields")
+    _check_parameters(tool, here, tree)
     pym = _read_script(tool.pym, (*place, "pym"), tree, reader, codes)
     providers = [
         _read_script(each, (*place, "context_providers", position), tree, reader, codes)
@@ -274,6 +288,27 @@ def _read_tool(
     )
 
 
+def _check_parameters(
+    tool: _WrittenTool, place: tuple[str | int, ...], tree: Tree
+) -> None:
+    """Complain of parameters that no script could name: every call with one fails."""
+    properties = tool.parameters.get("properties")
+    for name in properties if isinstance(properties, dict) else ():
+        if not name.isidentifier() or keyword.iskeyword(name):
+            tree.complain(
+                (*place, "properties", name),
+                f"a script has each parameter by its name, and {name!r} is no name in "
+                f"Python; such as {_named(name)!r}",
+            )
+
+
+def _named(name: str) -> str:
+    """A name of Python that is near."""
+    plain = re.sub(r"\W", "_", name)
+    tried = (plain, f"{plain}_", f"_{plain}")
+    return next(n for n in tried if n.isidentifier() and not keyword.iskeyword(n))
+
+
 def _read_script(
     relative: str,
     place: tuple[str | int, ...],
@@ -281,7 +316,11 @@ def _read_script(
     reader: Reader,
     codes: dict[Path, str],
 ) -> Path:
-    path = resolve_path(reader.folder, relative)
+    try:
+        path = resolve_path(reader.folder, relative)
+    except Unreadable as exc:
+        tree.complain(place, f"{relative!r}: {exc}")
+        return reader.folder
     if path not in codes:
         try:
             codes[path] = reader.read(path)

@@ -1,6 +1,7 @@
 """The tools that a definition may name: the client's, and those of the other routes.
 
-Both names of one tool mean the same in a definition, on every route.
+Both names of one tool mean the same in a definition, on every route: rules are
+rewritten to the client's when a definition is read, tools where a route lists them.
 
 Source: Claude Code tools reference; measured on 2.1.330.
 """
@@ -16,6 +17,9 @@ LOCAL_NAMES = {
 }
 # What the client calls a tool that it also takes under another name.
 HOST_NAMES = {ours: theirs for theirs, ours in LOCAL_NAMES.items()} | {"Task": "Agent"}
+
+# The tool by which a model of ours answers, in a definition and in the loop.
+SUBMIT = "submit_result"
 
 KNOWN = frozenset(
     {
@@ -39,3 +43,9 @@ def is_known(name: str) -> bool:
 def on_host(names: tuple[str, ...]) -> tuple[str, ...]:
     """The same tools by the client's names."""
     return tuple(dict.fromkeys(HOST_NAMES.get(name, name) for name in names))
+
+
+def rule_on_host(text: str) -> str:
+    """A permission rule with its tool by the client's name."""
+    tool, bracket, rest = text.strip().partition("(")
+    return f"{HOST_NAMES.get(tool, tool)}{bracket}{rest}"

@@ -16,6 +16,7 @@ from bridge.agents.definition import (
 )
 from bridge.agents.naming import MAX_NAME, NAME
 from bridge.agents.oddities import warn_of_oddities
+from bridge.agents.toolnames import rule_on_host
 from bridge.protocol.ids import Priority
 from bridge.protocol.request import RouteName
 
@@ -95,7 +96,7 @@ def read_agent(tree: Tree, layer: Layer, reader: Reader) -> Definition | None:
         exclude={"model", "examples", "timeout", "routes", "tools", "prompt"}
     )
     kept["blocked_tools"] = tuple(told.blocked_tools)
-    kept["allow"] = tuple(told.allow)
+    kept["allow"] = tuple(map(rule_on_host, told.allow))
     return Definition(
         **kept,
         source=Source(

@@ -97,7 +97,9 @@ def judge(
     verdict = _choose(request, words)
     if not verdict.is_valid:
         return verdict
-    if must_verify and not _is_verified(verdict.parsed, calls or ()):
+    if must_verify and not _is_verified(
+        verdict.parsed, request.answer_schema, calls or ()
+    ):
         return Verdict(
             code="unverified",
             complaint="success needs evidence: run the command, and name it in the "
@@ -110,7 +112,23 @@ def judge(
     )
 
 
-def _is_verified(value: Any, calls: Sequence[ToolCall]) -> bool:
+def result_told(value: Any, schema: dict[str, Any] | None) -> dict[str, Any]:
+    """The `status` and the `verdict` of an answer, as far as its form has them.
+
+    An AgentOutput keeps keys that nobody asked for, and so may the caller's own form:
+    such a key would take back a success that everybody else reads. For the same reason
+    no verdict counts beside `status: success`.
+    """
+    form = answer_schema(schema).get("properties")
+    if not isinstance(value, dict) or not isinstance(form, dict):
+        return {}
+    names = ["status"] if value.get("status") == "success" else ["status", "verdict"]
+    return {name: value[name] for name in names if name in form and name in value}
+
+
+def _is_verified(
+    value: Any, schema: dict[str, Any] | None, calls: Sequence[ToolCall]
+) -> bool:
     """Whether an answer claims no success, or has a command that was seen to succeed.
 
     An answer of the caller's own form claims success unless its `status` or its
@@ -118,9 +136,10 @@ def _is_verified(value: Any, calls: Sequence[ToolCall]) -> bool:
     """
     if not isinstance(value, dict):
         return False
-    if value.get("status") in ("partial", "failed", "blocked"):
+    told = result_told(value, schema)
+    if told.get("status") in ("partial", "failed", "blocked"):
         return True
-    if value.get("verdict") in NOT_APPROVED:
+    if told.get("verdict") in NOT_APPROVED:
         return True
     evidence = value.get("evidence")
     items = evidence if isinstance(evidence, list) else []

@@ -10,12 +10,12 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents.toolnames import SUBMIT
 from bridge.protocol.contract import answer_schema
 from bridge.protocol.json_schema import problem_of
 from bridge.runner.engine import Message
 from bridge.runner.examples import DEFAULT
 from bridge.runner.signature import signature
-from bridge.runner.tool import SUBMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,12 +9,13 @@ answer reports failure, whatever it says.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from bridge.protocol.answer import NOT_APPROVED, ToolCall, Verdict, judge
+from bridge.protocol.answer import NOT_APPROVED, ToolCall, Verdict, judge, result_told
 from bridge.protocol.output import Evidence
 
 if TYPE_CHECKING:
@@ -106,7 +107,11 @@ def weigh(
         return verdict
     if request.answer_schema is None:
         verdict = _attached(verdict, value, seen)
-    if not must_be_verified or _claims_nothing(verdict):
+    told = result_told(verdict.parsed, request.answer_schema)
+    if not must_be_verified or _claims_nothing(told):
+        return verdict
+    if told.get("status") == "failed" and _last_runs(seen):
+        # A failure may be one that no command shows; but some command ran.
         return verdict
     return _held_to(verdict, seen, can_change=request.answer_schema is None)
 
@@ -165,18 +170,9 @@ def _attached(verdict: Verdict, value: dict[str, Any], seen: Sequence[Seen]) -> 
     return replace(verdict, parsed={**parsed, "evidence": [*claims, *proof]})
 
 
-def _claims_nothing(verdict: Verdict) -> bool:
+def _claims_nothing(told: dict[str, Any]) -> bool:
     """Whether the answer tells no result: to be blocked, to approve of nothing."""
-    said = _said(verdict)
-    return said.get("status") == "blocked" or said.get("verdict") in NOT_APPROVED
-
-
-def _claims_failure(verdict: Verdict) -> bool:
-    return _said(verdict).get("status") == "failed"
-
-
-def _said(verdict: Verdict) -> dict[str, Any]:
-    return verdict.parsed if isinstance(verdict.parsed, dict) else {}
+    return told.get("status") == "blocked" or told.get("verdict") in NOT_APPROVED
 
 
 def held_to_what_ran(schema: dict[str, Any], seen: Sequence[Seen]) -> dict[str, Any]:
@@ -200,15 +196,19 @@ def _both(known: Any, words: Sequence[str]) -> list[str]:
     return [word for word in known if word in words] if isinstance(known, list) else []
 
 
-def _last_runs(seen: Sequence[Seen]) -> dict[str, Evidence]:
-    return {item.command or call.tool: item for call in seen for item in call.evidence}
+def _last_runs(seen: Sequence[Seen]) -> dict[tuple[str, ...], Evidence]:
+    """The last run of each command, however it was spelt, and of each script."""
+    return {_what(call, item): item for call in seen for item in call.evidence}
+
+
+def _what(call: Seen, item: Evidence) -> tuple[str, ...]:
+    # What ran was split by the same rules.
+    words = [call.tool] if item.command is None else shlex.split(item.command)
+    return (item.type, *words)
 
 
 def _held_to(verdict: Verdict, seen: Sequence[Seen], *, can_change: bool) -> Verdict:
-    """A claimed result against what ran: the last run of each thing counts.
-
-    A failure may be one that no command shows; but some command ran.
-    """
+    """A claimed result against what ran: the last run of each thing counts."""
     last = _last_runs(seen)
     if not last:
         return Verdict(
@@ -217,9 +217,10 @@ def _held_to(verdict: Verdict, seen: Sequence[Seen], *, can_change: bool) -> Ver
             "what shows it, or say that you are blocked",
         )
     failed = [(what, item) for what, item in last.items() if not item.passed]
-    if not failed or _claims_failure(verdict):
+    if not failed:
         return verdict
-    what, item = failed[-1]
+    (_, *words), item = failed[-1]
+    what = item.command or words[0]
     parsed = {**verdict.parsed, "status": "failed"} if can_change else verdict.parsed
     return Verdict(
         parsed=parsed,

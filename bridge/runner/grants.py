@@ -13,16 +13,13 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.grants import command_pattern
+from bridge.agents.grants import Rule, command_pattern, parse_rule
+from bridge.agents.shellsigns import shell_sign
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_COMMAND_CHARS = 1_000
-
-# What chains, redirects or expands in a shell; a line of two lines is two commands.
-_SHELL = re.compile(r"[;&|<>`\n\r\x00]|\$\(|\$\{")
-_RULE = re.compile(r"(?:Bash|run_command)(?:\((?P<command>.*)\))?\Z", re.S)
 
 _PLAIN_WORD = "[A-Za-z0-9_./:=@%+,-]"
 _PLAIN = "[A-Za-z0-9_./:=@%+, -]{0,120}"
@@ -39,8 +36,12 @@ class Grants:
     """
 
     def __init__(self, allow: Sequence[str]) -> None:
-        found = (_RULE.match(rule.strip()) for rule in allow)
-        self._rules = tuple((m["command"] or "*").strip() for m in found if m)
+        found = map(parse_rule, allow)
+        self._rules = tuple(
+            (rule.spec or "*").strip()
+            for rule in found
+            if isinstance(rule, Rule) and rule.tool == "Bash"
+        )
         self._patterns = tuple(command_pattern(rule) for rule in self._rules)
 
     def __bool__(self) -> bool:
@@ -59,11 +60,11 @@ class Grants:
         """
         if len(command) > MAX_COMMAND_CHARS:
             raise NotGranted(f"a command has at most {MAX_COMMAND_CHARS} characters")
-        if odd := _SHELL.search(command):
-            raise NotGranted(
-                f"{odd[0]!r} is never granted: one program and its arguments, no shell"
-            )
         argv = _split(command)
+        if (odd := shell_sign(command)) is not None:
+            raise NotGranted(
+                f"{odd!r} is never granted: one program and its arguments, no shell"
+            )
         if not argv or not argv[0]:
             raise NotGranted("the command is empty")
         # Quoted again: a space inside an argument is not the space of a rule.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bridge.protocol.run import RunSummary
     from bridge.runner.engine import Engine
 
-DEFAULT_MAX_TURNS = 20
-
 
 @dataclass(frozen=True, slots=True)
 class Limits:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from bridge.agents.definition import DEFAULT_MAX_TURNS
+from bridge.agents.toolnames import SUBMIT
 from bridge.protocol.answer import Verdict
 from bridge.protocol.answering import Progress
 from bridge.protocol.contract import answer_schema
@@ -22,7 +24,7 @@ from bridge.protocol.run import RunSummary
 from bridge.runner.briefing import brief, call_text, result_text
 from bridge.runner.engine import EngineFailed, Message
 from bridge.runner.evidence import Seen, all_evidence, held_to_what_ran, weigh
-from bridge.runner.job import DEFAULT_MAX_TURNS, Outcome
+from bridge.runner.job import Outcome
 from bridge.runner.parroting import find_parroted
 from bridge.runner.project import Project
 from bridge.runner.scripts import MissingSandbox, Sandbox
@@ -33,7 +35,8 @@ from bridge.runner.shape import (
     read_call,
     submit_schema,
 )
-from bridge.runner.tool import SUBMIT, ToolResult, clipped, refused
+from bridge.runner.stopping import stop_of
+from bridge.runner.tool import ToolResult, clipped, refused
 from bridge.runner.toolbox import toolbox_of
 
 if TYPE_CHECKING:
@@ -46,6 +49,8 @@ if TYPE_CHECKING:
 # model learns nothing from being told, either.
 _MAX_REPEATS = 2
 _MAX_REPEATS_SMALL = 1
+# And how often it may run a thing, others having run in between.
+_MAX_TIMES_SMALL = 2
 # Of a task, in a complaint.
 _SHOWN_CHARS = 200
 
@@ -81,7 +86,8 @@ class _Run:
         # A schema that is none, which any program may have asked for, says nothing.
         self._schema = None if self._problem else schema
         self._request = job.request.with_(answer_schema=self._schema)
-        self._box = toolbox_of(job, Project(job.project), sandbox)
+        project = Project(job.project, is_over=stop_of(job))
+        self._box = toolbox_of(job, project, sandbox)
         self._submit = submit_schema(self._schema, is_small=job.engine.is_small)
         instructions = job.instructions if job.engine.is_small else None
         task = job.prompt
@@ -106,7 +112,13 @@ class _Run:
         self._turn = 0
         self._raw = ""
         self._seen: list[Seen] = []
+        # What the script of submit_result ran: proof for the record, not for the
+        # answer, which was there before it.
+        self._checks: list[Seen] = []
         self._made: dict[bytes, str] = {}
+        # The calls that would give the same again: since, no command has run.
+        self._standing: set[bytes] = set()
+        self._times: Counter[bytes] = Counter()
         self._repeats = 0
         self._refused = 0
         self._used: Counter[str] = Counter()
@@ -134,7 +146,7 @@ class _Run:
                 cached_tokens=self._spent["cached"],
                 tokens=self._spent["said"],
                 duration=max(0, round(passed_s * 1000)),
-                evidence=all_evidence(self._seen),
+                evidence=all_evidence([*self._seen, *self._checks]),
             ),
         )
 
@@ -230,18 +242,23 @@ class _Run:
         began_s = self._job.clock.monotonic_s()
         if problem := problem_of(tool.parameters, call.arguments):
             result = refused(f"{call.tool}: {problem}")
-        elif before := self._made.get(key):
+        elif self._is_repeated(key):
             self._repeats += 1
             result = refused(
-                f"this is {before} again: its result stands above. Do something else, "
-                f"or call {SUBMIT}"
+                f"this is {self._made[key]} again: its result stands above. Do "
+                f"something else, or call {SUBMIT}"
             )
         else:
             self._repeats = 0
+            self._times[key] += 1
             self._made[key] = tool_use_id
             self._tell("tool", call.tool)
             result = self._carried_out(tool.call, call.arguments)
             self._seen.append(Seen(tool_use_id, call.tool, result))
+            if result.ran:
+                # It may have mended what failed: let that be run, or read, again.
+                self._standing.clear()
+            self._standing.add(key)
         text = clipped(printable(result.text), self._job.limits.result_chars)
         passed_s = self._job.clock.monotonic_s() - began_s
         self._log(
@@ -257,6 +274,12 @@ class _Run:
             return
         said = call_text(call.tool, call.arguments)
         self._say(said, result_text(call.tool, tool_use_id, text))
+
+    def _is_repeated(self, key: bytes) -> bool:
+        if key in self._standing:
+            return True
+        # It would go to and fro between two commands until its turns are up.
+        return self._job.engine.is_small and self._times[key] >= _MAX_TIMES_SMALL
 
     def _carried_out(self, tool: Any, arguments: dict[str, Any]) -> ToolResult:
         try:
@@ -310,6 +333,9 @@ class _Run:
             )
         if verdict.is_valid and self._box.check is not None:
             result = self._carried_out(self._box.check, call.arguments)
+            self._checks.append(Seen(f"submit-{self._turn}", SUBMIT, result))
+            if result.ran:
+                self._standing.clear()
             if not result.ok:
                 return Verdict(code="AGENT_003", complaint=result.text)
         return verdict

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING
 from bridge.store.beneath import open_beneath
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
 MAX_LISTED = 20_000
+_HEAD_BYTES = 8192
 # Of folders in one another: each is held open while those in it are looked at.
 MAX_DEPTH = 64
 
@@ -53,10 +54,16 @@ class Project:
 
     Attributes:
         root: its real path.
+        bytes_read: of files, so far.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(
+        self, root: Path, *, is_over: Callable[[], bool] = lambda: False
+    ) -> None:
+        """`is_over` is asked at every file that is looked at on the way."""
         self.root = Path(os.path.realpath(root))
+        self.bytes_read = 0
+        self._is_over = is_over
 
     def find(self, path: str) -> Path:
         """The real path of what lies at `path`, which is relative to the project.
@@ -92,8 +99,6 @@ class Project:
             Refused: as `find`; or it is no plain file, too large, or binary.
         """
         data = self._bytes(self.find(path), path, max_bytes)
-        if b"\0" in data[:8192]:
-            raise Refused(f"{path!r} is binary")
         return data.decode("utf-8", "replace")
 
     def files(self, folder: str = ".", pattern: str = "*") -> Iterator[str]:
@@ -102,10 +107,10 @@ class Project:
         `pattern` is a shell pattern over the name, or over the path where it holds a
         slash. Folders that tools make and places of secrets are left out, and so are
         links and names that cannot be said in a line of text; at most `MAX_LISTED`
-        files are looked at, and folders no deeper than `MAX_DEPTH`.
+        files and folders are looked at, and folders no deeper than `MAX_DEPTH`.
 
         Raises:
-            Refused: as `find`, for the folder.
+            Refused: as `find`, for the folder; or there is no time left to look.
         """
         top = self.find(folder)
         if not top.is_dir():
@@ -119,18 +124,27 @@ class Project:
     def _walked(self, fd: int, top: Path, pattern: str) -> Iterator[str]:
         seen = 0
         for where, folders, names, here in os.fwalk(dir_fd=fd):
+            if not self._goes_on(seen):
+                return
             folders[:] = sorted(n for n in folders if n not in _MADE)
             folders[:] = [n for n in folders if not _is_secret((n,))]
             if where.count(os.sep) >= MAX_DEPTH:
                 folders.clear()
+            # A folder counts as well: there may be nothing in any of them.
+            seen += 1
             for name in sorted(names):
                 seen += 1
-                if seen > MAX_LISTED:
+                if not self._goes_on(seen):
                     return
                 relative = str((top / where / name).relative_to(self.root))
                 is_open = not _is_secret((name,)) and not _is_link(name, here)
                 if is_open and _is_sayable(relative) and _matches(relative, pattern):
                     yield relative
+
+    def _goes_on(self, seen: int) -> bool:
+        if self._is_over():
+            raise Refused("the run is over: no time is left to look")
+        return seen <= MAX_LISTED
 
     def _open(self, real: Path, path: str, *, is_folder: bool = False) -> int:
         """What `find` gave, held open: there and nowhere else."""
@@ -151,7 +165,14 @@ class Project:
             os.close(fd)
             raise Refused(f"{path!r} {problem}")
         with open(fd, "rb") as file:
-            return file.read(max_bytes + 1)
+            # Most of what is binary says so early, and the rest need not be read.
+            data = file.read(_HEAD_BYTES)
+            self.bytes_read += len(data)
+            if b"\0" in data:
+                raise Refused(f"{path!r} is binary")
+            rest = file.read(max(0, max_bytes + 1 - len(data)))
+            self.bytes_read += len(rest)
+            return data + rest
 
 
 def _not_to_read(facts: os.stat_result, max_bytes: int) -> str:

@@ -1,6 +1,7 @@
 """What any agent may do without a grant: read, list and search the project's files.
 
-The same three serve the model as tools and a script as functions.
+The same three serve the model as tools and a script as functions; but a script, which
+computes, gets the whole text of a file, and a model pages through it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 LINES_AT_ONCE = 200
 MAX_PATHS = 200
 MAX_MATCHES = 50
+MAX_TEXT_BYTES = 1024 * 1024
 _SEARCHED_FILE_BYTES = 1024 * 1024
 _SEARCHED_BYTES = 64 * 1024 * 1024
 _LINE_CHARS = 200
@@ -26,7 +28,7 @@ _PATH: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": 200}
 
 
 class Reader:
-    """The three ways of looking at a project."""
+    """The ways of looking at a project."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
@@ -39,6 +41,8 @@ class Reader:
         """
         # To JSON Schema, 1.0 is an integer.
         line = int(line)
+        if line < 1:
+            raise Refused(f"lines count from 1; there is no line {line}")
         lines = self._project.read(path).splitlines()
         if not lines:
             return "(empty file)"
@@ -50,6 +54,14 @@ class Reader:
             f"\n… {left} more lines, from line {line + len(shown)} on" if left else ""
         )
         return "\n".join(shown) + more
+
+    def read_text(self, path: str) -> str:
+        """All of a file of up to `MAX_TEXT_BYTES`, letter for letter.
+
+        Raises:
+            Refused: there is nothing that may be read, or more than that.
+        """
+        return self._project.read(path, MAX_TEXT_BYTES)
 
     def list_files(self, folder: str = ".", pattern: str = "*") -> list[str]:
         """Paths of the files below a folder whose names match a shell pattern.
@@ -75,19 +87,19 @@ class Reader:
         return found
 
     def _matches(self, text: str, folder: str, pattern: str) -> Iterator[str]:
-        left = _SEARCHED_BYTES
+        most = self._project.bytes_read + _SEARCHED_BYTES
         for path in self._project.files(folder, pattern):
+            # Asked before each: a file that is refused was read in part, too.
+            if self._project.bytes_read >= most:
+                return
             try:
                 content = self._project.read(path, _SEARCHED_FILE_BYTES)
             except Refused:
                 continue
-            left -= len(content)
             if text in content:
                 for number, line in enumerate(content.splitlines(), 1):
                     if text in line:
                         yield f"{path}:{number}: {line.strip()[:_LINE_CHARS]}"
-            if left < 0:
-                return
 
 
 def reading_tools(reader: Reader) -> tuple[Tool, ...]:

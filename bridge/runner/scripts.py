@@ -6,7 +6,8 @@ file, no variable of the environment and no network. Its names are
     the arguments of the call        None for one that was left out
     node_text, node_name, node_type, file_path
                                      of the node the request is about, or None
-    read_file(path), list_files(folder, pattern), search_text(text, folder, pattern)
+    read_file(path)                  the whole text of a file of up to 1 MiB
+    list_files(folder, pattern), search_text(text, folder, pattern)
                                      of the project, as the tools of that name
     run_command(command)             {"exit_code": …, "output": …} of a granted command
 

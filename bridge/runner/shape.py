@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents.toolnames import SUBMIT
 from bridge.protocol.finding import Oddity, find_json
 from bridge.protocol.output import ANSWER_SCHEMA
-from bridge.runner.tool import SUBMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from bridge.runner.command import Ran
 
-SUBMIT = "submit_result"
-
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:

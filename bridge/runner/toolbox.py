@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.toolnames import LOCAL_NAMES
+from bridge.agents.toolnames import LOCAL_NAMES, SUBMIT
 from bridge.runner.command import Ran, run_command
 from bridge.runner.grants import Grants, NotGranted
 from bridge.runner.reading import Reader, reading_tools
-from bridge.runner.tool import SUBMIT, Tool, ToolResult, clipped, refused
+from bridge.runner.tool import Tool, ToolResult, clipped, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,8 +61,7 @@ def toolbox_of(job: Job, project: Project, sandbox: Sandbox) -> Toolbox:
 
 
 def _names(written: tuple[str, ...]) -> frozenset[str]:
-    plain = (name.partition("(")[0].strip() for name in written)
-    return frozenset(LOCAL_NAMES.get(name, name) for name in plain)
+    return frozenset(LOCAL_NAMES.get(name, name) for name in written)
 
 
 class _Workshop:
@@ -157,7 +156,7 @@ class _Workshop:
             code,
             {**self._node(), **names, **arguments},
             {
-                "read_file": self.reader.read_file,
+                "read_file": self.reader.read_text,
                 "list_files": self.reader.list_files,
                 "search_text": self.reader.search_text,
                 "run_command": command,

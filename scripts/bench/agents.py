@@ -16,6 +16,7 @@ from bench.table import Row
 from bench.timing import Series
 from bridge.agents.loading import load
 from bridge.agents.rendering import instructions_of
+from bridge.agents.toolnames import SUBMIT
 from bridge.config import Settings
 from bridge.local.engine import TEMPERATURE
 from bridge.local.llama import Llama
@@ -30,7 +31,6 @@ from bridge.runner.job import Job, Limits
 from bridge.runner.project import Project
 from bridge.runner.scripts import Sandbox
 from bridge.runner.shape import Call, call_shape, read_call, submit_schema
-from bridge.runner.tool import SUBMIT
 from bridge.runner.toolbox import toolbox_of
 from bridge.shipped import agents_folder
 

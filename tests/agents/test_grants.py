@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import posixpath
 import re
+import shutil
+import subprocess
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -13,10 +15,12 @@ from hypothesis import strategies as st
 
 from bridge.agents.grants import (
     command_pattern,
-    grants_command,
     is_granted,
     parse_rule,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PROJECT = "/w/app"
 # A link in the project that leads out of it.
@@ -56,15 +60,55 @@ def granted(rule: str, tool: str, **tool_input: Any) -> bool:
         ("Bash(*)", "anything | at all", True),
         ("Read", "cat x", False),
         ("Bash(a.c *)", "abc x", False),
+        ("run_command", "anything", True),
+        ("run_command(ls *)", "ls -l", True),
+        ("run_command(ls *)", "rm x", False),
         *(
             ("Bash(pytest *)", f"pytest x{mark}rm -rf y", False)
             for mark in (";", "&&", "||", "|", " & ", "\n", "\r", "`", "$(", ">", "<")
         ),
+        # Double quotes keep no `$` from a shell; an escaped one is not told apart.
+        ("Bash(pytest *)", 'pytest "$HOME"', False),
+        ("Bash(pytest *)", "pytest \\$HOME", False),
+        ("Bash(printf *)", r"printf -v 'a[${y:=\044\050x\051}${y@P}]' x", False),
+        # What zsh runs.
+        ("Bash(pytest *)", "pytest =(touch x)", False),
+        ("Bash(pytest *)", "pytest *(e:'touch x':)", False),
+        ("Bash(pytest *)", "pytest 'a' (b)", False),
+        ("Bash(pytest *)", 'pytest "a\'"(b)"\'"', False),
+        # Nobody knows where it ends.
+        ("Bash(pytest *)", "pytest 'a", False),
+        ("Bash(pytest *)", 'pytest "a\\"', False),
+        ("Bash(pytest *)", "pytest a\\", False),
+        ("Bash(pytest *)", 'pytest -k "a or (b and c)"', True),
+        ("Bash(pytest *)", "pytest -k 'a and not (b)' it\\'s", True),
+        ("Bash(grep *)", "grep 'x$' f", True),
+        ("Bash(awk *)", "awk '{print $1}' \"it's\" 'a \"b'", True),
+        ("Bash(find *)", "find . \\( -name a -o -name b \\)", True),
     ],
 )
 def test_commands(rule: str, command: str, *, is_yes: bool) -> None:
     """A pattern never covers a command that could run a second one."""
-    assert grants_command([rule], command) is is_yes
+    assert granted(rule, "Bash", command=command) is is_yes
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        r"${y:=$'\x24\x28touch E\x29'} ${y@P}",
+        r"${y:=a[$'\x24\x28touch E\x29']} $[y]",
+    ],
+    ids=["prompt", "arithmetic"],
+)
+def test_a_second_command_that_is_spelt_in_escapes(words: str, tmp_path: Path) -> None:
+    """Without any sign of a second command: bash 5 runs one, and no rule grants it."""
+    command = f"true {words}"
+    bash = shutil.which("bash")
+    if bash and b"version 5" in subprocess.check_output([bash, "--version"]):
+        subprocess.run([bash, "-c", command], cwd=tmp_path, check=False, timeout=20)
+        assert (tmp_path / "E").exists()
+
+    assert not granted("Bash(true *)", "Bash", command=command)
 
 
 @pytest.mark.parametrize("extra", [True, "yes", 1])
@@ -95,15 +139,50 @@ def test_no_rule_grants_a_way_out_of_the_sandbox(extra: object) -> None:
         ("Edit", "Write", ".git/hooks/pre-commit", False),
         ("Edit(**)", "Write", ".bridge/agents/x.yaml", False),
         ("Edit(.claude/**)", "Edit", ".claude/x", True),
+        ("Edit", "Edit", ".Claude/settings.json", False),
+        ("Edit(**)", "Write", "a/.GIT/config", False),
+        ("Edit(.github/**)", "Edit", ".github/.git/x", False),
+        ("Edit(.github/**)", "Edit", ".github/x", True),
+        # What lies outside governs the user's other sessions.
+        ("Edit", "Edit", "/home/u/.claude/settings.json", False),
+        ("Edit(//home/u/**)", "Edit", "/home/u/.claude/settings.json", False),
+        ("Edit(//w/app/**)", "Edit", "/w/app/src/x", True),
         ("Read(src/**)", "Read", "src/x", True),
         ("Read(src/**)", "Read", "src", True),
         ("Read", "Read", ".git/config", True),
         ("Write(src/**)", "Edit", "src/x", True),
+        ("read_file(src/**)", "Read", "src/x", True),
+        ("read_file", "Grep", "src/x", True),
     ],
 )
 def test_files(rule: str, tool: str, path: str, *, is_yes: bool) -> None:
     """Where the file really is decides, not how it is written."""
     assert granted(rule, tool, file_path=path) is is_yes
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "is_yes"),
+    [
+        ("Edit(src/**)", "src/x.py", True),
+        ("Edit", "src/x.py", True),
+        ("Edit", ".claude/settings.json", False),
+        ("Edit", "../../settings.json", False),
+        ("Edit(//w/app/**)", "src/x.py", False),
+        ("Edit(//w/app/.claude/worktrees/**)", "src/x.py", True),
+    ],
+)
+def test_files_of_a_worktree_in_a_folder_that_governs(
+    rule: str, path: str, *, is_yes: bool
+) -> None:
+    """What is above the project governs no session in it; no rule granted anything."""
+    project = "/w/app/.claude/worktrees/a"
+
+    def real(path: str) -> str:
+        return posixpath.normpath(posixpath.join(project, path))
+
+    given = {"file_path": path}
+    found = is_granted([rule], "Edit", given, project=project, resolve=real)
+    assert found is is_yes
 
 
 @pytest.mark.parametrize(
@@ -162,7 +241,7 @@ def test_many_stars_take_no_time(spec: str, command: str, *, covers: bool) -> No
     """The command is a model's, and a hook that thinks for a minute is none."""
     began = time.process_time()
 
-    assert grants_command([f"Bash({spec})"], command) is covers
+    assert granted(f"Bash({spec})", "Bash", command=command) is covers
     assert time.process_time() - began < 2
 
 

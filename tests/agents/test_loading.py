@@ -27,7 +27,7 @@ def test_a_yaml_agent(world: World) -> None:
         prompt: "{{ task }} {{ style }}"
         tools: [Read, read_file, mcp__git__log]
         blocked_tools: [Bash]
-        allow: ["Read", "Bash(git log *)"]
+        allow: ["read_file", "Bash(git log *)", "run_command(ls)"]
         default_variables: {style: short}
         lifecycle_variables: {validation: null}
         lifecycle_variables_mode: replace
@@ -52,7 +52,7 @@ def test_a_yaml_agent(world: World) -> None:
         "routes": ("host",),
         "tools": ("Read", "read_file", "mcp__git__log"),
         "blocked_tools": ("Bash",),
-        "allow": ("Read", "Bash(git log *)"),
+        "allow": ("Read", "Bash(git log *)", "Bash(ls)"),
         "default_variables": {"style": "short"},
         "lifecycle_variables": {"validation": None},
         "lifecycle_variables_mode": "replace",
@@ -229,6 +229,27 @@ WARNINGS = {
 }
 
 
+def test_error_a_rule_in_place_of_a_tool(world: World) -> None:
+    """One route kept back the tool, one that command, and one nothing."""
+    text = """\
+    name: a
+    tools: ['Bash(git *)']
+    blocked_tools: ['Bash(git push *)', 'run_command (x)']
+    """
+
+    assert world.problems("a.yaml", text) == [
+        (
+            "a.yaml:2: tools[0]: 'Bash(git *)': name the whole tool, Bash; rules are for "
+            "`allow`"
+        ),
+        "a.yaml:3: blocked_tools[0]: 'Bash(git push *)': name the whole tool, Bash",
+        (
+            "a.yaml:3: blocked_tools[1]: 'run_command (x)': name the whole tool, "
+            "run_command"
+        ),
+    ]
+
+
 @pytest.mark.parametrize("field", WARNINGS)
 def test_warnings_do_not_keep_it_from_being_used(world: World, field: str) -> None:
     found = world.load("a.yaml", f"name: a\n{field}\n")
@@ -304,6 +325,12 @@ def test_a_markdown_agent(world: World) -> None:
 
 
 MARKDOWN = {
+    "---\nname: a\ndescription: d\ntools: Agent(b, c), Read\n---\nHi": [
+        "a.md:4: tools: 'Agent(b, c)': name the whole tool, Agent"
+    ],
+    "---\nname: a\ndescription: d\ndisallowedTools: Bash(git push *)\n---\nHi": [
+        "a.md:4: disallowedTools: 'Bash(git push *)': name the whole tool, Bash"
+    ],
     "no frontmatter": [
         "a.md:1: expected frontmatter: --- on the first line, fields, ---"
     ],

@@ -42,6 +42,18 @@ def test_the_highest_layer_wins_whole(world: World) -> None:
     assert found.prompt == "project {{ task }}"
 
 
+def test_error_a_file_that_cannot_be_read_says_why(world: World) -> None:
+    """It was told to be empty, which it is anything but."""
+    file = world.write("a.yaml", agent("a") + "#" * 256 * 1024)
+
+    with pytest.raises(BadDefinition) as failed:
+        world.registry.find("a")
+
+    assert str(failed.value) == (
+        f"agent 'a' cannot be used:\n  {file}:1: larger than 256 KiB"
+    )
+
+
 def test_what_hides_what(world: World) -> None:
     files = {
         layer: world.write("a.yaml", agent("a", f"{layer} {{{{ task }}}}"), layer)

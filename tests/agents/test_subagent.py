@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import runworld
@@ -125,6 +126,52 @@ def test_the_same_in_the_registry(world: World, lint: Path) -> None:
     assert definition.routes == ("local", "endpoint")
     assert definition.model == str(lint.parent / "models" / "lint.gguf")
     assert definition.source.spelling == "subagent"
+
+
+CHECKED = """
+for command in ('test -e fixed', 'touch fixed', 'test -e fixed'):
+  ended = run_command(command)['exit_code']
+ended
+"""
+GRANTED = "allow: ['run_command(test *)', 'Bash(touch *)']\ninitial_context:"
+
+
+@pytest.mark.parametrize("tool", ["run_linter", "submit_result"])
+def test_its_scripts_run_what_it_grants(world: World, lint: Path, tool: str) -> None:
+    """They could call run_command, and no definition of theirs could grant one."""
+    script = "tools/run.pym" if tool == "run_linter" else "tools/submit.pym"
+    world.write("tools/submit.pym", "'ok'")
+    world.write(script, CHECKED)
+    lint.write_text(LINT.replace("initial_context:", GRANTED))
+    definition = world.registry.find("lint")
+    run = runworld.World(world.project)
+    calls = [runworld.call("run_linter")] if tool == "run_linter" else []
+
+    outcome = run.run(
+        *calls, runworld.call("submit_result", summary="done"), agent=definition
+    )
+
+    assert definition is not None
+    assert definition.allow == ("Bash(test *)", "Bash(touch *)")
+    assert (outcome.verdict.code, outcome.verdict.parsed) == (None, {"summary": "done"})
+    called = "call-1" if tool == "run_linter" else "submit-1"
+    told = [(e.command, e.passed) for e in outcome.summary.evidence if e.command]
+    ids = {e.tool_use_id for e in outcome.summary.evidence if e.command}
+    assert (told, ids) == (
+        [("test -e fixed", False), ("touch fixed", True), ("test -e fixed", True)],
+        {called},
+    )
+
+
+@pytest.mark.usefixtures("lint")
+def test_error_grants_that_mean_nothing(world: World) -> None:
+    rules = "allow: ['Bash(x', Edit, Bash]\ninitial_context:"
+
+    assert problems(world, "initial_context:", rules) == [
+        "lint.yaml:3: allow[0]: 'Bash(x': expected Tool or Tool(what), such as Bash(pytest *)",
+        "lint.yaml:3: warning: allow[1]: grants nothing: its scripts run commands, and no other tool",
+        "lint.yaml:3: warning: allow[2]: grants every command; say which, such as Bash(pytest *)",
+    ]
 
 
 @pytest.mark.usefixtures("lint")
@@ -254,6 +301,79 @@ def test_error_in_a_subagent_definition(
     world: World, old: str, new: str, told: list[str]
 ) -> None:
     assert problems(world, old, new) == told
+
+
+@pytest.mark.usefixtures("lint")
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("max-lines", "max_lines"), ("class", "class_"), ("2nd", "_2nd")],
+)
+def test_error_a_parameter_that_no_script_could_name(
+    world: World, name: str, near: str
+) -> None:
+    """The sandbox refuses such a name, so that every call with it would fail."""
+    told = problems(
+        world, "properties: {}", f"properties: {{{name}: {{}}, match: {{}}}}"
+    )
+
+    assert told == [
+        (
+            f"lint.yaml:12: tools[0].parameters.properties.{name}: a script has each "
+            f"parameter by its name, and {name!r} is no name in Python; such as {near!r}"
+        )
+    ]
+
+
+BAD_PATHS = {
+    '"~nosuchuser/x.gguf"': "'~nosuchuser/x.gguf': nobody's home: there is no such user",
+    r'"a\0b.gguf"': r"'a\x00b.gguf': a path holds no NUL",
+}
+
+
+@pytest.mark.usefixtures("lint")
+@pytest.mark.parametrize("written", BAD_PATHS)
+@pytest.mark.parametrize("field", ["pym", "context_providers", "model"])
+def test_error_a_path_that_names_no_place(
+    world: World, field: str, written: str
+) -> None:
+    """An untrusted file with one ended every command of the project with a bug."""
+    olds = {
+        "pym": ("tools/run.pym", "tools[0].pym", 10),
+        "context_providers": ("tools/config.pym", "tools[0].context_providers[0]", 13),
+        "model": ("models/lint.gguf", "model", 2),
+    }
+    old, place, line = olds[field]
+
+    told = problems(world, old, written)
+
+    assert told == [f"lint.yaml:{line}: {place}: {BAD_PATHS[written]}"]
+
+
+def test_error_that_nobody_thought_of_is_a_problem_of_its_file(
+    world: World, lint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever one file brings about, the other definitions still load."""
+
+    def fail(path: object) -> str:
+        if str(path).endswith("lint.gguf"):
+            raise OSError(f"no place for {path}")
+        return known(path)
+
+    known: Any = os.path.abspath
+
+    world.write("b.yaml", "name: b\nprompt: '{{ task }}'\n")
+    monkeypatch.setattr("os.path.abspath", fail)
+
+    told = {e.loaded.name: e.loaded.problems for e in world.registry.entries()}
+
+    assert told.keys() == {"b", "lint"}
+    (problem,), none = told["lint"], told["b"]
+    assert (problem.file, problem.line, problem.message, none) == (
+        lint,
+        1,
+        f"cannot be read as a definition: no place for {lint.parent}/models/lint.gguf",
+        (),
+    )
 
 
 def test_error_without_submit_result_has_its_code(lint: Path) -> None:

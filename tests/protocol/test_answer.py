@@ -267,6 +267,31 @@ def test_error_evidence_without_the_call(command: str, complaint: str):
     assert verdict == Verdict(code="unverified", complaint=complaint)
 
 
+FORM = {"type": "object", "properties": {"ok": {}, "evidence": {}}}
+VERDICT = {"type": "object", "properties": {"verdict": {}, "status": {}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "code"),
+    [
+        (None, GOOD | {"verdict": "REJECTED"}, "unverified"),
+        (None, GOOD | {"verdict": "REJECTED", "status": "partial"}, None),
+        (FORM, {"ok": True, "verdict": "REJECTED"}, "unverified"),
+        (FORM, {"ok": True, "status": "failed"}, "unverified"),
+        (VERDICT, {"verdict": "REJECTED", "status": "success"}, "unverified"),
+        (VERDICT, {"verdict": "REJECTED"}, None),
+        (VERDICT, {"verdict": "APPROVED"}, "unverified"),
+    ],
+)
+def test_a_key_that_was_not_asked_for_takes_no_success_back(
+    schema: Any, value: Any, code: str | None
+):
+    """P7: everybody else reads the success, and nothing was seen to run for it."""
+    verdict = judge(asked(schema), said(value), calls=[], must_verify=True)
+
+    assert verdict.code == code
+
+
 def test_where_nobody_could_see_calls_nothing_is_verified():
     verdict = judge(asked(), evidence(command="make all", passed=True), calls=None)
 

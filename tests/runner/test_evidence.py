@@ -96,6 +96,31 @@ def test_error_a_failure_in_a_form_of_the_callers(world, agent):
     assert (ran.verdict.code, ran.verdict.parsed) == (None, {"status": "failed"})
 
 
+OPEN = {"type": "object", "properties": {"status": {}, "evidence": {}}}
+BOTH = {"type": "object", "properties": {"status": {}, "verdict": {}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "more"),
+    [
+        (None, {"verdict": "REJECTED"}),
+        (OPEN, {"verdict": "NEEDS_REVIEW"}),
+        (BOTH, {"verdict": "REJECTED"}),
+    ],
+    ids=["agent-output", "own-form", "both"],
+)
+def test_error_a_verdict_beside_success_takes_nothing_back(world, agent, schema, more):
+    """Everybody reads `status: success`; the key would only hide that nothing ran."""
+    said = submit(summary="all tests pass", **more)
+
+    none = world.run(said, agent=agent, schema=schema)
+    world.write("status", "1")
+    failed = world.run(CHECK, said, agent=agent, schema=schema)
+
+    assert none.verdict.code == "unverified"
+    assert failed.verdict.code == "agent_failed"
+
+
 @pytest.mark.parametrize("claim", ["success", "partial"])
 def test_the_status_follows_the_exit_code(world, agent, claim):
     """A success that the command denies is a failure, by name."""
@@ -108,6 +133,43 @@ def test_the_status_follows_the_exit_code(world, agent, claim):
     assert outcome.verdict.complaint == (
         "success was claimed, but 'sh check.sh' failed: exit code 3, 1 bytes of output"
     )
+
+
+MENDER = {
+    "allow": ("Bash(test *)", "Bash(rm *)"),
+    "require_verified_evidence": True,
+}
+
+
+@pytest.mark.parametrize("rerun", ["test ! -e bad", "test  !  -e 'bad'"])
+def test_what_failed_may_be_mended_and_run_again(world, rerun):
+    """However the second run is spelt: it is the one that counts."""
+    world.write("bad", "")
+
+    outcome = world.run(
+        call("run_command", command="test ! -e bad"),
+        call("run_command", command="rm bad"),
+        call("run_command", command=rerun),
+        submit(),
+        agent=definition(**MENDER),
+    )
+
+    assert outcome.verdict.code is None
+    told = outcome.verdict.parsed["evidence"]
+    assert [e["passed"] for e in told] == [False, True, True]
+
+
+def test_error_what_failed_stays_so_though_it_passed_before(world):
+    outcome = world.run(
+        call("run_command", command="test ! -e bad"),
+        lambda _: world.write("bad", "") and call("run_command", command="rm -r no"),
+        call("run_command", command="test ! -e bad"),
+        submit(),
+        agent=definition(**MENDER),
+    )
+
+    assert outcome.verdict.code == "agent_failed"
+    assert len(outcome.summary.evidence) == 3
 
 
 def test_another_command_does_not_make_up_for_it(world, agent):

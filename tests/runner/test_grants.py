@@ -79,6 +79,10 @@ def test_error_not_granted(rule: str, command: str) -> None:
         ("ls\rrm x", r"'\r'"),
         ("ls \0", r"'\x00'"),
         ("grep 'a|b' x", "'|'"),
+        ("pytest $x", "'$'"),
+        ('pytest "$x"', "'$'"),
+        ("pytest $[x]", "'$['"),
+        ("pytest =(x)", "'('"),
     ],
 )
 def test_error_a_shell_is_never_granted(command: str, odd: str) -> None:
@@ -108,7 +112,7 @@ def test_error_no_command(command: str, message: str) -> None:
 
 
 def test_no_rule_for_commands_grants_nothing() -> None:
-    assert not Grants(["Read", "Edit(src/*)"])
+    assert not Grants(["Read", "Edit(src/*)", "Bash()", "Bash(x"])
     assert Grants(["Bash(ls)"])
 
 

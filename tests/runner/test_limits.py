@@ -92,6 +92,28 @@ def test_a_command_is_ended_by_cancelling(world):
     assert time.monotonic() - began_s < 5
 
 
+@pytest.mark.parametrize("end", ["cancelled", "AGENT_005"])
+def test_a_search_ends_with_its_run(world, end):
+    """Inside the tool, not only at the next turn."""
+    world.write("a.txt", "x")
+    cancelled = []
+
+    def search(_):
+        if end == "cancelled":
+            cancelled.append(True)
+        else:
+            time.sleep(0.3)
+        return call("search_text", text="x")
+
+    outcome = world.run(
+        search, submit(), seconds=0.2, is_cancelled=lambda: bool(cancelled)
+    )
+
+    told = [e["text"] for e in world.log if e["event"] == "tool_result"]
+    assert told == ["error: the run is over: no time is left to look"]
+    assert outcome.verdict.code == end
+
+
 @pytest.mark.parametrize(
     ("said", "code"),
     [("AGENT_006", "AGENT_006"), ("AGENT_001", "AGENT_001"), ("odd", "agent_error")],

@@ -9,6 +9,7 @@ import pytest
 from runworld import FOUND, call, definition, submit
 
 from bridge.agents.definition import ScriptTool
+from bridge.agents.toolnames import SUBMIT
 from bridge.protocol.answer import Verdict
 from bridge.protocol.answering import Progress
 
@@ -153,6 +154,38 @@ def test_wrong_arguments_are_a_result_the_model_sees(world):
     )
 
 
+def test_a_command_lets_what_was_read_be_read_again(world):
+    """It may have changed it; a second reading in a row still says nothing new."""
+    world.write("a.txt", "one")
+    read = call("read_file", path="a.txt")
+    remove = call("run_command", command="rm a.txt")
+    agent = definition(allow=["Bash(rm *)"])
+
+    world.run(read, remove, read, read, submit(), agent=agent)
+
+    assert world.engine.results()[2:] == [
+        "Result of read_file (call-3):\nerror: 'a.txt' does not exist",
+        (
+            "Result of read_file (call-4):\nerror: this is call-3 again: its result "
+            f"stands above. Do something else, or call {SUBMIT}"
+        ),
+    ]
+
+
+def test_a_small_model_that_goes_to_and_fro_has_to_answer(world):
+    """Each command lets the other run again; without a bound its turns run out."""
+    both = [call("run_command", command=f"echo {n}") for n in (1, 2)]
+
+    agent = definition(allow=["Bash(echo *)"])
+
+    outcome = world.run(*both, *both, both[0], submit(), agent=agent, is_small=True)
+
+    assert outcome.verdict.code is None
+    assert len(outcome.summary.evidence) == 4
+    offered = world.engine.shapes[-1]["properties"]["tool"]
+    assert offered == {"const": "submit_result"}
+
+
 def test_a_call_made_again_is_answered_so(world):
     """A small model goes in circles: it is told, then offered the answer alone."""
     world.write("a.txt", "one")
@@ -200,7 +233,7 @@ def test_an_agent_without_tools_only_answers(world):
             ["read_file", "list_files", "search_text", "run_command"],
         ),
         ({"allow": ("Bash(ls)",), "tools": ("Read",)}, ["read_file"]),
-        ({"allow": ("Bash(ls)",), "tools": ("Bash(ls)",)}, ["run_command"]),
+        ({"allow": ("Bash(ls)",), "tools": ("Bash",)}, ["run_command"]),
         ({"tools": ("run_command",)}, []),
     ],
     ids=[
@@ -209,7 +242,7 @@ def test_an_agent_without_tools_only_answers(world):
         "blocked",
         "granted",
         "unlisted",
-        "rule",
+        "listed",
         "no-grant",
     ],
 )

@@ -149,6 +149,50 @@ def test_lists_and_matches_are_bounded(folder, reader):
     assert (found[-1], len(found)) == ("… there may be more", MAX_MATCHES + 1)
 
 
+def test_what_is_binary_counts_as_searched_and_is_hardly_read(folder, monkeypatch):
+    """150 of 1 MiB each were read whole, whatever the bound."""
+    for number in range(9):
+        (folder / f"{number}.bin").write_bytes(b"\0" * 100_000)
+    (folder / "z.txt").write_text("needle\n")
+    project = Project(folder)
+
+    assert Reader(project).search_text("needle") == ["z.txt:1: needle"]
+    assert 9 * 8192 < project.bytes_read < 10 * 8192
+    monkeypatch.setattr("bridge.runner.reading._SEARCHED_BYTES", 3 * 8192)
+    project = Project(folder)
+    assert Reader(project).search_text("needle") == []
+    assert project.bytes_read == 3 * 8192
+
+
+def test_empty_folders_count_as_looked_at(folder, monkeypatch):
+    for number in range(9):
+        (folder / f"a{number}").mkdir()
+    assert "src/app.py" in Project(folder).files()
+
+    monkeypatch.setattr("bridge.runner.project.MAX_LISTED", 8)
+
+    assert list(Project(folder).files()) == ["notes.md"]
+
+
+@pytest.mark.parametrize(
+    ("look", "arguments"), [("list_files", ()), ("search_text", ("a",))]
+)
+def test_error_a_look_ends_when_the_run_does(folder, look, arguments):
+    """Else a large project makes a request late, and deaf to being cancelled."""
+    asked = []
+    project = Project(folder, is_over=lambda: asked.append(1) or len(asked) > 2)
+
+    told = refusal(getattr(Reader(project), look), *arguments)
+
+    assert told == "the run is over: no time is left to look"
+
+
+def test_error_no_line_before_the_first(reader):
+    assert refusal(reader.read_file, "notes.md", 0) == (
+        "lines count from 1; there is no line 0"
+    )
+
+
 def test_a_refusal_is_a_result(reader):
     tools = {tool.name: tool for tool in reading_tools(reader)}
 

@@ -60,7 +60,11 @@ def give(world):
         ("{'issues': [1]}", '{"issues": [1]}'),
         ("print('seen')", "seen\n"),
         ("x = 1", "(no result)"),
-        ("read_file('a.py')", "x = 1"),
+        ("read_file('a.py')", "x = 1\n"),
+        ("len(read_file('long').splitlines())", "300"),
+        ("len(read_file('empty').splitlines())", "0"),
+        ("try:\n  read_file('huge')\nexcept ValueError as e:\n  r = str(e)\nr",
+         "'huge' is too large: 1,048,577 bytes, over 1,048,576"),
         ("list_files('.', '*.py')", '["a.py"]'),
         ("search_text('x =', '.', 'a*')", '["a.py:1: x = 1"]'),
         ("run_command('echo hi')", '{"exit_code": 0, "output": "hi\\n"}'),
@@ -70,6 +74,9 @@ def give(world):
 )  # fmt: skip
 def test_gives_its_last_value(world, give, code, gives):
     world.write("a.py", "x = 1\n")
+    world.write("long", "one\n" * 300)
+    world.write("empty", "")
+    world.write("huge", "x" * (1024 * 1024 + 1))
 
     assert give(code, allow=("Bash(echo *)",)) == gives
 
