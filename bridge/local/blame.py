@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents.toolnames import SUBMIT
 from bridge.local.shape import LISTS, NAMED, ONE, problem_of_shape
 from bridge.protocol.json_schema import problem_of_schema
 from bridge.runner.shape import bounded, call_shape
-from bridge.runner.tool import SUBMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,10 +23,10 @@ from bridge.spawner import serving
 from bridge.spawner.tending import Abandoned
 
 if TYPE_CHECKING:
-    from bridge.protocol.status import Stage
     from collections.abc import Callable
     from pathlib import Path
 
+    from bridge.protocol.status import Stage
     from bridge.store.files import FileStore
 
 
