@@ -158,11 +158,11 @@ def _grants_path(
     given = next((v for k in _PATH_KEYS if isinstance(v := tool_input.get(k), str)), "")
     real = resolve(given or ".")
     spec = rule.spec or ""
-    below = PurePosixPath(real)
-    # A worktree may lie in `.claude`; what is above it governs nothing of its session.
+    below, governing = PurePosixPath(real), _governing(real)
     if below.is_relative_to(project) and not spec.startswith("//"):
         below = below.relative_to(project)
-    if tool in _FAMILIES["Edit"] and _governing(below) - _governing(spec):
+        governing = _governing(below) | _governing_above(project)
+    if tool in _FAMILIES["Edit"] and governing - _governing(spec):
         return False
     if rule.spec is None:
         return True
@@ -182,6 +182,19 @@ def _governing(path: PurePosixPath | str) -> set[str]:
     On a file system that takes `.Claude` for `.claude` it is one.
     """
     return {part.casefold() for part in PurePosixPath(path).parts} & _GOVERNING
+
+
+def _governing_above(project: str) -> set[str]:
+    """As `_governing`, but for `.claude/worktrees/`, where the client keeps worktrees.
+
+    What is in one of these is a project as any other; a project that is `.claude`
+    itself is what governs.
+    """
+    parts = [part.casefold() for part in PurePosixPath(project).parts]
+    below = zip(parts, [*parts[1:], ""], strict=True)
+    return {
+        part for part, after in below if (part, after) != (".claude", "worktrees")
+    } & _GOVERNING
 
 
 def _covers(pattern: str, path: str) -> bool:

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from bridge.agents.reading import Reader
 
 _FENCE = re.compile(r"---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.S | re.M)
-# Not one within parentheses.
-_COMMA = re.compile(r",(?![^()]*\))")
+# What lies between commas that stand within no parentheses.
+_ITEM = re.compile(r"(?:[^,()]|\([^()]*\)?|\))+")
 # Looks only; the rest of the client's fields change what an agent does or may do.
 _HARMLESS = frozenset({"color", "background"})
 
@@ -113,4 +113,4 @@ def _split(value: Any) -> Any:
     """`Read, Grep` is a list, too."""
     if not isinstance(value, str):
         return value
-    return [name.strip() for name in _COMMA.split(value) if name.strip()]
+    return [name.strip() for name in _ITEM.findall(value) if name.strip()]

@@ -81,9 +81,11 @@ def check_tools(tree: Tree, place: Place, names: Iterable[str]) -> None:
         here = (*place, position) if (*place, position) in tree.lines else place
         tool, bracket, _ = name.partition("(")
         if bracket:
-            # A Markdown agent has no `allow`.
-            has_rules = place == ("tools",) and tree.file.suffix != ".md"
-            cure = "; rules are for `allow`" if has_rules else ""
+            cure = ""
+            if place == ("tools",) and tool.strip() != "Agent":
+                cure = "; rules are for `allow`"
+                # A Markdown agent has none.
+                cure += " of a YAML agent" if tree.file.suffix == ".md" else ""
             tree.complain(here, f"{name!r}: name the whole tool, {tool.strip()}{cure}")
         elif hint:
             tree.complain(here, f"no tool is named {name!r}{hint}")

@@ -21,6 +21,7 @@ from bridge.cli.definition_text import (
     list_text,
     problem_value,
 )
+from bridge.cli.definition_words import visible
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import AsJson
 from bridge.cli.printing import say, say_json
@@ -97,14 +98,15 @@ def _check(registry: Registry, path: str | None, *, as_json: bool) -> int:
         if as_json:
             say_json(problem_value(problem))
         else:
-            say(str(problem))
+            say(visible(str(problem)))
     if not as_json:
         errors = sum(problem.level == "error" for problem in problems)
         warnings = len(problems) - errors
         say(f"{len(found)} looked at: {errors} errors, {warnings} warnings")
         untrusted = [each.name for each in found if not registry.is_trusted(each)]
         if untrusted:
-            say(f"not trusted: {', '.join(untrusted)}; look with: hostbridge trust")
+            names = visible(", ".join(untrusted))
+            say(f"not trusted: {names}; look with: hostbridge trust")
     return _code(found)
 
 

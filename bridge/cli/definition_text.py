@@ -21,26 +21,26 @@ BROKEN = "stays untrusted until it is mended"
 
 def list_text(entries: Sequence[Entry]) -> str:
     """One line for each definition, what it hides and what is wrong below it."""
-    width = max((len(entry.loaded.name) for entry in entries), default=0)
+    width = max((len(visible(entry.loaded.name)) for entry in entries), default=0)
     lines = []
     for entry in entries:
         loaded = entry.loaded
-        name = loaded.name if entry.is_used else ""
+        name = visible(loaded.name) if entry.is_used else ""
         lines.append(f"{name:<{width}}  {loaded.layer:<8}  {_state(entry)}")
-        lines += [f"{'':<{width}}    {problem}" for problem in loaded.problems]
+        lines += [f"{'':<{width}}    {p}" for p in problems_of(loaded)]
     return "\n".join(lines)
 
 
 def _state(entry: Entry) -> str:
     loaded = entry.loaded
     if not entry.is_used:
-        return f"{loaded.file}, hidden by {entry.hidden_by}"
+        return visible(f"{loaded.file}, hidden by {entry.hidden_by}")
     if loaded.errors:
         count = len(loaded.errors)
         return f"cannot be used: {count} {'error' if count == 1 else 'errors'}"
     if not entry.is_trusted:
         return UNTRUSTED
-    return loaded.definition.description if loaded.definition else ""
+    return visible(loaded.definition.description.strip()) if loaded.definition else ""
 
 
 def entry_value(entry: Entry) -> dict[str, Any]:
@@ -73,18 +73,26 @@ def problem_value(problem: Problem) -> dict[str, Any]:
     }
 
 
+def problems_of(loaded: Loaded) -> list[str]:
+    """What is wrong with a definition, a line each, whatever is in its words."""
+    return [visible(str(problem)) for problem in loaded.problems]
+
+
 def effects_text(loaded: Loaded) -> str:
-    """What a definition would do: who it is, what it may call, what it would run."""
+    """What a definition would do: who it is, what it may call, what it would run.
+
+    One line each.
+    """
     definition = loaded.definition
     if definition is None:
-        problems = "\n".join(map(str, loaded.problems))
-        return f"{loaded.name}: cannot be used\n{indented(problems)}"
-    facts = [("file", str(loaded.file)), *_facts(definition)]
-    width = max(len(name) for name, _ in facts)
-    told = "\n".join(f"{name:<{width}}  {visible(value)}" for name, value in facts)
-    warnings = "".join(f"\n{problem}" for problem in loaded.problems)
-    first = ": ".join(filter(None, (definition.name, definition.description)))
-    return f"{visible(first.strip())}\n{indented(told + warnings)}"
+        first, told = f"{loaded.name}: cannot be used", []
+    else:
+        first = ": ".join(filter(None, (definition.name, definition.description)))
+        facts = [("file", str(loaded.file)), *_facts(definition)]
+        width = max(len(name) for name, _ in facts)
+        told = [f"{name:<{width}}  {visible(value)}" for name, value in facts]
+    lines = [visible(first.strip()), *map(indented, (*told, *problems_of(loaded)))]
+    return "\n".join(lines)
 
 
 def entry_text(entry: Entry) -> str:

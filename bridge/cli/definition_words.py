@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 
     from bridge.agents.definition import Definition, ScriptTool
 
+# Nothing is seen of these either, though they count as letters, marks or symbols; some
+# of them are used to hide words that a model reads.
+# Source: Unicode, DerivedCoreProperties.txt, Default_Ignorable_Code_Point; U+2800.
+_BLANK = frozenset(
+    {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0}
+    | {*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
+)
 _MODES = {
     "merge": "lifecycle_variables",
     "replace": "lifecycle_variables, and none of the agent that asks",
@@ -53,7 +60,7 @@ def visible(text: str, *, kept: str = "") -> str:
 def _is_unseen(char: str) -> bool:
     kind = unicodedata.category(char)
     # Separators of lines and paragraphs, too: not every program takes them for such.
-    return kind[0] == "C" or kind in ("Zl", "Zp")
+    return kind[0] == "C" or kind in ("Zl", "Zp") or ord(char) in _BLANK
 
 
 def _spelt(char: str) -> str:

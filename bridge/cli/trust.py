@@ -16,6 +16,7 @@ from bridge.agents import trust
 from bridge.agents.loading import Loaded
 from bridge.agents.registry import Entry, Registry
 from bridge.cli.definition_text import BROKEN, parts_of
+from bridge.cli.definition_words import visible
 from bridge.cli.exit_codes import Exit
 from bridge.cli.printing import complain, counted, say
 from bridge.cli.terminal import NoTerminal, confirm
@@ -27,6 +28,8 @@ from bridge.store.process import ancestors_of
 
 # Of one part of a definition: a long one pushes no other out of sight.
 _MAX_SHOWN = 4_000
+_MAX_LINE = 1_000
+_MAX_LINES = 60
 
 
 def command(
@@ -88,8 +91,8 @@ def _text(
     for entry in entries:
         marks = "".join(f"  ({mark})" for mark in _marks(entry, below))
         first, *others = parts_of(entry.loaded)
-        first = first.replace("\n", f"{marks}\n", 1)
-        parts += [_cut(part, entry) for part in (first, *others)]
+        first = _cut_lines(first, entry).replace("\n", f"{marks}\n", 1)
+        parts += [first, *(_cut(part, entry) for part in others)]
     return "\n\n".join(parts)
 
 
@@ -105,16 +108,29 @@ def _marks(entry: Entry, below: Mapping[str, Loaded | None]) -> Iterator[str]:
         yield f"hides {whose} agent of this name"
 
 
+def _cut_lines(part: str, entry: Entry) -> str:
+    """What it may do, line by line: a long one keeps no other out of sight."""
+    lines = part.split("\n")
+    kept = [line[:_MAX_LINE] for line in lines[:_MAX_LINES]]
+    if kept == lines:
+        return part
+    return "\n".join([*kept, f"… all of it: {_where(entry)}"])
+
+
 def _cut(part: str, entry: Entry) -> str:
     """As much of a part as fits, and where the rest is to be seen."""
     left = len(part) - _MAX_SHOWN
     if left <= 0:
         return part
+    more = counted(left, "more character")
+    return f"{part[:_MAX_SHOWN]}\n… {more}; all of it: {_where(entry)}"
+
+
+def _where(entry: Entry) -> str:
     loaded = entry.loaded
     # Of what is broken the problems are shown, and its name may stand for another.
     which = f"show {loaded.name}" if loaded.definition else f"check {loaded.file}"
-    more = counted(left, "more character")
-    return f"{part[:_MAX_SHOWN]}\n… {more}; all of it: hostbridge agents {which}"
+    return visible(f"hostbridge agents {which}")
 
 
 def _refuse_inside_a_session(bridge: Bridge) -> None:

@@ -203,8 +203,13 @@ def _room() -> IO[bytes]:
 
     An agent that is to be stopped would go on otherwise.
     """
-    if sys.platform == "linux":
-        return open(os.memfd_create("event"), "w+b")
+    # Not every Python has it, nor lets every kernel.
+    make = getattr(os, "memfd_create", None)
+    if make is not None:
+        try:
+            return open(make("event"), "w+b")
+        except OSError:
+            pass
     import tempfile
 
     return tempfile.TemporaryFile()

@@ -217,7 +217,9 @@ def forget_gone(store: FileStore, *, lease_s: float) -> None:
     """Forget the runs whose client is gone, by the rule that holds for sessions.
 
     One that cannot be seen from here (it ran in a container) would otherwise stay until
-    the next boot, and every tool call of every session would look at its notes.
+    the next boot, and every tool call of every session would look at its notes. Its
+    hooks may be silent for as long as one command takes: until it has to answer, it
+    counts as heard of.
     """
     with store.open_state() as state:
         gone = [
@@ -229,7 +231,7 @@ def forget_gone(store: FileStore, *, lease_s: float) -> None:
                 run.host,
                 lease_s=lease_s,
                 now_s=store.clock.now_us() / 1_000_000,
-                sign_ms=run.launched_at,
+                sign_ms=run.launched_at if run.state == "ended" else run.answer_by,
             )
         ]
     for run in gone:

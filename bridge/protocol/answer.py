@@ -117,13 +117,44 @@ def result_told(value: Any, schema: dict[str, Any] | None) -> dict[str, Any]:
 
     An AgentOutput keeps keys that nobody asked for, and so may the caller's own form:
     such a key would take back a success that everybody else reads. For the same reason
-    no verdict counts beside `status: success`.
+    no verdict counts beside `status: success`. A form that names no key at all has any.
     """
-    form = answer_schema(schema).get("properties")
-    if not isinstance(value, dict) or not isinstance(form, dict):
+    if not isinstance(value, dict):
         return {}
-    names = ["status"] if value.get("status") == "success" else ["status", "verdict"]
-    return {name: value[name] for name in names if name in form and name in value}
+    form = _named_in(answer_schema(schema))
+    names = {"status"} if value.get("status") == "success" else {"status", "verdict"}
+    return {name: value[name] for name in names & (form or names) if name in value}
+
+
+def _named_in(schema: dict[str, Any]) -> set[str]:
+    """The properties that a schema names for the value itself, wherever in it."""
+    found: set[str] = set()
+    parts: list[Any] = [schema]
+    seen: set[int] = set()
+    while parts:
+        part = parts.pop()
+        if not isinstance(part, dict) or id(part) in seen:
+            continue
+        seen.add(id(part))
+        properties = part.get("properties")
+        found.update(properties if isinstance(properties, dict) else ())
+        for key in ("allOf", "anyOf", "oneOf"):
+            branches = part.get(key)
+            parts += branches if isinstance(branches, list) else []
+        parts += [part.get(key) for key in ("if", "then", "else")]
+        parts.append(_referred(schema, part.get("$ref")))
+    return found
+
+
+def _referred(schema: dict[str, Any], reference: Any) -> Any:
+    """What a `$ref` into the schema itself points at; None for any other."""
+    if not isinstance(reference, str) or not reference.startswith("#"):
+        return None
+    place: Any = schema
+    for name in reference[1:].split("/")[1:]:
+        key = name.replace("~1", "/").replace("~0", "~")
+        place = place.get(key) if isinstance(place, dict) else None
+    return place
 
 
 def _is_verified(

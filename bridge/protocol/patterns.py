@@ -38,9 +38,9 @@ _SIZES = (2**18, 2**20, 2**22, 10 * 2**20)
 _BYTES_A_STEP = 80
 # What is kept compiled for the next check: so many patterns, of so many bytes at most.
 _MAX_KEPT = 256
-_MAX_KEPT_STEPS = 2 * 2**26 // _BYTES_A_STEP
+_MAX_KEPT_STEPS = 4 * 2**26 // _BYTES_A_STEP
 
-_LOOKS = re.compile(r"\(\?[=!<>(]|\\[1-9k]")
+_LOOKS = re.compile(r"\(\?(?:[=!>(]|<[=!])|\\[1-9k]")
 
 
 class PatternRefused(ValueError):
@@ -154,42 +154,49 @@ def pattern_of(text: str, *, spend: Callable[[int], None]) -> Pattern:
 
 
 def _compiled(text: str, spend: Callable[[int], None]) -> Pattern:
-    looks = bool(_LOOKS.search(text))
-    # Each of its parts is compiled by itself, and for each number of tries.
-    parts = 2 * (1 + looks * (text.count("(") + text.count("\\")))
-    steps = 0
-    for size in _SIZES:
-        cost = size // _BYTES_A_STEP
-        steps += cost
+    spent = 0
+
+    def engine(size: int, tries: int) -> Draft202012Validator | None:
+        nonlocal spent
+        # Where it looks around, each part is compiled by itself.
+        cost = size // _BYTES_A_STEP * (_parts(text, size) if tries else 1)
+        spent += cost
         spend(cost)
-        plain = _engine(text, RegexOptions(size_limit=size))
-        if plain is not None:
-            return Pattern(text, ((0, plain),), steps)
-        if not looks and size > _SIZES[0]:
-            continue
-        steps += cost * parts
-        spend(cost * parts)
-        engines = tuple(
-            (tries, engine)
-            for tries in (_FEW_TRIES, _MAX_TRIES)
-            if (engine := _engine(text, _trying(tries, size))) is not None
-        )
-        if engines:
-            return Pattern(text, engines, steps)
+        return _engine(text, tries, size)
+
+    looks = bool(_LOOKS.search(text))
+    for size in _SIZES:
+        if not looks or size == _SIZES[0]:
+            plain = engine(size, 0)
+            if plain is not None:
+                return Pattern(text, ((0, plain),), spent)
+        if looks or size == _SIZES[0]:
+            few = engine(size, _FEW_TRIES)
+            many = few and engine(size, _MAX_TRIES)
+            if few and many:
+                return Pattern(text, ((_FEW_TRIES, few), (_MAX_TRIES, many)), spent)
     raise PatternRefused(f"{text!r} is not a 'regex', or far too large")
 
 
-def _engine(
-    text: str, options: RegexOptions | FancyRegexOptions
-) -> Draft202012Validator | None:
-    """None where this is no pattern, or one larger than `options` allow."""
+def _parts(text: str, size: int) -> int:
+    """How many parts of a pattern may be as large as `size`, at most."""
+    signs = text.count("(") + text.count("\\")
+    if size == _SIZES[0]:
+        return 1 + signs // 8
+    # It takes a count, or many sets of letters.
+    return 1 + text.count("{") + (text.count("\\") + text.count("[")) // 10
+
+
+def _engine(text: str, tries: int, size: int) -> Draft202012Validator | None:
+    """None where this is no pattern, or a larger one; `tries` 0 where none are made."""
+    options: RegexOptions | FancyRegexOptions = (
+        FancyRegexOptions(backtrack_limit=tries, size_limit=size)
+        if tries
+        else RegexOptions(size_limit=size)
+    )
     try:
         return Draft202012Validator(
             {"pattern": printable(text)}, pattern_options=options
         )
     except ValidationError:
         return None
-
-
-def _trying(tries: int, size: int) -> FancyRegexOptions:
-    return FancyRegexOptions(backtrack_limit=tries, size_limit=size)

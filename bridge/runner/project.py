@@ -60,7 +60,7 @@ class Project:
     def __init__(
         self, root: Path, *, is_over: Callable[[], bool] = lambda: False
     ) -> None:
-        """`is_over` is asked at every file that is looked at on the way."""
+        """`is_over` is asked at every file on the way, and before every command."""
         self.root = Path(os.path.realpath(root))
         self.bytes_read = 0
         self._is_over = is_over
@@ -110,7 +110,7 @@ class Project:
         files and folders are looked at, and folders no deeper than `MAX_DEPTH`.
 
         Raises:
-            Refused: as `find`, for the folder; or there is no time left to look.
+            Refused: as `find`, for the folder; or no time is left.
         """
         top = self.find(folder)
         if not top.is_dir():
@@ -142,9 +142,17 @@ class Project:
                     yield relative
 
     def _goes_on(self, seen: int) -> bool:
-        if self._is_over():
-            raise Refused("the run is over: no time is left to look")
+        self.go_on()
         return seen <= MAX_LISTED
+
+    def go_on(self) -> None:
+        """Pass while the run goes on.
+
+        Raises:
+            Refused: it was cancelled, or its deadline has passed.
+        """
+        if self._is_over():
+            raise Refused("the run is over: no time is left")
 
     def _open(self, real: Path, path: str, *, is_folder: bool = False) -> int:
         """What `find` gave, held open: there and nowhere else."""

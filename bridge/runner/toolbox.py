@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.toolnames import LOCAL_NAMES, SUBMIT
 from bridge.runner.command import Ran, run_command
 from bridge.runner.grants import Grants, NotGranted
+from bridge.runner.project import Refused
 from bridge.runner.reading import Reader, reading_tools
 from bridge.runner.tool import Tool, ToolResult, clipped, refused
 
@@ -71,7 +72,7 @@ class _Workshop:
         self.reader = Reader(project)
         self.grants = Grants(job.definition.allow if job.definition else ())
         self._job = job
-        self._folder = project.root
+        self._project = project
         self._sandbox = sandbox
 
     def command_tool(self) -> Tool:
@@ -100,19 +101,21 @@ class _Workshop:
     def _call_command(self, arguments: dict[str, Any]) -> ToolResult:
         try:
             ran = self._run(arguments["command"])
-        except (NotGranted, OSError) as exc:
+        except (NotGranted, Refused, OSError) as exc:
             return refused(exc)
         how = "ended at its time limit" if ran.exit_code is None else None
         head = how or f"exit code {ran.exit_code}"
         return ToolResult(f"{head}\n{ran.output}", ok=ran.ok, ran=(ran,))
 
     def _run(self, command: str) -> Ran:
+        # A script may have many to run, and looks up at none of them.
+        self._project.go_on()
         job = self._job
         limit_s = job.clock.monotonic_s() + job.limits.command_s
         return run_command(
             command,
             self.grants.argv(command),
-            folder=self._folder,
+            folder=self._project.root,
             deadline_s=min(limit_s, job.deadline_s),
             clock=job.clock,
             # Who asks from within is a child of this request, however deep.
@@ -167,7 +170,7 @@ class _Workshop:
     def _as_written(self, path: Path) -> str:
         """A script's file as its definition names it: told from its folder."""
         definition = self._job.definition
-        folder = definition.source.file.parent if definition else self._folder
+        folder = definition.source.file.parent if definition else self._project.root
         inside = path.is_relative_to(folder)
         return str(path.relative_to(folder) if inside else path)
 

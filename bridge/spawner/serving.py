@@ -187,7 +187,13 @@ class Server:
             except WaitTimeout:
                 if clock.monotonic_s() >= until_s:
                     raise
-            self.serve(request_id)
+            try:
+                self.serve(request_id)
+            except StateVanished:
+                raise
+            except StateUnavailable:
+                # It waits again, for as long as its asker does.
+                pass
             if self._store.find(request_id) is None:
                 # We make the directory anew; to wait for what was in it is in vain.
                 raise StateVanished(

@@ -122,7 +122,6 @@ def _watch(
             if name.removesuffix(".json") in wanted or path == folder:
                 rung.set()
 
-    observer = Observer()
     # Nothing of the temporaries, and not that the folder changed with each of them.
     told: list[type[FileSystemEvent]] = [
         FileCreatedEvent,
@@ -130,6 +129,7 @@ def _watch(
         DirDeletedEvent,
     ]
     try:
+        observer = Observer()
         observer.schedule(Handler(), folder, event_filter=told)
         observer.start()
     except OSError:

@@ -186,6 +186,20 @@ def test_files_of_a_worktree_in_a_folder_that_governs(
 
 
 @pytest.mark.parametrize(
+    "project", ["/u/.claude", "/u/.Claude/agents", "/w/.bridge", "/w/.git/worktrees/a"]
+)
+def test_error_files_of_a_project_that_governs(project: str) -> None:
+    """The user's own settings, say: no rule for what is edited there names it."""
+
+    def real(path: str) -> str:
+        return posixpath.normpath(posixpath.join(project, path))
+
+    for rule in ("Edit", "Edit(**)"):
+        given = {"file_path": "settings.json"}
+        assert not is_granted([rule], "Edit", given, project=project, resolve=real)
+
+
+@pytest.mark.parametrize(
     ("pattern", "is_yes"), [("*.py", True), ("../**", False), ("/etc/*", False)]
 )
 def test_a_search_that_wanders_off(pattern: str, *, is_yes: bool) -> None:

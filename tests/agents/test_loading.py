@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -331,6 +332,12 @@ MARKDOWN = {
     "---\nname: a\ndescription: d\ndisallowedTools: Bash(git push *)\n---\nHi": [
         "a.md:4: disallowedTools: 'Bash(git push *)': name the whole tool, Bash"
     ],
+    "---\nname: a\ndescription: d\ntools: Read, Bash(git diff *)\n---\nHi": [
+        (
+            "a.md:4: tools: 'Bash(git diff *)': name the whole tool, Bash; rules are for "
+            "`allow` of a YAML agent"
+        )
+    ],
     "no frontmatter": [
         "a.md:1: expected frontmatter: --- on the first line, fields, ---"
     ],
@@ -347,6 +354,16 @@ MARKDOWN = {
         ),
     ],
 }
+
+
+@pytest.mark.parametrize("many", ["," * 100_000, "Read(" * 40_000, "a)" * 50_000])
+def test_a_long_list_of_tools_is_read_at_once(world: World, many: str) -> None:
+    """Anybody's file is read before it is trusted."""
+    began_s = time.monotonic()
+
+    world.load("a.md", f"---\nname: a\ndescription: d\ntools: '{many}'\n---\nHi")
+
+    assert time.monotonic() - began_s < 10
 
 
 @pytest.mark.parametrize("text", MARKDOWN, ids=lambda t: t[:30])

@@ -357,6 +357,40 @@ def test_a_long_part_pushes_no_other_out_of_sight(project):
     assert "x" * 5000 in project.run("agents", "show", "counter").out
 
 
+def test_a_long_description_hides_no_grant(project):
+    """All that it may do stood behind it, and the yes was given without."""
+    words = "It is a very helpful agent. " * 200
+    text = GOOD.replace("Works", words).replace("'Bash(pytest *)'", "Bash")
+    define(project, "worker.yaml", text)
+
+    terminal = agree(project)
+
+    assert "granted  Bash\n" in terminal.seen
+    assert "allow[0]: grants every command" in terminal.seen
+    assert "(new, or changed)\n" in terminal.seen
+    assert "\n… all of it: hostbridge agents show worker\n" in terminal.seen
+
+
+@pytest.mark.parametrize("words", [("trust",), ("agents", "list"), ("agents", "check")])
+def test_no_line_of_a_problem_is_another_s_word(project, words):
+    """A line break in a value, or in a file's name, wrote lines as if of ours."""
+    define(project, "bad\nname: all is well.yaml", "- no mapping\n")
+    text = GOOD + 'model: "x\\ngranted  nothing\\n/m.gguf"\n'
+    define(project, "worker.yaml", text)
+
+    if words == ("trust",):
+        terminal = agree(project)
+        told = terminal.seen
+    else:
+        ran = project.run(*words)
+        told = ran.out + ran.err
+
+    lines = [line.strip() for line in told.splitlines()]
+    assert "granted  nothing" not in lines
+    assert not any(line.startswith("name: all is well") for line in lines)
+    assert "\\u000a" in told
+
+
 def test_where_all_that_is_wrong_is_to_be_seen(project):
     """Not under the name: that may stand for another one."""
     many = "".join(f"{'x' * 70}{number}: 1\n" for number in range(60))

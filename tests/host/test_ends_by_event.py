@@ -324,13 +324,13 @@ def test_agents_of_dead_clients_are_forgotten(world: HookWorld) -> None:
     assert world.runs() == []
 
 
-def _in_a_container(world: HookWorld, agent: str, *, launched_at: int) -> None:
+def _in_a_container(world: HookWorld, agent: str, *, answer_by: int) -> None:
     """Have the client of an agent be one that ran in a container, with the same pid."""
     folder = world.store.place.state / "agents"
     for file in (folder / f"{agent}.json", folder / "t.bash"):
         record = json.loads(file.read_text())
         record["host"]["pidNamespace"] = "pid:[4]"
-        record |= {"launchedAt": launched_at, "session": "session-0"}
+        record |= {"launchedAt": 1, "answerBy": answer_by, "session": "session-0"}
         file.write_text(json.dumps(record))
 
 
@@ -347,13 +347,13 @@ def _runs_a_command(world: HookWorld) -> str:
 def test_agents_of_clients_in_a_container_are_forgotten_after_the_lease(
     world: HookWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody sees them die; a live one has been heard of within the lease."""
+    """Nobody sees them die. One that may still answer is silent during a command."""
     monkeypatch.setenv("BRIDGE_LEASE_S", "60")
     agent = _runs_a_command(world)
     now_ms = world.store.now_ms()
     left = []
-    for launched_at in (now_ms - 30_000, now_ms - 90_000):
-        _in_a_container(world, agent, launched_at=launched_at)
+    for answer_by in (now_ms - 30_000, now_ms - 90_000):
+        _in_a_container(world, agent, answer_by=answer_by)
         world.fire("SessionStart", source="startup")
         agents = world.store.place.state / "agents"
         left.append(sorted(file.name for file in agents.iterdir()))
@@ -367,7 +367,7 @@ def test_what_another_client_left_makes_nobody_a_child(world: HookWorld) -> None
     pid = int(os.environ["CLAUDE_PID"])
     mine = running_bash_depth(world.store, pid)
 
-    _in_a_container(world, agent, launched_at=world.store.now_ms())
+    _in_a_container(world, agent, answer_by=world.store.now_ms())
     of_another = running_bash_depth(world.store, pid)
 
     assert (mine, of_another) == (("old", 0), None)

@@ -18,6 +18,7 @@ from faultlab import scratch
 from hookworld import HookWorld, hook_world
 
 import bridge
+from bridge.host import gate
 from bridge.host.registration import entries, of_this_machine
 
 if TYPE_CHECKING:
@@ -279,6 +280,26 @@ def test_an_agent_is_stopped_without_room_for_temporary_files(
 
     assert done.stderr == b""
     assert json.loads(done.stdout)["continue"] is False
+
+
+@pytest.mark.parametrize("lacks", ["the call", "leave"])
+def test_the_gate_hands_on_where_there_are_no_files_in_memory(
+    monkeypatch: pytest.MonkeyPatch, lacks: str
+) -> None:
+    """An older Python, or a kernel that refuses: what it hands on must not be lost."""
+
+    def refuse(_name: str) -> int:
+        raise PermissionError(1, "Operation not permitted")
+
+    if lacks == "leave":
+        monkeypatch.setattr(os, "memfd_create", refuse, raising=False)
+    else:
+        monkeypatch.delattr(os, "memfd_create", raising=False)
+
+    with gate._room() as copy:
+        copy.write(b"event")
+        copy.seek(0)
+        assert copy.read() == b"event"
 
 
 def test_no_home_at_all(world: HookWorld, monkeypatch: pytest.MonkeyPatch) -> None:

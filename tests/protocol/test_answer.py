@@ -268,6 +268,16 @@ def test_error_evidence_without_the_call(command: str, complaint: str):
 
 
 FORM = {"type": "object", "properties": {"ok": {}, "evidence": {}}}
+RECURSIVE = {
+    "$ref": "#/$defs/Check",
+    "$defs": {
+        "Check": {
+            "type": "object",
+            "properties": {"status": {}, "parts": {"items": {"$ref": "#/$defs/Check"}}},
+        }
+    },
+}
+CHOICE = {"oneOf": [{"properties": {"ok": {}}}, {"properties": {"verdict": {}}}]}
 VERDICT = {"type": "object", "properties": {"verdict": {}, "status": {}}}
 
 
@@ -281,6 +291,11 @@ VERDICT = {"type": "object", "properties": {"verdict": {}, "status": {}}}
         (VERDICT, {"verdict": "REJECTED", "status": "success"}, "unverified"),
         (VERDICT, {"verdict": "REJECTED"}, None),
         (VERDICT, {"verdict": "APPROVED"}, "unverified"),
+        (RECURSIVE, {"status": "failed", "parts": []}, None),
+        (RECURSIVE, {"verdict": "REJECTED"}, "unverified"),
+        (CHOICE, {"verdict": "REJECTED", "more": 1}, "schema_mismatch"),
+        ({"anyOf": [CHOICE, {}]}, {"verdict": "REJECTED"}, None),
+        ({"type": "object", "required": ["status"]}, {"status": "failed"}, None),
     ],
 )
 def test_a_key_that_was_not_asked_for_takes_no_success_back(

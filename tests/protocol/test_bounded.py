@@ -312,6 +312,26 @@ def test_patterns_that_take_long_to_compile_are_counted(pattern: str) -> None:
     assert time.monotonic() - began_s < PATIENCE_S
 
 
+@pytest.mark.parametrize(
+    "patterns",
+    [
+        [rf"^(?!/)(?!.*\.\.)[\w./ -]{{1,{n}}}$" for n in (100, 90, 80)],
+        [rf"^(?!\s*$).{{1,{n}}}$" for n in range(5_000, 8_000, 500)],
+        [r"^(?=.*\d)(?=.*[a-z])(?=.*[A-Z]).{8,64}$"] * 100,
+        [rf"^[\p{{L}} .'-]{{1,{n}}}$" for n in range(80, 100)],
+    ],
+    ids=["paths", "not blank", "passwords", "names"],
+)
+def test_patterns_of_the_common_kind_are_no_matter(patterns: list[str]) -> None:
+    fields = {f"f{n}": {"pattern": pattern} for n, pattern in enumerate(patterns)}
+    schema = {"properties": fields}
+
+    assert problem_of_schema(schema) is None
+    told = problem_of(schema, dict.fromkeys(fields, " /../\n"))
+    assert told is not None
+    assert "does not match" in told
+
+
 def test_more_patterns_than_are_kept_compiled_are_compiled_once_a_check() -> None:
     """Each item compiled them all again, for minutes."""
     pattern = "^[A-Za-z0-9._-]{1,64}$"

@@ -7,6 +7,7 @@ import time
 import pytest
 from runworld import call, definition, submit
 
+from bridge.agents.definition import ScriptTool
 from bridge.protocol.answer import Verdict
 from bridge.runner.engine import EngineFailed
 from bridge.runner.job import Limits
@@ -92,6 +93,30 @@ def test_a_command_is_ended_by_cancelling(world):
     assert time.monotonic() - began_s < 5
 
 
+def test_a_script_starts_no_command_once_its_run_is_over(world):
+    """It may have many to run, and looks up at none of them."""
+    first = world.project / "made-0"
+    code = "for i in range(5):\n    run_command('touch made-' + str(i))\n'done'"
+    pym = world.write("tools/touch.pym", code)
+    tool = ScriptTool(
+        name="touch",
+        pym=pym,
+        description="Touch files.",
+        parameters={"type": "object", "properties": {}},
+        code=code,
+    )
+
+    outcome = world.run(
+        call("touch"),
+        submit(),
+        agent=definition(script_tools=(tool,), allow=("Bash(touch *)",)),
+        is_cancelled=first.exists,
+    )
+
+    assert outcome.verdict.code == "cancelled"
+    assert not (world.project / "made-4").exists()
+
+
 @pytest.mark.parametrize("end", ["cancelled", "AGENT_005"])
 def test_a_search_ends_with_its_run(world, end):
     """Inside the tool, not only at the next turn."""
@@ -110,7 +135,7 @@ def test_a_search_ends_with_its_run(world, end):
     )
 
     told = [e["text"] for e in world.log if e["event"] == "tool_result"]
-    assert told == ["error: the run is over: no time is left to look"]
+    assert told == ["error: the run is over: no time is left"]
     assert outcome.verdict.code == end
 
 

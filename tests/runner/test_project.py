@@ -184,7 +184,7 @@ def test_error_a_look_ends_when_the_run_does(folder, look, arguments):
 
     told = refusal(getattr(Reader(project), look), *arguments)
 
-    assert told == "the run is over: no time is left to look"
+    assert told == "the run is over: no time is left"
 
 
 def test_error_no_line_before_the_first(reader):

@@ -208,6 +208,31 @@ def test_error_a_definition_that_cannot_be_noted_now_is_no_bad_one(
     assert response(store).success
 
 
+def test_who_waits_for_it_tries_again(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
+):
+    """A lock was busy for a moment: the request is not left behind by its asker."""
+    calls = []
+    change_held = store.change_held
+
+    def busy_once(*how: Any, **more: Any) -> Any:
+        calls.append(how)
+        if len(calls) == 1:
+            raise StateUnavailable("the lock is busy")
+        return change_held(*how, **more)
+
+    monkeypatch.setattr(store, "change_held", busy_once)
+    waiter = Waiter(store, lease_s=60, on_stage=lambda _: None)
+    served = server(
+        store,
+        saying(GOOD),
+        define=lambda asked: (asked.with_(model="claude-opus-5-5"), None),
+    )
+
+    assert served.see_to(A, waiter, after_s=0, timeout_s=60).success
+    assert len(calls) >= 2
+
+
 def test_what_somebody_has_is_not_served(store: FileStore):
     store.claim(claimant(), 1, take)
 

@@ -178,15 +178,16 @@ def test_a_planted_answer_does_not_end_the_wait(real: FileStore):
         timer.join()
 
 
+@pytest.mark.parametrize("call", ["__init__", "schedule"])
 def test_without_inotify_the_looks_come_quickly(
-    real: FileStore, monkeypatch: pytest.MonkeyPatch
+    real: FileStore, monkeypatch: pytest.MonkeyPatch, call: str
 ):
     """Where the kernel gives no watch: a network file system, all instances used."""
 
     def refuse(*_args: object, **_how: object) -> None:
         raise OSError(24, "Too many open files")
 
-    monkeypatch.setattr("watchdog.observers.api.BaseObserver.schedule", refuse)
+    monkeypatch.setattr(f"watchdog.observers.api.BaseObserver.{call}", refuse)
     real.submit(long("a"))
     timer = after(0.1, lambda: answer_all(real))
     began = time.monotonic()
