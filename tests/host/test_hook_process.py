@@ -245,9 +245,10 @@ def test_an_agent_is_stopped_without_room_for_temporary_files(
 ) -> None:
     """One that nobody stops goes on working for a request that has ended."""
     unshare = needs.tool("unshare")
-    mount = "mount -t tmpfs -o ro t"
+    bind = 'mount --bind "$each" "$each"'
+    freeze = 'mount -o remount,bind,ro,nosuid,nodev "$each"'
     folders = '/tmp /var/tmp "$CLAUDE_PROJECT_DIR"'
-    script = f'for each in {folders}; do {mount} "$each"; done; exec "$0" "$@"'
+    script = f'for each in {folders}; do {bind} && {freeze}; done; exec "$0" "$@"'
     monkeypatch.setenv("TMPDIR", "/tmp")
     root = scratch()
     try:
