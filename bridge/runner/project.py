@@ -49,6 +49,10 @@ class Refused(ValueError):
     """The path may not be read, or there is nothing to read; `str()` says why."""
 
 
+class LeftOff(Refused):
+    """A look that ended before its end: there may be more than what it gave."""
+
+
 class Project:
     """A folder whose files may be read.
 
@@ -106,11 +110,12 @@ class Project:
 
         `pattern` is a shell pattern over the name, or over the path where it holds a
         slash. Folders that tools make and places of secrets are left out, and so are
-        links and names that cannot be said in a line of text; at most `MAX_LISTED`
-        files and folders are looked at, and folders no deeper than `MAX_DEPTH`.
+        links and names that cannot be said in a line of text, and what lies deeper than
+        `MAX_DEPTH`.
 
         Raises:
             Refused: as `find`, for the folder; or no time is left.
+            LeftOff: `MAX_LISTED` files and folders were looked at.
         """
         top = self.find(folder)
         if not top.is_dir():
@@ -124,8 +129,7 @@ class Project:
     def _walked(self, fd: int, top: Path, pattern: str) -> Iterator[str]:
         seen = 0
         for where, folders, names, here in os.fwalk(dir_fd=fd):
-            if not self._goes_on(seen):
-                return
+            self._go_on_from(seen)
             folders[:] = sorted(n for n in folders if n not in _MADE)
             folders[:] = [n for n in folders if not _is_secret((n,))]
             if where.count(os.sep) >= MAX_DEPTH:
@@ -134,16 +138,19 @@ class Project:
             seen += 1
             for name in sorted(names):
                 seen += 1
-                if not self._goes_on(seen):
-                    return
+                self._go_on_from(seen)
                 relative = str((top / where / name).relative_to(self.root))
                 is_open = not _is_secret((name,)) and not _is_link(name, here)
                 if is_open and _is_sayable(relative) and _matches(relative, pattern):
                     yield relative
 
-    def _goes_on(self, seen: int) -> bool:
+    def _go_on_from(self, seen: int) -> None:
         self.go_on()
-        return seen <= MAX_LISTED
+        if seen > MAX_LISTED:
+            raise LeftOff(
+                f"only the first {MAX_LISTED:,} files and folders were looked at; "
+                "name a folder"
+            )
 
     def go_on(self) -> None:
         """Pass while the run goes on.

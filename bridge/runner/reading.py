@@ -1,14 +1,17 @@
 """What any agent may do without a grant: read, list and search the project's files.
 
 The same three serve the model as tools and a script as functions; but a script, which
-computes, gets the whole text of a file, and a model pages through it.
+computes, gets the whole text of a file, and a model pages through it. Of a look that
+ends before its end a model gets what there is and the reason, a script the error: it
+would take a part for the whole.
 """
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from bridge.runner.project import Refused
+from bridge.runner.project import LeftOff, Refused
 from bridge.runner.tool import Tool, ToolResult, refused
 
 if TYPE_CHECKING:
@@ -68,8 +71,9 @@ class Reader:
 
         Raises:
             Refused: the folder may not be read.
+            LeftOff: there are too many to look at.
         """
-        return list(self._project.files(folder, pattern))
+        return list(self.paths(folder, pattern))
 
     def search_text(
         self, text: str, folder: str = ".", pattern: str = "*"
@@ -78,20 +82,26 @@ class Reader:
 
         Raises:
             Refused: the folder may not be read.
+            LeftOff: there is too much to search.
         """
-        found = []
-        for match in self._matches(text, folder, pattern):
-            found.append(match)
-            if len(found) >= MAX_MATCHES:
-                break
-        return found
+        return list(islice(self.matches(text, folder, pattern), MAX_MATCHES))
 
-    def _matches(self, text: str, folder: str, pattern: str) -> Iterator[str]:
+    def paths(self, folder: str = ".", pattern: str = "*") -> Iterator[str]:
+        """As `list_files`, one by one."""
+        return self._project.files(folder, pattern)
+
+    def matches(
+        self, text: str, folder: str = ".", pattern: str = "*"
+    ) -> Iterator[str]:
+        """As `search_text`, one by one and all."""
         most = self._project.bytes_read + _SEARCHED_BYTES
         for path in self._project.files(folder, pattern):
             # Asked before each: a file that is refused was read in part, too.
             if self._project.bytes_read >= most:
-                return
+                raise LeftOff(
+                    f"only the first {_SEARCHED_BYTES:,} bytes were searched; "
+                    "name a folder or a pattern"
+                )
             try:
                 content = self._project.read(path, _SEARCHED_FILE_BYTES)
             except Refused:
@@ -115,13 +125,13 @@ def reading_tools(reader: Reader) -> tuple[Tool, ...]:
             "list_files",
             "List the files of the project, or of one folder, by a name like *.py.",
             _object({"folder": _PATH, "pattern": _PATH}),
-            _guarded(lambda a: _listing(reader.list_files(**a))),
+            _guarded(lambda a: _listing(reader.paths(**a))),
         ),
         Tool(
             "search_text",
             "Find the lines that hold a text, letter for letter.",
             _object({"text": _PATH, "folder": _PATH, "pattern": _PATH}, "text"),
-            _guarded(lambda a: _found(reader.search_text(**a))),
+            _guarded(lambda a: _found(reader.matches(**a))),
         ),
     )
 
@@ -147,16 +157,24 @@ def _guarded(
     return call
 
 
-def _listing(paths: list[str]) -> str:
-    if not paths:
-        return "no files"
-    left = len(paths) - MAX_PATHS
+def _listing(paths: Iterator[str]) -> str:
+    listed, why = _up_to_its_end(paths)
+    left = len(listed) - MAX_PATHS
     more = [f"… {left} more; name a folder or a pattern"] if left > 0 else []
-    return "\n".join([*paths[:MAX_PATHS], *more])
+    return "\n".join([*listed[:MAX_PATHS], *more, *why]) or "no files"
 
 
-def _found(matches: list[str]) -> str:
-    if not matches:
-        return "nothing found"
-    more = ["… there may be more"] if len(matches) >= MAX_MATCHES else []
-    return "\n".join([*matches, *more])
+def _found(matches: Iterator[str]) -> str:
+    found, why = _up_to_its_end(islice(matches, MAX_MATCHES))
+    more = ["… there may be more"] if len(found) >= MAX_MATCHES else []
+    return "\n".join([*found, *more, *why]) or "nothing found"
+
+
+def _up_to_its_end(lines: Iterator[str]) -> tuple[list[str], list[str]]:
+    """What there is, and a line that says why there is no more."""
+    given: list[str] = []
+    try:
+        given.extend(lines)
+    except LeftOff as exc:
+        return given, [f"… {exc}"]
+    return given, []

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.runner.project import Project, Refused
+from bridge.runner.project import LeftOff, Project, Refused
 from bridge.runner.reading import MAX_MATCHES, MAX_PATHS, Reader, reading_tools
 
 if TYPE_CHECKING:
@@ -160,7 +160,9 @@ def test_what_is_binary_counts_as_searched_and_is_hardly_read(folder, monkeypatc
     assert 9 * 8192 < project.bytes_read < 10 * 8192
     monkeypatch.setattr("bridge.runner.reading._SEARCHED_BYTES", 3 * 8192)
     project = Project(folder)
-    assert Reader(project).search_text("needle") == []
+    assert "only the first 24,576 bytes" in refusal(
+        Reader(project).search_text, "needle"
+    )
     assert project.bytes_read == 3 * 8192
 
 
@@ -171,7 +173,31 @@ def test_empty_folders_count_as_looked_at(folder, monkeypatch):
 
     monkeypatch.setattr("bridge.runner.project.MAX_LISTED", 8)
 
-    assert list(Project(folder).files()) == ["notes.md"]
+    listed = Project(folder).files()
+
+    assert next(listed) == "notes.md"
+    with pytest.raises(LeftOff, match="only the first 8 files and folders"):
+        next(listed)
+
+
+def test_a_look_that_was_left_off_says_so(folder, monkeypatch):
+    """`nothing found`, of a project that was searched in part, is a wrong answer."""
+    (folder / "a.txt").write_text("needle in a haystack\n")
+    (folder / "b.txt").write_text("-" * 100)
+    (folder / "c.txt").write_text("another needle\n")
+    tools = {tool.name: tool for tool in reading_tools(Reader(Project(folder)))}
+    monkeypatch.setattr("bridge.runner.reading._SEARCHED_BYTES", 100)
+    searched = "… only the first 100 bytes were searched; name a folder or a pattern"
+
+    assert tools["search_text"].call({"text": "zzz"}).text == searched
+    assert tools["search_text"].call({"text": "needle"}).text == (
+        f"a.txt:1: needle in a haystack\n{searched}"
+    )
+
+    monkeypatch.setattr("bridge.runner.project.MAX_LISTED", 2)
+    assert tools["list_files"].call({}).text == (
+        "a.txt\n… only the first 2 files and folders were looked at; name a folder"
+    )
 
 
 @pytest.mark.parametrize(
