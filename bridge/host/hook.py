@@ -18,6 +18,9 @@ from bridge.host.gate import read_all
 from bridge.host.reaction import SILENT, Reaction
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.host.events import HookEvent
     from bridge.host.scene import Scene
 
 TIME_LIMIT_S = 20
@@ -115,19 +118,17 @@ def react(data: bytes, event_name: str, kind: str = "") -> Reaction:
     return reaction
 
 
-def _scene(settings: Settings, event: object, kind: str) -> Scene | None:
+def _scene(settings: Settings, event: HookEvent, kind: str) -> Scene | None:
     """Find the store and the session; an unknown session is registered."""
     from pathlib import Path
 
     from bridge.host import sessions
-    from bridge.host.events import HookEvent
     from bridge.host.scene import Scene
     from bridge.protocol.ids import is_id
     from bridge.store.files import FileStore
     from bridge.store.place import locate
     from bridge.store.process import identify
 
-    assert isinstance(event, HookEvent)  # noqa: S101 - keeps the import late
     session_id = event.text("session_id")
     host = identify(settings.host_pid or os.getppid())
     if host is None or not is_id(session_id):
@@ -166,10 +167,10 @@ def _log_debug(scene: Scene, reaction: Reaction) -> None:
     _append_log(scene.store.place.state / "debug.log", line)
 
 
-def _append_log(path: object, text: str) -> None:
+def _append_log(path: Path, text: str) -> None:
     import time
 
-    name = os.fspath(path)  # type: ignore[call-overload]
+    name = os.fspath(path)
     if os.path.exists(name) and os.path.getsize(name) > MAX_LOG_BYTES:
         os.replace(name, f"{name}.1")
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S")
