@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 from bridge.host.reaction import one_line
+from bridge.store.process import name_of
 
 _MAX = 60
 # Started as these, the program that asks is the one that started us.
@@ -21,18 +21,7 @@ def default_requester() -> str:
     program, pid = os.path.basename(sys.argv[0] or ""), os.getpid()
     if program in _OURSELVES:
         pid = os.getppid()
-        program = _name_of(pid)
+        program = name_of(pid) or "a program"
     if program in ("", "-c", "-m"):
         program = "python"
     return one_line(f"{program} (pid {pid})", _MAX)
-
-
-def _name_of(pid: int) -> str:
-    """The command name of a process; `a program` where it cannot be told.
-
-    Source: proc(5), "/proc/pid/comm".
-    """
-    try:
-        return Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
-    except OSError:
-        return "a program"

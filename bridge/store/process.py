@@ -4,7 +4,8 @@ A pid alone says nothing: pids are used again. With the start time and the boot 
 names one process that ever ran. A process in another PID namespace cannot be seen from
 here: that is told apart from one that is gone.
 
-Source: proc(5), "/proc/pid/stat", fields 3 (state) and 22 (starttime).
+Source: proc(5), "/proc/pid/stat", fields 3 (state) and 22 (starttime), and
+"/proc/pid/comm".
 """
 
 from __future__ import annotations
@@ -47,6 +48,17 @@ def liveness(host: HostProcess) -> Liveness:
         return Liveness.UNSEEN
     started = _start_time(host.pid)
     return Liveness.ALIVE if started == host.start_time else Liveness.GONE
+
+
+def name_of(pid: int) -> str:
+    """The name of the program that a process runs; empty when it is gone."""
+    if sys.platform != "linux":
+        # A whole path, and of a login shell with a dash before it.
+        return Path(_ask("ps", "-o", "comm=", "-p", str(pid))).name.removeprefix("-")
+    try:
+        return (_PROC / str(pid) / "comm").read_text(errors="replace").strip()
+    except OSError:
+        return ""
 
 
 def arguments_of(pid: int) -> list[str]:

@@ -30,7 +30,7 @@ from bridge.store.folder import NotAPlainFile
 from bridge.store.journal import MAX_BYTES, lines_about, note
 from bridge.store.lease import host_is_gone
 from bridge.store.place import open_state
-from bridge.store.process import Liveness, identify, liveness
+from bridge.store.process import Liveness, identify, liveness, name_of
 from bridge.store.seal import is_genuine, load_key, sealed
 
 if TYPE_CHECKING:
@@ -164,6 +164,31 @@ def test_a_name_with_parentheses_is_no_trouble(tmp_path: Path):
     assert liveness(host) is Liveness.ALIVE
     child.kill()
     child.wait()
+
+
+def test_a_process_has_the_name_of_its_program():
+    child = subprocess.Popen(["sleep", "60"])
+    time.sleep(0.1)
+
+    assert name_of(child.pid) == "sleep"
+    child.kill()
+    child.wait()
+    assert name_of(child.pid) == ""
+
+
+@pytest.mark.parametrize("told", ["/bin/zsh", "-zsh", "-/bin/zsh", "zsh"])
+def test_a_name_by_ps_is_the_one_without_its_path(
+    told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Without /proc, as on macOS: a path, and a dash before a login shell."""
+    ps = tmp_path / "ps"
+    ps.write_text(f'#!/bin/sh\n[ "$*" = "-o comm= -p 4711" ] && echo "{told}"\n')
+    ps.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(sys, "platform", "darwin")
+
+    assert name_of(4711) == "zsh"
+    assert name_of(4712) == ""
 
 
 # Leases: for hosts that cannot be seen from here
