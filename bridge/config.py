@@ -9,18 +9,18 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from bridge.errors import BadSetting
+from bridge.routes import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bridge.routes import OwnRoute
+
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"", "0", "false", "no", "off"})
-
-FallbackRoute = Literal["local", "claude", "endpoint"]
-_FALLBACKS: dict[str, FallbackRoute] = {"claude": "claude", "endpoint": "endpoint"}
 
 # What a client tells the programs that it starts; another one must not take it for its
 # own, or for being started from within.
@@ -86,7 +86,7 @@ class Settings:
     max_offers: int = 3
     lease_s: int = 900
     requester: str | None = None
-    cli_fallback: FallbackRoute | None = None
+    cli_fallback: OwnRoute | None = None
     claude: str = "claude"
     parent_request: str | None = None
     parent_depth: int = 0
@@ -148,18 +148,17 @@ def environment_for_a_client(env: Mapping[str, str] | None = None) -> dict[str, 
     return {name: value for name, value in env.items() if name not in _OF_A_CLIENT}
 
 
-def _fallback(env: Mapping[str, str]) -> FallbackRoute | None:
+def _fallback(env: Mapping[str, str]) -> OwnRoute | None:
     name = "BRIDGE_CLI_FALLBACK"
     value = env.get(name, "").strip().lower()
     if value in _FALSE:
         return None
     if value in _TRUE:
         return "local"
-    if value in _FALLBACKS:
-        return _FALLBACKS[value]
-    raise BadSetting(
-        f"{name}={env[name]!r}: expected 1 (a local model), claude, endpoint or 0"
-    )
+    for route in OWN:
+        if value == route:
+            return route
+    raise BadSetting(f"{name}={env[name]!r}: expected {', '.join(OWN)}, 1 (local) or 0")
 
 
 def _folder(env: Mapping[str, str], name: str) -> Path | None:

@@ -16,7 +16,8 @@ PACKAGE = Path(bridge.__file__).parent
 # A room may import from rooms further down, and from itself.
 ROOMS = (
     "cli", "doctor", "spawner", "claude_cli", "local", "endpoint", "runner", "nodes",
-    "host", "agents", "store", "protocol", "children", "config", "errors",
+    "host", "agents", "store", "protocol", "children", "config", "routes",
+    "errors",
 )  # fmt: skip
 
 PURE = (

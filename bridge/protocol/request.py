@@ -10,6 +10,7 @@ from bridge.errors import InvalidRequest
 from bridge.protocol.ids import Priority, check_id
 from bridge.protocol.record import Count, Milliseconds, Record, Value
 from bridge.protocol.status import Stage, Status
+from bridge.routes import OwnRoute
 
 DEFAULT_TIMEOUT_MS = 120_000
 MAX_PROMPT_CHARS = 10_000_000
@@ -30,7 +31,7 @@ ToolUseId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
 
 
 # Who may answer: an open session, or a process of the asker's.
-RouteName = Literal["host", "claude", "local", "endpoint"]
+RouteName = Literal["host", OwnRoute]
 
 
 class HostProcess(Value):

@@ -11,8 +11,9 @@ from bridge.protocol.record import Milliseconds, Record, Value, printable
 from bridge.protocol.request import Request, RequestIdField
 from bridge.protocol.run import RunSummary
 from bridge.protocol.status import Stage, Status
+from bridge.routes import OwnRoute
 
-Route = Literal["host", "manual", "claude", "local", "endpoint", "none"]
+Route = Literal["host", "manual", OwnRoute, "none"]
 
 _STATUS_OF: dict[str, Status] = {
     "timeout": Status.TIMEOUT,

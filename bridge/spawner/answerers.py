@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from bridge.agents.definition import Definition
     from bridge.config import Settings
     from bridge.protocol.answering import Answerer
-    from bridge.protocol.request import Request, RouteName
+    from bridge.protocol.request import Request
+    from bridge.routes import OwnRoute
     from bridge.store.files import FileStore
 
 
@@ -87,14 +88,14 @@ def endpoint(settings: Settings, store: FileStore) -> Answerer:
     return ByModel(store, opened)
 
 
-_ANSWERERS: dict[RouteName, Callable[[Settings, FileStore], Answerer]] = {
+_ANSWERERS: dict[OwnRoute, Callable[[Settings, FileStore], Answerer]] = {
     "claude": claude,
     "local": local,
     "endpoint": endpoint,
 }
 
 
-def answerer_for(route: RouteName, settings: Settings, store: FileStore) -> Answerer:
+def answerer_for(route: OwnRoute, settings: Settings, store: FileStore) -> Answerer:
     """The answerer of a route.
 
     Raises:
@@ -103,6 +104,6 @@ def answerer_for(route: RouteName, settings: Settings, store: FileStore) -> Answ
     return _ANSWERERS[route](settings, store)
 
 
-def served_routes() -> tuple[RouteName, ...]:
+def served_routes() -> tuple[OwnRoute, ...]:
     """The routes that this installation can serve by itself."""
     return tuple(_ANSWERERS)

@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     from bridge.agents.definition import Definition
     from bridge.protocol.answering import Progress
     from bridge.protocol.ids import Priority, RequestId
-    from bridge.protocol.request import Node, Request, RouteName
+    from bridge.protocol.request import Node, Request
     from bridge.protocol.response import Response
     from bridge.protocol.status import Stage
+    from bridge.routes import OwnRoute
     from bridge.spawner.awaiting import Waiter
     from bridge.spawner.overview import Overview
     from bridge.spawner.result import Result, Shape
@@ -317,7 +318,7 @@ class Bridge:
 
     def server(
         self,
-        route: RouteName,
+        route: OwnRoute,
         on_stage: Callable[[Stage], None] = _ignore_stage,
         on_progress: Callable[[Progress], None] = _ignore_progress,
     ) -> Server:

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from bridge.agents.definition import Definition
     from bridge.config import Settings
     from bridge.protocol.request import Request, RouteName
+    from bridge.routes import OwnRoute
 
 _SERVER = "openai:"
 _FILE = ".gguf"
 _NAMES = agent_names.HOST_MODELS | {agent_names.INHERIT}
 # Beside the names that every route takes.
-_OTHERS: dict[RouteName, str] = {
+_OTHERS: dict[OwnRoute, str] = {
     "claude": "a full name such as claude-opus-5-5",
     "local": "the path of a .gguf file",
     "endpoint": "openai:NAME",

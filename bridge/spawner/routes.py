@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 from bridge.errors import InvalidRequest
+from bridge.protocol.request import RouteName
+from bridge.routes import OWN
 from bridge.spawner.models import check_model
 
 if TYPE_CHECKING:
-    from bridge.config import FallbackRoute
-    from bridge.protocol.request import Request, RouteName
+    from bridge.protocol.request import Request
+    from bridge.routes import OwnRoute
 
-RouteChoice = Literal["auto", "host", "claude", "local", "endpoint"]
-OWN: tuple[FallbackRoute, ...] = ("claude", "local", "endpoint")
-ROUTES: tuple[RouteChoice, ...] = ("auto", "host", *OWN)
+RouteChoice = Literal["auto", RouteName]
+ROUTES: tuple[RouteChoice, ...] = get_args(RouteChoice)
+
+T = TypeVar("T", bound=str)
 
 
 def check_route(route: str) -> RouteChoice:
@@ -23,22 +26,23 @@ def check_route(route: str) -> RouteChoice:
     Raises:
         InvalidRequest: no such route.
     """
-    for known in ROUTES:
-        if route == known:
-            return known
-    raise InvalidRequest(f"route {route!r}: expected one of {', '.join(ROUTES)}")
+    return _known(route, ROUTES)
 
 
-def check_own(route: str) -> RouteName:
+def check_own(route: str) -> OwnRoute:
     """Let a route pass that a process of ours serves.
 
     Raises:
         InvalidRequest: no such route.
     """
-    for known in OWN:
+    return _known(route, OWN)
+
+
+def _known(route: str, routes: tuple[T, ...]) -> T:
+    for known in routes:
         if route == known:
             return known
-    raise InvalidRequest(f"route {route!r}: expected one of {', '.join(OWN)}")
+    raise InvalidRequest(f"route {route!r}: expected one of {', '.join(routes)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +54,14 @@ class Plan:
     """
 
     route: RouteName
-    own: RouteName | None = None
+    own: OwnRoute | None = None
     after_s: float = 0.0
 
 
 def plan(
     choice: RouteChoice,
     *,
-    flag: FallbackRoute | None,
+    flag: OwnRoute | None,
     fallback_after_s: float | None,
     has_host: bool,
     accepted: tuple[RouteName, ...] | None = None,

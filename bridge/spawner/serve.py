@@ -86,7 +86,7 @@ def serve(
 def _servers(bridge: Bridge, routes: Iterable[str] | None) -> dict[RouteName, Server]:
     if routes:
         return {named: bridge.server(named) for named in map(check_own, routes)}
-    found = {}
+    found: dict[RouteName, Server] = {}
     problems = []
     for route in served_routes():
         try:

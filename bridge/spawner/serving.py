@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 
     from bridge.agents.definition import Definition
     from bridge.protocol.answering import Answerer, Progress
-    from bridge.protocol.request import Request, RouteName
+    from bridge.protocol.request import Request
     from bridge.protocol.response import Response
+    from bridge.routes import OwnRoute
     from bridge.spawner.awaiting import Waiter
     from bridge.store.files import FileStore
 
@@ -65,7 +66,7 @@ class Server:
     def __init__(
         self,
         store: FileStore,
-        route: RouteName,
+        route: OwnRoute,
         answerer: Answerer,
         *,
         define: Callable[[Request], tuple[Request, Definition | None]],

@@ -41,7 +41,7 @@ NO_SERVER = (
 
 
 NO_FLAG = (
-    "BRIDGE_CLI_FALLBACK='sometimes': expected 1 (a local model), claude, endpoint or 0"
+    "BRIDGE_CLI_FALLBACK='sometimes': expected claude, local, endpoint, 1 (local) or 0"
 )
 
 

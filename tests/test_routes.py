@@ -1,0 +1,56 @@
+"""Every route of ours is known wherever routes are told apart."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from bridge.config import Settings
+from bridge.errors import BadSetting, InvalidRequest
+from bridge.protocol.request import RouteName
+from bridge.protocol.response import Route
+from bridge.routes import OWN
+from bridge.spawner.answerers import served_routes
+from bridge.spawner.models import check_model
+from bridge.spawner.routes import ROUTES, check_own, check_route
+
+
+def test_the_lists_are_one() -> None:
+    """A new route that one of them lacks could be asked for, and not be answered."""
+    assert served_routes() == OWN
+    assert get_args(RouteName) == ("host", *OWN)
+    assert ("auto", "host", *OWN) == ROUTES
+    assert set(get_args(Route)) == {*get_args(RouteName), "manual", "none"}
+
+
+@pytest.mark.parametrize("route", OWN)
+def test_each_has_its_place(route: str) -> None:
+    """By its name in the setting, too, and with words for the models that it takes."""
+    own = check_own(route)
+
+    assert check_route(route) == own
+    assert Settings.from_environment({"BRIDGE_CLI_FALLBACK": route}).cli_fallback == own
+    with pytest.raises(InvalidRequest, match=f"route {route} takes no model 'x'"):
+        check_model(own, "x", is_asked=True)
+
+
+def test_error_no_such_route() -> None:
+    with pytest.raises(InvalidRequest) as any_route:
+        check_route("x")
+    with pytest.raises(InvalidRequest) as own:
+        check_own("host")
+
+    assert str(any_route.value) == (
+        "route 'x': expected one of auto, host, claude, local, endpoint"
+    )
+    assert str(own.value) == "route 'host': expected one of claude, local, endpoint"
+
+
+def test_error_a_setting_that_is_no_route() -> None:
+    with pytest.raises(BadSetting) as caught:
+        Settings.from_environment({"BRIDGE_CLI_FALLBACK": "host"})
+
+    assert str(caught.value) == (
+        "BRIDGE_CLI_FALLBACK='host': expected claude, local, endpoint, 1 (local) or 0"
+    )
