@@ -17,6 +17,7 @@ from bridge.cli.exit_codes import Exit
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.options import AsJson
 from bridge.cli.printing import complain, record, say, say_json
+from bridge.errors import StateUnavailable
 from bridge.protocol.ids import RequestId
 from bridge.spawner.bridge import Bridge
 from bridge.spawner.serve import serve
@@ -45,7 +46,17 @@ def command(
         logs.append(log_bug(exc))
         complain(f"request {request_id}: a bug: {exc!r}; the log is {logs[-1]}")
 
-    served = serve(bridge, routes=route, once=once, on_bug=on_bug, on_start=on_start)
+    def on_trouble(exc: StateUnavailable) -> None:
+        complain(f"nothing can be served just now, it is tried again: {exc}")
+
+    served = serve(
+        bridge,
+        routes=route,
+        once=once,
+        on_bug=on_bug,
+        on_start=on_start,
+        on_trouble=on_trouble,
+    )
     for result in served:
         if as_json:
             say_json(record(result.response))

@@ -32,7 +32,7 @@ _SHARE = 0.05
 _SHORT = 256
 
 
-def _ignore(_routes: tuple[RouteName, ...]) -> None:
+def _ignore(_told: object) -> None:
     pass
 
 
@@ -43,6 +43,7 @@ def serve(
     once: bool = False,
     on_bug: Callable[[RequestId, Exception], None],
     on_start: Callable[[tuple[RouteName, ...]], None] = _ignore,
+    on_trouble: Callable[[StateUnavailable], None] = _ignore,
 ) -> Iterator[Result]:
     """Yield a result for each request served; with `once`, of those that wait now.
 
@@ -54,19 +55,23 @@ def serve(
     `routes` all that this machine can serve; `on_start` is told which these are. An
     interrupt gives back the request that is being served. A bug of ours ends the
     request that met it and no other: `on_bug` is told, inside its `except`, and the
-    request is not tried again.
+    request is not tried again. While the state cannot be used it is tried again, and
+    `on_trouble` is told once, until it could be; with `once` that is its end.
 
     Raises:
         InvalidRequest: no such route.
         NoRoute: this machine lacks what a named route needs, or has no route at all.
+        StateUnavailable: with `once`, the state cannot be used just now; what has not
+            been yielded waits.
     """
     servers = _servers(bridge, routes)
     on_start(tuple(servers))
     store = bridge.store
     sweep_at_s = float("-inf")
     queue = _Queue(store, servers, only_now=once)
+    is_told = False
     while True:
-        with suppress(StateUnavailable):
+        try:
             began_s = time.monotonic()
             if began_s >= sweep_at_s:
                 yield from _overdue(store, servers)
@@ -77,9 +82,18 @@ def serve(
             first = None if is_off else queue.find_first()
             if first is not None:
                 yield from _serve_one(store, *first, queue, on_bug)
+        except StateUnavailable as exc:
+            if once:
+                raise
+            if not is_told:
+                on_trouble(exc)
+            is_told = True
+        else:
+            is_told = False
+            if first is not None:
                 continue
-        if once:
-            return
+            if once:
+                return
         time.sleep(_LOOK_S)
 
 

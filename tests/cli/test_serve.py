@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.cli import serve as command
 from bridge.cli.exit_codes import Exit
+from bridge.errors import StateUnavailable
 from bridge.protocol.ids import RequestId
 
 if TYPE_CHECKING:
@@ -40,3 +41,24 @@ def test_error_a_bug_is_logged_and_told(
         f"the log is {log}\n"
     )
     assert "in serving" in log.read_text()
+
+
+def test_what_keeps_it_from_serving_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It goes on, and was silent however long that took."""
+
+    def serving(*_: Any, on_trouble: Any, **__: Any) -> Iterator[Any]:
+        on_trouble(StateUnavailable("store.lock is held"))
+        yield from ()
+
+    monkeypatch.setattr(command, "serve", serving)
+    monkeypatch.setattr(command.Interrupts, "on", lambda *_: None)
+    monkeypatch.setattr(command.Bridge, "open", lambda: None)
+
+    assert command.command() == Exit.OK
+
+    assert capsys.readouterr().err == (
+        "hostbridge: nothing can be served just now, it is tried again: store.lock is "
+        "held\n"
+    )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from storeworld import claimant, dead_process, request, store_in
 
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, StateUnavailable
 from bridge.host.sessions import switch_off, switch_on
 from bridge.protocol.answering import Outcome
 from bridge.protocol.ids import RequestId
@@ -56,6 +56,7 @@ def served(
     told: list[tuple[str, Exception]],
     *,
     once: bool = True,
+    on_trouble: Callable[[StateUnavailable], None] = lambda _: None,
 ) -> list[tuple[str, str | None]]:
     """Each request that was served with its error code, by what a bridge gives."""
     server = Server(
@@ -74,7 +75,9 @@ def served(
     bridge: Any = SimpleNamespace(
         store=store, server=lambda _: server, settings=SimpleNamespace(off=False)
     )
-    found = serve(bridge, routes=["claude"], once=once, on_bug=on_bug)
+    found = serve(
+        bridge, routes=["claude"], once=once, on_bug=on_bug, on_trouble=on_trouble
+    )
     return [(each.request_id, each.error and each.error.code) for each in found]
 
 
@@ -155,6 +158,53 @@ def test_a_queue_that_does_not_change_is_not_read_again(
     assert answerer.asked == ["late"]
     # The sweep's and the first; when something came; when that had gone.
     assert looks == 4
+
+
+def test_error_once_with_the_lock_held(store: FileStore, tmp_path: Path) -> None:
+    """It left as if it had served all, and said nothing."""
+    hurried = store_in(tmp_path, lock_wait_s=0.05)
+    answerer = Sometimes(ZeroDivisionError())
+
+    with store.exclusive(), pytest.raises(StateUnavailable) as caught:
+        served(hurried, answerer, [])
+
+    assert str(caught.value) == (
+        f"{store.place.state}/locks/store.lock is held; waited 0.05 s. See "
+        "`hostbridge doctor`"
+    )
+    assert len(store.waiting()) == 3
+
+
+def test_a_lock_that_is_held_is_told_once_and_tried_again(
+    store: FileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not silent for ever; and told again when it is held another time."""
+    hurried = store_in(tmp_path, lock_wait_s=0.0)
+    holder = ExitStack()
+    naps = 0
+
+    def nap(_seconds: float) -> None:
+        nonlocal naps
+        naps += 1
+        if naps == 3:
+            holder.close()
+        if naps == 4:
+            store.submit(request("late", route="claude"))
+            holder.enter_context(store.exclusive())
+        if naps == 6:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(serving.time, "sleep", nap)
+    answerer = Sometimes(ZeroDivisionError())
+    told: list[StateUnavailable] = []
+
+    holder.enter_context(store.exclusive())
+
+    with holder, pytest.raises(KeyboardInterrupt):
+        served(hurried, answerer, [], once=False, on_trouble=told.append)
+
+    assert sorted(answerer.asked) == ["bad", "good", "more"]
+    assert len(told) == 2
 
 
 class Busy:
