@@ -48,7 +48,8 @@ class Tender:
         store: one that does not wait long for its lock.
         ids: what is awaited; the caller takes out what has ended.
         lease_s: as in `FileStore`.
-        on_stage: told how far each request looked at has come.
+        on_stage: told how far each request looked at has come, whoever holds the lock;
+            what it raises ends the wait.
     """
 
     def __init__(
@@ -74,9 +75,14 @@ class Tender:
         ring = now - self._rung >= RING_S
         if ring:
             self._rung = now
+        ids = sorted(self._ids)[:_LOOKED_AT]
+        # First: who is told may be gone, and is not to stay for a lock that is held.
+        with suppress(StateUnavailable):
+            for request_id in ids:
+                self._tell(request_id)
         with suppress(StateUnavailable):
             self._store.sweep()
-            for request_id in sorted(self._ids)[:_LOOKED_AT]:
+            for request_id in ids:
                 self._look_after(request_id, ring=ring)
 
     def stage_of(self, found: Found) -> Stage:
@@ -91,16 +97,21 @@ class Tender:
             return Stage.NO_HOST
         return request.stage
 
+    def _tell(self, request_id: RequestId) -> None:
+        found = self._store.find(request_id)
+        if found is not None and found.response is None:
+            self._on_stage(self.stage_of(found))
+
     def _look_after(self, request_id: RequestId, *, ring: bool) -> None:
         found = self._store.find(request_id)
         if found is None or found.request is None or found.response is not None:
             return
-        stage = self.stage_of(found)
-        self._on_stage(stage)
+        request = found.request
         now_ms = self._store.now_ms()
-        if now_ms >= found.request.deadline_ms:
-            self._store.publish(expired(found.request, now_ms, stage), source="waiter")
-        elif ring and found.request.stage in (Stage.WAITING, Stage.OFFERED):
-            hosts = eligible_hosts(self._store, found.request, lease_s=self._lease_s)
+        if now_ms >= request.deadline_ms:
+            late = expired(request, now_ms, self.stage_of(found))
+            self._store.publish(late, source="waiter")
+        elif ring and request.stage in (Stage.WAITING, Stage.OFFERED):
+            hosts = eligible_hosts(self._store, request, lease_s=self._lease_s)
             with suppress(StateUnavailable):
                 bells.ring(self._store, hosts)
