@@ -4,8 +4,10 @@ What waits has a thread of its own, and leaves those that asyncio keeps for shor
 to the short ones: else some waits would hold up every other call, `cancel` included.
 For a hundred requests at once `as_completed` needs one thread.
 
-A cancelled `ask` cancels its request within a second or so, as an interrupt does for
-the blocking one. A cancelled `wait` leaves its requests as they are.
+A call that is cancelled is over at once for who awaits it; its thread looks every two
+seconds whether anybody does, whoever holds the store's lock, and is gone within three.
+There a cancelled `ask` cancels its request, as an interrupt does for the blocking one.
+A cancelled `wait` leaves its requests as they are.
 """
 
 from __future__ import annotations
@@ -27,14 +29,26 @@ if TYPE_CHECKING:
 
     from bridge.protocol.ids import RequestId
     from bridge.protocol.status import Stage
+    from bridge.spawner.overview import Overview
     from bridge.spawner.result import Result, Shape
+    from bridge.spawner.story import Story
     from bridge.store import Found
 
     T = TypeVar("T")
 
 
+def _ignore_stage(_stage: Stage) -> None:
+    pass
+
+
 class AsyncBridge:
-    """`Bridge` for asyncio: the same methods, the same arguments, awaited."""
+    """`Bridge` for asyncio: the same methods with the same arguments, awaited.
+
+    But for these: `wait` takes one request, `as_completed` is for many; what serves a
+    route (`Bridge.server`) belongs to a program that blocks. `on_stage` and
+    `on_progress` are called in a thread. Cancelled, a wait lets go of its thread within
+    three seconds. The blocking one is `bridge`.
+    """
 
     def __init__(self, bridge: Bridge) -> None:
         self.bridge = bridge
@@ -48,9 +62,10 @@ class AsyncBridge:
         self, prompt: str, agent: str = "general-purpose", **options: Any
     ) -> Result:
         """Ask and await the answer; see `Bridge.ask`."""
+        on_stage = options.pop("on_stage", _ignore_stage)
         return await _waited(
             lambda leave: self.bridge.ask(
-                prompt, agent, **{**options, "on_stage": _leaving(leave, options)}
+                prompt, agent, on_stage=_leaving(leave, on_stage), **options
             )
         )
 
@@ -66,6 +81,7 @@ class AsyncBridge:
         *,
         schema: Shape = None,
         timeout_s: float = DEFAULT_TIMEOUT_S,
+        on_stage: Callable[[Stage], None] = _ignore_stage,
     ) -> Result:
         """Await one request; see `Bridge.wait`. For many there is `as_completed`.
 
@@ -83,7 +99,7 @@ class AsyncBridge:
                 request,
                 schema=schema,
                 timeout_s=timeout_s,
-                on_stage=_leaving(leave, {}),
+                on_stage=_leaving(leave, on_stage),
             )
         )
 
@@ -93,18 +109,23 @@ class AsyncBridge:
         *,
         schema: Shape = None,
         timeout_s: float = DEFAULT_TIMEOUT_S,
+        on_stage: Callable[[Stage], None] = _ignore_stage,
     ) -> AsyncIterator[Result]:
         """Yield a result for each request as it ends; see `Bridge.wait`."""
         done = object()
         leave = threading.Event()
-        results = self.bridge.wait(
-            list(requests),
-            schema=schema,
-            timeout_s=timeout_s,
-            on_stage=_leaving(leave, {}),
-        )
+        wanted = list(requests)
         try:
             with _own_thread() as in_thread:
+                # There, too: it reads a file for each of them.
+                results = await in_thread(
+                    lambda: self.bridge.wait(
+                        wanted,
+                        schema=schema,
+                        timeout_s=timeout_s,
+                        on_stage=_leaving(leave, on_stage),
+                    )
+                )
                 while True:
                     result = await in_thread(lambda: next(results, done))
                     if result is done:
@@ -124,6 +145,14 @@ class AsyncBridge:
     async def status(self, request: str) -> Found:
         """One request as it stands; see `Bridge.status`."""
         return await asyncio.to_thread(self.bridge.status, request)
+
+    async def overview(self) -> Overview:
+        """What is open, waits, runs and has ended; see `Bridge.overview`."""
+        return await asyncio.to_thread(self.bridge.overview)
+
+    async def story(self, request: str) -> Story:
+        """Everything that is known of one request; see `Bridge.story`."""
+        return await asyncio.to_thread(self.bridge.story, request)
 
 
 async def _waited(call: Callable[[threading.Event], T]) -> T:
@@ -152,15 +181,13 @@ def _own_thread() -> Iterator[Callable[[Callable[[], T]], Awaitable[T]]]:
 
 
 def _leaving(
-    leave: threading.Event, options: dict[str, Any]
+    leave: threading.Event, on_stage: Callable[[Stage], None]
 ) -> Callable[[Stage], None]:
     """Report a stage, unless the awaiting task is gone."""
-    told = options.get("on_stage")
 
-    def on_stage(stage: Stage) -> None:
+    def report(stage: Stage) -> None:
         if leave.is_set():
             raise Abandoned("the awaiting task was cancelled")
-        if told is not None:
-            told(stage)
+        on_stage(stage)
 
-    return on_stage
+    return report

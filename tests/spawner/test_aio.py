@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -14,11 +15,15 @@ from bridge.errors import RequestFailed
 from bridge.spawner.aio import AsyncBridge
 from bridge.spawner.bridge import Bridge
 from bridge.spawner.hosts import Hosts
+from bridge.spawner.tending import TEND_S
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from bridge.protocol.ids import RequestId
+    from bridge.protocol.status import Stage
+    from bridge.spawner.result import Result
 
 
 @pytest.fixture
@@ -87,3 +92,91 @@ def test_a_cancelled_ask_cancels_its_request(
     (response,) = store.wait([request], timeout_s=30)
     assert response.error is not None
     assert response.error.code == "cancelled"
+
+
+def public(kind: type) -> dict[str, list[str]]:
+    """Its methods, with the names of their arguments."""
+    found = inspect.getmembers(kind, callable)
+    return {
+        name: list(inspect.signature(method).parameters)
+        for name, method in found
+        if not name.startswith("_")
+    }
+
+
+def test_it_has_the_methods_of_the_blocking_one() -> None:
+    """Two were missing, and one argument of a third."""
+    blocking, ours = public(Bridge), public(AsyncBridge)
+    assert ours.pop("as_completed")[2:] == blocking["wait"][2:]
+    for asks in ("ask", "submit"):
+        assert ours.pop(asks) == ["self", "prompt", "agent", "options"]
+        del blocking[asks]
+
+    del blocking["server"]
+    assert ours == blocking
+
+
+def test_a_project_and_a_request_can_be_looked_at(bridge: AsyncBridge) -> None:
+    async def looked() -> tuple[list[str], str]:
+        request = await bridge.submit("Which?")
+        overview = await bridge.overview()
+        story = await bridge.story(request)
+        assert story.request is not None
+        return [each.request_id for each in overview.requests], story.request.request_id
+
+    listed, told = asyncio.run(looked())
+
+    assert listed == [told]
+
+
+def test_a_wait_for_many_begins_in_its_thread(
+    bridge: AsyncBridge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file is read for each: four hundred held the loop up for an eighth second."""
+    wait = bridge.bridge.wait
+    threads: list[str] = []
+
+    def noted(*requests: Any, **how: Any) -> Iterator[Result]:
+        threads.append(threading.current_thread().name)
+        return wait(*requests, **how)
+
+    monkeypatch.setattr(bridge.bridge, "wait", noted)
+
+    async def ended() -> int:
+        request = await bridge.submit("Which?")
+        await bridge.cancel(request)
+        return len([result async for result in bridge.as_completed([request])])
+
+    assert asyncio.run(ended()) == 1
+    assert [name.startswith("hostbridge") for name in threads] == [True]
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_cancelled_wait_is_let_go_while_the_lock_is_held(
+    bridge: AsyncBridge, *, many: bool
+) -> None:
+    """Its thread stayed as long as the lock was; stages are told meanwhile, too."""
+    told = threading.Event()
+
+    def on_stage(_stage: Stage) -> None:
+        told.set()
+
+    async def waited(request: str) -> None:
+        if many:
+            async for _ in bridge.as_completed([request], on_stage=on_stage):
+                pass
+        else:
+            await bridge.wait(request, on_stage=on_stage)
+
+    async def cancelled() -> list[bool]:
+        wait = asyncio.create_task(waited(await bridge.submit("Which?")))
+        with bridge.bridge.store.exclusive():
+            assert await asyncio.to_thread(told.wait, 30)
+            wait.cancel()
+            await asyncio.gather(wait, return_exceptions=True)
+            threads = [t for t in threading.enumerate() if t.name.startswith("hostb")]
+            for thread in threads:
+                await asyncio.to_thread(thread.join, 4 * TEND_S)
+        return [thread.is_alive() for thread in threads]
+
+    assert asyncio.run(cancelled()) == [False]
