@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from bridge.errors import DepthExceeded, InvalidRequest
-from bridge.host import agent_names
 from bridge.protocol.ids import RequestId, check_id, is_id, new_request_id
 from bridge.protocol.record import first_problem
 from bridge.protocol.request import Request
@@ -83,7 +82,9 @@ def draft(
         InvalidRequest: the schema, the prompt, the id or a number is not acceptable.
         DepthExceeded: too many agents stand above it.
     """
-    definition = _find_definition(store, settings, agent)
+    from bridge.spawner.defining import Agents
+
+    definition = Agents.open(settings, store.place.project).find(agent)
     fields["answer_schema"] = None if schema is None else _checked(schema)
     fields["timeout"] = None if timeout_s is None else _milliseconds(timeout_s)
     if definition is not None:
@@ -122,25 +123,6 @@ def draft(
 
 def _given(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def _find_definition(
-    store: FileStore, settings: Settings, agent: str
-) -> Definition | None:
-    """The definition of an agent; None for one of the client's own.
-
-    Raises:
-        UnknownAgent: neither hostbridge nor the client knows it; names near matches.
-    """
-    from bridge.agents.registry import Registry
-
-    registry = Registry.open(settings, store.place.project)
-    definition = registry.find(agent)
-    if definition is None:
-        agent_names.check_agent(
-            agent, store.place.project, settings.claude_dir, registry.names
-        )
-    return definition
 
 
 def find_parent(store: FileStore, settings: Settings) -> tuple[str, int] | None:

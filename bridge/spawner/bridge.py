@@ -20,7 +20,6 @@ from bridge.errors import (
     UnknownRequest,
     WaitTimeout,
 )
-from bridge.host import agent_names
 from bridge.local.ahead import end_ahead
 from bridge.protocol.ids import check_id
 from bridge.spawner.asking import draft
@@ -34,7 +33,6 @@ from bridge.store.place import locate
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from bridge.agents.definition import Definition
     from bridge.protocol.answering import Progress
     from bridge.protocol.ids import Priority, RequestId
     from bridge.protocol.request import Node, Request
@@ -327,32 +325,12 @@ class Bridge:
         Raises:
             NoRoute: this machine lacks what the route needs.
         """
-        from bridge.agents.registry import Registry
-        from bridge.agents.resolving import resolve
-        from bridge.spawner.answerers import answerer_for
-        from bridge.spawner.serving import Server
+        from bridge.spawner.servers import open_server
 
-        project = self.store.place.project
-        registry = Registry.open(self.settings, project)
-
-        def define(request: Request) -> tuple[Request, Definition | None]:
-            """As its definition has it; a file may name an agent nobody knows."""
-            resolved, definition = resolve(registry, self.store, request)
-            if definition is None:
-                agent_names.check_agent(
-                    request.agent_type,
-                    project,
-                    self.settings.claude_dir,
-                    registry.names,
-                )
-            return resolved, definition
-
-        return Server(
+        return open_server(
             self.store,
+            self.settings,
             route,
-            answerer_for(route, self.settings, self.store),
-            define=define,
-            max_depth=self.settings.max_depth,
             on_stage=on_stage,
             on_progress=on_progress,
         )
