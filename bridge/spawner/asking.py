@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,38 @@ from bridge.spawner.requester import default_requester
 from bridge.spawner.routes import on_route
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bridge.agents.definition import Definition
     from bridge.config import Settings
-    from bridge.protocol.request import RouteName
+    from bridge.protocol.ids import Priority
+    from bridge.protocol.request import Node, RouteName
     from bridge.spawner.result import Shape
     from bridge.store.files import FileStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a program asks, in its own words: the arguments of `Bridge.submit`.
+
+    What is None was not asked for: the agent's definition says it, or the default.
+    What `Request` calls by the same name becomes that field of it.
+    """
+
+    prompt: str
+    agent: str
+    schema: Shape
+    timeout_s: float | None
+    model: str | None
+    priority: Priority | None
+    arguments: dict[str, Any] | None
+    node: str | Node | None
+    variables: dict[str, Any] | None
+    task_id: str | None
+    dedup_key: str | None
+    session: str | None
+    answer_to_host: bool
+    request_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,30 +89,27 @@ class Draft:
         return applied(definition, request, parent)
 
 
-def draft(
-    store: FileStore,
-    settings: Settings,
-    prompt: str,
-    agent: str,
-    *,
-    schema: Shape,
-    timeout_s: float | None,
-    request_id: str | None = None,
-    **fields: Any,
-) -> Draft:
-    """Begin a request; `fields` are those of `Request`, by their names there.
-
-    What is None was not asked for: the agent's definition says it, or the default.
+def draft(store: FileStore, settings: Settings, question: Question) -> Draft:
+    """Begin a request.
 
     Raises:
         UnknownAgent: nobody knows the agent.
         BadDefinition, NotTrusted: its definition cannot be used.
-        InvalidRequest: the schema, the prompt, the id or a number is not acceptable.
+        InvalidRequest: the schema, the prompt, the node, the id or a number is not
+            acceptable.
         DepthExceeded: too many agents stand above it.
     """
     from bridge.spawner.defining import Agents
 
-    definition = Agents.open(settings, store.place.project).find(agent)
+    fields = {
+        field.name: getattr(question, field.name)
+        for field in dataclasses.fields(question)
+        if field.name in Request.model_fields
+    }
+    prompt, named = fields.pop("prompt"), fields.pop("request_id")
+    fields["node"] = _node(question.node, store.place.project)
+    definition = Agents.open(settings, store.place.project).find(question.agent)
+    schema, timeout_s = question.schema, question.timeout_s
     fields["answer_schema"] = None if schema is None else _checked(schema)
     fields["timeout"] = None if timeout_s is None else _milliseconds(timeout_s)
     if definition is not None:
@@ -102,13 +127,14 @@ def draft(
         # Its parent holds a slot while it waits.
         fields["priority"] = "high"
     now_us = store.clock.now_us()
-    named = check_id(request_id) if request_id is not None else None
+    if named is not None:
+        check_id(named)
     fields = _given(fields)
     priority = fields.get("priority", "normal")
     try:
         request = Request(
             request_id=named or new_request_id(now_us, priority),
-            agent_type=agent,
+            agent_type=question.agent,
             prompt=prompt,
             created_at=now_us // 1000,
             requester=settings.requester or default_requester(),
@@ -119,6 +145,14 @@ def draft(
     except ValidationError as exc:
         raise InvalidRequest(first_problem(exc)) from None
     return Draft(request, definition, store)
+
+
+def _node(node: str | Node | None, project: Path) -> Node | None:
+    if not isinstance(node, str):
+        return node
+    from bridge.nodes.finding import find_node
+
+    return find_node(node, project)
 
 
 def _given(fields: dict[str, Any]) -> dict[str, Any]:

@@ -9,23 +9,16 @@ nothing, and `Bridge.open().wait(request_id)` in another process finds the answe
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from bridge.config import Settings
-from bridge.errors import (
-    CannotWaitHere,
-    StateRefused,
-    UnknownRequest,
-    WaitTimeout,
-)
-from bridge.local.ahead import end_ahead
+from bridge.errors import StateRefused, UnknownRequest
 from bridge.protocol.ids import check_id
-from bridge.spawner.asking import draft
+from bridge.spawner.asker import Asker
+from bridge.spawner.asking import Question
+from bridge.spawner.ending import cancel
 from bridge.spawner.hosts import Hosts
-from bridge.spawner.models import check_here, check_schema
-from bridge.spawner.routes import check_route, plan
 from bridge.spawner.tending import end_overdue
 from bridge.store.files import FileStore
 from bridge.store.place import locate
@@ -39,10 +32,8 @@ if TYPE_CHECKING:
     from bridge.protocol.response import Response
     from bridge.protocol.status import Stage
     from bridge.routes import OwnRoute
-    from bridge.spawner.awaiting import Waiter
     from bridge.spawner.overview import Overview
     from bridge.spawner.result import Result, Shape
-    from bridge.spawner.routes import Plan
     from bridge.spawner.serving import Server
     from bridge.spawner.story import Story
     from bridge.store import Found
@@ -75,6 +66,7 @@ class Bridge:
             place, clock=clock, lease_s=lease_s, lock_wait_s=_QUICK_LOCK_S
         )
         self.hosts = Hosts(self.store, settings)
+        self._asker = Asker(self.store, self._quick, self.hosts, settings)
 
     @classmethod
     def open(cls, path: Path | str | None = None) -> Bridge:
@@ -142,51 +134,28 @@ class Bridge:
         """
         from bridge.spawner.result import result_or_raise
 
-        choice = check_route(route)
-        begun = draft(
-            self.store,
-            self.settings,
-            prompt,
-            agent,
+        question = Question(
+            prompt=prompt,
+            agent=agent,
             schema=schema,
             timeout_s=timeout_s,
             model=model,
             priority=priority,
             arguments=arguments,
-            node=self._node(node),
+            node=node,
             variables=variables,
             task_id=task_id,
             dedup_key=dedup_key,
             session=session,
             answer_to_host=answer_to_host,
         )
-        if (known := self._known_answer(dedup_key)) is not None:
-            return result_or_raise(known, schema)
-        planned = plan(
-            choice,
-            flag=self.settings.cli_fallback,
+        response = self._asker.ask(
+            question,
+            route,
             fallback_after_s=fallback_after_s,
-            has_host=self.hosts.can_answer(begun.request),
-            accepted=begun.routes,
+            on_stage=on_stage,
+            on_progress=on_progress,
         )
-        if planned.own:
-            check_here(
-                planned.own,
-                begun.on(planned.own),
-                begun.definition,
-                self.settings,
-            )
-        request = begun.on(planned.route)
-        if self.hosts.is_off or not (planned.own or self.hosts.of(request)):
-            from bridge.spawner.ways_out import no_host
-
-            raise no_host(
-                self.store,
-                request,
-                lease_s=self.settings.lease_s,
-                is_off_here=self.settings.off,
-            )
-        response = self._see_through(request, planned, on_stage, on_progress)
         return result_or_raise(response, schema)
 
     def submit(
@@ -218,17 +187,15 @@ class Bridge:
             UnknownAgent, InvalidRequest, DepthExceeded: nothing was asked.
             BadDefinition, NotTrusted: nothing was asked; the definition is no use.
         """
-        begun = draft(
-            self.store,
-            self.settings,
-            prompt,
-            agent,
+        question = Question(
+            prompt=prompt,
+            agent=agent,
             schema=schema,
             timeout_s=timeout_s,
             model=model,
             priority=priority,
             arguments=arguments,
-            node=self._node(node),
+            node=node,
             variables=variables,
             task_id=task_id,
             dedup_key=dedup_key,
@@ -236,83 +203,7 @@ class Bridge:
             answer_to_host=answer_to_host,
             request_id=request_id,
         )
-        choice = check_route(route)
-        planned = plan(
-            choice,
-            flag=None,
-            fallback_after_s=None,
-            has_host=False,
-            accepted=begun.routes,
-        )
-        request = begun.on(planned.route)
-        check_schema(planned.route, request, begun.definition)
-        return self._submit(request)[0]
-
-    def _see_through(
-        self,
-        request: Request,
-        planned: Plan,
-        on_stage: Callable[[Stage], None],
-        on_progress: Callable[[Progress], None],
-    ) -> Response:
-        """Submit a request and wait for its end, or serve it; end it if given up."""
-        from bridge.spawner.tending import Abandoned
-
-        server = planned.own and self.server(planned.own, on_stage, on_progress)
-        clock = self.store.clock
-        timeout_s = request.timeout / 1000
-        deadline_s = clock.monotonic_s() + timeout_s
-        try:
-            request_id, is_new = self._submit(request)
-            if planned.own != "local" or not is_new:
-                end_ahead()
-            if not server and self.hosts.would_wait_for_itself(request):
-                raise CannotWaitHere(
-                    f"submitted {request_id}; this runs inside the only open session, "
-                    "which answers when its turn comes. Read the answer with: "
-                    f"hostbridge show {request_id}",
-                    request_id=request_id,
-                )
-            waiter = self._waiter(on_stage)
-            left_s = max(0.0, deadline_s - clock.monotonic_s())
-            try:
-                if server and (is_new or self._is_for(server, request_id)):
-                    return server.see_to(
-                        request_id, waiter, after_s=planned.after_s, timeout_s=left_s
-                    )
-                return waiter.one(request_id, left_s)
-            except WaitTimeout as exc:
-                if not is_new:
-                    # Another asker's request, found by its key: not ours to end.
-                    raise
-                return waiter.expire(request_id, timeout_s, str(exc.stage))
-        except (KeyboardInterrupt, Abandoned):
-            # Under its own id: what a key found is another asker's.
-            with suppress(UnknownRequest):
-                self.cancel(request.request_id)
-            raise
-
-    def _known_answer(self, dedup_key: str | None) -> Response | None:
-        """What was answered already needs no session, and nobody to wait for."""
-        return None if dedup_key is None else self.store.answer_of_key(dedup_key)
-
-    def _node(self, node: str | Node | None) -> Node | None:
-        if not isinstance(node, str):
-            return node
-        from bridge.nodes.finding import find_node
-
-        return find_node(node, self.store.place.project)
-
-    def _submit(self, request: Request) -> tuple[RequestId, bool]:
-        done = self.store.submit(request)
-        if done.is_new:
-            self.hosts.ring(request)
-        return done.request_id, done.is_new
-
-    def _is_for(self, server: Server, request_id: RequestId) -> bool:
-        """Whether a request found by its key is for this server's route, too."""
-        found = self.store.find(request_id)
-        return bool(found and found.request and found.request.route == server.route)
+        return self._asker.submit(question, route)
 
     def server(
         self,
@@ -380,19 +271,16 @@ class Bridge:
             WaitTimeout: `timeout_s` seconds passed.
             StateVanished: the state directory was removed meanwhile.
         """
+        from bridge.spawner.awaiting import Waiter
         from bridge.spawner.result import result_or_raise
 
-        waiter = self._waiter(on_stage)
+        lease_s = self.settings.lease_s
+        waiter = Waiter(self._quick, lease_s=lease_s, on_stage=on_stage)
         if not isinstance(request, str):
             ids = {self._known(each) for each in request}
             return waiter.many(ids, schema, timeout_s)
         response = waiter.one(self._known(request), timeout_s)
         return result_or_raise(response, schema)
-
-    def _waiter(self, on_stage: Callable[[Stage], None]) -> Waiter:
-        from bridge.spawner.awaiting import Waiter
-
-        return Waiter(self._quick, lease_s=self.settings.lease_s, on_stage=on_stage)
 
     def _known(self, request: str) -> RequestId:
         request_id = check_id(request)
@@ -410,18 +298,7 @@ class Bridge:
         Raises:
             UnknownRequest: there is no such request.
         """
-        found = self.store.find(self._known(request))
-        if found is None or found.request is None or found.response is not None:
-            return False
-        from bridge.protocol.response import failed
-
-        response = failed(
-            found.request,
-            "cancelled",
-            "cancelled by its user",
-            now_ms=self.store.now_ms(),
-        )
-        return self._quick.publish(response, source="cancel")
+        return cancel(self._quick, self._known(request))
 
     def respond(self, request: str, words: str) -> Result:
         """Answer a request by hand; the answer is marked `route: manual`.

@@ -1,0 +1,176 @@
+"""Ask: settle who is to answer, make the request durable, and see it to its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bridge.errors import CannotWaitHere, WaitTimeout
+from bridge.local.ahead import end_ahead
+from bridge.protocol.ids import RequestId
+from bridge.spawner.asking import draft
+from bridge.spawner.ending import cancel
+from bridge.spawner.models import check_here, check_schema
+from bridge.spawner.routes import check_route, plan
+from bridge.spawner.tending import Abandoned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.config import Settings
+    from bridge.protocol.answering import Progress
+    from bridge.protocol.request import Request
+    from bridge.protocol.response import Response
+    from bridge.protocol.status import Stage
+    from bridge.spawner.asking import Question
+    from bridge.spawner.hosts import Hosts
+    from bridge.spawner.routes import Plan
+    from bridge.spawner.serving import Server
+    from bridge.store import Submitted
+    from bridge.store.files import FileStore
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Asks what a program wants to know.
+
+    Attributes:
+        store: one that may wait for its lock.
+        quick: the same, for what has a deadline.
+        hosts: the open sessions.
+        settings: those of the program.
+    """
+
+    store: FileStore
+    quick: FileStore
+    hosts: Hosts
+    settings: Settings
+
+    def submit(self, question: Question, route: str) -> RequestId:
+        """Ask without waiting; raises as `Bridge.submit`."""
+        begun = draft(self.store, self.settings, question)
+        planned = plan(
+            check_route(route),
+            flag=None,
+            fallback_after_s=None,
+            has_host=False,
+            accepted=begun.routes,
+        )
+        request = begun.on(planned.route)
+        check_schema(planned.route, request, begun.definition)
+        return self._submit(request).request_id
+
+    def ask(
+        self,
+        question: Question,
+        route: str,
+        *,
+        fallback_after_s: float | None,
+        on_stage: Callable[[Stage], None],
+        on_progress: Callable[[Progress], None],
+    ) -> Response:
+        """Ask and wait for the end of the request; raises as `Bridge.ask`.
+
+        Whether it is an answer is for the caller to see.
+        """
+        choice = check_route(route)
+        begun = draft(self.store, self.settings, question)
+        key = question.dedup_key
+        # What was answered already needs no session, and nobody to wait for.
+        if key is not None and (known := self.store.answer_of_key(key)) is not None:
+            return known
+        planned = plan(
+            choice,
+            flag=self.settings.cli_fallback,
+            fallback_after_s=fallback_after_s,
+            has_host=self.hosts.can_answer(begun.request),
+            accepted=begun.routes,
+        )
+        own = planned.own
+        if own:
+            check_here(own, begun.on(own), begun.definition, self.settings)
+        request = begun.on(planned.route)
+        if self.hosts.is_off or not (own or self.hosts.of(request)):
+            from bridge.spawner.ways_out import no_host
+
+            raise no_host(
+                self.store,
+                request,
+                lease_s=self.settings.lease_s,
+                is_off_here=self.settings.off,
+            )
+        return self._see_through(request, planned, on_stage, on_progress)
+
+    def _see_through(
+        self,
+        request: Request,
+        planned: Plan,
+        on_stage: Callable[[Stage], None],
+        on_progress: Callable[[Progress], None],
+    ) -> Response:
+        """Submit a request and see it to its end; cancel it if its asker gives up."""
+        from bridge.spawner.awaiting import Waiter
+
+        server = self._server(planned, on_stage, on_progress)
+        clock = self.store.clock
+        timeout_s = request.timeout / 1000
+        deadline_s = clock.monotonic_s() + timeout_s
+        try:
+            submitted = self._submit(request)
+            request_id, is_new = submitted.request_id, submitted.is_new
+            if planned.own != "local" or not is_new:
+                end_ahead()
+            if not server and self.hosts.would_wait_for_itself(request):
+                raise CannotWaitHere(
+                    f"submitted {request_id}; this runs inside the only open session, "
+                    "which answers when its turn comes. Read the answer with: "
+                    f"hostbridge show {request_id}",
+                    request_id=request_id,
+                )
+            lease_s = self.settings.lease_s
+            waiter = Waiter(self.quick, lease_s=lease_s, on_stage=on_stage)
+            left_s = max(0.0, deadline_s - clock.monotonic_s())
+            try:
+                if server and (is_new or self._is_for(server, request_id)):
+                    return server.see_to(
+                        request_id, waiter, after_s=planned.after_s, timeout_s=left_s
+                    )
+                return waiter.one(request_id, left_s)
+            except WaitTimeout as exc:
+                if not is_new:
+                    # Another asker's request, found by its key: not ours to end.
+                    raise
+                return waiter.expire(request_id, timeout_s, str(exc.stage))
+        except (KeyboardInterrupt, Abandoned):
+            # Under its own id: what a key found is another asker's.
+            cancel(self.quick, RequestId(request.request_id))
+            raise
+
+    def _submit(self, request: Request) -> Submitted:
+        submitted = self.store.submit(request)
+        if submitted.is_new:
+            self.hosts.ring(request)
+        return submitted
+
+    def _server(
+        self,
+        planned: Plan,
+        on_stage: Callable[[Stage], None],
+        on_progress: Callable[[Progress], None],
+    ) -> Server | None:
+        if planned.own is None:
+            return None
+        from bridge.spawner.servers import open_server
+
+        return open_server(
+            self.store,
+            self.settings,
+            planned.own,
+            on_stage=on_stage,
+            on_progress=on_progress,
+        )
+
+    def _is_for(self, server: Server, request_id: RequestId) -> bool:
+        """Whether a request found by its key is for this server's route, too."""
+        found = self.store.find(request_id)
+        return bool(found and found.request and found.request.route == server.route)
