@@ -78,6 +78,14 @@ def test_every_room_has_its_place() -> None:
     assert {room_of(path) for path in modules()} <= known
 
 
+def test_the_readme_names_every_room() -> None:
+    """The map that a stranger finds the way by."""
+    lines = (PACKAGE.parent / "README.md").read_text().splitlines()
+    told = next(line for line in lines if line.startswith("Rooms: "))
+
+    assert [room for room in ROOMS[:-2] if f"`{room}`" not in told] == []
+
+
 @pytest.mark.parametrize("place", PURE)
 def test_pure_rooms_do_no_io(place: str) -> None:
     """Decisions take values and return values; the edges touch the world."""

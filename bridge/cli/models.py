@@ -1,8 +1,8 @@
 """Which models this machine has for the local route, and which one is in use.
 
-The one with a star answers `haiku`, `sonnet`, `opus` and whoever names none. Set
-another by BRIDGE_LOCAL_MODEL=path.gguf; one of ~/.hostbridge/models is asked for by its
-name, as in --model NAME.gguf. With --test each is loaded and gives one reply
+The one with a star answers `haiku`, `sonnet`, `opus`, `fable` and whoever names none.
+Set another by BRIDGE_LOCAL_MODEL=path.gguf; one of ~/.hostbridge/models is asked for
+by its name, as in --model NAME.gguf. With --test each is loaded and gives one reply
 that is held to a schema. Exits 1 when the one in use is missing, broken or fails.
 """
 
