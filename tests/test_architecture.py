@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import bridge
+from bridge.protocol import names
 
 PACKAGE = Path(bridge.__file__).parent
 
@@ -86,6 +87,24 @@ def test_pure_rooms_do_no_io(place: str) -> None:
 
     for path in [where] if where.is_file() else where.glob("*.py"):
         assert not imported(path, at_run_time=True) & IMPURE_MODULES, path
+
+
+# Their signatures are what people read of the library.
+SPELT_OUT = {"spawner/bridge.py", "spawner/aio.py"}
+
+
+def test_names_of_models_and_agents_have_one_place() -> None:
+    """A model that the client learns is added once, and every route takes it."""
+    told = {names.GENERAL, names.OF_CLIENT, names.OF_SERVER, names.MODEL_FILE}
+    told |= set(names.MODEL_NAMES)
+    found = {
+        str(path.relative_to(PACKAGE))
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and node.value in told
+    }
+
+    assert found - SPELT_OUT == {"protocol/names.py"}
 
 
 def loaded_by(code: str, *flags: str) -> set[str]:

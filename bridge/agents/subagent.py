@@ -40,6 +40,7 @@ from bridge.agents.scripts import script_problems
 from bridge.agents.toolnames import SUBMIT, rule_on_host
 from bridge.agents.yaml_agent import Name
 from bridge.errors import BadDefinition, ExtraMissing
+from bridge.protocol.names import MODEL_FILE
 
 if TYPE_CHECKING:
     from bridge.agents.naming import Layer
@@ -218,8 +219,9 @@ def _read(
     if told is None:
         return None
     model = parts.read_model(tree, ("model",), told.model, reader)
-    if model is not None and not model.endswith(".gguf"):
-        tree.complain(("model",), f"expected a file ending in .gguf, got {model!r}")
+    if model is not None and not model.endswith(MODEL_FILE):
+        problem = f"expected a file ending in {MODEL_FILE}, got {model!r}"
+        tree.complain(("model",), problem)
     place = ("initial_context", "node_context")
     template = told.initial_context.node_context
     parts.check_template(tree, place, template, parts.NODE_NAMES)

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import Priority, check_id
+from bridge.protocol.names import GENERAL
 from bridge.protocol.record import Count, Milliseconds, Record, Value
 from bridge.protocol.status import Stage, Status
 
@@ -109,7 +110,7 @@ class Request(Record):
     """
 
     request_id: RequestIdField
-    agent_type: AgentName = "general-purpose"
+    agent_type: AgentName = GENERAL
     model: str | None = None
     prompt: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS)]
     arguments: dict[str, Any] = Field(default_factory=dict)
