@@ -9,6 +9,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents import templates, toolnames
+from bridge.agents.cst_node import NODE_NAMES
 from bridge.agents.grants import Rule, parse_rule
 from bridge.agents.model_files import MODELS_FOLDER, model_places
 from bridge.agents.problem import Place, near, shown
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from bridge.agents.reading import Reader
     from bridge.agents.yaml_tree import Tree
 
-NODE_NAMES = frozenset({"node_text", "node_name", "node_type", "file_path"})
 RESERVED = NODE_NAMES | {"task", "arguments"}
 
 

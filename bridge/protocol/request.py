@@ -84,6 +84,16 @@ class Node(Value):
     line: Annotated[int, Field(ge=1)]
     text: str
 
+    @property
+    def node_type(self) -> str:
+        """`type`, as templates call it."""
+        return self.type
+
+    @property
+    def file_path(self) -> str:
+        """`file`, as templates call it."""
+        return self.file
+
     def __str__(self) -> str:
         """As an agent reads it that has no template for it."""
         return f"{self.file}, line {self.line}, {self.type} {self.name}:\n\n{self.text}"
