@@ -89,6 +89,23 @@ def test_pure_rooms_do_no_io(place: str) -> None:
         assert not imported(path, at_run_time=True) & IMPURE_MODULES, path
 
 
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_only_the_settings_read_the_environment(path: Path) -> None:
+    """What can be set from outside is seen in one place, and tests can set it."""
+    if path == PACKAGE / "config.py":
+        return
+
+    tree = ast.parse(path.read_text())
+
+    read = {"environ", "environb", "getenv", "getenvb"}
+    assert not {name.rpartition(".")[2] for name in imported(path)} & read
+    assert not {
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in read
+    }
+
+
 # Their signatures are what people read of the library.
 SPELT_OUT = {"spawner/bridge.py", "spawner/aio.py"}
 
