@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.parts import NODE_NAMES
+from bridge.agents.cst_node import NODE_NAMES, node_scope
 from bridge.agents.templates import TemplateFailed, names_in, render
 from bridge.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
-    from bridge.protocol.request import Node, Request
+    from bridge.protocol.request import Request
 
 TASK_FOLLOWS = "what the last message asks."
 
@@ -78,16 +78,6 @@ def instructions_of(definition: Definition, request: Request) -> str | None:
     apart = render_request(definition, request.with_(prompt=TASK_FOLLOWS)).prompt
     whole = render_request(definition, request).prompt
     return apart if apart.replace(TASK_FOLLOWS, request.prompt) == whole else None
-
-
-def node_scope(node: Node) -> dict[str, str]:
-    """What a template knows of a node."""
-    return {
-        "node_text": node.text,
-        "node_name": node.name,
-        "node_type": node.type,
-        "file_path": node.file,
-    }
 
 
 def _filled(
