@@ -32,7 +32,8 @@ def command(
         bool, typer.Option("--live", help="Ask an open session for a tiny answer.")
     ] = False,
     timeout_s: Annotated[
-        float, typer.Option("--timeout", metavar="S", help="How long --live waits.")
+        float,
+        typer.Option("--timeout", metavar="S", min=0.1, help="How long --live waits."),
     ] = 60.0,
 ) -> int:
     """Run every check and say what it found."""

@@ -32,7 +32,10 @@ def command(
         bool, typer.Option("--test", help="Load each, and have it reply once.")
     ] = False,
     timeout_s: Annotated[
-        float, typer.Option("--timeout", metavar="S", help="How long a test may take.")
+        float,
+        typer.Option(
+            "--timeout", metavar="S", min=0.1, help="How long a test may take."
+        ),
     ] = 120.0,
 ) -> int:
     """List the models."""

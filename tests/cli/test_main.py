@@ -121,6 +121,15 @@ def test_error_options_before_the_command(capsys, words, moved):
     assert (code, out, err) == (2, "", told)
 
 
+@pytest.mark.parametrize("words", ["doctor --live", "models --test"])
+def test_error_no_time_to_try_anything(project, words):
+    """Else all is looked at, and then said to have failed."""
+    ran = project.run(*words.split(), "--timeout", "0")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "invalid value for '--timeout': " in ran.err
+
+
 def test_error_bad_setting(project):
     """A variable that means nothing is named."""
     assert project.run("where", env={"BRIDGE_SLOTS": "many"}) == (
