@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.cst_node import NODE_NAMES, node_scope
-from bridge.agents.templates import TemplateFailed, names_in, render
+from bridge.agents.templates import TemplateFailed, keys_in, names_in, render
 from bridge.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -61,6 +61,29 @@ def render_request(definition: Definition, request: Request) -> Rendered:
     return Rendered(
         definition.system_prompt, "\n\n".join(s.strip("\n") for s in spoken)
     )
+
+
+def check_arguments(definition: Definition, request: Request) -> None:
+    """Let arguments pass that a template of the definition reads.
+
+    Raises:
+        InvalidRequest: nothing reads one of them: mistyped, it would be as if not said.
+    """
+    read: set[str] = set()
+    for template in (definition.node_context, definition.prompt):
+        keys = keys_in(template, "arguments") if template else frozenset()
+        if keys is None:
+            return
+        read |= keys
+    unread = [name for name in request.arguments if name not in read]
+    if unread:
+        known = ", ".join(sorted(read))
+        way_out = (
+            f"it reads {known}" if known else "it reads none: say it in the prompt"
+        )
+        raise InvalidRequest(
+            f"agent {definition.name!r} reads no argument {unread[0]!r}; {way_out}"
+        )
 
 
 def instructions_of(definition: Definition, request: Request) -> str | None:
