@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from bridge.agents.subagent import SubagentDefinition, load_subagent_definition
     from bridge.errors import BridgeError
     from bridge.protocol.output import AgentOutput, Evidence
     from bridge.spawner.aio import AsyncBridge
@@ -27,7 +28,9 @@ __all__ = [
     "BridgeError",
     "Evidence",
     "Result",
+    "SubagentDefinition",
     "ask",
+    "load_subagent_definition",
     "spawn_agent",
     "start_agent",
 ]
@@ -39,7 +42,9 @@ _HOMES = {
     "BridgeError": "bridge.errors",
     "Evidence": "bridge.protocol.output",
     "Result": "bridge.spawner.result",
+    "SubagentDefinition": "bridge.agents.subagent",
     "ask": "bridge.spawner.bridge",
+    "load_subagent_definition": "bridge.agents.subagent",
     "spawn_agent": "bridge.spawner.bridge",
     "start_agent": "bridge.spawner.bridge",
 }

@@ -66,6 +66,7 @@ class Settings:
         local_cache_mb: what saved prompts may take on disk, in MiB; 0 saves none
             (`BRIDGE_LOCAL_CACHE_MB`).
         host_pid: pid of the Claude Code client this process runs under (`CLAUDE_PID`).
+        inside_client: a client says that it started this process (`CLAUDECODE`).
         host_session: its session id (`CLAUDE_CODE_SESSION_ID`).
         project_dir: the client's project (`CLAUDE_PROJECT_DIR`).
         claude_dir: the client's own folder (`CLAUDE_CONFIG_DIR`, `~/.claude`).
@@ -95,6 +96,7 @@ class Settings:
     local_memory_mb: int = 0
     local_cache_mb: int = 1024
     host_pid: int | None = None
+    inside_client: bool = False
     host_session: str | None = None
     project_dir: Path | None = None
     claude_dir: Path = Path("~/.claude")
@@ -133,6 +135,7 @@ class Settings:
             local_memory_mb=_count(env, "BRIDGE_LOCAL_MEMORY_MB", 0, least=0),
             local_cache_mb=_count(env, "BRIDGE_LOCAL_CACHE_MB", 1024, least=0),
             host_pid=_pid(env),
+            inside_client=bool(env.get("CLAUDECODE")),
             host_session=env.get("CLAUDE_CODE_SESSION_ID") or None,
             project_dir=Path(p) if (p := env.get("CLAUDE_PROJECT_DIR")) else None,
             claude_dir=Path(env.get("CLAUDE_CONFIG_DIR") or user_home / ".claude"),
@@ -140,6 +143,11 @@ class Settings:
             openai_model=env.get("BRIDGE_OPENAI_MODEL") or None,
             openai_api_key=env.get("BRIDGE_OPENAI_API_KEY") or "none",
         )
+
+
+def environment() -> dict[str, str]:
+    """A copy of the process environment: for a child, or to be looked at as a whole."""
+    return dict(os.environ)
 
 
 def environment_for_a_client(env: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -155,11 +155,17 @@ class BadSetting(BridgeError):
 
 
 class ExtraMissing(BridgeError):
-    """A part of hostbridge that is installed on demand is not there."""
+    """A part of hostbridge that is installed on demand is not there.
 
-    def __init__(self, extra: str, missing: str) -> None:
+    Attributes:
+        extra: what brings it, as pip knows it.
+        missing: the package that is looked for.
+    """
+
+    def __init__(self, extra: str, missing: str, *, needed_for: str = "") -> None:
+        fact = f"{needed_for} takes {missing}, which" if needed_for else missing
         super().__init__(
-            f"{missing} is not installed; run: pip install 'hostbridge[{extra}]'"
+            f"{fact} is not installed; run: pip install 'hostbridge[{extra}]'"
         )
         self.extra = extra
         self.missing = missing

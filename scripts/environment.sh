@@ -76,7 +76,6 @@ make_client() {
         fail "npm is needed to install the Claude Code client (npm, or node's own package)"
     fi
     say "finding the Claude Code client (installed once, by npm, into a cache folder)"
-    PYTHONPATH=$root/scripts "$python" -c \
-        'from stage.client import ensure_client; print(ensure_client())' >&2 ||
+    PYTHONPATH=$root/scripts "$python" -m stage.client >&2 ||
         fail "the client could not be installed"
 }

@@ -59,8 +59,9 @@ The code stands in `error.code` of a response, and in what `--json` prints.
 What is refused before it is asked leaves no record.
 It ends with 2 where the command must be called differently, or something be mended
 first: an agent that nobody knows, a definition with problems or without trust, words
-that do not go together; with the exit code beside `depth` or `no_host` where that is
-why.
+that do not go together, an extra that `--node` or `models` takes and that is not
+installed; with the exit code beside `depth` or `no_host` where that is why: of a route
+whose extra is missing, that of `no_host`.
 An id that nobody knows ends `show`, `wait`, `cancel` and `respond` with 1.
 
 | code | exit | meaning | what to do |

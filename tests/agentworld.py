@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents import trust
 from bridge.agents.loading import Loaded, load
 from bridge.agents.registry import Registry
+from bridge.config import Settings
 from bridge.protocol.request import Request
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class World:
         """Trust whatever the project brings."""
         found = [e.loaded for e in self.registry.entries()]
         mine = [each for each in found if each.layer == "project" and each.definition]
-        trust.record(self.home, self.project, mine)
+        trust.record(Settings(home=self.home), self.project, mine, clients=())
 
 
 def asked(**fields: Any) -> Request:
@@ -76,4 +77,5 @@ def trust_project(opened: Bridge) -> None:
     """Trust whatever the project of a bridge brings."""
     home, project = opened.settings.home, opened.store.place.project
     found = [e.loaded for e in Registry.open(opened.settings, project).entries()]
-    trust.record(home, project, [each for each in found if each.layer == "project"])
+    mine = [each for each in found if each.layer == "project"]
+    trust.record(Settings(home=home), project, mine, clients=())

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import bridge
+from bridge.protocol import names
 
 PACKAGE = Path(bridge.__file__).parent
 
@@ -27,6 +28,7 @@ PURE = (
     "runner/parroting.py", "runner/shape.py", "runner/signature.py",
     "agents/problem.py", "agents/templates.py", "agents/variables.py",
     "agents/naming.py", "agents/toolnames.py", "agents/shellsigns.py",
+    "agents/globs.py", "agents/cst_node.py",
 )  # fmt: skip
 IMPURE_MODULES = {"os", "io", "subprocess", "time", "socket", "pathlib", "shutil"}
 
@@ -79,6 +81,14 @@ def test_every_room_has_its_place() -> None:
     assert {room_of(path) for path in modules()} <= known
 
 
+def test_the_readme_names_every_room() -> None:
+    """The map that a stranger finds the way by."""
+    lines = (PACKAGE.parent / "README.md").read_text().splitlines()
+    told = next(line for line in lines if line.startswith("Rooms: "))
+
+    assert [room for room in ROOMS[:-2] if f"`{room}`" not in told] == []
+
+
 @pytest.mark.parametrize("place", PURE)
 def test_pure_rooms_do_no_io(place: str) -> None:
     """Decisions take values and return values; the edges touch the world."""
@@ -86,6 +96,41 @@ def test_pure_rooms_do_no_io(place: str) -> None:
 
     for path in [where] if where.is_file() else where.glob("*.py"):
         assert not imported(path, at_run_time=True) & IMPURE_MODULES, path
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_only_the_settings_read_the_environment(path: Path) -> None:
+    """What can be set from outside is seen in one place, and tests can set it."""
+    if path == PACKAGE / "config.py":
+        return
+
+    tree = ast.parse(path.read_text())
+
+    read = {"environ", "environb", "getenv", "getenvb"}
+    assert not {name.rpartition(".")[2] for name in imported(path)} & read
+    assert not {
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in read
+    }
+
+
+# Their signatures are what people read of the library.
+SPELT_OUT = {"spawner/bridge.py", "spawner/aio.py"}
+
+
+def test_names_of_models_and_agents_have_one_place() -> None:
+    """A model that the client learns is added once, and every route takes it."""
+    told = {names.GENERAL, names.OF_CLIENT, names.OF_SERVER, names.MODEL_FILE}
+    told |= set(names.MODEL_NAMES)
+    found = {
+        str(path.relative_to(PACKAGE))
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and node.value in told
+    }
+
+    assert found - SPELT_OUT == {"protocol/names.py"}
 
 
 def loaded_by(code: str, *flags: str) -> set[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.rendering import render_request
+from bridge.agents.rendering import check_arguments, render_request
 from bridge.agents.variables import merge
 from bridge.errors import InvalidRequest
 from bridge.protocol.request import DEFAULT_TIMEOUT_MS, Applied, Request
@@ -49,6 +49,7 @@ def applied(
             variables=merge(parent or {}, definition, request.variables),
         )
     check_shape(definition, request.answer_schema)
+    check_arguments(definition, request)
     told = render_request(definition, request)
     note = Applied(
         digest=definition.source.digest,

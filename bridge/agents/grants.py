@@ -8,8 +8,9 @@
 
 A rule for `Read` covers Grep and Glob, one for `Edit` covers every tool that writes
 files, as the client has it. A pattern never covers a command that could run a second
-one. Nothing here grants a change of what governs the session itself (`.claude`, `.git`,
-`.bridge`), unless the rule names that folder.
+one; what one for a path covers is told in `bridge.agents.globs`. Nothing here grants a
+change of what governs the session itself (`.claude`, `.git`, `.bridge`), unless the
+rule names that folder.
 
 Source: Claude Code permissions reference, "Permission rule syntax".
 """
@@ -22,6 +23,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from bridge.agents.globs import covers, from_root
 from bridge.agents.shellsigns import shell_sign
 from bridge.agents.toolnames import rule_on_host
 
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     Resolve = Callable[[str], str]
 
 _RULE = re.compile(r"([A-Za-z_][A-Za-z0-9_.*-]*)(?:\((.+)\))?\Z", re.S)
-_PATH_WORD = re.compile(r"(\*\*/|\*\*|\*|\?)")
 _FAMILIES = {
     "Read": frozenset({"Read", "Grep", "Glob", "NotebookRead"}),
     "Edit": frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"}),
@@ -170,10 +171,10 @@ def _grants_path(
     if isinstance(wanders, str) and (wanders[:1] in "/~" or ".." in wanders):
         return False
     if spec.startswith("//"):
-        return _covers(spec[1:], real)
+        return covers(spec[1:], real)
     if below.is_absolute():
         return False
-    return _covers(spec.removeprefix("./").lstrip("/"), str(below))
+    return covers(from_root(spec), str(below))
 
 
 def _governing(path: PurePosixPath | str) -> set[str]:
@@ -195,46 +196,3 @@ def _governing_above(project: str) -> set[str]:
     return {
         part for part, after in below if (part, after) != (".claude", "worktrees")
     } & _GOVERNING
-
-
-def _covers(pattern: str, path: str) -> bool:
-    """Whether a pattern covers a path: `**` any depth, `*` one name, `?` a letter.
-
-    Goes through both once, whatever the pattern: it keeps all the places of the path
-    that its words so far may reach, and never goes back.
-    """
-    words = [word for word in _PATH_WORD.split(pattern) if word]
-    # `src/**` covers the folder itself, for tools that look into it.
-    is_folder = (
-        words[-1:] == ["**"] and words[-2:-1] != ["**/"] and pattern[-3:-2] == "/"
-    )
-    if is_folder:
-        words[-2:] = [words[-2].removesuffix("/")]
-    places = {0}
-    for word in words:
-        places = _reached(word, path, places)
-        if not places:
-            return False
-    end = len(path)
-    return end in places or (
-        is_folder and any(path[at] == "/" for at in places - {end})
-    )
-
-
-def _reached(word: str, path: str, places: set[int]) -> set[int]:
-    """The places of a path after a word of a pattern, from any of `places`."""
-    end = len(path)
-    if word == "**":
-        return set(range(min(places), end + 1))
-    if word == "**/":
-        first = min(places)
-        return places | {at + 1 for at in range(first, end) if path[at] == "/"}
-    if word == "*":
-        reached = set(places)
-        for at in range(end):
-            if at in reached and path[at] != "/":
-                reached.add(at + 1)
-        return reached
-    if word == "?":
-        return {at + 1 for at in places if at < end and path[at] != "/"}
-    return {at + len(word) for at in places if path.startswith(word, at)}

@@ -9,11 +9,19 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents import templates, toolnames
+from bridge.agents.cst_node import NODE_NAMES
 from bridge.agents.grants import Rule, parse_rule
 from bridge.agents.model_files import MODELS_FOLDER, model_places
 from bridge.agents.problem import Place, near, shown
 from bridge.agents.reading import Unreadable, resolve_path, stays_inside
 from bridge.protocol.json_schema import problem_of, problem_of_schema
+from bridge.protocol.names import (
+    INHERIT,
+    MODEL_FILE,
+    MODEL_NAMES,
+    OF_SERVER,
+    is_client_model,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,9 +30,7 @@ if TYPE_CHECKING:
     from bridge.agents.reading import Reader
     from bridge.agents.yaml_tree import Tree
 
-NODE_NAMES = frozenset({"node_text", "node_name", "node_type", "file_path"})
 RESERVED = NODE_NAMES | {"task", "arguments"}
-MODELS = ("haiku", "sonnet", "opus", "fable", "inherit")
 
 
 def check_template(
@@ -114,15 +120,15 @@ def check_variables(tree: Tree, place: Place, variables: Iterable[str]) -> None:
 
 def read_model(tree: Tree, place: Place, model: str, reader: Reader) -> str | None:
     """The model, a file as its absolute path; complains of what is no model."""
-    if model in MODELS or model.startswith("claude-"):
+    if model == INHERIT or is_client_model(model):
         return model
-    if model.startswith("openai:") and model != "openai:":
+    if model.startswith(OF_SERVER) and model != OF_SERVER:
         return model
-    if not model.endswith(".gguf"):
+    if not model.endswith(MODEL_FILE):
         tree.complain(
             place,
-            f"expected one of {', '.join(MODELS)}, a file ending in .gguf or "
-            f"openai:NAME, got {model!r}{near(model, MODELS)}",
+            f"expected one of {', '.join(MODEL_NAMES)}, a file ending in {MODEL_FILE} "
+            f"or {OF_SERVER}NAME, got {model!r}{near(model, MODEL_NAMES)}",
         )
         return None
     try:

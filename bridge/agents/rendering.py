@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.parts import NODE_NAMES
-from bridge.agents.templates import TemplateFailed, names_in, render
+from bridge.agents.cst_node import NODE_NAMES, node_scope
+from bridge.agents.templates import TemplateFailed, keys_in, names_in, render
 from bridge.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
-    from bridge.protocol.request import Node, Request
+    from bridge.protocol.request import Request
 
 TASK_FOLLOWS = "what the last message asks."
 
@@ -63,6 +63,29 @@ def render_request(definition: Definition, request: Request) -> Rendered:
     )
 
 
+def check_arguments(definition: Definition, request: Request) -> None:
+    """Let arguments pass that a template of the definition reads.
+
+    Raises:
+        InvalidRequest: nothing reads one of them: mistyped, it would be as if not said.
+    """
+    read: set[str] = set()
+    for template in (definition.node_context, definition.prompt):
+        keys = keys_in(template, "arguments") if template else frozenset()
+        if keys is None:
+            return
+        read |= keys
+    unread = [name for name in request.arguments if name not in read]
+    if unread:
+        known = ", ".join(sorted(read))
+        way_out = (
+            f"it reads {known}" if known else "it reads none: say it in the prompt"
+        )
+        raise InvalidRequest(
+            f"agent {definition.name!r} reads no argument {unread[0]!r}; {way_out}"
+        )
+
+
 def instructions_of(definition: Definition, request: Request) -> str | None:
     """What its prompt says beside the task; None where it says nothing of its own.
 
@@ -78,16 +101,6 @@ def instructions_of(definition: Definition, request: Request) -> str | None:
     apart = render_request(definition, request.with_(prompt=TASK_FOLLOWS)).prompt
     whole = render_request(definition, request).prompt
     return apart if apart.replace(TASK_FOLLOWS, request.prompt) == whole else None
-
-
-def node_scope(node: Node) -> dict[str, str]:
-    """What a template knows of a node."""
-    return {
-        "node_text": node.text,
-        "node_name": node.name,
-        "node_type": node.type,
-        "file_path": node.file,
-    }
 
 
 def _filled(

@@ -14,6 +14,13 @@
 Paths are told from the definition's folder. `submit_result` ends a run: its parameters
 are the form of the answer. `allow` is ours: the commands that its scripts may run.
 
+The routes read such a file by `read_subagent`. For a program with a runner of its own
+there is `load_subagent_definition`, in `bridge` as well; what it gives holds all that
+the file says, with the tools in the form of OpenAI's API and the templates to fill in:
+
+    lint = load_subagent_definition(path, path.parent)
+    client.chat.completions.create(tools=lint.tool_schemas, …)
+
 Source: subagent definition format; ToolDefinition, InitialContext, SubagentDefinition.
 """
 
@@ -22,12 +29,13 @@ from __future__ import annotations
 import keyword
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, Field
 
 from bridge.agents import parts
 from bridge.agents.checking import Written, check
+from bridge.agents.cst_node import NODE_NAMES, CSTNode, node_scope
 from bridge.agents.definition import (
     DEFAULT_MAX_TURNS,
     Definition,
@@ -37,33 +45,15 @@ from bridge.agents.definition import (
 from bridge.agents.oddities import warn_of_idle_grants
 from bridge.agents.reading import Reader, Unreadable, read_bytes, resolve_path
 from bridge.agents.scripts import script_problems
+from bridge.agents.templates import render
 from bridge.agents.toolnames import SUBMIT, rule_on_host
 from bridge.agents.yaml_agent import Name
 from bridge.errors import BadDefinition, ExtraMissing
+from bridge.protocol.names import MODEL_FILE
 
 if TYPE_CHECKING:
     from bridge.agents.naming import Layer
     from bridge.agents.yaml_tree import Tree
-
-
-class CSTNode(Protocol):
-    """A piece of source: what an initial context is filled in with."""
-
-    @property
-    def text(self) -> str:
-        """The source itself."""
-
-    @property
-    def name(self) -> str:
-        """What it is called, `Class.method`."""
-
-    @property
-    def node_type(self) -> str:
-        """What it is, in the words of its grammar."""
-
-    @property
-    def file_path(self) -> Path | str:
-        """The file it stands in."""
 
 
 class ToolDefinition(BaseModel):
@@ -88,17 +78,7 @@ class InitialContext(BaseModel):
         Raises:
             TemplateFailed: the template needs something that a node has not.
         """
-        from bridge.agents.templates import render
-
-        return render(
-            self.node_context,
-            {
-                "node_text": node.text,
-                "node_name": node.name,
-                "node_type": node.node_type,
-                "file_path": str(node.file_path),
-            },
-        )
+        return render(self.node_context, node_scope(node))
 
 
 class SubagentDefinition(BaseModel):
@@ -156,7 +136,11 @@ class _WrittenSubagent(Written):
 
 
 def load_subagent_definition(path: Path, agents_dir: Path) -> SubagentDefinition:
-    """Read one file; paths in it are told from `agents_dir`.
+    """Read one file for a runner of one's own; its paths are told from `agents_dir`.
+
+    It may lie anywhere, and its paths may lead anywhere: who calls this trusts it. Of
+    what is only a warning (a model that is not there yet) `hostbridge agents check`
+    tells.
 
     Raises:
         BadDefinition: it cannot be used (AGENT_001); names every problem.
@@ -218,11 +202,12 @@ def _read(
     if told is None:
         return None
     model = parts.read_model(tree, ("model",), told.model, reader)
-    if model is not None and not model.endswith(".gguf"):
-        tree.complain(("model",), f"expected a file ending in .gguf, got {model!r}")
+    if model is not None and not model.endswith(MODEL_FILE):
+        problem = f"expected a file ending in {MODEL_FILE}, got {model!r}"
+        tree.complain(("model",), problem)
     place = ("initial_context", "node_context")
     template = told.initial_context.node_context
-    parts.check_template(tree, place, template, parts.NODE_NAMES)
+    parts.check_template(tree, place, template, NODE_NAMES)
     parts.check_rules(tree, ("allow",), told.allow)
     warn_of_idle_grants(told.allow, tree)
     codes: dict[Path, str] = {}

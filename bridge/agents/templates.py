@@ -77,6 +77,29 @@ def names_in(template: str) -> frozenset[str]:
         raise TemplateFailed(f"{type(exc).__name__}: {exc}") from None
 
 
+def keys_in(template: str, mapping: str) -> frozenset[str] | None:
+    """The keys that a template reads from a mapping; None where it may read any.
+
+    Args:
+        template: one that `names_in` takes.
+        mapping: the name by which the template knows it.
+    """
+
+    def is_meant(node: nodes.Node) -> bool:
+        return isinstance(node, nodes.Name) and node.name == mapping
+
+    tree = _ENVIRONMENT.parse(template)
+    dotted = [n.attr for n in tree.find_all(nodes.Getattr) if is_meant(n.node)]
+    named = [
+        n.arg.value
+        for n in tree.find_all(nodes.Getitem)
+        if is_meant(n.node) and isinstance(n.arg, nodes.Const)
+    ]
+    keys = [*dotted, *named]
+    is_read_whole = len(keys) < sum(map(is_meant, tree.find_all(nodes.Name)))
+    return None if is_read_whole else frozenset(map(str, keys))
+
+
 @lru_cache(maxsize=64)
 def _compiled(template: str) -> jinja2.Template:
     return _ENVIRONMENT.from_string(template)

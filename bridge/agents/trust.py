@@ -3,7 +3,8 @@
 By project (its real path), by the definition's file, the SHA-256 of that file and of
 every script it names. Whatever changes in any of them ends the trust in that one
 definition; the file itself counts before a byte of it is parsed. Written whole, 0600,
-under a lock; a record that cannot be read trusts nothing.
+under a lock; a record that cannot be read trusts nothing. Whoever runs inside a Claude
+Code session trusts nothing either: its model could be the one that agrees.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from bridge.errors import BridgeError, NewerSchema, StateRefused
 from bridge.store.folder import NotAPlainFile
 from bridge.store.lock import locked
 from bridge.store.place import Place, open_state
+from bridge.store.process import ancestors_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from bridge.agents.loading import Loaded
+    from bridge.config import Settings
     from bridge.store.folder import Folder
 
 FILE = "trust.json"
@@ -75,15 +78,44 @@ class Trust:
         return str(file)
 
 
-def record(home: Path, project: Path, definitions: Iterable[Loaded]) -> None:
-    """Trust these definitions as they were read, and no others of the project.
+class InsideSession(BridgeError):
+    """This runs inside a Claude Code session, where nobody can say who agrees."""
+
+
+def refuse_inside_a_session(settings: Settings, clients: Collection[int]) -> None:
+    """Pass where no model is above; `clients` are the pids of the open sessions.
 
     Raises:
-        StateRefused: `home` is not safe to write to, or holds a record that is broken.
+        InsideSession: a client says that it started this, or is seen above it.
     """
+    is_told = settings.host_pid is not None or settings.inside_client
+    # A model can start a command, and a terminal for it; it cannot change parents.
+    if is_told or not set(clients).isdisjoint(ancestors_of(os.getpid())):
+        raise InsideSession(
+            "this runs inside a Claude Code session, whose model could answer; run "
+            "`hostbridge trust` in a terminal of your own"
+        )
+
+
+def record(
+    settings: Settings,
+    project: Path,
+    definitions: Iterable[Loaded],
+    *,
+    clients: Collection[int],
+) -> None:
+    """Trust these definitions as they were read, and no others of the project.
+
+    `clients` are the pids of the sessions that are open in it.
+
+    Raises:
+        InsideSession: as `refuse_inside_a_session`.
+        StateRefused: the home is not safe to write to, or its record is broken.
+    """
+    refuse_inside_a_session(settings, clients)
     trust = Trust(project, {})
     trusted = {trust._name(d.file): trust.digests_of(d) for d in definitions}  # noqa: SLF001
-    _change(home, project, trusted)
+    _change(settings.home, project, trusted)
 
 
 def revoke(home: Path, project: Path) -> bool:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from bridge.children import running
 from bridge.claude_cli.command import (
     command_line,
-    is_client_model,
     prompt_of,
     structured_schema,
     wanted_model,
 )
 from bridge.claude_cli.reading import read_output
 from bridge.protocol.answering import Outcome
+from bridge.protocol.names import is_client_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

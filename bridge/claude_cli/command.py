@@ -14,6 +14,7 @@ import orjson
 
 from bridge.agents.toolnames import on_host
 from bridge.protocol.contract import OUTPUT_NOTES, answer_schema, full_prompt
+from bridge.protocol.names import GENERAL, INHERIT, is_client_model
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 _MAX_SCHEMA_BYTES = 100_000
 # What the API takes no tool schema with, at its top.
 _COMBINED = frozenset({"anyOf", "oneOf", "allOf", "not", "$ref", "$id"})
-_MODELS = frozenset({"haiku", "sonnet", "opus", "fable"})
-_GENERAL = "general-purpose"
 
 
 def command_line(
@@ -41,7 +40,7 @@ def command_line(
         command += ["--model", model]
     if definition is not None:
         command += _of_definition(definition)
-    elif request.agent_type != _GENERAL:
+    elif request.agent_type != GENERAL:
         command += ["--agent", request.agent_type]
     return command
 
@@ -74,17 +73,12 @@ def structured_schema(request: Request) -> dict[str, Any] | None:
 
 def wanted_model(request: Request) -> str | None:
     """The model asked for by name; None for whichever the client is set to."""
-    return None if request.model in (None, "inherit") else request.model
-
-
-def is_client_model(model: str) -> bool:
-    """Whether the client can be asked for it: no GGUF, no model of an endpoint."""
-    return model in _MODELS or model.startswith("claude-")
+    return None if request.model in (None, INHERIT) else request.model
 
 
 def _of_definition(definition: Definition) -> list[str]:
     flags = []
-    if definition.subagent_type not in (None, _GENERAL):
+    if definition.subagent_type not in (None, GENERAL):
         flags += ["--agent", str(definition.subagent_type)]
     if definition.max_turns is not None:
         flags += ["--max-turns", str(definition.max_turns)]

@@ -96,7 +96,7 @@ def _without_result(stdout: bytes, stderr: str, exit_code: int) -> Outcome:
     if _NO_AGENT.search(stderr):
         code = "agent_missing"
     elif exit_code == 0:
-        code = "no_json"
+        code = "no_json" if said.strip() else "empty_answer"
     detail = f"claude -p printed no result (exit {exit_code})"
     why = stderr or said.strip()
     return Outcome(said, code, _short(f"{detail}: {why}" if why else detail))

@@ -24,7 +24,7 @@ from bridge.cli.definition_text import (
 from bridge.cli.definition_words import visible
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import AsJson
-from bridge.cli.printing import say, say_json
+from bridge.cli.printing import counted, say, say_json
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
 from bridge.host.agent_names import check_agent
@@ -102,7 +102,8 @@ def _check(registry: Registry, path: str | None, *, as_json: bool) -> int:
     if not as_json:
         errors = sum(problem.level == "error" for problem in problems)
         warnings = len(problems) - errors
-        say(f"{len(found)} looked at: {errors} errors, {warnings} warnings")
+        told = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
+        say(f"{len(found)} looked at: {told}")
         untrusted = [each.name for each in found if not registry.is_trusted(each)]
         if untrusted:
             names = visible(", ".join(untrusted))

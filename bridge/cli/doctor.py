@@ -6,7 +6,6 @@ open session for a tiny answer, which costs that session one small agent. Exits 
 there is a problem.
 """
 
-import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +15,7 @@ import typer
 
 from bridge.cli.options import AsJson
 from bridge.cli.printing import say, say_json
+from bridge.config import environment
 from bridge.doctor.examine import examine, guarded, worst
 from bridge.doctor.finding import Finding, Verdict
 from bridge.doctor.subject import subject
@@ -32,11 +32,12 @@ def command(
         bool, typer.Option("--live", help="Ask an open session for a tiny answer.")
     ] = False,
     timeout_s: Annotated[
-        float, typer.Option("--timeout", metavar="S", help="How long --live waits.")
+        float,
+        typer.Option("--timeout", metavar="S", min=0.1, help="How long --live waits."),
     ] = 60.0,
 ) -> int:
     """Run every check and say what it found."""
-    looked_at = subject(os.environ, Path())
+    looked_at = subject(environment(), Path())
     findings = []
     for finding in examine(looked_at):
         findings.append(finding)

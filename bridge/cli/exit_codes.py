@@ -20,6 +20,7 @@ from bridge.errors import (
     BadSetting,
     BridgeError,
     CannotWaitHere,
+    ExtraMissing,
     InvalidRequest,
     NoHost,
     NoRoute,
@@ -49,6 +50,8 @@ _BY_CLASS: dict[type[BridgeError], Exit] = {
     InvalidRequest: Exit.USAGE,
     UnknownAgent: Exit.USAGE,
     BadSetting: Exit.USAGE,
+    # On a route it is NoRoute, and of a request that was asked its failure.
+    ExtraMissing: Exit.USAGE,
     # Raised where nothing was asked yet; of a request that was, it is its failure.
     BadDefinition: Exit.USAGE,
     NotTrusted: Exit.USAGE,

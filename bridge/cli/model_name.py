@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from bridge.agents.model_files import MODELS_FOLDER
+from bridge.protocol.names import MODEL_FILE
 
 if TYPE_CHECKING:
     from bridge.config import Settings
@@ -18,7 +19,7 @@ def from_here(model: str | None, settings: Settings) -> str | None:
     project stands in for it. What is nowhere stays a name, but for what is plainly a
     path of here.
     """
-    if model is None or not model.endswith(".gguf"):
+    if model is None or not model.endswith(MODEL_FILE):
         return model
     is_bare = os.sep not in model
     if is_bare and os.path.exists(settings.home / MODELS_FOLDER / model):

@@ -1,8 +1,8 @@
 """Which models this machine has for the local route, and which one is in use.
 
-The one with a star answers `haiku`, `sonnet`, `opus` and whoever names none. Set
-another by BRIDGE_LOCAL_MODEL=path.gguf; one of ~/.hostbridge/models is asked for by its
-name, as in --model NAME.gguf. With --test each is loaded and gives one reply
+The one with a star answers `haiku`, `sonnet`, `opus`, `fable` and whoever names none.
+Set another by BRIDGE_LOCAL_MODEL=path.gguf; one of ~/.hostbridge/models is asked for
+by its name, as in --model NAME.gguf. With --test each is loaded and gives one reply
 that is held to a schema. Exits 1 when the one in use is missing, broken or fails.
 """
 
@@ -32,7 +32,10 @@ def command(
         bool, typer.Option("--test", help="Load each, and have it reply once.")
     ] = False,
     timeout_s: Annotated[
-        float, typer.Option("--timeout", metavar="S", help="How long a test may take.")
+        float,
+        typer.Option(
+            "--timeout", metavar="S", min=0.1, help="How long a test may take."
+        ),
     ] = 120.0,
 ) -> int:
     """List the models."""

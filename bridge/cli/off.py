@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bridge.cli.printing import say
-from bridge.host.sessions import switch_off
+from bridge.host.sessions import open_session, switch_off
 from bridge.spawner.bridge import Bridge
 
 
@@ -20,10 +20,13 @@ def command(
     ] = None,
 ) -> None:
     """Switch off and say what that means."""
-    store = Bridge.open().store
-    switch_off(store, session)
-    place = f"session {session}" if session else str(store.place.project)
+    bridge = Bridge.open()
+    lease_s = bridge.settings.lease_s
+    which = open_session(bridge.store, session, lease_s=lease_s) if session else None
+    switch_off(bridge.store, which)
+    place = f"session {which.session_id}" if which else str(bridge.store.place.project)
+    only = f" --session {which.session_id}" if which else ""
     say(
         f"off in {place}: running agents are stopped at their next tool call, "
-        "requests wait. `hostbridge on` goes on"
+        f"requests wait. `hostbridge on{only}` goes on"
     )

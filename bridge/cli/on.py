@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from bridge.cli.printing import complain, say
-from bridge.host.sessions import is_off, switch_on
+from bridge.host.sessions import is_off, open_session, switch_on
 from bridge.spawner.bridge import Bridge
 
 
@@ -17,8 +17,10 @@ def command(
 ) -> None:
     """Switch on and say so."""
     bridge = Bridge.open()
-    place = f"session {session}" if session else str(bridge.store.place.project)
-    was = "" if switch_on(bridge.store, session) else " (it was not off)"
+    lease_s = bridge.settings.lease_s
+    which = open_session(bridge.store, session, lease_s=lease_s) if session else None
+    place = f"session {which.session_id}" if which else str(bridge.store.place.project)
+    was = "" if switch_on(bridge.store, which) else " (it was not off)"
     say(f"on in {place}{was}")
     if session and is_off(bridge.store):
         complain("the whole project is off; `hostbridge on` goes on")

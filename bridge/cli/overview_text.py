@@ -40,12 +40,14 @@ def _lines(seen: Overview) -> Iterator[str]:
     else:
         yield "no session is open (`claude` opens one, `hostbridge install` before it)"
     yield ""
-    if seen.requests:
+    if seen.requests or seen.unreadable:
         head = ("REQUEST", "STAGE", "AGE", "LEFT", "AGENT", "ASKED BY")
         yield from table(head, map(_request, seen.requests))
     else:
         yield "nothing waits or runs"
-    more = seen.claimed + seen.waiting - len(seen.requests)
+    for name in seen.unreadable:
+        yield f"{name}  cannot be read: hostbridge show {name}"
+    more = seen.claimed + seen.waiting - len(seen.requests) - len(seen.unreadable)
     if more > 0:
         yield f"and {more:,} more wait; {seen.waiting:,} in all"
     yield ""

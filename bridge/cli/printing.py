@@ -35,6 +35,7 @@ def say(text: str) -> None:
 
 def complain(text: str) -> None:
     """Print on stderr, for people, under our name."""
+    sys.stdout.flush()
     sys.stderr.write(f"hostbridge: {clean(text, len(text))}\n")
 
 

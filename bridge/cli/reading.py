@@ -15,15 +15,13 @@ import orjson
 from bridge.cli.printing import complain
 from bridge.errors import InvalidRequest, UnknownAgent
 from bridge.host import agent_names
+from bridge.protocol.names import GENERAL
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from pathlib import Path
 
     from bridge.spawner.bridge import Bridge
-
-
-_AGENT = "general-purpose"
 
 
 def agent_and_prompt(bridge: Bridge, words: list[str]) -> tuple[str, str]:
@@ -39,7 +37,7 @@ def agent_and_prompt(bridge: Bridge, words: list[str]) -> tuple[str, str]:
     first, *others = words
     if not others:
         _refuse_agent_alone(bridge, first)
-        agent, prompt = _AGENT, first
+        agent, prompt = GENERAL, first
     elif others[1:]:
         raise _unquoted(bridge, words)
     else:
@@ -53,7 +51,7 @@ def _refuse_agent_alone(bridge: Bridge, word: str) -> None:
         raise InvalidRequest(
             f"{word!r} is an agent, and there is no prompt; try: hostbridge ask {word} "
             '"Which modules lack tests?" (to ask about that word alone: hostbridge ask '
-            f"{_AGENT} {word})"
+            f"{GENERAL} {word})"
         )
 
 

@@ -42,9 +42,11 @@ def _sections(story: Story, now_ms: int, *, full: bool) -> Iterator[str]:
     if story.problem is not None:
         yield from _titled("problem", [indented(story.problem)])
     if request is not None:
-        yield from _asked(request, now_ms, is_over=response is not None, full=full)
+        is_over = response is not None
+        yield from _asked(request, now_ms, is_over=is_over, full=full)
+        yield from _matter(request, is_over=is_over, full=full)
         if request.claim is not None:
-            yield from _held(request.claim, is_over=response is not None)
+            yield from _held(request.claim, is_over=is_over)
     if full:
         for role, words in story.told:
             title = f"told as {role} ({counted(len(words), 'character')})"
@@ -85,10 +87,27 @@ def _asked(
     yield _fact("deadline", _deadline(request, now_ms, is_over=is_over))
     if request.task_id:
         yield _fact("task", request.task_id)
+    if request.priority != "normal":
+        yield _fact("priority", request.priority)
+    if request.session:
+        yield _fact("only for", f"session {request.session}")
+    if request.dedup_key:
+        yield _fact("key", request.dedup_key)
+    for name in ("arguments", "variables"):
+        if given := getattr(request, name):
+            yield _fact(name, json_text(given), full=full)
+
+
+def _matter(request: Request, *, is_over: bool, full: bool) -> Iterator[str]:
+    """What it is about, and what its agent will be told."""
     yield from _titled(
         f"prompt ({counted(len(request.prompt), 'character')})",
         [_words(request.prompt, full=full)],
     )
+    if request.definition is not None and request.claim is None and not is_over:
+        spoken = request.definition.prompt
+        title = f"with its definition ({counted(len(spoken), 'character')})"
+        yield from _titled(title, [_words(spoken, full=full)])
     if request.node is not None:
         node = request.node
         text = [_words(node.text, full=full)]

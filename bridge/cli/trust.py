@@ -5,7 +5,6 @@ do and said yes, here, at a terminal. Whatever changes in a definition, or in a 
 that it names, asks again. What is built in, and what lies in ~/.hostbridge, is yours.
 """
 
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
@@ -19,12 +18,11 @@ from bridge.cli.definition_text import BROKEN, parts_of
 from bridge.cli.definition_words import visible
 from bridge.cli.exit_codes import Exit
 from bridge.cli.printing import complain, counted, say
-from bridge.cli.terminal import NoTerminal, confirm
+from bridge.cli.terminal import confirm
 from bridge.errors import InvalidRequest
 from bridge.host.agent_names import known_agents
 from bridge.host.sessions import live_sessions
 from bridge.spawner.bridge import Bridge
-from bridge.store.process import ancestors_of
 
 # Of one part of a definition: a long one pushes no other out of sight.
 _MAX_SHOWN = 4_000
@@ -52,10 +50,10 @@ def command(
         had = trust.revoke(home, project)
         say(f"{project}: {'trusted no more' if had else 'nothing was trusted'}")
         return Exit.OK
-    return _ask(bridge, home, project)
+    return _ask(bridge, project)
 
 
-def _ask(bridge: Bridge, home: Path, project: Path) -> int:
+def _ask(bridge: Bridge, project: Path) -> int:
     registry = Registry.open(bridge.settings, project)
     found = registry.entries()
     entries = [e for e in found if e.loaded.layer == "project"]
@@ -67,7 +65,8 @@ def _ask(bridge: Bridge, home: Path, project: Path) -> int:
     if all(entry.is_trusted for entry in entries):
         say(f"all {len(entries)} definitions of {project} are trusted as they are")
         return Exit.OK
-    _refuse_inside_a_session(bridge)
+    # `record` asks the same, but a person would have read all of it for nothing.
+    trust.refuse_inside_a_session(bridge.settings, _clients(bridge))
     if all(entry.is_trusted or entry in broken for entry in entries):
         complain(_text(project, broken, {}))
         return Exit.FAILED
@@ -78,9 +77,14 @@ def _ask(bridge: Bridge, home: Path, project: Path) -> int:
         complain("nothing was changed; only the whole word yes agrees")
         return Exit.FAILED
     # What was shown: a file that has changed since is not trusted.
-    trust.record(home, project, sound)
+    trust.record(bridge.settings, project, sound, clients=_clients(bridge))
     say(f"{project}: {len(sound)} trusted")
     return Exit.OK
+
+
+def _clients(bridge: Bridge) -> list[int]:
+    live = live_sessions(bridge.store, lease_s=bridge.settings.lease_s)
+    return [session.host.pid for session in live]
 
 
 def _text(
@@ -131,18 +135,6 @@ def _where(entry: Entry) -> str:
     # Of what is broken the problems are shown, and its name may stand for another.
     which = f"show {loaded.name}" if loaded.definition else f"check {loaded.file}"
     return visible(f"hostbridge agents {which}")
-
-
-def _refuse_inside_a_session(bridge: Bridge) -> None:
-    """A model can start a command, and a terminal for it; it cannot change parents."""
-    live = live_sessions(bridge.store, lease_s=bridge.settings.lease_s)
-    above = set(ancestors_of(os.getpid())) & {session.host.pid for session in live}
-    is_told = bridge.settings.host_pid is not None or bool(os.environ.get("CLAUDECODE"))
-    if is_told or above:
-        raise NoTerminal(
-            "this runs inside a Claude Code session, whose model could answer; run "
-            "`hostbridge trust` in a terminal of your own"
-        )
 
 
 def _list(home: Path) -> int:

@@ -1,6 +1,7 @@
 """Wait for one or many requests; print a line for each as it is completed.
 
-Exit codes: 0 all answered with success; 5 the time was up; 1 any other failure.
+Exit codes: 0 all answered with success; for one failure its own, as `ask` has it (5
+the time was up, 4 no route, 1 most others); 1 where several failed in different ways.
 """
 
 from bridge.cli.answer_text import result_line

@@ -13,6 +13,7 @@ from bridge.doctor.finding import Finding, Verdict, ok
 from bridge.errors import BridgeError
 from bridge.protocol.failure import MEANINGS, FailureCode
 from bridge.protocol.ids import RequestId, is_id
+from bridge.protocol.status import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -58,11 +59,11 @@ ISSUES: dict[FailureCode, tuple[str, str]] = {
         "ask more plainly, or with a stronger --model",
     ),
     "no_json": (
-        "the agent answered in prose, also after two corrections",
+        "the agent's last words were prose, corrections included",
         "see its words: hostbridge show ID; ask with a stronger --model",
     ),
     "schema_mismatch": (
-        "the agent's JSON did not satisfy the schema, also after two corrections",
+        "the agent's last JSON did not satisfy the schema, corrections included",
         "see where: hostbridge show ID; a simpler schema, or a stronger --model",
     ),
     "unverified": (
@@ -73,10 +74,7 @@ ISSUES: dict[FailureCode, tuple[str, str]] = {
         "another hook rewrites Agent calls, too, and ended last",
         "look for it in /hooks, and let it pass prompts that begin with bridge:",
     ),
-    "timeout": (
-        "the deadline passed: the hooks did not process it, or the work was long",
-        "the message says at which stage it stopped; ask with a longer --timeout",
-    ),
+    "timeout": ("the work was long", "ask with a longer --timeout"),
     "depth": (
         "agents asked for agents too deeply",
         "raise BRIDGE_MAX_DEPTH, or ask less",
@@ -108,6 +106,22 @@ ISSUES: dict[FailureCode, tuple[str, str]] = {
     "AGENT_006": (
         "the process of the local model died: memory, or a signal",
         "see whether the model works at all: hostbridge models",
+    ),
+}
+
+# A deadline that passed before anybody was at work: asked for longer, it is as late.
+TOO_EARLY: dict[Stage, tuple[str, str]] = {
+    Stage.NO_HOST: (
+        "no session was open that could take it",
+        "start `claude` in the project first",
+    ),
+    Stage.WAITING: (
+        "nobody took it: no session was open, or its hooks did not run",
+        "see `session` and `hooks run`; for a route of ours: hostbridge serve",
+    ),
+    Stage.OFFERED: (
+        "the model did not make the call in time",
+        "hostbridge doctor --live; look at the session",
     ),
 }
 
@@ -143,7 +157,7 @@ def judge(ended: Sequence[Response], now_ms: int) -> Iterator[Finding]:
     for code, count in counted.most_common():
         newest = next(r for r in fresh if r.error and r.error.code == code)
         repeated = codes[:_REPEATED] == [code] * _REPEATED
-        cause, cure = ISSUES[code]
+        cause, cure = _why(newest)
         found = (
             f"{count} of the last {len(fresh)} ended with {code} "
             f"({MEANINGS[code]}){', the newest all in a row' if repeated else ''}: "
@@ -156,3 +170,11 @@ def judge(ended: Sequence[Response], now_ms: int) -> Iterator[Finding]:
     if not counted:
         told = f"no failure among the last {len(fresh)}" if fresh else "none in a day"
         yield ok("answers", told)
+
+
+def _why(response: Response) -> tuple[str, str]:
+    """Cause and cure of a failure."""
+    error = response.error
+    assert error is not None  # noqa: S101 - the caller has looked
+    issue = ISSUES[error.code]
+    return TOO_EARLY.get(error.stage, issue) if error.code == "timeout" else issue

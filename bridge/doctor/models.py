@@ -20,6 +20,7 @@ from bridge.local.models import (
     known_models,
     require_extra,
 )
+from bridge.protocol.names import OF_SERVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,7 +155,9 @@ def endpoint(subject: Subject) -> Iterator[Finding]:
             cure="start it, or correct BRIDGE_OPENAI_BASE_URL",
         )
         return
-    model = settings.openai_model or "none by default; name one with --model openai:…"
+    model = (
+        settings.openai_model or f"none by default; name one with --model {OF_SERVER}…"
+    )
     yield ok("endpoint", f"{url} takes connections; model: {model}")
 
 

@@ -13,13 +13,15 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from bridge.doctor.finding import Finding, Verdict, ok
-from bridge.errors import BridgeError
+from bridge.doctor.finding import Finding, Verdict, ok, warning
 from bridge.host import sessions
 from bridge.host.instruct import instruction
 from bridge.host.reaction import context
+from bridge.protocol.ids import RequestId
+from bridge.store.looking import waiting_in_order, why_unreadable
 from bridge.store.process import Liveness, liveness
 
 if TYPE_CHECKING:
@@ -160,19 +162,30 @@ def stuck(subject: Subject) -> Iterator[Finding]:
     store = subject.store()
     if store is None or not store.place.state.is_dir():
         return
-    ids = store.waiting()
-    waiting = []
-    for request_id in ids[:_LOOKED_AT]:
-        try:
-            found = store.find(request_id)
-        except BridgeError:
-            continue
-        if found and found.request and found.response is None:
-            waiting.append(found.request)
+    with store.rooms() as rooms:
+        ids = islice(waiting_in_order(rooms), _LOOKED_AT)
+        # One that was killed while it tidied up has left what is answered already.
+        looked = [
+            rooms.waiting(name)
+            for name in ids
+            if not rooms["responses"].has(f"{name}.json")
+        ]
+        unreadable = [
+            (name, why)
+            for name in sorted(rooms.unread)
+            if (why := why_unreadable(rooms, RequestId(name)))
+        ]
+    if unreadable:
+        yield warning(
+            "requests",
+            _named("waiting, and nobody can read it", [name for name, _ in unreadable]),
+            cause=unreadable[0][1],
+            cure="as it says; the next hook or `serve` that looks puts it aside",
+        )
     settings = subject.settings
     live = tuple(sessions.live_sessions(store, lease_s=float(settings.lease_s)))
     queue = Queue(
-        waiting=tuple(waiting),
+        waiting=tuple(request for request in looked if request),
         held=tuple(store.claimed()),
         live=live,
         off=frozenset(
@@ -200,11 +213,15 @@ def judge(queue: Queue) -> Iterator[Finding]:
         else:
             grouped[why].append(request.request_id)
     for why, ids in grouped.items():
-        named = ", ".join(ids[:_NAMED]) + (", …" if ids[_NAMED:] else "")
-        found = f"{len(ids)} {why.what}: {named}"
+        found = _named(why.what, ids)
         yield Finding("requests", why.verdict, found, why.cause, why.cure)
     if not grouped:
         yield ok("requests", f"none waits; {running} running")
+
+
+def _named(what: str, ids: list[str]) -> str:
+    named = ", ".join(ids[:_NAMED]) + (", …" if ids[_NAMED:] else "")
+    return f"{len(ids)} {what}: {named}"
 
 
 def why_waiting(request: Request, queue: Queue) -> Why:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.endpoint.failing import failure_of
 from bridge.errors import BadSetting, ExtraMissing
 from bridge.protocol.finding import Oddity, find_json
+from bridge.protocol.names import OF_SERVER
 from bridge.runner.engine import EngineFailed, Reply
 from bridge.store.clock import Clock, SystemClock
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.runner.engine import Message
 
-PREFIX = "openai:"
 _MAX_REPLY_CHARS = 4_000_000
 _MAX_COUNT = 2**31
 # A server that does not know the form says so as it reads the request; llama-cpp-python
@@ -60,9 +60,9 @@ def open_endpoint(model: str, settings: Settings) -> EndpointEngine:
         BadSetting: there is no server to ask, or no name.
         ExtraMissing: the `openai` package is not installed.
     """
-    name = model.removeprefix(PREFIX).strip()
+    name = model.removeprefix(OF_SERVER).strip()
     if not name:
-        raise BadSetting(f"model {model!r}: expected {PREFIX}NAME")
+        raise BadSetting(f"model {model!r}: expected {OF_SERVER}NAME")
     check_endpoint(settings)
     import openai
 
@@ -98,7 +98,7 @@ class EndpointEngine:
     @property
     def model(self) -> str:
         """`openai:NAME`."""
-        return f"{PREFIX}{self._name}"
+        return f"{OF_SERVER}{self._name}"
 
     def reply(
         self,

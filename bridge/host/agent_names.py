@@ -14,18 +14,15 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.errors import InvalidRequest, UnknownAgent
+from bridge.protocol.names import GENERAL, MODEL_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
 BUILT_IN = frozenset(
-    {"general-purpose", "Explore", "Plan", "statusline-setup", "claude-code-guide"}
+    {GENERAL, "Explore", "Plan", "statusline-setup", "claude-code-guide"}
 )
-
-# The models that the client's Agent tool takes by name; `inherit` is the session's own.
-HOST_MODELS = frozenset({"sonnet", "opus", "haiku", "fable"})
-INHERIT = "inherit"
 
 _NAME = re.compile(r"^name:[ \t]*[\"']?([^\"'\n]+?)[\"']?[ \t]*$", re.M)
 _MAX_HEAD = 16_384
@@ -77,7 +74,7 @@ def check_model(name: str) -> None:
     Raises:
         InvalidRequest: it takes no model of this name; names near matches.
     """
-    known = sorted({*HOST_MODELS, INHERIT})
+    known = sorted(MODEL_NAMES)
     if name in known:
         return
 

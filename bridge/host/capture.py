@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.host import runs, toolcalls
-from bridge.host.agent_names import HOST_MODELS
 from bridge.host.offers import look_again
 from bridge.host.patience import TooSlow, within
 from bridge.host.reaction import (
@@ -24,6 +23,7 @@ from bridge.protocol.answer import Verdict, judge
 from bridge.protocol.contract import full_prompt
 from bridge.protocol.failure import MEANINGS
 from bridge.protocol.ids import RequestId
+from bridge.protocol.names import MODEL_NAMES
 from bridge.protocol.response import Failure, Response, answered, failed
 
 if TYPE_CHECKING:
@@ -264,7 +264,7 @@ def _publish(
         failure=failure,
         agent_id=run.agent_id,
     )
-    if request.model not in (None, "inherit", *HOST_MODELS):
+    if request.model not in (None, *MODEL_NAMES):
         # The client's Agent tool takes no other: the session's own model answered.
         response = response.with_(model=None, degraded=True)
     _close(scene, run, response, source)

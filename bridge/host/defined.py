@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge.protocol.names import GENERAL
+
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
     from bridge.protocol.request import Request
-
-GENERAL = "general-purpose"
 
 
 def limits_of(definition: Definition | None) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from bridge.agents.registry import Registry
 from bridge.agents.resolving import filled_in, resolve
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import limits, runs, sessions
-from bridge.host.agent_names import HOST_MODELS
 from bridge.host.defined import limits_of, subagent_type
 from bridge.host.instruct import find_token
 from bridge.host.offers import judge_for, note_taken_up
@@ -23,6 +22,7 @@ from bridge.host.reaction import SILENT, Reaction, allow, deny, one_line
 from bridge.host.runs import AgentRun
 from bridge.protocol.contract import full_prompt
 from bridge.protocol.ids import RequestId
+from bridge.protocol.names import CLIENT_MODELS
 from bridge.protocol.record import LATEST_MS
 from bridge.protocol.response import failed
 from bridge.protocol.status import FINAL, Status
@@ -179,7 +179,7 @@ def _rewrite(scene: Scene, request: Request) -> Reaction:
         "prompt": full_prompt(request.spoken, request.answer_schema),
         "subagent_type": subagent_type(request),
     }
-    if request.model in HOST_MODELS:
+    if request.model in CLIENT_MODELS:
         tool_input["model"] = request.model
     if scene.session.one_shot:
         # The turn waits for the agent: there is no later one to hear of its end.

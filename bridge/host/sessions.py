@@ -199,47 +199,43 @@ def is_off(store: FileStore, session_id: str | None = None) -> bool:
             return session_id is not None and folder.has(f"{session_id}.off")
 
 
-def switch_off(store: FileStore, session_id: str | None = None) -> None:
-    """Stop the bridge, here or in one open session, until `switch_on`.
-
-    Raises:
-        InvalidRequest: no such session is open here.
-    """
+def switch_off(store: FileStore, session: Session | None = None) -> None:
+    """Stop the bridge, here or in one open session, until `switch_on`."""
     with store.open_state() as state:
-        if session_id is None:
+        if session is None:
             state.touch("off")
             return
         with state.folder("sessions") as folder:
-            if _load(folder, check_session(session_id)) is None:
-                known = ", ".join(sorted(folder.names())) or "none"
-                raise InvalidRequest(
-                    f"session {session_id!r} is not open here (open: {known})"
-                )
-            folder.touch(f"{session_id}.off")
+            folder.touch(f"{session.session_id}.off")
 
 
-def switch_on(store: FileStore, session_id: str | None = None) -> bool:
+def switch_on(store: FileStore, session: Session | None = None) -> bool:
     """Let the bridge go on; False when it was not switched off."""
     if not store.exists():
         return False
     with store.open_state() as state:
-        if session_id is None:
+        if session is None:
             return state.remove("off")
         with state.folder("sessions") as folder:
-            return folder.remove(f"{check_session(session_id)}.off")
+            return folder.remove(f"{session.session_id}.off")
 
 
-def check_session(session_id: str) -> str:
-    """Let a session id pass, which is a safe file name.
+def open_session(store: FileStore, session_id: str, *, lease_s: float) -> Session:
+    """The live session that has, or once had, this id.
 
     Raises:
-        InvalidRequest: it holds other characters.
+        InvalidRequest: there is none, or it is no id.
     """
     if not is_id(session_id):
         raise InvalidRequest(
             f"session {session_id!r}: expected 1 to 128 of A-Z a-z 0-9 _ -"
         )
-    return session_id
+    alive = live_sessions(store, lease_s=lease_s)
+    for session in alive:
+        if session_id in session.ids:
+            return session
+    known = ", ".join(session.session_id for session in alive) or "none"
+    raise InvalidRequest(f"session {session_id!r} is not open here (open: {known})")
 
 
 def note_launch(store: FileStore, session: Session) -> None:

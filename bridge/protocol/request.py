@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import Priority, check_id
+from bridge.protocol.names import GENERAL
 from bridge.protocol.record import Count, Milliseconds, Record, Value
 from bridge.protocol.status import Stage, Status
 from bridge.routes import OwnRoute
@@ -84,6 +85,16 @@ class Node(Value):
     line: Annotated[int, Field(ge=1)]
     text: str
 
+    @property
+    def node_type(self) -> str:
+        """`type`, as templates call it."""
+        return self.type
+
+    @property
+    def file_path(self) -> str:
+        """`file`, as templates call it."""
+        return self.file
+
     def __str__(self) -> str:
         """As an agent reads it that has no template for it."""
         return f"{self.file}, line {self.line}, {self.type} {self.name}:\n\n{self.text}"
@@ -110,7 +121,7 @@ class Request(Record):
     """
 
     request_id: RequestIdField
-    agent_type: AgentName = "general-purpose"
+    agent_type: AgentName = GENERAL
     model: str | None = None
     prompt: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS)]
     arguments: dict[str, Any] = Field(default_factory=dict)

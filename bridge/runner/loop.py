@@ -14,6 +14,7 @@ import orjson
 
 from bridge.agents.definition import DEFAULT_MAX_TURNS
 from bridge.agents.toolnames import SUBMIT
+from bridge.errors import ExtraMissing
 from bridge.protocol.answer import Verdict
 from bridge.protocol.answering import Progress
 from bridge.protocol.contract import answer_schema
@@ -27,7 +28,7 @@ from bridge.runner.evidence import Seen, all_evidence, held_to_what_ran, weigh
 from bridge.runner.job import Outcome
 from bridge.runner.parroting import find_parroted
 from bridge.runner.project import Project
-from bridge.runner.scripts import MissingSandbox, Sandbox
+from bridge.runner.scripts import Sandbox
 from bridge.runner.shape import (
     Call,
     NoCall,
@@ -284,7 +285,7 @@ class _Run:
     def _carried_out(self, tool: Any, arguments: dict[str, Any]) -> ToolResult:
         try:
             result: ToolResult = tool(arguments)
-        except MissingSandbox as exc:
+        except ExtraMissing as exc:
             raise _Ended("AGENT_001", str(exc)) from None
         except OSError as exc:
             return refused(exc)

@@ -16,6 +16,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from bridge.agents.globs import finds
 from bridge.store.beneath import open_beneath
 
 if TYPE_CHECKING:
@@ -108,10 +109,11 @@ class Project:
     def files(self, folder: str = ".", pattern: str = "*") -> Iterator[str]:
         """Paths of the files below `folder`, in order, each relative to the project.
 
-        `pattern` is a shell pattern over the name, or over the path where it holds a
-        slash. Folders that tools make and places of secrets are left out, and so are
-        links and names that cannot be said in a line of text, and what lies deeper than
-        `MAX_DEPTH`.
+        `pattern` is held against the name, at any depth; where it holds a slash,
+        against the path from the project on: `*` stays in one folder, `**/` is any
+        number of them (`bridge.agents.globs.finds`). Folders that tools make and places
+        of secrets are left out, and so are links and names that cannot be said in a
+        line of text, and what lies deeper than `MAX_DEPTH`.
 
         Raises:
             Refused: as `find`, for the folder; or no time is left.
@@ -141,7 +143,7 @@ class Project:
                 self._go_on_from(seen)
                 relative = str((top / where / name).relative_to(self.root))
                 is_open = not _is_secret((name,)) and not _is_link(name, here)
-                if is_open and _is_sayable(relative) and _matches(relative, pattern):
+                if is_open and _is_sayable(relative) and finds(pattern, relative):
                     yield relative
 
     def _go_on_from(self, seen: int) -> None:
@@ -225,10 +227,3 @@ def _is_sayable(relative: str) -> bool:
     except UnicodeEncodeError:
         return False
     return _CONTROL.search(relative) is None
-
-
-def _matches(relative: str, pattern: str) -> bool:
-    if "/" in pattern:
-        loose = pattern.replace("**/", "*")
-        return fnmatchcase(relative, pattern) or fnmatchcase(relative, loose)
-    return fnmatchcase(relative.rpartition("/")[2], pattern)

@@ -67,7 +67,7 @@ class Reader:
         return self._project.read(path, MAX_TEXT_BYTES)
 
     def list_files(self, folder: str = ".", pattern: str = "*") -> list[str]:
-        """Paths of the files below a folder whose names match a shell pattern.
+        """Paths of the files below a folder that a pattern finds, as `Project.files`.
 
         Raises:
             Refused: the folder may not be read.

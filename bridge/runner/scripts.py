@@ -23,7 +23,7 @@ import re
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
-from bridge.errors import BridgeError
+from bridge.errors import ExtraMissing
 from bridge.runner.tool import ToolResult
 
 if TYPE_CHECKING:
@@ -37,12 +37,6 @@ MAX_HOST_CALLS = 500
 _MAX_GIVEN = 100_000
 # How a traceback of the sandbox names what it was fed, whatever the file is called.
 _FED = re.compile(r'^  File "<python-input-\d+>"', re.MULTILINE)
-
-
-class MissingSandbox(BridgeError):
-    """The sandbox for scripts is not installed."""
-
-    code = "AGENT_001"
 
 
 class Sandbox:
@@ -77,15 +71,12 @@ class Sandbox:
         file itself is not read again.
 
         Raises:
-            MissingSandbox: pydantic-monty is not installed.
+            ExtraMissing: pydantic-monty is not installed.
         """
         try:
             import pydantic_monty as monty
         except ImportError:
-            raise MissingSandbox(
-                f"{script} runs in pydantic-monty, which is not installed; "
-                "run `pip install 'hostbridge[local]'`"
-            ) from None
+            raise ExtraMissing("local", "pydantic-monty", needed_for=script) from None
         limits = monty.ResourceLimits(
             max_feed_duration_secs=max(0.01, min(seconds, MAX_SECONDS)),
             max_memory=MAX_MEMORY_BYTES,

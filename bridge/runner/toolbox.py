@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents.cst_node import NODE_NAMES, node_scope
 from bridge.agents.toolnames import LOCAL_NAMES, SUBMIT
 from bridge.runner.command import Ran, run_command
 from bridge.runner.grants import Grants, NotGranted
@@ -176,9 +177,4 @@ class _Workshop:
 
     def _node(self) -> dict[str, str | None]:
         node = self._job.request.node
-        return {
-            "node_text": node.text if node else None,
-            "node_name": node.name if node else None,
-            "node_type": node.type if node else None,
-            "file_path": node.file if node else None,
-        }
+        return dict.fromkeys(NODE_NAMES) if node is None else {**node_scope(node)}

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 from bridge.config import environment_for_a_client
 from bridge.errors import BridgeError, ExtraMissing, NoRoute
+from bridge.protocol.names import INHERIT, OF_SERVER
 from bridge.runner.engine import EngineFailed
+from bridge.spawner.models import NO_SERVER_MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,7 +62,7 @@ def local(settings: Settings, store: FileStore) -> Answerer:
 
 def endpoint(settings: Settings, store: FileStore) -> Answerer:
     """A model behind an OpenAI-compatible server."""
-    from bridge.endpoint.engine import PREFIX, check_endpoint, open_endpoint
+    from bridge.endpoint.engine import check_endpoint, open_endpoint
     from bridge.spawner.by_model import ByModel, OpenModel
 
     try:
@@ -71,17 +73,13 @@ def endpoint(settings: Settings, store: FileStore) -> Answerer:
     @contextmanager
     def opened(request: Request, _definition: Definition | None) -> Iterator[OpenModel]:
         wanted = request.model
-        is_named = wanted is not None and wanted.startswith(PREFIX)
+        is_named = wanted is not None and wanted.startswith(OF_SERVER)
         name = wanted if is_named else settings.openai_model
         if name is None:
-            raise EngineFailed(
-                "AGENT_002",
-                f"no model of the endpoint is named: --model {PREFIX}NAME, or "
-                "BRIDGE_OPENAI_MODEL",
-            )
+            raise EngineFailed("AGENT_002", NO_SERVER_MODEL)
         engine = open_endpoint(name, settings)
         try:
-            yield OpenModel(engine, not is_named and wanted not in (None, "inherit"))
+            yield OpenModel(engine, not is_named and wanted not in (None, INHERIT))
         finally:
             engine.close()
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.errors import BadSetting, ExtraMissing, InvalidRequest
 from bridge.host import agent_names
+from bridge.protocol.names import MODEL_FILE, MODEL_NAMES, OF_CLIENT, OF_SERVER
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
@@ -18,15 +19,16 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Request, RouteName
     from bridge.routes import OwnRoute
 
-_SERVER = "openai:"
-_FILE = ".gguf"
-_NAMES = agent_names.HOST_MODELS | {agent_names.INHERIT}
 # Beside the names that every route takes.
 _OTHERS: dict[OwnRoute, str] = {
     "claude": "a full name such as claude-opus-5-5",
-    "local": "the path of a .gguf file",
-    "endpoint": "openai:NAME",
+    "local": f"the path of a {MODEL_FILE} file",
+    "endpoint": f"{OF_SERVER}NAME",
 }
+NO_SERVER_MODEL = (
+    f"no model of the endpoint is named: --model {OF_SERVER}NAME, or "
+    "BRIDGE_OPENAI_MODEL"
+)
 
 
 def check_model(route: RouteName, model: str, *, is_asked: bool) -> None:
@@ -37,7 +39,7 @@ def check_model(route: RouteName, model: str, *, is_asked: bool) -> None:
     Raises:
         InvalidRequest: the route takes no such model; says which does, or what is near.
     """
-    if model in _NAMES or not (is_asked or route in ("host", "local")):
+    if model in MODEL_NAMES or not (is_asked or route in ("host", "local")):
         return
     meant, kind = _meant(model)
     if meant == route:
@@ -48,10 +50,10 @@ def check_model(route: RouteName, model: str, *, is_asked: bool) -> None:
         )
     if route == "host":
         agent_names.check_model(model)
-    elif not (route == "claude" and model.startswith("claude-")):
-        near = get_close_matches(model.lower(), sorted(_NAMES), n=1)
+    elif not (route == "claude" and model.startswith(OF_CLIENT)):
+        near = get_close_matches(model.lower(), sorted(MODEL_NAMES), n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        names = ", ".join(sorted(_NAMES))
+        names = ", ".join(sorted(MODEL_NAMES))
         raise InvalidRequest(
             f"route {route} takes no model {model!r}: expected {names} or "
             f"{_OTHERS[route]}{hint}"
@@ -60,9 +62,9 @@ def check_model(route: RouteName, model: str, *, is_asked: bool) -> None:
 
 def _meant(model: str) -> tuple[RouteName | None, str]:
     """The one route that a name can only be for, and what such a name is of."""
-    if model.startswith(_SERVER):
+    if model.startswith(OF_SERVER):
         return "endpoint", "a model of a server"
-    if model.endswith(_FILE):
+    if model.endswith(MODEL_FILE):
         return "local", "a model file"
     return None, ""
 
@@ -82,21 +84,18 @@ def check_here(
     """
     model = request.model
     # To find another than the named file takes time, and may concern no schema.
-    is_file = model is not None and model.endswith(_FILE)
+    is_file = model is not None and model.endswith(MODEL_FILE)
     is_small = (
         route == "local"
         and (is_file or request.answer_schema is not None)
         and _is_small(model, definition, settings)
     )
     check_schema(route, request, definition, is_small=is_small)
-    is_named = model is not None and model.startswith(_SERVER)
+    is_named = model is not None and model.startswith(OF_SERVER)
     # Without a server nobody misses the model.
     is_known = is_named or not settings.openai_base_url or settings.openai_model
     if route == "endpoint" and not is_known:
-        raise BadSetting(
-            f"no model of the endpoint is named: --model {_SERVER}NAME, or "
-            "BRIDGE_OPENAI_MODEL"
-        )
+        raise BadSetting(NO_SERVER_MODEL)
 
 
 def _is_small(
@@ -114,7 +113,7 @@ def _is_small(
     try:
         return find_model(model, settings, beside=beside).is_small
     except (EngineFailed, ExtraMissing) as exc:
-        if model is not None and model.endswith(_FILE):
+        if model is not None and model.endswith(MODEL_FILE):
             raise InvalidRequest(f"model {model!r}: {exc}") from None
         # That says the route itself.
         return False

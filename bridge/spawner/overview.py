@@ -91,6 +91,7 @@ class Overview:
 
     `is_off` is by `hostbridge off`, `is_off_here` by the environment of who looks.
     Without a state directory (`exists` False) nothing was ever asked here.
+    `unreadable` are ids of files met among the waiting that cannot be read.
     """
 
     project: str
@@ -100,6 +101,7 @@ class Overview:
     is_off_here: bool
     sessions: tuple[OpenSession, ...]
     requests: tuple[LiveRequest, ...]
+    unreadable: tuple[str, ...]
     claimed: int
     waiting: int
     ended: int
@@ -130,6 +132,7 @@ def overview(store: FileStore, settings: Settings) -> Overview:
             requests=tuple(
                 _live(r, hosts, store.now_ms()) for r in (*claimed, *waiting)
             ),
+            unreadable=tuple(sorted(rooms.unread)),
             claimed=len(claimed),
             waiting=len(names),
             ended=len(rooms["responses"].names()),
@@ -147,6 +150,7 @@ def _untouched(store: FileStore, settings: Settings) -> Overview:
         is_off_here=settings.off,
         sessions=(),
         requests=(),
+        unreadable=(),
         claimed=0,
         waiting=0,
         ended=0,

@@ -132,6 +132,10 @@ def _open_guard(guard: Path) -> Folder:
         raise StateRefused(
             guard, "a file is in the way", "move it away, or set BRIDGE_HOME"
         ) from None
+    except FileNotFoundError:
+        raise StateRefused(
+            guard, "no folder can be made here", "set BRIDGE_HOME to one of your own"
+        ) from None
     return Folder.open(path)
 
 

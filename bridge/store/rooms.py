@@ -50,14 +50,15 @@ class Rooms:
         is_locked: whether this operation holds the store's lock.
         unread: names met in `requests/` whose file stays there and cannot be read:
             it is of a newer hostbridge; or young, so that it may still be written,
-            which is also said of one that the disk fails to give.
+            which is also said of one that the disk fails to give; or broken, and only
+            who holds the lock may put it aside.
     """
 
     def __init__(self, state: Folder, clock: Clock, *, lock_wait_s: float) -> None:
         self.state = state
         self.clock = clock
         self.is_locked = False
-        self.unread: dict[str, Literal["newer", "young"]] = {}
+        self.unread: dict[str, Literal["newer", "young", "broken"]] = {}
         self._lock_wait_s = lock_wait_s
         self._has_held = False
         self._stack = ExitStack()
@@ -161,6 +162,8 @@ class Rooms:
                 self._note_unread(room, name, "young")
             elif self.is_locked:
                 self.put_aside(room, file, str(exc))
+            else:
+                self._note_unread(room, name, "broken")
             return None
         except OSError as exc:
             # A disk that fails may give it the next time: it is neither put aside nor
@@ -171,7 +174,7 @@ class Rooms:
             return None
 
     def _note_unread(
-        self, room: str, name: str, why: Literal["newer", "young"]
+        self, room: str, name: str, why: Literal["newer", "young", "broken"]
     ) -> None:
         if room == "requests":
             self.unread[name] = why

@@ -1,5 +1,7 @@
 """The real Claude Code client: where it comes from, and the world it runs in.
 
+Run as a program, it installs the client and prints its path.
+
 `ensure_client` installs one fixed version by npm into a cache folder, once. `Stage` is
 a clean world for it: a home and a project folder that it trusts, an environment of a
 few variables, and a scripted API on loopback as the only place it can reach.
@@ -15,6 +17,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -174,3 +177,10 @@ def _first_settings() -> dict[str, Any]:
         "customApiKeyResponses": {"approved": [API_KEY[-_KEY_TAIL:]], "rejected": []},
         "projects": {},
     }
+
+
+if __name__ == "__main__":
+    try:
+        print(ensure_client())
+    except ClientUnavailable as exc:
+        sys.exit(f"stage: {exc}")

@@ -95,6 +95,43 @@ def test_error_what_the_call_does_not_give(
     assert str(failed.value) == f"agent 'a' cannot be told this: prompt: {problem}"
 
 
+@pytest.mark.parametrize(
+    ("prompt", "known"),
+    [
+        ('{{ arguments.package | default("all") }}', "package"),
+        ('{{ arguments["b"] }}{{ arguments.a }}', "a, b"),
+        ("Look around.", ""),
+    ],
+)
+def test_error_an_argument_that_nothing_reads(
+    world: World, prompt: str, known: str
+) -> None:
+    """Mistyped, it would be as if not said, and the default taken for the answer."""
+    definition = define(world, f"prompt: '{prompt}'")
+
+    with pytest.raises(InvalidRequest) as failed:
+        applied(definition, asked(arguments={"pakage": "billing"}))
+
+    way_out = f"it reads {known}" if known else "it reads none: say it in the prompt"
+    assert str(failed.value) == f"agent 'a' reads no argument 'pakage'; {way_out}"
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "{{ arguments | tojson }}",
+        "{% for k in arguments %}{{ arguments[k] }}{% endfor %}",
+        "{{ arguments[style] }}",
+    ],
+)
+def test_a_template_may_read_any_argument(world: World, prompt: str) -> None:
+    definition = define(world, f"prompt: '{prompt}'\ndefault_variables: {{style: a}}")
+
+    request = applied(definition, asked(arguments={"a": "1"}))
+
+    assert "1" in request.spoken
+
+
 def test_it_fills_in_what_was_left_open(world: World) -> None:
     definition = define(
         world,

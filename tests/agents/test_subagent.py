@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import runworld
 
+import bridge
+from bridge.agents.cst_node import NODE_NAMES, node_scope
 from bridge.agents.reading import resolve_path
 from bridge.agents.subagent import InitialContext, load_subagent_definition
 from bridge.agents.templates import TemplateFailed
 from bridge.errors import BadDefinition
+from bridge.protocol.request import Node
 
 if TYPE_CHECKING:
     from agentworld import World
@@ -102,6 +105,16 @@ def test_render_fills_in_the_node(lint: Path) -> None:
     assert context.render(NODE) == (
         "function_definition f in src/{{ x }}.py:\ndef f(): ..."
     )
+
+
+def test_a_node_of_a_request_is_one_to_render(lint: Path) -> None:
+    """A runner of one's own says of it what the routes say."""
+    node = Node(file="src/a.py", name="f", type="function", line=3, text="def f(): ...")
+
+    told = bridge.load_subagent_definition(lint, lint.parent).initial_context
+
+    assert told.render(node) == "function f in src/a.py:\ndef f(): ..."
+    assert set(node_scope(node)) == NODE_NAMES
 
 
 @pytest.mark.parametrize("template", ["{{ node }}", "{{ node_text.__class__ }}"])

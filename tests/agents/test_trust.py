@@ -15,6 +15,7 @@ import pytest
 
 from bridge.agents import loading, trust
 from bridge.agents.registry import Registry
+from bridge.config import Settings
 from bridge.errors import BridgeError, NewerSchema, NotTrusted, StateRefused
 
 if TYPE_CHECKING:
@@ -267,13 +268,42 @@ def test_a_record_that_is_a_link_or_open_to_others_trusts_nothing(
     assert not is_found(world)
 
 
+@pytest.mark.parametrize(
+    ("told", "clients"),
+    [
+        ({"CLAUDE_PID": "4711"}, []),
+        ({"CLAUDECODE": "1"}, []),
+        ({}, [os.getppid()]),
+    ],
+    ids=["CLAUDE_PID", "CLAUDECODE", "by its parents"],
+)
+def test_error_a_program_inside_a_session_trusts_nothing(
+    world: World, told: dict[str, str], clients: list[int]
+) -> None:
+    """Nor does one that asks the library, and not the command."""
+    world.write("a.yaml", GOOD, "project")
+    settings = Settings.from_environment({**told, "BRIDGE_HOME": str(world.home)})
+    found = [each.loaded for each in world.registry.entries()]
+
+    with pytest.raises(trust.InsideSession) as refused:
+        trust.record(settings, world.project, found, clients=clients)
+
+    assert str(refused.value) == (
+        "this runs inside a Claude Code session, whose model could answer; run "
+        "`hostbridge trust` in a terminal of your own"
+    )
+    assert not is_found(world)
+
+
 def test_two_at_once_lose_nothing(world: World) -> None:
     """Each project's decision is kept, whoever writes at the same time."""
     code = (
         "import sys; from pathlib import Path\n"
         "from bridge.agents import trust\n"
+        "from bridge.config import Settings\n"
         "for n in range(10):\n"
-        "    trust.record(Path(sys.argv[1]), Path(f'/w/{sys.argv[2]}-{n}'), [])\n"
+        "    project = Path(f'/w/{sys.argv[2]}-{n}')\n"
+        "    trust.record(Settings(Path(sys.argv[1])), project, [], clients=())\n"
     )
     words = [sys.executable, "-c", code, str(world.home)]
     running = [subprocess.Popen([*words, str(n)]) for n in range(4)]

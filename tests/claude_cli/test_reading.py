@@ -143,7 +143,7 @@ FAILURES = {
         "agent_error",
         "done",
     ),
-    "no output": ("", 0, "no_json", "claude -p printed no result (exit 0)"),
+    "no output": ("\n", 0, "empty_answer", "claude -p printed no result (exit 0)"),
     "prose": (
         "All is well.",
         0,

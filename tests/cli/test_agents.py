@@ -213,7 +213,7 @@ def test_check_a_path(project, what):
             f"{folder}/a.yaml:2: tols: unknown field; did you mean 'tools'?\n"
             f"{folder}/a.yaml:3: warning: model: there is no {folder}/gone.gguf "
             f"and no {models}/gone.gguf yet\n"
-            "1 looked at: 1 errors, 1 warnings\n"
+            "1 looked at: 1 error, 1 warning\n"
         ),
         "",
     )
@@ -299,7 +299,7 @@ def test_check_names_the_line_of_a_tools_parameters(project, tool):
     said = f"{file}:{6 + 2 * tool}: warning: tools[{tool}].parameters.properties.a: "
     assert ran.code == 0
     assert ran.out.startswith(f"{said}a local model cannot be held to it: ")
-    assert ran.out.endswith("\n1 looked at: 0 errors, 1 warnings\n")
+    assert ran.out.endswith("\n1 looked at: 0 errors, 1 warning\n")
 
 
 def test_check_json(project):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bridge.cli.commands import COMMANDS
-from bridge.cli.exit_codes import Exit, exit_code
+from bridge.cli.exit_codes import Exit, exit_code, of_failure
 from bridge.cli.main import run
 from bridge.errors import (
     BadDefinition,
@@ -18,8 +18,10 @@ from bridge.errors import (
     BridgeError,
     CannotWaitHere,
     DepthExceeded,
+    ExtraMissing,
     InvalidRequest,
     NoHost,
+    NoRoute,
     NotTrusted,
     StateUnavailable,
     UnknownAgent,
@@ -69,6 +71,7 @@ def test_help_of_a_command_is_found_both_ways(capsys):
         (BadDefinition("x", []), Exit.USAGE),
         (NotTrusted("x", Path("x.yaml")), Exit.USAGE),
         (BadSetting("x"), Exit.USAGE),
+        (ExtraMissing("local", "x"), Exit.USAGE),
         (DepthExceeded("x"), Exit.FAILED),
         (UnknownRequest("x"), Exit.FAILED),
         (StateUnavailable("x"), Exit.FAILED),
@@ -82,6 +85,15 @@ def test_help_of_a_command_is_found_both_ways(capsys):
 def test_exit_codes(error, code):
     """The table, walked."""
     assert exit_code(error) is code
+
+
+@pytest.mark.parametrize(
+    "error", [DepthExceeded("x"), NoHost("x"), NoRoute("x"), WaitTimeout("x")],
+    ids=lambda error: error.code,
+)  # fmt: skip
+def test_a_refusal_ends_as_the_failure_of_its_code(error):
+    """state/FAILURES.md promises one exit code for each, asked already or not."""
+    assert exit_code(error) is of_failure(error.code)
 
 
 def test_error_unknown_command(project):
@@ -107,6 +119,15 @@ def test_error_options_before_the_command(capsys, words, moved):
     out, err = capsys.readouterr()
     told = f"hostbridge: options come after the command: hostbridge {moved}\n"
     assert (code, out, err) == (2, "", told)
+
+
+@pytest.mark.parametrize("words", ["doctor --live", "models --test"])
+def test_error_no_time_to_try_anything(project, words):
+    """Else all is looked at, and then said to have failed."""
+    ran = project.run(*words.split(), "--timeout", "0")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "invalid value for '--timeout': " in ran.err
 
 
 def test_error_bad_setting(project):

@@ -42,6 +42,28 @@ def test_error_no_such_node_asks_nothing(project):
     assert not list(project.state.glob("requests/*.json"))
 
 
+def test_error_a_node_without_the_extra_asks_nothing(project, tmp_path):
+    """Something must be mended first, as state/FAILURES.md has it: 2, not a failure."""
+    put(project)
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare" / "tree_sitter.py").write_text("raise ImportError\n")
+
+    ran = project.run(
+        "submit", "Is it right?", "--node", "src/cart.py::Cart",
+        env={"PYTHONPATH": str(tmp_path / "bare")},
+    )  # fmt: skip
+
+    assert ran == (
+        2,
+        "",
+        (
+            "hostbridge: reading python takes tree-sitter, which is not installed; "
+            "run: pip install 'hostbridge[local]'\n"
+        ),
+    )
+    assert not list(project.state.glob("requests/*.json"))
+
+
 def test_an_agent_without_a_definition_reads_the_node(project):
     put(project)
     project.run("submit", "Is it right?", "--node", "src/cart.py::Cart.total")

@@ -97,6 +97,7 @@ def test_off_and_on_for_a_session(project):
     on = project.run("on", "--session", "session-1")
 
     assert off.out.startswith("off in session session-1: ")
+    assert off.out.endswith("`hostbridge on --session session-1` goes on\n")
     assert (seen.is_off, seen.sessions[0].is_off) == (False, True)
     assert on == (0, "on in session session-1\n", "")
     assert not project.bridge.overview().sessions[0].is_off
@@ -109,12 +110,41 @@ def test_off_and_on_for_a_session(project):
         ("../x", "session '../x': expected 1 to 128 of A-Z a-z 0-9 _ -"),
     ],
 )
+@pytest.mark.parametrize("switch", ["off", "on"])
 @pytest.mark.usefixtures("host")
-def test_error_off_in_a_session_that_is_not_open(project, session, message):
+def test_error_a_switch_of_a_session_that_is_not_open(
+    project, switch, session, message
+):
     """A word mistyped must not pass for a switch turned."""
-    ran = project.run("off", "--session", session)
+    ran = project.run(switch, "--session", session)
 
     assert ran == (2, "", f"hostbridge: {message}\n")
+
+
+def test_error_off_in_a_session_that_has_ended(project, host):
+    """Its record stays until the next sweep; nothing of it runs any more."""
+    file = project.state / "sessions" / f"{host.session_id}.json"
+    facts = json.loads(file.read_bytes())
+    facts["host"]["startTime"] = "1"
+    file.write_text(json.dumps(facts))
+
+    ran = project.run("off", "--session", host.session_id)
+
+    expected = "hostbridge: session 'session-1' is not open here (open: none)\n"
+    assert ran == (2, "", expected)
+
+
+def test_off_by_an_id_that_a_session_had_before_clear(project, host):
+    """`/clear` gives a session a new id; the old one is still what its user noted."""
+    file = project.state / "sessions" / f"{host.session_id}.json"
+    facts = json.loads(file.read_bytes()) | {"sessionId": "s-2", "formerIds": ["s-1"]}
+    file.with_name("s-2.json").write_text(json.dumps(facts))
+    file.unlink()
+
+    off = project.run("off", "--session", "s-1")
+
+    assert off.out.startswith("off in session s-2: ")
+    assert project.bridge.overview().sessions[0].is_off
 
 
 @pytest.mark.usefixtures("host")

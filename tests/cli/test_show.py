@@ -242,6 +242,40 @@ def test_full_tells_the_lines_of_a_run_whole(project):
     ) in full
 
 
+def test_shows_what_else_was_asked_for(project):
+    """Whoever wonders why it still waits finds for whom, and with what."""
+    request_id = project.submit(
+        "a",
+        priority="high",
+        session="another",
+        dedup_key="k",
+        arguments={"package": "billing"},
+        variables={"depth": None},
+    )
+
+    shown = project.run("show", request_id).out
+
+    assert (
+        "priority  high\n"
+        "only for  session another\n"
+        "key       k\n"
+        'arguments {"package":"billing"}\n'
+        'variables {"depth":null}\n'
+    ) in shown
+
+
+def test_shows_what_an_agent_will_be_told(project):
+    """What its templates make of the request is seen before it is asked."""
+    agents = project.bridge.settings.home / "agents"
+    agents.mkdir(parents=True)
+    (agents / "echo.yaml").write_text("name: echo\nprompt: 'Say: {{ task }}'\n")
+    request_id = project.submit("a", agent="echo")
+
+    shown = project.run("show", request_id).out
+
+    assert "with its definition (6 characters)\n    Say: a\n" in shown
+
+
 def test_shows_the_node(project):
     """What it is about belongs to what was asked."""
     (project.folder / "cart.py").write_text("\n\ndef total():\n    return 0\n")

@@ -236,6 +236,26 @@ def test_a_request_on_disk_that_nobody_can_take(patient: Patient) -> None:
     ]
 
 
+def test_a_file_that_nobody_can_read_is_named(patient: Patient) -> None:
+    """It waits for ever, and nobody who asks learns of it."""
+    folder = patient.state / "requests"
+    folder.mkdir(parents=True)
+    for path in (patient.bridge, *patient.state.parents, patient.state):
+        if patient.bridge in (path, *path.parents):
+            path.chmod(0o700)
+    file = folder / "cut.json"
+    file.write_text('{"prompt": ')
+    os.utime(file, (0, 0))
+
+    (finding, *_) = patient.found(queue_check.stuck)
+
+    assert (finding.verdict, finding.found) == (
+        Verdict.WARNING,
+        "1 waiting, and nobody can read it: cut",
+    )
+    assert finding.cause.startswith(f"{folder}/cut.json: ")
+
+
 def test_an_offer_of_500_requests_stays_below_the_clients_cap(patient: Patient) -> None:
     (finding,) = patient.found(queue_check.output_cap)
 

@@ -15,7 +15,7 @@ from bridge.host.handlers import stop
 from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.reaction import MAX_CONTEXT
 from bridge.host.scene import Scene
-from bridge.host.sessions import switch_off
+from bridge.host.sessions import open_session, switch_off
 from bridge.store.files import FileStore
 from bridge.store.lock import LockBusy
 
@@ -146,7 +146,7 @@ def test_what_is_ignored_is_left_to_a_session_that_may_take_it(
     world.session = "session-2"
     world.fire("SessionStart", source="startup")
     if is_off:
-        switch_off(world.store, "session-2")
+        switch_off(world.store, open_session(world.store, "session-2", lease_s=60))
     request = world.submit()
     # The client of the first session is another process.
     first = next(s for s in world.live() if s.session_id == "session-1")

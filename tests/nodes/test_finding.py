@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.errors import InvalidRequest
+from bridge.errors import ExtraMissing, InvalidRequest
 from bridge.nodes.finding import MAX_FILE_BYTES, find_node
 from bridge.nodes.outline import (
     MAX_NAME_BYTES,
     MAX_NESTED,
-    MissingGrammar,
     outline,
 )
 from bridge.protocol.request import Node
@@ -240,12 +239,12 @@ def test_error_missing_grammar(project: Path, monkeypatch: pytest.MonkeyPatch) -
     """Without the extra, the way out is one command."""
     monkeypatch.setitem(sys.modules, "tree_sitter", None)
 
-    with pytest.raises(MissingGrammar) as caught:
+    with pytest.raises(ExtraMissing) as caught:
         find_node("src/bill.py::Bill", project)
 
     assert str(caught.value) == (
         "reading python takes tree-sitter, which is not installed; "
-        "run `pip install 'hostbridge[local]'`"
+        "run: pip install 'hostbridge[local]'"
     )
 
 

@@ -46,6 +46,15 @@ def test_reads_lists_and_searches(reader):
     assert reader.search_text("héllo") == ["src/app.py:2: print('héllo')"]
 
 
+def test_a_pattern_with_a_slash_stays_in_its_folder(folder, reader):
+    """`*` is one name, and `**/` is whole folders: no others are told to the model."""
+    (folder / "src/test.py").write_text("")
+    (folder / "src/mytest.py").write_text("")
+
+    assert "src/deep/b.py" not in reader.list_files(".", "src/*.py")
+    assert reader.list_files(".", "src/**/test.py") == ["src/test.py"]
+
+
 def test_a_long_file_is_read_in_parts(folder, reader):
     (folder / "long.txt").write_text("\n".join(f"line {n}" for n in range(1, 451)))
 

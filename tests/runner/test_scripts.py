@@ -214,6 +214,6 @@ def test_error_no_sandbox(give, world, monkeypatch):
     verdict = world.outcome.verdict
     assert verdict.code == "AGENT_001"
     assert verdict.complaint == (
-        f"{world.project}/tools/lint.pym runs in pydantic-monty, which is not "
-        "installed; run `pip install 'hostbridge[local]'`"
+        f"{world.project}/tools/lint.pym takes pydantic-monty, which is not "
+        "installed; run: pip install 'hostbridge[local]'"
     )

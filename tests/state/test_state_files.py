@@ -12,6 +12,7 @@ import pytest
 
 from bridge.agents import trust
 from bridge.cli.exit_codes import Exit
+from bridge.config import Settings
 from bridge.protocol.failure import MEANINGS
 from bridge.spawner.schemas import schema_names
 
@@ -59,7 +60,7 @@ def test_failures_are_those_of_the_program(tmp_path: Path) -> None:
 
 
 def test_what_trusting_writes_beside_the_state_is_listed(tmp_path: Path) -> None:
-    trust.record(tmp_path, tmp_path / "project", [])
+    trust.record(Settings(home=tmp_path), tmp_path / "project", [], clients=())
 
     told = (STATE / "README.md").read_text().partition("Beside the state")[2]
     assert "trust.json" in files_below(tmp_path)

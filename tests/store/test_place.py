@@ -194,6 +194,15 @@ def test_error_another_users_folder(tmp_path: Path, where: str):
     )
 
 
+def test_error_where_no_folder_can_be_made():
+    """It was never there: nobody has removed it meanwhile."""
+    # Linux makes none in there, and says so as if the way led nowhere.
+    nowhere = Path("/proc/x")
+
+    with pytest.raises(StateRefused, match="no folder can be made here"):
+        prepare(Place(Path("/"), nowhere / "state", nowhere, "a test"))
+
+
 @pytest.mark.parametrize(
     "where", ["home", "home/state", "home/state/app", "home/state/app/@"]
 )

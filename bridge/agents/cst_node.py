@@ -1,0 +1,43 @@
+"""What a template, and a script, knows of a piece of source. Pure.
+
+Source: subagent definition format; InitialContext.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NODE_NAMES = frozenset({"node_text", "node_name", "node_type", "file_path"})
+
+
+class CSTNode(Protocol):
+    """A piece of source; that of a request is one, and so may be any parser's."""
+
+    @property
+    def text(self) -> str:
+        """The source itself."""
+
+    @property
+    def name(self) -> str:
+        """What it is called, `Class.method`."""
+
+    @property
+    def node_type(self) -> str:
+        """What it is, in the words of its grammar."""
+
+    @property
+    def file_path(self) -> Path | str:
+        """The file it stands in."""
+
+
+def node_scope(node: CSTNode) -> dict[str, str]:
+    """The node by the names of `NODE_NAMES`."""
+    return {
+        "node_text": node.text,
+        "node_name": node.name,
+        "node_type": node.node_type,
+        "file_path": str(node.file_path),
+    }

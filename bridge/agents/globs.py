@@ -1,0 +1,101 @@
+"""Patterns for paths: the one language of `allow` rules and of file searches. Pure.
+
+    *       any letters of one name
+    ?       one letter of a name
+    **      any letters, and folders
+    **/     any number of folders, and none: `src/**/t.py` covers `src/t.py`
+    dir/**  all below `dir`, and `dir` itself
+
+A search knows two things more: a pattern without a slash is held against the name, at
+any depth, and `[ab]` is one letter of a set, `[!ab]` one of no other. To a rule a
+bracket is itself: what it grants is not to grow.
+
+The standard library has such a translation from Python 3.13 on (`glob.translate`), and
+none that is sure to go through a path once.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_WORD = re.compile(r"(\*\*/|\*\*|\*|\?)")
+_SET = re.compile(r"(\[!?[^/][^]/]*\])")
+
+
+def covers(pattern: str, path: str) -> bool:
+    """Whether a rule's pattern covers a path.
+
+    Both are told from one folder, or both are absolute.
+    """
+    return _is_covered(_words(pattern), path)
+
+
+def finds(pattern: str, path: str) -> bool:
+    """Whether a search with this pattern finds the file at `path`, told from its root.
+
+    `./` or `/` before the pattern is that root, and makes it one with a slash.
+    """
+    words: list[str | re.Pattern[str]] = []
+    for place, part in enumerate(_SET.split(from_root(pattern))):
+        # What was split at stands at every second place.
+        words += [re.compile(fnmatch.translate(part))] if place % 2 else _words(part)
+    return _is_covered(words, path if "/" in pattern else path.rpartition("/")[2])
+
+
+def from_root(pattern: str) -> str:
+    """A pattern without the `./` or `/` that stands for the folder it is told from."""
+    return pattern.removeprefix("./").lstrip("/")
+
+
+def _words(pattern: str) -> list[str]:
+    return [word for word in _WORD.split(pattern) if word]
+
+
+def _is_covered(words: Sequence[str | re.Pattern[str]], path: str) -> bool:
+    """Go through both once, whatever the pattern.
+
+    All the places of the path are kept that the words so far may reach: there is no
+    going back.
+    """
+    # `src/**` covers the folder itself, for tools that look into it.
+    is_folder = False
+    match words:
+        case [*first, str(folder), "**"] if folder != "**/" and folder.endswith("/"):
+            words = [*first, folder.removesuffix("/")]
+            is_folder = True
+    places = {0}
+    for word in words:
+        places = _reached(word, path, places)
+        if not places:
+            return False
+    end = len(path)
+    return end in places or (
+        is_folder and any(path[at] == "/" for at in places - {end})
+    )
+
+
+def _reached(word: str | re.Pattern[str], path: str, places: set[int]) -> set[int]:
+    """The places of a path after a word of a pattern, from any of `places`."""
+    end = len(path)
+    if word == "**":
+        return set(range(min(places), end + 1))
+    if word == "**/":
+        first = min(places)
+        return places | {at + 1 for at in range(first, end) if path[at] == "/"}
+    if word == "*":
+        reached = set(places)
+        for at in range(end):
+            if at in reached and path[at] != "/":
+                reached.add(at + 1)
+        return reached
+    if isinstance(word, str) and word != "?":
+        return {at + len(word) for at in places if path.startswith(word, at)}
+    letters = {at for at in places if at < end and path[at] != "/"}
+    if isinstance(word, re.Pattern):
+        letters = {at for at in letters if word.match(path, at, at + 1)}
+    return {at + 1 for at in letters}

@@ -1,0 +1,26 @@
+"""Names that mean something to every room: of agents, and of models. Pure.
+
+A model is one of the client's, by its short or its full name; `inherit`, which is
+whichever is there; the file of a local one; or `openai:NAME`, one of a server's.
+
+Source: Claude Code subagents reference, "model"; measured on 2.1.330.
+"""
+
+from __future__ import annotations
+
+# The client's own agent for whatever is asked; it runs where no other is named.
+GENERAL = "general-purpose"
+
+# What the client's Agent tool takes by name.
+CLIENT_MODELS = ("haiku", "sonnet", "opus", "fable")
+INHERIT = "inherit"
+# What every route takes: a route without the client has one that stands in for each.
+MODEL_NAMES = (*CLIENT_MODELS, INHERIT)
+OF_CLIENT = "claude-"
+OF_SERVER = "openai:"
+MODEL_FILE = ".gguf"
+
+
+def is_client_model(model: str) -> bool:
+    """Whether `claude` can be asked for it: no file, no model of a server."""
+    return model in CLIENT_MODELS or model.startswith(OF_CLIENT)
