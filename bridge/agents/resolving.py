@@ -37,7 +37,7 @@ def resolve(
         from bridge.agents.applying import applied
 
         return applied(
-            definition, request, _parent_variables(store, request)
+            definition, request, parent_variables(store, request)
         ), definition
     if request.definition is not None:
         raise InvalidRequest(
@@ -51,7 +51,8 @@ def filled_in(held: Request, request: Request) -> Request:
     return held.with_(**{field: getattr(request, field) for field in _FILLED_IN})
 
 
-def _parent_variables(store: Store, request: Request) -> dict[str, Any]:
+def parent_variables(store: Store, request: Request) -> dict[str, Any]:
+    """The variables of the request whose agent asks; none where nobody knows it."""
     parent = request.parent_request_id
     if parent is None or not is_id(parent):
         return {}

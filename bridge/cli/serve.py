@@ -7,6 +7,7 @@ log; the others are served.
 """
 
 import signal
+from collections import Counter
 from typing import Annotated
 
 import typer
@@ -19,6 +20,7 @@ from bridge.cli.options import AsJson
 from bridge.cli.printing import complain, record, say, say_json
 from bridge.errors import StateUnavailable
 from bridge.protocol.ids import RequestId
+from bridge.routes import OWN
 from bridge.spawner.bridge import Bridge
 from bridge.spawner.serve import serve
 
@@ -62,4 +64,16 @@ def command(
             say_json(record(result.response))
         else:
             say(result_line(result))
+    if once and not route:
+        _say_what_is_left(bridge)
     return Exit.BUG if logs else Exit.OK
+
+
+def _say_what_is_left(bridge: Bridge) -> None:
+    """Whoever serves what there is does not see which route is missing here."""
+    seen = bridge.overview().requests
+    waiting = [r for r in seen if r.session is None and r.route in OWN]
+    counts = Counter(request.route for request in waiting)
+    if counts:
+        told = ", ".join(f"{n} for {name}" for name, n in sorted(counts.items()))
+        complain(f"still waiting: {told}; `hostbridge doctor` says what is missing")

@@ -34,19 +34,20 @@ def check_id(text: str) -> RequestId:
     """Return `text` as an id.
 
     Raises:
-        InvalidRequest: it is empty, too long, or holds another character.
+        InvalidRequest: it is no text, empty, too long, or holds another character.
     """
-    if not _ANY.match(text):
-        shown = text if len(text) <= 60 else text[:60] + "…"  # noqa: PLR2004
+    if not is_id(text):
+        told = str(text)
+        shown = text if len(told) <= 60 else told[:60] + "…"  # noqa: PLR2004
         raise InvalidRequest(
             f"request id {shown!r}: expected 1 to 128 of A-Z a-z 0-9 _ -"
         )
     return RequestId(text)
 
 
-def is_id(text: str) -> bool:
+def is_id(text: object) -> bool:
     """Whether `text` may be a request id."""
-    return bool(_ANY.match(text))
+    return isinstance(text, str) and bool(_ANY.match(text))
 
 
 def new_request_id(now_us: int, priority: Priority = "normal") -> RequestId:

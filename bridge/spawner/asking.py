@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from bridge.errors import DepthExceeded, InvalidRequest
-from bridge.protocol.ids import RequestId, check_id, is_id, new_request_id
+from bridge.protocol.ids import PRIORITIES, check_id, is_id, new_request_id
 from bridge.protocol.record import first_problem
 from bridge.protocol.request import Request
+from bridge.spawner.given import check_seconds, check_text
 from bridge.spawner.requester import default_requester
 from bridge.spawner.routes import on_route
 
@@ -79,14 +80,16 @@ class Draft:
             self.request, route, is_model_asked=self.request.model != model
         )
         if definition is None:
+            if request.arguments:
+                raise InvalidRequest(
+                    f"agent {request.agent_type!r} has no definition here whose "
+                    "template could read arguments; say it in the prompt"
+                )
             return request
         from bridge.agents.applying import applied
+        from bridge.agents.resolving import parent_variables
 
-        parent = None
-        if request.parent_request_id is not None:
-            found = self.store.find(RequestId(request.parent_request_id))
-            parent = found.request.variables if found and found.request else None
-        return applied(definition, request, parent)
+        return applied(definition, request, parent_variables(self.store, request))
 
 
 def draft(store: FileStore, settings: Settings, question: Question) -> Draft:
@@ -101,6 +104,8 @@ def draft(store: FileStore, settings: Settings, question: Question) -> Draft:
     """
     from bridge.spawner.defining import Agents
 
+    check_text("prompt", question.prompt)
+    check_text("agent", question.agent)
     fields = {
         field.name: getattr(question, field.name)
         for field in dataclasses.fields(question)
@@ -131,6 +136,9 @@ def draft(store: FileStore, settings: Settings, question: Question) -> Draft:
         check_id(named)
     fields = _given(fields)
     priority = fields.get("priority", "normal")
+    if priority not in PRIORITIES:
+        expected = ", ".join(PRIORITIES)
+        raise InvalidRequest(f"priority {priority!r}: expected one of {expected}")
     try:
         request = Request(
             request_id=named or new_request_id(now_us, priority),
@@ -193,7 +201,7 @@ def _checked(shape: Shape) -> dict[str, Any] | None:
 
 
 def _milliseconds(timeout_s: float) -> int:
-    if not 0 < timeout_s < math.inf:
+    if not 0 < check_seconds(timeout_s) < math.inf:
         raise InvalidRequest(
             f"timeout {timeout_s:g}: expected seconds, more than 0 and not for ever"
         )

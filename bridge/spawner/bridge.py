@@ -18,6 +18,7 @@ from bridge.protocol.ids import check_id
 from bridge.spawner.asker import Asker
 from bridge.spawner.asking import Question
 from bridge.spawner.ending import cancel
+from bridge.spawner.given import check_seconds, check_text
 from bridge.spawner.hosts import Hosts
 from bridge.spawner.tending import end_overdue
 from bridge.store.files import FileStore
@@ -268,12 +269,14 @@ class Bridge:
 
         Raises:
             UnknownRequest: there is no such request.
+            InvalidRequest: `timeout_s` is no number, or an id none.
             WaitTimeout: `timeout_s` seconds passed.
             StateVanished: the state directory was removed meanwhile.
         """
         from bridge.spawner.awaiting import Waiter
         from bridge.spawner.result import result_or_raise
 
+        check_seconds(timeout_s)
         lease_s = self.settings.lease_s
         waiter = Waiter(self._quick, lease_s=lease_s, on_stage=on_stage)
         if not isinstance(request, str):
@@ -309,6 +312,7 @@ class Bridge:
         """
         from bridge.spawner.manual import respond
 
+        check_text("words", words)
         return respond(self.store, self.status(request), words)
 
     # Looking: whoever looks ends what is overdue, since nobody else may be there.

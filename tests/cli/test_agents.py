@@ -350,7 +350,8 @@ def test_error_a_broken_definition_is_not_asked(project):
 def test_ask_a_defined_agent(project, host):
     """Its form of answer, without --schema; arguments as text and as JSON."""
     more = "output_schema: {type: object, required: [n]}\ntimeout: 33\n"
-    define(project, "worker.yaml", GOOD + more, layer="user")
+    prompt = "prompt: '{{ arguments.a }} {{ arguments.b[0] + 1 }}: {{ task }}'\n"
+    define(project, "worker.yaml", f"name: worker\n{prompt}{more}", layer="user")
 
     with host.serving('{"n": 1}') as seen:
         ran = project.run("ask", "worker", "Hi", "--set", "a=1.10", "--set", "b:=[1]")
@@ -358,7 +359,18 @@ def test_ask_a_defined_agent(project, host):
     assert (ran.code, json.loads(ran.out), ran.err[:0]) == (0, {"n": 1}, "")
     [request] = seen
     assert (request.arguments, request.timeout) == ({"a": "1.10", "b": [1]}, 33_000)
-    assert request.spoken == "As told: Hi"
+    assert request.spoken == "1.10 2: Hi"
+
+
+@pytest.mark.parametrize("agent", ["worker", "Explore"])
+def test_error_an_argument_that_nothing_reads(project, agent):
+    """Mistyped, it would be as if not said."""
+    define(project, "worker.yaml", GOOD, layer="user")
+
+    ran = project.run("ask", agent, "Hi", "--set", "pakage=billing")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.endswith("say it in the prompt\n")
 
 
 @pytest.mark.parametrize("command", ["ask", "submit"])

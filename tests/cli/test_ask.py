@@ -323,7 +323,7 @@ USAGE = {
     "x --timeout inf": "timeout inf: expected seconds, more than 0 and not for ever",
     "x --timeout -1": "timeout -1: expected seconds, more than 0 and not for ever",
     "x --timeout 0": "timeout 0: expected seconds, more than 0 and not for ever",
-    "x --timeout nan": "timeout nan: expected seconds, more than 0 and not for ever",
+    "x --timeout nan": "timeout nan: expected a number of seconds",
     "x --timeout soon": "ask: invalid value for '--timeout': Input should be a valid "
     f"number, unable to parse string as a number; {HELP}",
     "x --model hauku": "an open session knows no model 'hauku'; did you mean haiku?",

@@ -47,7 +47,7 @@ NO_FLAG = (
 
 def test_ask_is_served_by_claude_p(project, claude):
     """With no session open, and the record of any other request."""
-    ran = project.run("ask", "--route", "claude", "Which?", "--json", "--set", "a=b")
+    ran = project.run("ask", "--route", "claude", "Which?", "--json", "--var", "a=b")
 
     told = ran.json
     assert (ran.code, ran.err) == (0, "")
@@ -59,7 +59,7 @@ def test_ask_is_served_by_claude_p(project, claude):
     assert "Which?" not in (claude / "argv").read_text()
     found = project.bridge.status(told["requestId"])
     assert found.request.claim.route == found.request.route == "claude"
-    assert found.request.arguments == {"a": "b"}
+    assert found.request.variables == {"a": "b"}
 
 
 @pytest.mark.parametrize(
@@ -276,8 +276,8 @@ def test_error_no_server_is_no_route(project):
 
 def test_set_makes_text_and_json(project):
     asked = project.run(
-        "submit", "x", "--set", "version=1.10", "--set", "n:=null", "--set", "l:=[1]",
-        "--set", "e=a=b",
+        "submit", "researcher", "x", "--set", "version=1.10", "--set", "n:=null",
+        "--set", "l:=[1]", "--set", "e=a=b",
     )  # fmt: skip
 
     assert project.bridge.status(asked.out.strip()).request.arguments == {

@@ -31,7 +31,7 @@ def test_error_a_bug_is_logged_and_told(
     monkeypatch.setattr(command.Interrupts, "on", lambda *_: None)
     monkeypatch.setattr(command.Bridge, "open", lambda: None)
 
-    assert command.command(once=True) == Exit.BUG
+    assert command.command() == Exit.BUG
 
     told = capsys.readouterr().err
     (log,) = tmp_path.iterdir()

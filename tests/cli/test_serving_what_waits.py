@@ -35,6 +35,22 @@ def test_serve_leaves_what_is_for_a_session(project):
 
 
 @pytest.mark.usefixtures("claude")
+def test_serve_once_tells_what_it_had_to_leave(project):
+    """A route that this machine lacks is served by nobody, and nobody would know."""
+    project.submit(route="endpoint")
+    project.submit(route="endpoint")
+    project.submit()
+
+    ran = project.run("serve", "--once")
+    chosen = project.run("serve", "--once", "--route", "claude")
+
+    left = "hostbridge: still waiting: 2 for endpoint; `hostbridge doctor` says what"
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err.splitlines()[-1].startswith(left)
+    assert "still waiting" not in chosen.err
+
+
+@pytest.mark.usefixtures("claude")
 def test_serve_tells_what_nobody_served_in_time(project):
     """Only of its own routes; a line each, as for any other."""
     late = project.submit(route="claude", timeout_s=0.001)

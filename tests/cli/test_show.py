@@ -246,6 +246,7 @@ def test_shows_what_else_was_asked_for(project):
     """Whoever wonders why it still waits finds for whom, and with what."""
     request_id = project.submit(
         "a",
+        agent="researcher",
         priority="high",
         session="another",
         dedup_key="k",

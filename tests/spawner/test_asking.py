@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.config import Settings
+from bridge.errors import InvalidRequest
 from bridge.spawner.asking import Question
 from bridge.spawner.bridge import Bridge
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 ASKED = {
@@ -46,7 +48,7 @@ def test_what_is_asked_is_in_the_request(tmp_path: Path) -> None:
 
     request_id = bridge.submit(
         "Which?",
-        "Explore",
+        "researcher",
         schema={"type": "integer"},
         timeout_s=7.5,
         node="code.py::f",
@@ -57,7 +59,53 @@ def test_what_is_asked_is_in_the_request(tmp_path: Path) -> None:
     asked = bridge.status(request_id).request
     assert asked is not None
     assert asked.node is not None
-    assert (request_id, asked.prompt, asked.agent_type) == ("mine", "Which?", "Explore")
+    assert (request_id, asked.prompt, asked.agent_type) == (
+        "mine",
+        "Which?",
+        "researcher",
+    )
     assert (asked.answer_schema, asked.timeout) == ({"type": "integer"}, 7500)
     assert asked.node.text == "def f():\n    return 1"
     assert {name: getattr(asked, name) for name in ASKED} == ASKED
+
+
+ODD: dict[str, tuple[Callable[[Bridge], object], str]] = {
+    "prompt": (lambda b: b.submit(b"x"), "prompt b'x': expected text"),  # type: ignore[arg-type]
+    "agent": (lambda b: b.submit("x", None), "agent None: expected text"),  # type: ignore[arg-type]
+    "priority": (
+        lambda b: b.submit("x", priority=1),  # type: ignore[arg-type]
+        "priority 1: expected one of high, normal, low",
+    ),
+    "timeout": (
+        lambda b: b.submit("x", timeout_s="abc"),  # type: ignore[arg-type]
+        "timeout 'abc': expected a number of seconds",
+    ),
+    "wait": (
+        lambda b: b.wait("x", timeout_s=None),  # type: ignore[call-overload]
+        "timeout None: expected a number of seconds",
+    ),
+    "id": (
+        lambda b: b.cancel(5),  # type: ignore[arg-type]
+        "request id 5: expected 1 to 128 of A-Z a-z 0-9 _ -",
+    ),
+    "ids": (
+        lambda b: b.wait([5]),  # type: ignore[call-overload]
+        "request id 5: expected 1 to 128 of A-Z a-z 0-9 _ -",
+    ),
+    "words": (
+        lambda b: b.respond("x", {}),  # type: ignore[arg-type]
+        "words {}: expected text",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_error_what_is_of_another_kind(tmp_path: Path, name: str) -> None:
+    """Whoever runs no type checker gets an error of ours, and nothing was asked."""
+    bridge = Bridge(Settings(home=tmp_path / "home"), tmp_path)
+    call, message = ODD[name]
+
+    with pytest.raises(InvalidRequest) as caught:
+        call(bridge)
+
+    assert str(caught.value) == message

@@ -1,0 +1,29 @@
+"""What a program hands us, checked for its kind: Python itself does not."""
+
+from __future__ import annotations
+
+import math
+
+from bridge.errors import InvalidRequest
+
+
+def check_text(what: str, given: object) -> None:
+    """Let pass what is text.
+
+    Raises:
+        InvalidRequest: it is something else.
+    """
+    if not isinstance(given, str):
+        raise InvalidRequest(f"{what} {given!r:.60}: expected text")
+
+
+def check_seconds(given: float) -> float:
+    """Return what is a number of seconds.
+
+    Raises:
+        InvalidRequest: it is something else.
+    """
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    if is_number and not math.isnan(given):
+        return given
+    raise InvalidRequest(f"timeout {given!r:.60}: expected a number of seconds")
