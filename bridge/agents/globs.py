@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _WORD = re.compile(r"(\*\*/|\*\*|\*|\?)")
-_SET = re.compile(r"(\[!?[^/][^]/]*\])")
+_SET = re.compile(r"(\[(?!!\])!?[^/][^]/]*\])")
 
 
 def covers(pattern: str, path: str) -> bool:

@@ -69,6 +69,8 @@ def check_arguments(definition: Definition, request: Request) -> None:
     Raises:
         InvalidRequest: nothing reads one of them: mistyped, it would be as if not said.
     """
+    if not request.arguments:
+        return
     read: set[str] = set()
     for template in (definition.node_context, definition.prompt):
         keys = keys_in(template, "arguments") if template else frozenset()

@@ -89,7 +89,12 @@ def keys_in(template: str, mapping: str) -> frozenset[str] | None:
         return isinstance(node, nodes.Name) and node.name == mapping
 
     tree = _ENVIRONMENT.parse(template)
-    dotted = [n.attr for n in tree.find_all(nodes.Getattr) if is_meant(n.node)]
+    called = [n.node for n in tree.find_all(nodes.Call)]
+    dotted = [
+        n.attr
+        for n in tree.find_all(nodes.Getattr)
+        if is_meant(n.node) and not any(n is each for each in called)
+    ]
     named = [
         n.arg.value
         for n in tree.find_all(nodes.Getitem)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bridge.cli.printing import span
 from bridge.host.reaction import one_line
+from bridge.protocol.ids import is_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -46,7 +47,7 @@ def _lines(seen: Overview) -> Iterator[str]:
     else:
         yield "nothing waits or runs"
     for name in seen.unreadable:
-        yield f"{name}  cannot be read: hostbridge show {name}"
+        yield f"{name}  {_unreadable(name)}"
     more = seen.claimed + seen.waiting - len(seen.requests) - len(seen.unreadable)
     if more > 0:
         yield f"and {more:,} more wait; {seen.waiting:,} in all"
@@ -57,6 +58,13 @@ def _lines(seen: Overview) -> Iterator[str]:
         yield f"{seen.ended:,} ended in all"
     else:
         yield f"nothing was ever asked here: there is no {seen.state}"
+
+
+def _unreadable(name: str) -> str:
+    """How to learn why; a file may be called like a command of somebody's own."""
+    if is_id(name):
+        return f"cannot be read: hostbridge show {name}"
+    return "is no id of a request; the file is in requests/"
 
 
 def _session(session: OpenSession) -> Sequence[str]:

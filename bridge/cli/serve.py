@@ -7,7 +7,7 @@ log; the others are served.
 """
 
 import signal
-from collections import Counter
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -20,9 +20,8 @@ from bridge.cli.options import AsJson
 from bridge.cli.printing import complain, record, say, say_json
 from bridge.errors import StateUnavailable
 from bridge.protocol.ids import RequestId
-from bridge.routes import OWN
 from bridge.spawner.bridge import Bridge
-from bridge.spawner.serve import serve
+from bridge.spawner.serve import serve, waiting_for_others
 
 
 def command(
@@ -40,8 +39,10 @@ def command(
     Interrupts().on(signal.SIGTERM, signal.SIGHUP)
     bridge = Bridge.open()
     logs = []
+    by: list[str] = []
 
     def on_start(routes: tuple[str, ...]) -> None:
+        by.extend(routes)
         complain(f"serving {bridge.store.place.project} by {', '.join(routes)}")
 
     def on_bug(request_id: RequestId, exc: Exception) -> None:
@@ -65,15 +66,18 @@ def command(
         else:
             say(result_line(result))
     if once and not route:
-        _say_what_is_left(bridge)
+        _say_what_is_left(bridge, tuple(by))
     return Exit.BUG if logs else Exit.OK
 
 
-def _say_what_is_left(bridge: Bridge) -> None:
+def _say_what_is_left(bridge: Bridge, served: tuple[str, ...]) -> None:
     """Whoever serves what there is does not see which route is missing here."""
-    seen = bridge.overview().requests
-    waiting = [r for r in seen if r.session is None and r.route in OWN]
-    counts = Counter(request.route for request in waiting)
-    if counts:
-        told = ", ".join(f"{n} for {name}" for name, n in sorted(counts.items()))
-        complain(f"still waiting: {told}; `hostbridge doctor` says what is missing")
+    if bridge.hosts.is_off:
+        complain("the bridge is switched off here; `hostbridge on` goes on")
+        return
+    # All was served that could be: not to know what else waits is no failure of it.
+    with suppress(StateUnavailable):
+        counts = waiting_for_others(bridge, served)
+        if counts:
+            told = ", ".join(f"{n} for {name}" for name, n in sorted(counts.items()))
+            complain(f"still waiting: {told}; `hostbridge doctor` says what is missing")

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bridge.doctor.subject import Subject
     from bridge.host.sessions import Session
     from bridge.protocol.request import Request
+    from bridge.store.rooms import Rooms
 
 # A bell is answered within a second or two, an offer within a turn of the model.
 _SOON_MS = 10_000
@@ -170,17 +171,17 @@ def stuck(subject: Subject) -> Iterator[Finding]:
             for name in ids
             if not rooms["responses"].has(f"{name}.json")
         ]
-        unreadable = [
-            (name, why)
-            for name in sorted(rooms.unread)
-            if (why := why_unreadable(rooms, RequestId(name)))
-        ]
-    if unreadable:
-        yield warning(
-            "requests",
-            _named("waiting, and nobody can read it", [name for name, _ in unreadable]),
-            cause=unreadable[0][1],
-            cure="as it says; the next hook or `serve` that looks puts it aside",
+        unread = sorted(rooms.unread.items())
+        newer = [name for name, why in unread if why == "newer"]
+        others = [name for name, why in unread if why != "newer"]
+        yield from _unreadable(
+            rooms, newer, "waiting for a newer hostbridge", "upgrade this one"
+        )
+        yield from _unreadable(
+            rooms,
+            others,
+            "waiting, and nobody can read it",
+            "as it says; the next hook or `serve` that looks puts it aside",
         )
     settings = subject.settings
     live = tuple(sessions.live_sessions(store, lease_s=float(settings.lease_s)))
@@ -198,6 +199,15 @@ def stuck(subject: Subject) -> Iterator[Finding]:
         now_ms=store.now_ms(),
     )
     yield from judge(queue)
+
+
+def _unreadable(
+    rooms: Rooms, names: list[str], what: str, cure: str
+) -> Iterator[Finding]:
+    """One finding for files that wait and cannot be read, the first with its reason."""
+    if names:
+        why = why_unreadable(rooms, RequestId(names[0])) or "it is there no more"
+        yield warning("requests", _named(what, names), cause=why, cure=cure)
 
 
 def judge(queue: Queue) -> Iterator[Finding]:

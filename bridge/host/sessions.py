@@ -221,7 +221,7 @@ def switch_on(store: FileStore, session: Session | None = None) -> bool:
 
 
 def open_session(store: FileStore, session_id: str, *, lease_s: float) -> Session:
-    """The live session that has, or once had, this id.
+    """The live session that has this id, or else one that once had it.
 
     Raises:
         InvalidRequest: there is none, or it is no id.
@@ -231,9 +231,10 @@ def open_session(store: FileStore, session_id: str, *, lease_s: float) -> Sessio
             f"session {session_id!r}: expected 1 to 128 of A-Z a-z 0-9 _ -"
         )
     alive = live_sessions(store, lease_s=lease_s)
-    for session in alive:
-        if session_id in session.ids:
-            return session
+    named = [session for session in alive if session.session_id == session_id]
+    former = [session for session in alive if session_id in session.former_ids]
+    for session in (*named, *former):
+        return session
     known = ", ".join(session.session_id for session in alive) or "none"
     raise InvalidRequest(f"session {session_id!r} is not open here (open: {known})")
 

@@ -4,8 +4,9 @@ What waits has a thread of its own, and leaves those that asyncio keeps for shor
 to the short ones: else some waits would hold up every other call, `cancel` included.
 For a hundred requests at once `as_completed` needs one thread.
 
-A call that is cancelled is over at once for who awaits it; its thread looks every two
-seconds whether anybody does, whoever holds the store's lock, and is gone within three.
+A call that is cancelled is over at once for who awaits it. Its thread, once it waits
+for an answer, looks every two seconds whether anybody does, whoever holds the store's
+lock, and is gone within three; to submit, it waits for that lock as any program does.
 There a cancelled `ask` cancels its request, as an interrupt does for the blocking one.
 A cancelled `wait` leaves its requests as they are.
 """
@@ -19,6 +20,7 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
+from bridge.errors import InvalidRequest
 from bridge.spawner.bridge import DEFAULT_TIMEOUT_S, Bridge
 from bridge.spawner.tending import Abandoned
 
@@ -112,6 +114,10 @@ class AsyncBridge:
         on_stage: Callable[[Stage], None] = _ignore_stage,
     ) -> AsyncIterator[Result]:
         """Yield a result for each request as it ends; see `Bridge.wait`."""
+        if isinstance(requests, str):
+            raise InvalidRequest(
+                "as_completed is for many ids; for one there is `wait`"
+            )
         done = object()
         leave = threading.Event()
         wanted = list(requests)

@@ -9,6 +9,7 @@ nothing, and `Bridge.open().wait(request_id)` in another process finds the answe
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -20,12 +21,13 @@ from bridge.spawner.asking import Question
 from bridge.spawner.ending import cancel
 from bridge.spawner.given import check_seconds, check_text
 from bridge.spawner.hosts import Hosts
+from bridge.spawner.routes import check_own
 from bridge.spawner.tending import end_overdue
 from bridge.store.files import FileStore
 from bridge.store.place import locate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from bridge.protocol.answering import Progress
     from bridge.protocol.ids import Priority, RequestId
@@ -215,6 +217,7 @@ class Bridge:
         """What serves requests of a route in this process.
 
         Raises:
+            InvalidRequest: no process of ours serves it.
             NoRoute: this machine lacks what the route needs.
         """
         from bridge.spawner.servers import open_server
@@ -222,7 +225,7 @@ class Bridge:
         return open_server(
             self.store,
             self.settings,
-            route,
+            check_own(route),
             on_stage=on_stage,
             on_progress=on_progress,
         )
@@ -279,7 +282,7 @@ class Bridge:
         check_seconds(timeout_s)
         lease_s = self.settings.lease_s
         waiter = Waiter(self._quick, lease_s=lease_s, on_stage=on_stage)
-        if not isinstance(request, str):
+        if isinstance(request, Iterable) and not isinstance(request, str):
             ids = {self._known(each) for each in request}
             return waiter.many(ids, schema, timeout_s)
         response = waiter.one(self._known(request), timeout_s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 from bridge.errors import InvalidRequest
 
@@ -17,13 +18,14 @@ def check_text(what: str, given: object) -> None:
         raise InvalidRequest(f"{what} {given!r:.60}: expected text")
 
 
-def check_seconds(given: float) -> float:
+def check_seconds(given: float, what: str = "timeout") -> float:
     """Return what is a number of seconds.
 
     Raises:
         InvalidRequest: it is something else.
     """
     is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    if is_number and not math.isnan(given):
-        return given
-    raise InvalidRequest(f"timeout {given!r:.60}: expected a number of seconds")
+    with suppress(OverflowError):
+        if is_number and not math.isnan(given):
+            return given
+    raise InvalidRequest(f"{what} {given!r:.60}: expected a number of seconds")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 from bridge.errors import InvalidRequest
 from bridge.protocol.request import RouteName
 from bridge.routes import OWN
+from bridge.spawner.given import check_seconds
 from bridge.spawner.models import check_model
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ def plan(
                 f"route {choice!r} is served here at once: fallback_after_s belongs to "
                 "auto and host"
             )
-        if not 0 <= fallback_after_s < float("inf"):
+        after_s = check_seconds(fallback_after_s, "fallback_after_s")
+        if not 0 <= after_s < float("inf"):
             raise InvalidRequest(
                 f"fallback_after_s {fallback_after_s!r}: expected seconds"
             )

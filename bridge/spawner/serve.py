@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from bridge.errors import BridgeError, NoRoute, StateUnavailable
 from bridge.host.sessions import is_off as is_switched_off
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Status
+from bridge.routes import OWN
 from bridge.spawner.answerers import served_routes
 from bridge.spawner.result import result_of
 from bridge.spawner.routes import check_own
@@ -95,6 +96,17 @@ def serve(
             if once:
                 return
         time.sleep(_LOOK_S)
+
+
+def waiting_for_others(bridge: Bridge, served: Container[str]) -> Counter[str]:
+    """How many wait for each route of ours that is not among those `served`.
+
+    Raises:
+        StateUnavailable: the state cannot be used just now.
+    """
+    waiting = map(bridge.store.find, bridge.store.waiting())
+    routes = (found.request.route for found in waiting if found and found.request)
+    return Counter(name for name in routes if name in OWN and name not in served)
 
 
 def _servers(bridge: Bridge, routes: Iterable[str] | None) -> dict[RouteName, Server]:

@@ -122,6 +122,7 @@ def test_error_an_argument_that_nothing_reads(
         "{{ arguments | tojson }}",
         "{% for k in arguments %}{{ arguments[k] }}{% endfor %}",
         "{{ arguments[style] }}",
+        "{{ task if arguments else task }} 1",
     ],
 )
 def test_a_template_may_read_any_argument(world: World, prompt: str) -> None:

@@ -41,6 +41,7 @@ def test_rules_and_searches_agree(pattern: str, path: str, *, is_yes: bool) -> N
         ("./*.py", "src/y.py", False),
         ("/src/*.py", "src/y.py", True),
         ("*.[ch]", "src/y.c", True),
+        ("a[!]", "a[!]", True),
         ("*.[ch]", "src/y.x", False),
         ("src/[!a]/y", "src/b/y", True),
         ("src/[!a]/y", "src/a/y", False),

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bridge.agents.templates import MAX_CHARS, TemplateFailed, names_in, render
+from bridge.agents.templates import MAX_CHARS, TemplateFailed, keys_in, names_in, render
 
 VALUES = {
     "task": "{{ secret }} {% raw %}",
@@ -148,3 +148,20 @@ def test_the_names_a_template_takes() -> None:
     template = "{{ a.b }}{% for x in c %}{{ x }}{% endfor %}{% set d = 1 %}{{ d }}"
 
     assert names_in(template) == {"a", "c"}
+
+
+@pytest.mark.parametrize(
+    ("template", "keys"),
+    [
+        ("{{ a.x }}{{ a['y'] }}{{ a.z.more }}", {"x", "y", "z"}),
+        ("{% if a.x is defined %}{{ b.y }}{% endif %}", {"x"}),
+        ("{{ b.a }}{{ x }}", set()),
+        ("{{ a }}", None),
+        ("{{ a.x }}{{ a[b] }}", None),
+        ("{% set c = a %}{{ c.x }}", None),
+        ("{{ a.get('x') }}", None),
+    ],
+)
+def test_the_keys_that_a_template_reads(template, keys):
+    """None is any: nothing is known of what is not spelt out."""
+    assert keys_in(template, "a") == keys

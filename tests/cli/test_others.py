@@ -134,6 +134,19 @@ def test_error_off_in_a_session_that_has_ended(project, host):
     assert ran == (2, "", expected)
 
 
+def test_off_by_an_id_that_one_session_has_and_another_had(project, host):
+    """It is taken up again by a second client, with `claude --resume`."""
+    file = project.state / "sessions" / f"{host.session_id}.json"
+    facts = json.loads(file.read_bytes())
+    cleared = {"sessionId": "z", "formerIds": [host.session_id]}
+    later = {"registeredAt": facts["registeredAt"] + 1}
+    file.with_name("z.json").write_text(json.dumps(facts | cleared | later))
+
+    off = project.run("off", "--session", host.session_id)
+
+    assert off.out.startswith(f"off in session {host.session_id}: ")
+
+
 def test_off_by_an_id_that_a_session_had_before_clear(project, host):
     """`/clear` gives a session a new id; the old one is still what its user noted."""
     file = project.state / "sessions" / f"{host.session_id}.json"

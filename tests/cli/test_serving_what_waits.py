@@ -8,6 +8,8 @@ import signal
 import pytest
 from fakeclaude import WAITING, fake_claude
 
+from bridge.spawner.overview import SHOWN_WAITING
+
 
 def test_submit_waits_for_somebody_who_serves(project, claude):
     asked = project.run("submit", "--route", "claude", "Which?")
@@ -37,9 +39,10 @@ def test_serve_leaves_what_is_for_a_session(project):
 @pytest.mark.usefixtures("claude")
 def test_serve_once_tells_what_it_had_to_leave(project):
     """A route that this machine lacks is served by nobody, and nobody would know."""
+    for _ in range(SHOWN_WAITING + 1):
+        project.submit()
     project.submit(route="endpoint")
     project.submit(route="endpoint")
-    project.submit()
 
     ran = project.run("serve", "--once")
     chosen = project.run("serve", "--once", "--route", "claude")
@@ -48,6 +51,12 @@ def test_serve_once_tells_what_it_had_to_leave(project):
     assert (ran.code, ran.out) == (0, "")
     assert ran.err.splitlines()[-1].startswith(left)
     assert "still waiting" not in chosen.err
+
+    project.run("off")
+    off = project.run("serve", "--once")
+    assert off.err.splitlines()[-1].endswith(
+        " switched off here; `hostbridge on` goes on"
+    )
 
 
 @pytest.mark.usefixtures("claude")

@@ -127,7 +127,7 @@ def test_of_many_waiting_the_first_twenty_are_shown(project):
 def test_what_cannot_be_read_is_named(project):
     """It waits as the others do; `and 1 more` would hide it."""
     project.submit("first")
-    for name in ("cut", "empty"):
+    for name in ("cut", "empty", "a b; touch c"):
         file = project.state / "requests" / f"{name}.json"
         file.write_text('{"prompt": ' if name == "cut" else "")
         os.utime(file, (0, 0))
@@ -136,6 +136,9 @@ def test_what_cannot_be_read_is_named(project):
 
     assert "\ncut  cannot be read: hostbridge show cut\n" in ran.out
     assert "\nempty  cannot be read: hostbridge show empty\n" in ran.out
+    # A name may be a command of somebody's own: it is in none of ours.
+    odd = "a b; touch c  is no id of a request; the file is in requests/"
+    assert odd in ran.out.splitlines()
     assert "more wait" not in ran.out
 
 

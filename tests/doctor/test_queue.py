@@ -246,8 +246,14 @@ def test_a_file_that_nobody_can_read_is_named(patient: Patient) -> None:
     file = folder / "cut.json"
     file.write_text('{"prompt": ')
     os.utime(file, (0, 0))
+    (folder / "new.json").write_text('{"schemaVersion": 99, "prompt": "?"}')
 
-    (finding, *_) = patient.found(queue_check.stuck)
+    (newer, finding, *_) = patient.found(queue_check.stuck)
+
+    assert (newer.found, newer.cure) == (
+        "1 waiting for a newer hostbridge: new",
+        "upgrade this one",
+    )
 
     assert (finding.verdict, finding.found) == (
         Verdict.WARNING,

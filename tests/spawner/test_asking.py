@@ -84,6 +84,18 @@ ODD: dict[str, tuple[Callable[[Bridge], object], str]] = {
         lambda b: b.wait("x", timeout_s=None),  # type: ignore[call-overload]
         "timeout None: expected a number of seconds",
     ),
+    "for ever": (
+        lambda b: b.submit("x", timeout_s=10**400),
+        f"timeout 1{'0' * 59}: expected a number of seconds",
+    ),
+    "route": (
+        lambda b: b.server("host"),  # type: ignore[arg-type]
+        "route 'host': expected one of claude, local, endpoint",
+    ),
+    "no id": (
+        lambda b: b.wait(None),  # type: ignore[call-overload]
+        "request id None: expected 1 to 128 of A-Z a-z 0-9 _ -",
+    ),
     "id": (
         lambda b: b.cancel(5),  # type: ignore[arg-type]
         "request id 5: expected 1 to 128 of A-Z a-z 0-9 _ -",

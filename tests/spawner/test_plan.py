@@ -41,7 +41,7 @@ def test_error_no_time(after):
     with pytest.raises(InvalidRequest) as caught:
         plan("auto", flag=None, fallback_after_s=after, has_host=True)
 
-    assert str(caught.value) == f"fallback_after_s {after!r}: expected seconds"
+    assert str(caught.value).startswith(f"fallback_after_s {after!r}: expected ")
 
 
 def test_error_nothing_to_fall_back_from():
