@@ -78,7 +78,7 @@ GRANDCHILD = f"setsid sh -c 'echo $$ >>{{}}/pids; sleep 1000' & {NOTE}"
 WAIT = 'while [ "$(wc -l <"$here/pids")" -lt 2 ]; do sleep 0.01; done\n'
 MISBEHAVIOUR = {
     "prints no JSON": (printing("Hello, I am Claude."), "no_json"),
-    "prints nothing": ("exit 0", "no_json"),
+    "prints nothing": ("exit 0", "empty_answer"),
     "fails in prose": (printing("Oh no.", code=1), "agent_error"),
     "no structured output": (printing(result(result="I will not.")), "no_json"),
     "structured output of another shape": (
