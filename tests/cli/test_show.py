@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import time
 
 import pytest
 from agentworld import define
@@ -324,82 +321,3 @@ def test_full_tells_what_a_model_here_was_told(project):
     assert "\ntold as user (4 characters)\n    Why?\n" in full
     assert "\nrun\n" not in full
     assert "told as" not in project.run("show", request_id).out
-
-
-UNREADABLE = {
-    "unknown route": (
-        {"route": "mars"},
-        (
-            "route: input should be 'host', 'claude', 'local' or 'endpoint', not "
-            "'mars'; correct the file, or remove it"
-        ),
-    ),
-    "newer": (
-        {"schemaVersion": 9},
-        (
-            "schemaVersion 9 is newer than 1, the newest this hostbridge reads; "
-            "update hostbridge, or remove the file"
-        ),
-    ),
-}
-
-
-def drop(project, fields):
-    """Write a request as another program would: a file, of two minutes ago."""
-    with project.bridge.store.open_state() as state, state.folder("requests"):
-        pass
-    file = project.state / "requests" / "a.json"
-    file.write_text(json.dumps({"requestId": "a", "prompt": "Which?", **fields}))
-    long_ago_s = time.time() - 120
-    os.utime(file, (long_ago_s, long_ago_s))
-    return file
-
-
-@pytest.mark.parametrize("name", UNREADABLE)
-def test_a_request_that_cannot_be_read_is_not_called_gone(project, name):
-    """It is there: why it is not served, and what helps, is in its file."""
-    fields, why = UNREADABLE[name]
-    file = drop(project, fields)
-
-    shown = project.run("show", "a")
-    cancelled = project.run("cancel", "a")
-    waited = project.run("wait", "a")
-
-    told = f"{file}: {why}\n"
-    assert shown.out.startswith(
-        f"request   a\nstatus    there, but it cannot be read\nproblem\n    {told}"
-    )
-    said = f"hostbridge: request a cannot be read: {told}"
-    assert (cancelled.code, cancelled.err) == (1, said)
-    assert (waited.code, waited.err) == (1, said)
-    assert file.exists()
-
-
-def test_what_was_put_aside_says_so(project):
-    """As any request that cannot be read, and moved back it is served."""
-    file = drop(project, {"route": "mars"})
-    project.bridge.store.sweep(everything=True)
-    (aside,) = (project.state / "quarantine").glob("a.json.*[!n]")
-
-    shown = project.run("show", "a")
-    waited = project.run("wait", "a")
-
-    told = f"{aside}: route: input should be 'host', "
-    assert f"status    there, but it cannot be read\nproblem\n    {told}" in shown.out
-    assert waited.err.startswith(f"hostbridge: request a cannot be read: {told}")
-    assert waited.err.endswith(f"; correct the file and move it to {file}\n")
-
-    aside.write_text(aside.read_text().replace("mars", "host"))
-    aside.rename(file)
-    assert "status    pending, waiting\n" in project.run("show", "a").out
-
-
-def test_what_was_put_aside_and_removed_is_gone(project):
-    drop(project, {"route": "mars"})
-    project.bridge.store.sweep(everything=True)
-    shutil.rmtree(project.state / "quarantine")
-
-    shown = project.run("show", "a").out
-
-    assert "status    gone; only traces are left\n" in shown
-    assert "quarantined reason=route: input should be 'host', " in shown

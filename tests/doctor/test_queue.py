@@ -15,6 +15,8 @@ from bridge.protocol.request import Claim, HostProcess, Request
 from bridge.store.process import identify
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from conftest import Patient
 
 NOW = 1_800_000_000_000
@@ -212,13 +214,19 @@ def test_reasons_do_not_hide_each_other() -> None:
     ]
 
 
-def test_a_request_on_disk_that_nobody_can_take(patient: Patient) -> None:
-    """The whole way, from the file that a program wrote by hand."""
+def requests_of(patient: Patient) -> Path:
+    """The folder of what waits, made as ours alone."""
     folder = patient.state / "requests"
     folder.mkdir(parents=True)
     for path in (patient.bridge, *patient.state.parents, patient.state):
         if patient.bridge in (path, *path.parents):
             path.chmod(0o700)
+    return folder
+
+
+def test_a_request_on_disk_that_nobody_can_take(patient: Patient) -> None:
+    """The whole way, from the file that a program wrote by hand."""
+    folder = requests_of(patient)
     (folder / "by-hand.json").write_text(
         '{"requestId": "by-hand", "agentType": "Explore", "prompt": "?"}'
     )
@@ -238,11 +246,7 @@ def test_a_request_on_disk_that_nobody_can_take(patient: Patient) -> None:
 
 def test_a_file_that_nobody_can_read_is_named(patient: Patient) -> None:
     """It waits for ever, and nobody who asks learns of it."""
-    folder = patient.state / "requests"
-    folder.mkdir(parents=True)
-    for path in (patient.bridge, *patient.state.parents, patient.state):
-        if patient.bridge in (path, *path.parents):
-            path.chmod(0o700)
+    folder = requests_of(patient)
     file = folder / "cut.json"
     file.write_text('{"prompt": ')
     os.utime(file, (0, 0))

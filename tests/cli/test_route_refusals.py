@@ -1,0 +1,176 @@
+"""What a route cannot take, or is not there for: said before anything is asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+
+import needs
+import pytest
+from ggufs import gguf
+
+
+def test_error_no_claude(project):
+    """Nothing is asked of nobody."""
+    project.env["BRIDGE_CLAUDE"] = "no-such-claude"
+
+    ran = project.run("ask", "--route", "claude", "Which?", "--json")
+
+    message = (
+        "route claude: no program 'no-such-claude' can be run; install Claude Code, or "
+        "name its program in BRIDGE_CLAUDE"
+    )
+    assert (ran.code, ran.err) == (4, f"hostbridge: {message}\n")
+    assert ran.json["error"] == {"code": "no_host", "message": message, "stage": None}
+    assert project.bridge.overview().waiting == 0
+
+
+USAGE = {
+    "--route claude --session s1 x": "session 's1' cannot take what route 'claude' is "
+    "to serve",
+    "--route claude --fallback-after 1 x": "route 'claude' is served here at once: "
+    "fallback_after_s belongs to auto and host",
+    "--set novalue x": "--set 'novalue': expected NAME=VALUE or NAME:=JSON",
+    "--set =v x": "--set '=v': expected NAME=VALUE or NAME:=JSON",
+    "--set a:={ x": "--set 'a:={': not JSON: unexpected end of data",
+    "--var style x": "--var 'style': expected NAME=VALUE or NAME:=JSON",
+    "--var a:=off x": "--var 'a:=off': not JSON: unexpected character, expected a JSON "
+    "value",
+    "--route local --model openai:q x": "route local takes no model 'openai:q': a "
+    "model of a server is for --route endpoint",
+    "--route claude --model q.gguf x": "route claude takes no model 'q.gguf': a model "
+    "file is for --route local",
+    "--route claude --model sonet x": "route claude takes no model 'sonet': expected "
+    "fable, haiku, inherit, opus, sonnet or a full name such as claude-opus-5-5; did "
+    "you mean sonnet?",
+}
+
+
+@pytest.mark.parametrize("words", USAGE)
+@pytest.mark.usefixtures("claude")
+def test_error_usage_is_exit_2(project, words):
+    ran = project.run("ask", *words.split())
+
+    assert ran == (2, "", f"hostbridge: {USAGE[words]}\n")
+    assert project.bridge.overview().waiting == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "asked"),
+    [
+        ("./m.gguf", "{here}/m.gguf"),
+        ("m.gguf", "{here}/m.gguf"),
+        ("../out.gguf", "{here}/../out.gguf"),
+        ("./gone.gguf", "{here}/gone.gguf"),
+        ("both.gguf", "both.gguf"),
+        ("./both.gguf", "{here}/both.gguf"),
+        ("sub/home.gguf", "sub/home.gguf"),
+        ("gone.gguf", "gone.gguf"),
+        pytest.param("x" * 300 + ".gguf", "x" * 300 + ".gguf", id="long"),
+    ],
+)
+def test_a_model_file_is_looked_for_where_one_is(project, model, asked):
+    """Not where the request is served; what lies about hides no model of the user's."""
+    here = project.folder / "here"
+    home = project.bridge.settings.home / "models"
+    files = (here / "m.gguf", here / "both.gguf", here.parent / "out.gguf")
+    for file in (*files, home / "both.gguf", home / "sub" / "home.gguf"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(gguf())
+
+    ran = project.run("submit", "--route", "local", "--model", model, "x", cwd=here)
+
+    told = os.path.normpath(asked.format(here=here))
+    assert project.bridge.status(ran.out.strip()).request.model == told
+
+
+def test_ask_takes_a_model_file_of_the_working_folder(project):
+    """It is found, and then found to be none."""
+    file = project.folder / "m.gguf"
+    file.write_bytes(b"PK\3\4")
+
+    ran = project.run("ask", "--route", "local", "--model", "./m.gguf", "x")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert f"{file}: not a GGUF file but a zip archive" in ran.err
+
+
+def test_error_a_model_file_that_is_not_there_is_not_asked(project):
+    """Which files there are is known before anything is written."""
+    gone = project.folder / "gone.gguf"
+
+    ran = project.run("ask", "--route", "local", "--model", str(gone), "x")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"hostbridge: model '{gone}': {gone}: ")
+    assert not list(project.state.glob("*/*.json"))
+
+
+@pytest.mark.parametrize("command", ["ask", "submit"])
+def test_error_a_schema_that_no_small_model_can_be_held_to(project, command):
+    """Who asks knows which model would answer; for what waits, one may come."""
+    needs.local_model()
+    project.env["BRIDGE_LOCAL_MODEL"] = str(project.folder / "m.gguf")
+    (project.folder / "m.gguf").write_bytes(gguf())
+    schema = project.folder / "s.json"
+    long = {"$ref": "#/$defs/text", "minLength": 200}
+    told = {"required": ["name"], "$defs": {"text": {"type": "string"}}}
+    schema.write_text(
+        json.dumps({"type": "object", "properties": {"name": long}, **told})
+    )
+
+    ran = project.run(command, "--route", "local", "--schema", str(schema), "x")
+
+    if command == "submit":
+        assert (ran.code, ran.err) == (0, "")
+    else:
+        assert ran == (
+            2,
+            "",
+            (
+                "hostbridge: schema.properties.name: a local model cannot be held to "
+                "it: the schema cannot be compiled: Unsatisfiable schema: minLength "
+                "(200) is greater than maxLength (120)\n"
+            ),
+        )
+
+
+@pytest.mark.parametrize("command", ["ask", "submit"])
+def test_error_a_schema_that_no_local_model_can_be_held_to(project, command):
+    """The asker's own schema is to blame, at its place; and no definition."""
+    needs.local_model()
+    name = {"type": "string", "pattern": "(?<=a)b"}
+    schema = project.folder / "s.json"
+    schema.write_text(json.dumps({"type": "object", "properties": {"name": name}}))
+
+    ran = project.run(command, "--route", "local", "--schema", str(schema), "x")
+
+    said = "hostbridge: schema.properties.name: a local model cannot be held to it: "
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(said)
+    assert "look-behind, is not supported" in ran.err
+    assert not list(project.state.glob("*/*.json"))
+
+
+def test_error_no_model_of_the_endpoint_is_named(project):
+    project.env["BRIDGE_OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"
+
+    ran = project.run("ask", "--route", "endpoint", "x")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "no model of the endpoint is named: --model openai:NAME" in ran.err
+    assert not list(project.state.glob("*/*.json"))
+
+
+def test_error_no_server_is_no_route(project):
+    """Nobody is there who could answer: as with no session open."""
+    pytest.importorskip("openai")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        project.env["BRIDGE_OPENAI_BASE_URL"] = url
+        ran = project.run("ask", "--route", "endpoint", "--model", "openai:m", "x")
+
+    assert (ran.code, ran.out) == (4, "")
+    assert f"no server at {url}/: " in ran.err
