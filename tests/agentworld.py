@@ -18,6 +18,32 @@ if TYPE_CHECKING:
     from bridge.spawner.bridge import Bridge
 
 
+# A subagent definition, and beside it the files that it names.
+LINT = """\
+name: lint
+model: models/lint.gguf
+initial_context:
+  system_prompt: You are a linter.
+  node_context: |
+    {{ node_type }} {{ node_name }} in {{ file_path }}:
+    {{ node_text }}
+tools:
+  - name: run_linter
+    pym: tools/run.pym
+    description: Runs the linter
+    parameters: {type: object, properties: {}, additionalProperties: false}
+    context_providers: [tools/config.pym]
+  - name: submit_result
+    pym: tools/submit.pym
+    description: Ends the run
+    parameters:
+      type: object
+      additionalProperties: false
+      required: [summary]
+      properties: {summary: {type: string}}
+"""
+
+
 class World:
     """Three layers of definitions."""
 
@@ -79,3 +105,11 @@ def trust_project(opened: Bridge) -> None:
     found = [e.loaded for e in Registry.open(opened.settings, project).entries()]
     mine = [each for each in found if each.layer == "project"]
     trust.record(Settings(home=home), project, mine, clients=())
+
+
+def lint_problems(world: World, old: str, new: str) -> list[str]:
+    """The problems of `LINT` with one thing in it replaced."""
+    text = LINT.replace(old, new, 1)
+    assert text != LINT
+    told = world.problems("lint.yaml", text)
+    return [each.replace(str(world.folders["user"]), "DIR") for each in told]

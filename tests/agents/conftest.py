@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from agentworld import World
+from agentworld import LINT, World
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,3 +15,12 @@ if TYPE_CHECKING:
 def world(tmp_path: Path) -> World:
     """Three empty layers."""
     return World(tmp_path)
+
+
+@pytest.fixture
+def lint(world: World) -> Path:
+    """A subagent definition of the user's, with the files that it names."""
+    for name in ("models/lint.gguf", "tools/run.pym", "tools/config.pym"):
+        world.write(name, f"# {name}\n")
+    world.write("tools/submit.pym", "submit()\n")
+    return world.write("lint.yaml", LINT)

@@ -5,17 +5,16 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import runworld
+from agentworld import LINT, lint_problems
 
 import bridge
 from bridge.agents.cst_node import NODE_NAMES, node_scope
-from bridge.agents.reading import resolve_path
 from bridge.agents.subagent import InitialContext, load_subagent_definition
 from bridge.agents.templates import TemplateFailed
 from bridge.errors import BadDefinition
@@ -24,43 +23,12 @@ from bridge.protocol.request import Node
 if TYPE_CHECKING:
     from agentworld import World
 
-LINT = """\
-name: lint
-model: models/lint.gguf
-initial_context:
-  system_prompt: You are a linter.
-  node_context: |
-    {{ node_type }} {{ node_name }} in {{ file_path }}:
-    {{ node_text }}
-tools:
-  - name: run_linter
-    pym: tools/run.pym
-    description: Runs the linter
-    parameters: {type: object, properties: {}, additionalProperties: false}
-    context_providers: [tools/config.pym]
-  - name: submit_result
-    pym: tools/submit.pym
-    description: Ends the run
-    parameters:
-      type: object
-      additionalProperties: false
-      required: [summary]
-      properties: {summary: {type: string}}
-"""
 NODE = SimpleNamespace(
     text="def f(): ...",
     name="f",
     node_type="function_definition",
     file_path=Path("src/{{ x }}.py"),
 )
-
-
-@pytest.fixture
-def lint(world: World) -> Path:
-    for name in ("models/lint.gguf", "tools/run.pym", "tools/config.pym"):
-        world.write(name, f"# {name}\n")
-    world.write("tools/submit.pym", "submit()\n")
-    return world.write("lint.yaml", LINT)
 
 
 def test_a_valid_file(lint: Path) -> None:
@@ -180,7 +148,7 @@ def test_its_scripts_run_what_it_grants(world: World, lint: Path, tool: str) -> 
 def test_error_grants_that_mean_nothing(world: World) -> None:
     rules = "allow: ['Bash(x', Edit, Bash]\ninitial_context:"
 
-    assert problems(world, "initial_context:", rules) == [
+    assert lint_problems(world, "initial_context:", rules) == [
         "lint.yaml:3: allow[0]: 'Bash(x': expected Tool or Tool(what), such as Bash(pytest *)",
         "lint.yaml:3: warning: allow[1]: grants nothing: its scripts run commands, and no other tool",
         "lint.yaml:3: warning: allow[2]: grants every command; say which, such as Bash(pytest *)",
@@ -199,13 +167,6 @@ def test_a_run_of_it_has_its_own_tools_alone(world: World) -> None:
         "run_linter",
         "submit_result",
     ]
-
-
-def problems(world: World, old: str, new: str) -> list[str]:
-    text = LINT.replace(old, new, 1)
-    assert text != LINT
-    told = world.problems("lint.yaml", text)
-    return [each.replace(str(world.folders["user"]), "DIR") for each in told]
 
 
 @pytest.mark.usefixtures("lint")
@@ -313,7 +274,7 @@ def problems(world: World, old: str, new: str) -> list[str]:
 def test_error_in_a_subagent_definition(
     world: World, old: str, new: str, told: list[str]
 ) -> None:
-    assert problems(world, old, new) == told
+    assert lint_problems(world, old, new) == told
 
 
 @pytest.mark.usefixtures("lint")
@@ -325,7 +286,7 @@ def test_error_a_parameter_that_no_script_could_name(
     world: World, name: str, near: str
 ) -> None:
     """The sandbox refuses such a name, so that every call with it would fail."""
-    told = problems(
+    told = lint_problems(
         world, "properties: {}", f"properties: {{{name}: {{}}, match: {{}}}}"
     )
 
@@ -335,31 +296,6 @@ def test_error_a_parameter_that_no_script_could_name(
             f"parameter by its name, and {name!r} is no name in Python; such as {near!r}"
         )
     ]
-
-
-BAD_PATHS = {
-    '"~nosuchuser/x.gguf"': "'~nosuchuser/x.gguf': nobody's home: there is no such user",
-    r'"a\0b.gguf"': r"'a\x00b.gguf': a path holds no NUL",
-}
-
-
-@pytest.mark.usefixtures("lint")
-@pytest.mark.parametrize("written", BAD_PATHS)
-@pytest.mark.parametrize("field", ["pym", "context_providers", "model"])
-def test_error_a_path_that_names_no_place(
-    world: World, field: str, written: str
-) -> None:
-    """An untrusted file with one ended every command of the project with a bug."""
-    olds = {
-        "pym": ("tools/run.pym", "tools[0].pym", 10),
-        "context_providers": ("tools/config.pym", "tools[0].context_providers[0]", 13),
-        "model": ("models/lint.gguf", "model", 2),
-    }
-    old, place, line = olds[field]
-
-    told = problems(world, old, written)
-
-    assert told == [f"lint.yaml:{line}: {place}: {BAD_PATHS[written]}"]
 
 
 def test_error_that_nobody_thought_of_is_a_problem_of_its_file(
@@ -408,98 +344,3 @@ def test_error_two_tools_of_one_name(world: World, lint: Path) -> None:
 
     with pytest.raises(BadDefinition, match="there is a tool named 'run_linter'"):
         world.registry.find("lint")
-
-
-@pytest.mark.parametrize(
-    ("relative", "absolute"),
-    [
-        ("a.pym", "/x/y/a.pym"),
-        ("../a.pym", "/x/a.pym"),
-        ("./b/../a.pym", "/x/y/a.pym"),
-        ("/z/a.pym", "/z/a.pym"),
-        ("~/a.pym", "/home/u/a.pym"),
-    ],
-)
-def test_paths_are_told_from_the_folder(
-    monkeypatch: pytest.MonkeyPatch, relative: str, absolute: str
-) -> None:
-    monkeypatch.setenv("HOME", "/home/u")
-
-    assert resolve_path(Path("/x/y"), relative) == Path(absolute)
-
-
-@pytest.mark.parametrize("how", ["dots", "absolute", "link", "linked folder"])
-def test_error_a_project_names_nothing_outside(
-    world: World, tmp_path: Path, how: str
-) -> None:
-    """A clone could read, and show to a model, whatever its user can read."""
-    folder = world.folders["project"]
-    for name in ("models/lint.gguf", "tools/config.pym", "tools/submit.pym"):
-        world.write(name, "x", "project")
-    secret = tmp_path / "secret" / "run.pym"
-    secret.parent.mkdir()
-    secret.write_text("secret")
-    named = {
-        "dots": "../../../secret/run.pym",
-        "absolute": str(secret),
-        "link": "tools/run.pym",
-        "linked folder": "linked/run.pym",
-    }[how]
-    (folder / "tools" / "run.pym").symlink_to(secret)
-    (folder / "linked").symlink_to(secret.parent)
-
-    found = world.load("lint.yaml", LINT.replace("tools/run.pym", named), "project")
-
-    [problem] = found.errors
-    assert problem.message.endswith(f"leaves {folder}, where all of it must lie")
-    assert problem.path == "tools[0].pym"
-    assert secret not in found.digests
-
-
-@pytest.mark.usefixtures("lint")
-@pytest.mark.parametrize(
-    ("code", "told"),
-    [
-        ("x = (\n1\n", "3: not a script: unexpected EOF while parsing"),
-        ("\ndef f(:\n    pass", "2: not a script: Expected a parameter or the end of the parameter list"),
-        ("if path:\n    break", "2: not a script: 'break' outside loop"),
-        ("x = 1\ndel x", "2: not a script: The monty syntax parser does not yet support the 'del' statement"),
-        ("(" * 10_000, "1: not a script: Source is too deeply nested"),
-    ],
-    ids=["open", "syntax", "break", "unsupported", "deep"],
-)  # fmt: skip
-def test_error_a_script_that_the_sandbox_cannot_read(
-    world: World, code: str, told: str
-) -> None:
-    """At its own line, before a model is blamed for it; for a run just the same."""
-    pytest.importorskip("pydantic_monty")
-    script = world.write("tools/config.pym", code)
-
-    assert world.problems("lint.yaml", LINT) == [f"tools/config.pym:{told}"]
-    with pytest.raises(BadDefinition) as caught:
-        world.registry.find("lint")
-    assert (caught.value.code, str(caught.value)) == (
-        "AGENT_001",
-        f"agent 'lint' cannot be used:\n  {script}:{told}",
-    )
-
-
-@pytest.mark.usefixtures("lint")
-@pytest.mark.parametrize("code", ["while True:\n    pass", "1 / 0", "write('x')", ""])
-def test_scripts_are_read_and_not_run(world: World, code: str) -> None:
-    pytest.importorskip("pydantic_monty")
-    world.write("tools/run.pym", code)
-
-    assert world.problems("lint.yaml", LINT) == []
-
-
-@pytest.mark.usefixtures("lint")
-def test_without_the_sandbox_scripts_are_said_not_to_be_checked(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "pydantic_monty", None)
-    world.write("tools/run.pym", "x = (")
-
-    assert world.problems("lint.yaml", LINT) == [
-        "lint.yaml:8: warning: tools: their scripts were not checked: pydantic-monty is not installed; run: pip install 'hostbridge[local]'"
-    ]

@@ -1,0 +1,137 @@
+"""The files that a subagent definition names: where they lie, and what is in them."""
+
+# ruff: noqa: E501 - whole messages, one a line
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from agentworld import LINT, lint_problems
+
+from bridge.agents.reading import resolve_path
+from bridge.errors import BadDefinition
+
+if TYPE_CHECKING:
+    from agentworld import World
+
+BAD_PATHS = {
+    '"~nosuchuser/x.gguf"': "'~nosuchuser/x.gguf': nobody's home: there is no such user",
+    r'"a\0b.gguf"': r"'a\x00b.gguf': a path holds no NUL",
+}
+
+
+@pytest.mark.usefixtures("lint")
+@pytest.mark.parametrize("written", BAD_PATHS)
+@pytest.mark.parametrize("field", ["pym", "context_providers", "model"])
+def test_error_a_path_that_names_no_place(
+    world: World, field: str, written: str
+) -> None:
+    """An untrusted file with one ended every command of the project with a bug."""
+    olds = {
+        "pym": ("tools/run.pym", "tools[0].pym", 10),
+        "context_providers": ("tools/config.pym", "tools[0].context_providers[0]", 13),
+        "model": ("models/lint.gguf", "model", 2),
+    }
+    old, place, line = olds[field]
+
+    told = lint_problems(world, old, written)
+
+    assert told == [f"lint.yaml:{line}: {place}: {BAD_PATHS[written]}"]
+
+
+@pytest.mark.parametrize(
+    ("relative", "absolute"),
+    [
+        ("a.pym", "/x/y/a.pym"),
+        ("../a.pym", "/x/a.pym"),
+        ("./b/../a.pym", "/x/y/a.pym"),
+        ("/z/a.pym", "/z/a.pym"),
+        ("~/a.pym", "/home/u/a.pym"),
+    ],
+)
+def test_paths_are_told_from_the_folder(
+    monkeypatch: pytest.MonkeyPatch, relative: str, absolute: str
+) -> None:
+    monkeypatch.setenv("HOME", "/home/u")
+
+    assert resolve_path(Path("/x/y"), relative) == Path(absolute)
+
+
+@pytest.mark.parametrize("how", ["dots", "absolute", "link", "linked folder"])
+def test_error_a_project_names_nothing_outside(
+    world: World, tmp_path: Path, how: str
+) -> None:
+    """A clone could read, and show to a model, whatever its user can read."""
+    folder = world.folders["project"]
+    for name in ("models/lint.gguf", "tools/config.pym", "tools/submit.pym"):
+        world.write(name, "x", "project")
+    secret = tmp_path / "secret" / "run.pym"
+    secret.parent.mkdir()
+    secret.write_text("secret")
+    named = {
+        "dots": "../../../secret/run.pym",
+        "absolute": str(secret),
+        "link": "tools/run.pym",
+        "linked folder": "linked/run.pym",
+    }[how]
+    (folder / "tools" / "run.pym").symlink_to(secret)
+    (folder / "linked").symlink_to(secret.parent)
+
+    found = world.load("lint.yaml", LINT.replace("tools/run.pym", named), "project")
+
+    [problem] = found.errors
+    assert problem.message.endswith(f"leaves {folder}, where all of it must lie")
+    assert problem.path == "tools[0].pym"
+    assert secret not in found.digests
+
+
+@pytest.mark.usefixtures("lint")
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("x = (\n1\n", "3: not a script: unexpected EOF while parsing"),
+        ("\ndef f(:\n    pass", "2: not a script: Expected a parameter or the end of the parameter list"),
+        ("if path:\n    break", "2: not a script: 'break' outside loop"),
+        ("x = 1\ndel x", "2: not a script: The monty syntax parser does not yet support the 'del' statement"),
+        ("(" * 10_000, "1: not a script: Source is too deeply nested"),
+    ],
+    ids=["open", "syntax", "break", "unsupported", "deep"],
+)  # fmt: skip
+def test_error_a_script_that_the_sandbox_cannot_read(
+    world: World, code: str, told: str
+) -> None:
+    """At its own line, before a model is blamed for it; for a run just the same."""
+    pytest.importorskip("pydantic_monty")
+    script = world.write("tools/config.pym", code)
+
+    assert world.problems("lint.yaml", LINT) == [f"tools/config.pym:{told}"]
+    with pytest.raises(BadDefinition) as caught:
+        world.registry.find("lint")
+    assert (caught.value.code, str(caught.value)) == (
+        "AGENT_001",
+        f"agent 'lint' cannot be used:\n  {script}:{told}",
+    )
+
+
+@pytest.mark.usefixtures("lint")
+@pytest.mark.parametrize("code", ["while True:\n    pass", "1 / 0", "write('x')", ""])
+def test_scripts_are_read_and_not_run(world: World, code: str) -> None:
+    pytest.importorskip("pydantic_monty")
+    world.write("tools/run.pym", code)
+
+    assert world.problems("lint.yaml", LINT) == []
+
+
+@pytest.mark.usefixtures("lint")
+def test_without_the_sandbox_scripts_are_said_not_to_be_checked(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pydantic_monty", None)
+    world.write("tools/run.pym", "x = (")
+
+    assert world.problems("lint.yaml", LINT) == [
+        "lint.yaml:8: warning: tools: their scripts were not checked: pydantic-monty is not installed; run: pip install 'hostbridge[local]'"
+    ]
