@@ -1,0 +1,71 @@
+"""A terminal to be asked on by `hostbridge trust`, and an agent to be asked about."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import sys
+import time
+
+from bridge.agents.registry import Registry
+from bridge.errors import NotTrusted
+
+GOOD = """\
+name: worker
+description: Works
+prompt: 'As told: {{ task }}'
+tools: [Read, Bash]
+allow: ['Bash(pytest *)']
+"""
+
+
+class Terminal:
+    """The command with a controlling terminal of its own."""
+
+    def __init__(self, project, *words, early=b""):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(project.folder)
+            command = [sys.executable, "-m", "bridge", *words]
+            os.execve(sys.executable, command, project.env)  # noqa: S606 - ours
+        self.seen = ""
+        if early:
+            os.write(self.fd, early)
+
+    def read_until(self, words, timeout_s=60):
+        deadline = time.monotonic() + timeout_s
+        while words not in self.seen:
+            assert time.monotonic() < deadline, self.seen
+            if select.select([self.fd], [], [], 0.1)[0]:
+                self.seen += os.read(self.fd, 4096).decode().replace("\r\n", "\n")
+
+    def type(self, words):
+        os.write(self.fd, words.encode())
+
+    def end(self):
+        """The exit code; what is left to read is read."""
+        try:
+            while part := os.read(self.fd, 4096):
+                self.seen += part.decode().replace("\r\n", "\n")
+        except OSError:
+            pass
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def is_trusted(project):
+    settings = project.bridge.settings
+    try:
+        found = Registry.open(settings, project.bridge.store.place.project)
+        return found.find("worker") is not None
+    except NotTrusted:
+        return False
+
+
+def agree(project):
+    terminal = Terminal(project, "trust")
+    terminal.read_until("Type yes to agree: ")
+    terminal.type("yes\n")
+    assert terminal.end() == 0, terminal.seen
+    return terminal
