@@ -7,7 +7,8 @@
 # hostbridge; a plugin finds its own. Builtins only until there is work to do: an idle
 # hook costs what it costs to start a shell.
 #
-# Sets: event kind state session. The rule for `state` is bridge/store/place.py's.
+# Sets: event kind state session. The rule for `state` is bridge/store/place.py's, and for
+# a linked worktree bridge/store/worktree.py's.
 
 # Exit 2 would block the session, and a shell exits 2 on its own errors.
 trap 'exit 0' 0
@@ -23,6 +24,35 @@ case ${off%"${off##*[![:space:]]}"} in
 *) exit 0 ;;
 esac
 
+# Let a linked worktree belong to its main one: to the one that its `.git` file names, if
+# that one names it in turn. Sets `project`; the working folder stays what it was.
+find_main() {
+    [ -f "$project/.git" ] && [ ! -h "$project/.git" ] || return
+    # `read` has no limit of its own: a line without an end is to end with the hook, and
+    # that without a core file in the project.
+    ulimit -S -c 0 && ulimit -S -t 1 || return
+    main_of "$project" "$PWD"
+    ulimit -S -t unlimited || ulimit -S -t 60
+}
+
+main_of() {
+    line=
+    IFS= read -r line <"$1/.git"
+    case $line in 'gitdir: '*/.git/worktrees/?*) ;; *) return ;; esac
+    main=${line%/.git/worktrees/*} entry=${line##*/.git/worktrees/}
+    case $entry in */* | . | ..) return ;; esac
+    main=${main#gitdir: }
+    case $main in '' | /*) ;; *) main=$1/$main ;; esac
+    entry=$main/.git/worktrees/$entry
+    [ -f "$entry/gitdir" ] && [ ! -h "$entry/gitdir" ] || return
+    line=
+    IFS= read -r line <"$entry/gitdir"
+    case $line in */.git) line=${line%.git} ;; *) return ;; esac
+    case $line in /*) ;; *) line=$entry/$line ;; esac
+    cd -P -- "$line" && [ "${PWD%/}" = "$1" ] && cd -P -- "${main:-/}" && project=$PWD
+    cd -P -- "$2"
+}
+
 home=${BRIDGE_HOME:-${HOME-}/.hostbridge}
 case $home in /*) ;; *) exit 0 ;; esac
 if [ -n "${BRIDGE_STATE_DIR-}" ]; then
@@ -35,6 +65,7 @@ else
     done
     # Nothing up to the top: the folder itself, unless the top is a repository.
     if [ -z "$project" ] && [ ! -e /.git ]; then project=$PWD; fi
+    find_main 2>/dev/null
     [ "$project" = / ] && project=
     case $project in
     */@*)

@@ -24,7 +24,7 @@ def command(
     lease_s = bridge.settings.lease_s
     which = open_session(bridge.store, session, lease_s=lease_s) if session else None
     switch_off(bridge.store, which)
-    place = f"session {which.session_id}" if which else str(bridge.store.place.project)
+    place = f"session {which.session_id}" if which else str(bridge.store.place.owner)
     only = f" --session {which.session_id}" if which else ""
     say(
         f"off in {place}: running agents are stopped at their next tool call, "

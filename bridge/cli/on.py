@@ -19,7 +19,7 @@ def command(
     bridge = Bridge.open()
     lease_s = bridge.settings.lease_s
     which = open_session(bridge.store, session, lease_s=lease_s) if session else None
-    place = f"session {which.session_id}" if which else str(bridge.store.place.project)
+    place = f"session {which.session_id}" if which else str(bridge.store.place.owner)
     was = "" if switch_on(bridge.store, which) else " (it was not off)"
     say(f"on in {place}{was}")
     if session and is_off(bridge.store):

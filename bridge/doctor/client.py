@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.doctor.finding import Finding, ok, warning
 from bridge.host import sessions
-from bridge.store.place import find_project
+from bridge.store.place import find_owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,12 +114,13 @@ def _listed(subject: Subject, program: str) -> list[dict[str, Any]] | None:
         return None
     if not isinstance(listed, list):
         return None
+    owner = find_owner(subject.project)
     return [
         each
         for each in listed
         if isinstance(each, dict)
         and isinstance(each.get("cwd"), str)
-        and find_project(Path(each["cwd"])) == subject.project
+        and find_owner(Path(each["cwd"])) == owner
     ]
 
 

@@ -120,7 +120,7 @@ def overview(store: FileStore, settings: Settings) -> Overview:
         names = rooms["requests"].names()
         waiting = _first_waiting(rooms, names)
         return Overview(
-            project=str(store.place.project),
+            project=str(store.place.owner),
             state=str(store.place.state),
             exists=True,
             is_off=rooms.state.has("off"),
@@ -143,7 +143,7 @@ def overview(store: FileStore, settings: Settings) -> Overview:
 def _untouched(store: FileStore, settings: Settings) -> Overview:
     """A project in which nothing was asked, and no session is known."""
     return Overview(
-        project=str(store.place.project),
+        project=str(store.place.owner),
         state=str(store.place.state),
         exists=False,
         is_off=False,

@@ -36,7 +36,7 @@ def no_host(
         why, ways = _off_by("`hostbridge off`", "`hostbridge on`")
     else:
         live = sessions.live_sessions(store, lease_s=lease_s)
-        why, ways = _cause(store.place.project, request, live)
+        why, ways = _cause(store.place.owner, request, live)
     return NoHost(f"{why}. Ways out: {'; '.join(ways)}", stage=str(Stage.NO_HOST))
 
 

@@ -1,6 +1,7 @@
 """Where the state of a project lies, and whether it is safe to use.
 
-The project is the nearest ancestor that holds `.git`; without one, the folder itself.
+The project is the nearest ancestor that holds `.git`; without one, the folder itself. A
+linked worktree shares the state of its main one (bridge/store/worktree.py).
 The state of `/home/u/app` is `<home>/state/home/u/app/@/`: a mirror of the real path,
 which a shell can compute with builtins alone. `hooks/lib.sh` holds the same rule for
 the hooks; tests/store/test_place.py runs both over one table.
@@ -20,9 +21,11 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import StateRefused
 from bridge.store.folder import Folder
+from bridge.store.worktree import find_linked
 
 if TYPE_CHECKING:
     from bridge.config import Settings
+    from bridge.store.worktree import Linked
 
 # Ends the mirrored path. A component that begins with it is doubled, so that no project
 # can lie inside the state of another.
@@ -34,16 +37,23 @@ class Place:
     """The state directory of a project, and why it is this one.
 
     Attributes:
-        project: real path of the project.
+        project: real path of the project: where its files are.
         state: the state directory; it may not exist yet.
         guard: the folder whose owner and mode are checked.
         reason: one sentence for `hostbridge where`.
+        main: the main worktree where `project` is a linked one; None where it is none.
     """
 
     project: Path
     state: Path
     guard: Path
     reason: str
+    main: Path | None = None
+
+    @property
+    def owner(self) -> Path:
+        """The project whose state it is."""
+        return self.main or self.project
 
 
 def find_project(start: Path) -> Path:
@@ -55,6 +65,13 @@ def find_project(start: Path) -> Path:
     return here
 
 
+def find_owner(start: Path) -> Path:
+    """The project whose state serves `start`: of a linked worktree the main one."""
+    project = find_project(start)
+    linked = find_linked(project)
+    return linked.main if linked and linked.is_known else project
+
+
 def locate(settings: Settings, start: Path) -> Place:
     """Say where the state for `start` lies; touches nothing.
 
@@ -62,19 +79,35 @@ def locate(settings: Settings, start: Path) -> Place:
         StateRefused: a directory set by the environment lies inside the project.
     """
     project = find_project(start)
+    linked = find_linked(project)
+    main = linked.main if linked and linked.is_known else None
+    for folder in (project, main or project):
+        if settings.state_dir is not None:
+            _refuse_inside(settings.state_dir, folder, "BRIDGE_STATE_DIR")
+        elif not settings.home_is_default:
+            _refuse_inside(settings.home, folder, "BRIDGE_HOME")
     if settings.state_dir is not None:
-        _refuse_inside(settings.state_dir, project, "BRIDGE_STATE_DIR")
-        return Place(
-            project, settings.state_dir, settings.state_dir, "BRIDGE_STATE_DIR names it"
-        )
-    if not settings.home_is_default:
-        _refuse_inside(settings.home, project, "BRIDGE_HOME")
+        state = settings.state_dir
+        return Place(project, state, state, "BRIDGE_STATE_DIR names it", main)
     named = "BRIDGE_HOME" if not settings.home_is_default else "~/.hostbridge"
+    whose = "the project's" if main is None else "that one's"
     return Place(
         project,
-        mirror(settings.home, project),
+        mirror(settings.home, main or project),
         settings.home,
-        f"it mirrors the project's real path under {named}",
+        f"{_what(linked)}it mirrors {whose} real path under {named}",
+        main,
+    )
+
+
+def _what(linked: Linked | None) -> str:
+    if linked is None:
+        return ""
+    if linked.is_known:
+        return f"a linked worktree of {linked.main}; "
+    return (
+        f"no worktree of {linked.main}, though its .git file says so: that repository "
+        "does not know it (`git worktree repair` there, if it should); "
     )
 
 

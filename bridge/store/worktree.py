@@ -1,0 +1,70 @@
+"""Whether a folder is a linked worktree, and of which main one.
+
+A linked worktree holds a file `.git` with the line `gitdir: X/.git/worktrees/N`. It
+belongs to X only if `X/.git/worktrees/N/gitdir` names the folder in turn: a `.git` file
+can come with an archive, what X holds cannot. `hooks/lib.sh` holds the same rule;
+tests/store/test_worktree.py runs both over one table. Both follow no link to a file,
+open plain files alone, and read a bounded piece of them.
+
+Source: gitrepository-layout(5), "worktrees/<id>/gitdir"; git-worktree(1), "DETAILS".
+Either path may be relative to the folder of the file that holds it (Git 2.48).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+# The word before the path, and the longest path there is.
+_MAX_BYTES = len("gitdir: ") + 4096
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_WORKTREES = b"/.git/worktrees/"
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """What the `.git` file of a folder claims.
+
+    Attributes:
+        main: the main worktree that it names, with links resolved.
+        is_known: whether that one knows the folder.
+    """
+
+    main: Path
+    is_known: bool
+
+
+def find_linked(folder: Path) -> Linked | None:
+    """What makes `folder`, a real path, a linked worktree; None for anything else."""
+    here = os.fsencode(folder)
+    named = _first_line(here + b"/.git")
+    if not named.startswith(b"gitdir: "):
+        return None
+    path, found, name = named.removeprefix(b"gitdir: ").rpartition(_WORKTREES)
+    if not found or not name or b"/" in name or name in (b".", b".."):
+        return None
+    # An absolute path replaces what it is joined to; the root's is empty here.
+    main = os.path.join(here, path) if path else b"/"
+    entry = main + _WORKTREES + name
+    back = _first_line(entry + b"/gitdir")
+    is_known = back.endswith(b"/.git") and here == os.path.realpath(
+        os.path.join(entry, back.removesuffix(b".git"))
+    )
+    return Linked(Path(os.fsdecode(os.path.realpath(main))), is_known)
+
+
+def _first_line(path: bytes) -> bytes:
+    """The first line of a small plain file; empty for anything else."""
+    with suppress(OSError):
+        fd = os.open(path, _READ)
+        try:
+            if stat.S_ISREG(os.fstat(fd).st_mode):
+                line = os.read(fd, _MAX_BYTES + 1).partition(b"\n")[0]
+                # A shell leaves them out, too.
+                return line.replace(b"\0", b"") if len(line) <= _MAX_BYTES else b""
+        finally:
+            os.close(fd)
+    return b""
