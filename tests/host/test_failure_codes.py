@@ -183,7 +183,7 @@ def test_error_timeout_of_an_agent_that_thinks_on(tmp_path: Path) -> None:
     """Nothing of it is heard: whoever asked ends the request."""
     with host_world(tmp_path, obedient_model(answering(SLOW))) as world:
         with world.stream(), pytest.raises(RequestFailed) as caught:
-            world.bridge.ask("hello", timeout_s=3)
+            world.bridge.ask("hello", timeout_s=15)
 
     assert (caught.value.code, caught.value.stage) == ("timeout", "running")
 

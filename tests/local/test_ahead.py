@@ -18,7 +18,7 @@ from bridge.local.loading import load_order
 from bridge.local.models import find_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 pytestmark = pytest.mark.slow
@@ -31,13 +31,20 @@ def settings(tmp_path: Path) -> Iterator[Settings]:
     end_ahead()
 
 
-def children() -> list[int]:
+def all_children() -> list[int]:
     """Children of this process, living or not yet waited for."""
     with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
         return [int(pid) for pid in file.read().split()]
 
 
-def test_the_engine_takes_the_worker_that_loads_its_model(settings):
+@pytest.fixture
+def children() -> Callable[[], list[int]]:
+    """What the test itself started: its process may have served other tests before."""
+    before = set(all_children())
+    return lambda: [pid for pid in all_children() if pid not in before]
+
+
+def test_the_engine_takes_the_worker_that_loads_its_model(settings, children):
     """Loaded once, and long ago."""
     start_ahead(None, settings)
     [pid] = children()
@@ -51,7 +58,7 @@ def test_the_engine_takes_the_worker_that_loads_its_model(settings):
     assert children() == []
 
 
-def test_an_engine_of_another_model_ends_it(settings, tmp_path):
+def test_an_engine_of_another_model_ends_it(settings, tmp_path, children):
     """Two models at once may be more than a machine holds."""
     start_ahead(None, settings)
     other = tmp_path / "other.gguf"
@@ -63,14 +70,14 @@ def test_an_engine_of_another_model_ends_it(settings, tmp_path):
 
 
 @pytest.mark.parametrize("wanted", ["nope.gguf", "gpt"])
-def test_nothing_is_started_for_a_model_that_is_not_there(settings, wanted):
+def test_nothing_is_started_for_a_model_that_is_not_there(settings, wanted, children):
     """The engine will say so; a guess fails in silence."""
     start_ahead(wanted, settings)
 
     assert children() == []
 
 
-def test_its_death_is_told_by_the_reply(settings):
+def test_its_death_is_told_by_the_reply(settings, children):
     """A worker that was killed before its time fails as any other."""
     start_ahead(None, settings)
     [pid] = children()
@@ -101,7 +108,7 @@ def test_the_worker_that_nobody_took_ends_with_the_process(settings):
         os.kill(int(done.stdout), 0)
 
 
-def test_it_is_given_to_one_only(settings):
+def test_it_is_given_to_one_only(settings, children):
     start_ahead(None, settings)
     order = load_order(find_model(None, settings), settings)
 
