@@ -14,7 +14,6 @@ from bridge.cli.printing import complain, say
 from bridge.cli.settings_change import difference
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
-from bridge.host.git import shows_untracked
 from bridge.host.install import Change, Installer, Scope, target_of
 from bridge.host.registration import HOOKS
 from bridge.shipped import hooks_folder
@@ -59,8 +58,6 @@ def command(
         return
     installer.install(change, hooks, sys.executable)
     _report(change, hooks)
-    if kind == "local":
-        _report_untracked(change.target.file, here)
     _say_what_comes_next()
 
 
@@ -81,19 +78,13 @@ def _report(change: Change, hooks: Path) -> None:
     else:
         say(f"installed already, {WHOM[kind]}: {file} is as it was")
     say(f"  they run {hooks} with {sys.executable}")
+    if kind == "local" and change.is_needed:
+        # Git could tell whether it does. But git would run what the repository's own
+        # configuration names, and that may be a stranger's.
+        say("  Claude Code keeps that file out of git from the next session on")
     if kind == "project":
         say("  commit that file; it does nothing on a machine without hostbridge")
         say("  it counts for sessions that are started in the project's top folder")
-
-
-def _report_untracked(file: Path, project: Path) -> None:
-    """The client ignores its local settings for git by itself, but not at once."""
-    if shows_untracked(project, file):
-        exclude = '"$(git rev-parse --git-path info/exclude)"'
-        say(
-            "  git lists that file until Claude Code adds it to your own ignore file; "
-            f"not to wait: echo {file.relative_to(project)} >> {exclude}"
-        )
 
 
 def _say_what_comes_next() -> None:

@@ -135,7 +135,8 @@ def _ask(subject: Subject, program: str, *arguments: str) -> str:
             capture_output=True,
             stdin=subprocess.DEVNULL,
             env=dict(subject.env),
-            cwd=subject.project,
+            # Not in the project: the client would read its settings.
+            cwd="/",
             timeout=_TIMEOUT_S,
             check=False,
         )

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 import stat
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-import needs
 import pytest
 
 from bridge.shipped import hooks_folder
@@ -33,59 +31,13 @@ def test_install_is_for_the_user_in_this_project(world: World) -> None:
     """The default writes the one file that holds paths of this machine."""
     code, out, err = world.run("install")
 
-    said = f"installed for you, in this project: 14 hooks in {world.local}\n{RUN}"
+    said = (
+        f"installed for you, in this project: 14 hooks in {world.local}\n{RUN}"
+        "  Claude Code keeps that file out of git from the next session on\n"
+    )
     assert (code, out, err) == (0, said, NEXT)
     assert json.loads(world.local.read_text()) == expected("local")
     assert list(world.tree()) == ["pro ject/.claude/settings.local.json"]
-
-
-def git(world: World, *arguments: str) -> str:
-    done = subprocess.run(
-        ["git", *arguments],
-        cwd=world.project,
-        env={"PATH": os.environ["PATH"], "HOME": str(world.home)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout
-
-
-def test_a_file_that_git_would_list_is_told_of(world: World) -> None:
-    """The client ignores it later; who wants a clean status now can have it."""
-    needs.tool("git")
-    (world.project / ".git").rmdir()
-    git(world, "init", "--quiet")
-    name = ".claude/settings.local.json"
-    command = f'echo {name} >> "$(git rev-parse --git-path info/exclude)"'
-    line = (
-        "  git lists that file until Claude Code adds it to your own ignore file; not "
-        f"to wait: {command}\n"
-    )
-
-    listed, told = git(world, "status", "--short"), world.run("install")[1]
-    seen = git(world, "status", "--short")
-    subprocess.run(["sh", "-c", command], cwd=world.project, check=True)
-    clean, again = git(world, "status", "--short"), world.run("install")[1]
-
-    assert (listed, seen, clean) == ("", "?? .claude/\n", "")
-    assert told.endswith(line)
-    assert line not in again
-
-
-def test_asking_git_runs_nothing_of_the_repository(world: World) -> None:
-    """An archive may bring a `.git/config`, and a program for git to start."""
-    needs.tool("git")
-    (world.project / ".git").rmdir()
-    git(world, "init", "--quiet")
-    spy = world.root / "spy"
-    spy.write_text(f"#!/bin/sh\ntouch {world.root}/ran\n")
-    spy.chmod(0o755)
-    git(world, "config", "core.fsmonitor", str(spy))
-
-    world.run("install")
-
-    assert not (world.root / "ran").exists()
 
 
 def test_install_for_every_project(world: World) -> None:

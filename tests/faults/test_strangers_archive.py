@@ -1,0 +1,118 @@
+"""Every command of ours in a stranger's folder: nothing of it runs (P8)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import needs
+import pytest
+from strangers import Archive
+
+pytestmark = pytest.mark.faults
+
+COMMANDS = (
+    "install --dry-run",
+    "install",
+    "install --project",
+    "where",
+    "doctor",
+    "status",
+    "agents list",
+    "agents show joker",
+    "agents show worker",
+    "agents check",
+    "trust",
+    "trust --list",
+    "models",
+    "schema request",
+    "submit Q",
+    "submit worker Q",
+    "ask Q",
+    "ask worker Q",
+    "ask joker Q",
+    "ask --route local worker Q",
+    "ask --route endpoint Q",
+    "serve --once --route endpoint",
+    "show",
+    "prune",
+    "off",
+    "on",
+    "uninstall",
+)
+
+
+def environment(root: Path) -> dict[str, str]:
+    home = root / "home"
+    home.mkdir(exist_ok=True)
+    return {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "BRIDGE_OPENAI_BASE_URL": "http://127.0.0.1:1/v1",
+        "BRIDGE_OPENAI_MODEL": "none",
+    }
+
+
+def test_the_traps_are_armed(tmp_path: Path) -> None:
+    """Otherwise the next test proves nothing."""
+    needs.tool("git")
+    archive = Archive(tmp_path)
+
+    found = archive.set_off(environment(tmp_path))
+
+    assert {"sshCommand", "fsmonitor", "diffcommand", "clean"} <= set(found)
+
+
+def test_no_command_runs_anything_of_it(tmp_path: Path) -> None:
+    """A folder is data, whatever is asked of us in it."""
+    needs.tool("git")
+    archive = Archive(tmp_path)
+    env = environment(tmp_path)
+
+    went_off = {}
+    for words in COMMANDS:
+        done = subprocess.run(
+            ["hostbridge", *words.split()],
+            cwd=archive.folder,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+            start_new_session=True,
+        )
+        assert "Traceback" not in done.stderr, done
+        assert done.returncode != 3, done
+        if found := archive.ran():
+            went_off[words] = found
+            for name in found:
+                (archive.marks / name).unlink()
+
+    assert went_off == {}
+
+
+def test_the_plugins_setup_imports_nothing_of_it(tmp_path: Path) -> None:
+    """Its notice names the command, and a person pastes it wherever they are."""
+    needs.tool("git")
+    archive = Archive(tmp_path)
+    script = Path(__file__).parents[2] / "scripts" / "plugin-setup"
+    env = environment(tmp_path) | {"PIP_NO_INDEX": "1"}
+
+    done = subprocess.run(
+        ["sh", str(script), str(tmp_path / "venv")],
+        cwd=archive.folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+    assert archive.ran() == []
+    # It came as far as pip, which may fetch nothing here.
+    assert "plugin-setup: making" in done.stdout
+    assert (tmp_path / "venv/bin/pip").exists()
