@@ -120,6 +120,8 @@ class Archive:
         self._write("seen.md", "one\n")
         self._git("add", ".")
         self._git("commit", "-qm", "first")
+        # As in a sparse checkout: whoever asks what is ignored has to fetch it.
+        self._git("update-index", "--skip-worktree", ".gitignore")
         blob = self._git("rev-parse", "HEAD:.gitignore")
         (self.folder / f".git/objects/{blob[:2]}/{blob[2:]}").unlink()
         (self.folder / ".gitignore").unlink()
