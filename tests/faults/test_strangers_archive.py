@@ -67,10 +67,19 @@ def test_the_traps_are_armed(tmp_path: Path) -> None:
 
 
 def test_no_command_runs_anything_of_it(tmp_path: Path) -> None:
-    """A folder is data, whatever is asked of us in it."""
+    """A folder is data, whatever is asked of us in it.
+
+    Git is not even started: which of its commands run what a configuration names
+    differs from version to version.
+    """
     needs.tool("git")
     archive = Archive(tmp_path)
     env = environment(tmp_path)
+    spy = tmp_path / "path" / "git"
+    spy.parent.mkdir()
+    spy.write_text(f"#!/bin/sh\n{archive.trap('git was started')}\n")
+    spy.chmod(0o755)
+    env["PATH"] = f"{spy.parent}:{env['PATH']}"
 
     went_off = {}
     for words in COMMANDS:
