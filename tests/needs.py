@@ -6,6 +6,7 @@ all.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 from pathlib import Path
@@ -18,6 +19,8 @@ from bridge.config import Settings
 from bridge.errors import ExtraMissing
 from bridge.local.models import find_model, require_extra
 from bridge.runner.engine import EngineFailed
+
+_SCOPES_SIGNALS = 6
 
 
 def tool(name: str) -> str:
@@ -41,6 +44,13 @@ def local_model() -> Path:
         return find_model(None, Settings(home=Path("/nowhere"))).path
     except (ExtraMissing, EngineFailed) as why:
         _missing(str(why))
+
+
+def signal_walls() -> None:
+    """A kernel that can keep a program from signalling others: Linux 6.12 or later."""
+    # landlock_create_ruleset(2), LANDLOCK_CREATE_RULESET_VERSION.
+    if ctypes.CDLL(None).syscall(444, None, 0, 1) < _SCOPES_SIGNALS:
+        _missing("no Landlock with scopes of signals here")
 
 
 def _missing(why: str) -> NoReturn:

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import os
 import selectors
-import signal
 import subprocess
-import sys
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
+
+from bridge.children.kept import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
-# Then: the lifeline's descriptor, seconds of grace, the program and its arguments.
-KEEPER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py")))
 # Between SIGTERM and SIGKILL; and how much longer than that the keeper may take.
 GRACE_S = 2.0
 _LATEST_S = 3.0
@@ -62,24 +60,17 @@ def run(
     `deadline_s` is on the monotonic clock; `should_stop` is asked ten times a second.
     """
     with ExitStack() as stack:
-        lifeline, ours = os.pipe()
-        held = _Held(ours)
-        stack.callback(held.let_go)
-        try:
-            process = subprocess.Popen(
-                [*KEEPER, str(lifeline), str(grace_s), *command],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=folder,
-                env=env,
-                pass_fds=[lifeline],
-                start_new_session=True,
-            )
-        finally:
-            os.close(lifeline)
-        stack.callback(_see_off, process, held, grace_s)
-        talk = stack.enter_context(_Talk(process, stdin, max_stdout))
+        kept = Kept(
+            command,
+            grace_s=grace_s,
+            cwd=folder,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        stack.callback(kept.see_off, grace_s + _LATEST_S)
+        talk = stack.enter_context(_Talk(kept.process, stdin, max_stdout))
         how: End = "exited"
         while talk.goes_on:
             if time.monotonic() >= deadline_s:
@@ -92,33 +83,9 @@ def run(
                 talk.go_on(_LOOK_S)
                 continue
             break
-        code = _see_off(process, held, grace_s)
+        code = kept.see_off(grace_s + _LATEST_S)
         talk.finish()
         return Ended(how, code, bytes(talk.stdout), talk.complaints)
-
-
-class _Held:
-    """Our end of the lifeline."""
-
-    def __init__(self, fd: int) -> None:
-        self._fd: int | None = fd
-
-    def let_go(self) -> None:
-        """Close it, once."""
-        if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
-
-
-def _see_off(process: subprocess.Popen[bytes], held: _Held, grace_s: float) -> int:
-    """Have the keeper end everything; end the keeper if it does not."""
-    held.let_go()
-    try:
-        return process.wait(grace_s + _LATEST_S)
-    except subprocess.TimeoutExpired:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        return process.wait()
 
 
 class _Talk:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bridge.children.running import KEEPER
+from bridge.children.kept import Kept
 from bridge.config import environment_for_a_client
 
 if TYPE_CHECKING:
@@ -70,26 +70,19 @@ def run_command(
     Raises:
         OSError: the system starts no more processes.
     """
-    lifeline, ours = os.pipe()
-    try:
-        keeper = subprocess.Popen(
-            [*KEEPER, str(lifeline), str(_GRACE_S), *argv],
-            cwd=folder,
-            env=_environment() | dict(env or {}),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            pass_fds=[lifeline],
-            start_new_session=True,
-        )
-    except OSError:
-        os.close(ours)
-        raise
-    finally:
-        os.close(lifeline)
+    ward = Kept(
+        argv,
+        grace_s=_GRACE_S,
+        has_walls=True,
+        cwd=folder,
+        env=_environment() | dict(env or {}),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     kept = _Kept()
     is_over = False
-    with keeper:
+    with ward.process as keeper:
         assert keeper.stdout is not None  # noqa: S101 - asked for just above
         out = keeper.stdout.fileno()
         os.set_blocking(out, False)
@@ -98,8 +91,9 @@ def run_command(
                 kept.read(out, _STEP_S)
                 is_over = clock.monotonic_s() >= deadline_s or is_cancelled()
         finally:
-            os.close(ours)
-            _drain(keeper, kept, out)
+            if keeper.poll() is None:
+                ward.let_go()
+            _drain(ward, kept, out)
     return Ran(
         command=command,
         exit_code=None if is_over else keeper.returncode,
@@ -115,14 +109,14 @@ def _environment() -> dict[str, str]:
     return {name: value for name, value in known.items() if name not in _SECRETS}
 
 
-def _drain(keeper: subprocess.Popen[bytes], kept: _Kept, out: int) -> None:
+def _drain(ward: Kept, kept: _Kept, out: int) -> None:
     """Take what is left to read, until the keeper is done with its work."""
     for _ in range(int(_ENDING_S / _STEP_S)):
-        if keeper.poll() is not None:
+        if ward.process.poll() is not None:
             break
         kept.read(out, _STEP_S)
+    ward.see_off(0 if ward.process.poll() is None else _ENDING_S)
     # Its pipe may be held by a process that got away: not ours to wait for.
-    keeper.kill()
     while kept.read(out, 0.0):
         if kept.is_full():
             break

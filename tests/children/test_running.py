@@ -185,19 +185,63 @@ def test_nothing_outlives_an_asker_that_is_killed(tmp_path: Path, number: int):
     wait_for(lambda: not any(map(is_alive, pids)))
 
 
-def test_nothing_outlives_a_keeper_that_is_killed(tmp_path: Path):
-    """The program itself dies with its parent; nothing is left that we wait for."""
+KEEPER = "$PPID"
+GUARD = "$(ps -o ppid= -p $PPID)"
+ATTACKS = {
+    "the keeper is killed": f"kill -9 {KEEPER}",
+    "the guard is killed": f"kill -9 {GUARD}",
+    "the keeper is stopped": f"kill -STOP {KEEPER}",
+    "the guard is stopped": f"kill -STOP {GUARD}",
+    "both are stopped": f"kill -STOP {GUARD}; kill -STOP {KEEPER}",
+    "both are told to end": f"kill {GUARD} {KEEPER}",
+}
 
-    def kill_the_keeper() -> bool:
-        for pid in pids_in(tmp_path / "parent"):
-            os.kill(pid, signal.SIGKILL)
-        return False
 
-    ended = run(
-        tmp_path,
-        f"echo $$ >pid; echo $PPID >parent; {FOREVER}",
-        should_stop=kill_the_keeper,
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_nothing_outlives_keepers_that_the_program_attacks(tmp_path: Path, attack: str):
+    """One of the two is enough; where both are stopped, whoever asked ends all."""
+    script = f"{IN_A_SESSION_OF_ITS_OWN}\n{GRANDCHILD}\n"
+    script += "until [ $(wc -l <pids) = 2 ]; do sleep 0.01; done; echo $$ >>pids\n"
+
+    run(tmp_path, f"{script}{ATTACKS[attack]}; {FOREVER}", seconds=1.5)
+
+    pids = pids_in(tmp_path / "pids")
+    assert len(pids) == 3
+    assert not any(map(is_alive, pids))
+
+
+HOPPER = """
+while time.monotonic() < until:
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    beat()
+"""
+BOMB = """
+for _ in range(5):
+    os.fork()
+while time.monotonic() < until:
+    if not os.fork():
+        beat()
+        time.sleep(0.01)
+        os._exit(0)
+    os.waitpid(-1, os.WNOHANG)
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize("code", [HOPPER, BOMB], ids=["one after another", "many"])
+def test_what_goes_on_forking_is_ended(tmp_path: Path, code: str):
+    """Also where each is in a session of its own, and gone before it can be named."""
+    begin = (
+        "import os, time\n"
+        "def beat(): open('beat', 'w').close()\n"
+        "until = time.monotonic() + 20\n"
     )
+    (tmp_path / "forks.py").write_text(begin + code)
 
-    assert (ended.how, ended.exit_code) == ("exited", -9)
-    wait_for(lambda: not any(map(is_alive, pids_in(tmp_path / "pid"))))
+    run(tmp_path, f"{sys.executable} -I forks.py & {FOREVER}", seconds=1)
+
+    last = (tmp_path / "beat").stat().st_mtime_ns
+    time.sleep(0.3)
+    assert (tmp_path / "beat").stat().st_mtime_ns == last

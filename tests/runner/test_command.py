@@ -10,6 +10,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+import needs
 import pytest
 
 from bridge.runner.command import KEPT_BYTES, Ran, run_command
@@ -200,6 +201,22 @@ def test_an_interrupt_leaves_nothing(tmp_path):
         )
 
     assert is_gone("sleep 3604")
+
+
+def test_a_command_cannot_signal_whoever_keeps_it(run):
+    """Nor anybody else but what it started itself, which it may."""
+    needs.signal_walls()
+
+    ran = run(
+        "sh",
+        "-c",
+        "kill -9 $PPID || kill -STOP $(ps -o ppid= -p $PPID) || true & "
+        "wait; sleep 3605 & kill $! && echo mine",
+    )
+
+    assert ran.output.count("not permitted") == 2
+    assert ran.output.endswith("mine\n")
+    assert is_gone("sleep 3605")
 
 
 def test_who_asks_from_within_is_a_child(monkeypatch, tmp_path):
