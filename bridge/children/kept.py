@@ -7,6 +7,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _KEEPER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py")))
+# What was killed takes a moment to be gone; what cannot be killed is not waited for.
+_MAX_KILLS = 50
+_STEP_S = 0.01
 
 
 class Kept:
@@ -76,7 +80,10 @@ class Kept:
             return self.process.wait(wait_s)
         except subprocess.TimeoutExpired:
             # Stopped, both of them, by what they were to end.
-            kill_descendants(self.process.pid)
+            for _ in range(_MAX_KILLS):
+                if not kill_descendants(self.process.pid):
+                    break
+                time.sleep(_STEP_S)
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             return self.process.wait()
