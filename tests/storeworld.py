@@ -61,7 +61,9 @@ def store_in(folder: Path, **how: Any) -> FileStore:
 def request(request_id: str = "", **fields: Any) -> Request:
     """A request of now, with a long deadline, unless `fields` say otherwise."""
     number = next(_numbers)
-    fields.setdefault("prompt", f"Question {number}: what is it?")
+    # Whoever gives a key asks the same with it.
+    about = fields.get("dedup_key", number)
+    fields.setdefault("prompt", f"Question {about}: what is it?")
     fields.setdefault("created_at", START_US // 1000)
     fields.setdefault("timeout", 10 * 365 * 86_400_000)
     return Request(request_id=request_id or f"test-{number}", **fields)

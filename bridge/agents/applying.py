@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.rendering import check_arguments, render_request
 from bridge.agents.variables import merge
 from bridge.errors import InvalidRequest
-from bridge.protocol.request import DEFAULT_TIMEOUT_MS, Applied, Request
+from bridge.protocol.request import Applied
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bridge.agents.definition import Definition
+    from bridge.protocol.request import Request
 
 
 def choices(definition: Definition) -> dict[str, Any]:
@@ -94,19 +95,14 @@ def check_shape(definition: Definition, schema: Mapping[str, Any] | None) -> Non
 
 
 def _left_open(request: Request, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What the definition gives of what a dropped request does not say.
+    """What the definition gives of what the request does not say.
 
-    Its priority has been acted on already. The defaults cannot be told from what was
-    said; who drops a request with a default in it gets the definition's.
+    What it says counts, also where that is the default. Its priority has been acted on
+    already.
     """
-    defaults = {
-        "model": None,
-        "answer_schema": None,
-        "timeout": DEFAULT_TIMEOUT_MS,
-        "max_attempts": Request.model_fields["max_attempts"].default,
-    }
     return {
-        field: given[field]
-        for field, default in defaults.items()
-        if field in given and getattr(request, field) == default
+        field: value
+        for field, value in given.items()
+        if field != "priority"
+        and (field not in request.model_fields_set or getattr(request, field) is None)
     }

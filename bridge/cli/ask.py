@@ -59,7 +59,16 @@ def command(
         typer.Option(
             "--fallback-after",
             metavar="S",
-            help="Serve it here when no session has taken it after so many seconds.",
+            help="Serve it here when no session has taken it after so many seconds, on "
+            "the route that --fallback names.",
+        ),
+    ] = None,
+    fallback: Annotated[
+        str | None,
+        typer.Option(
+            metavar="R",
+            help="What to fall back to: claude, endpoint or local; by default what "
+            "BRIDGE_CLI_FALLBACK says.",
         ),
     ] = None,
     model: Model = None,
@@ -92,6 +101,7 @@ def command(
                 schema=read_schema(schema),
                 timeout_s=timeout_s,
                 route=route,
+                fallback=fallback,
                 fallback_after_s=fallback_after_s,
                 model=from_here(model, bridge.settings),
                 priority=priority,

@@ -54,7 +54,11 @@ TaskId: TypeAlias = Annotated[
 ]
 DedupKey: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="KEY", help="The same key finds the same request again."),
+    typer.Option(
+        metavar="KEY",
+        help="The same key finds the same request again; one that asks something "
+        "else with it is refused.",
+    ),
 ]
 SessionId: TypeAlias = Annotated[
     str | None,

@@ -54,11 +54,19 @@ class Record(Value):
         Raises:
             ValueError: a string or number in it has no JSON form.
         """
-        data = self.model_dump(mode="python", by_alias=True)
-        try:
-            return orjson.dumps(data, option=orjson.OPT_INDENT_2) + b"\n"
-        except orjson.JSONEncodeError as exc:
-            raise ValueError(f"cannot be written as JSON: {exc}") from None
+        return as_json(self.model_dump(mode="python", by_alias=True))
+
+
+def as_json(data: dict[str, Any]) -> bytes:
+    """The bytes of a file that holds this.
+
+    Raises:
+        ValueError: a string or number in it has no JSON form.
+    """
+    try:
+        return orjson.dumps(data, option=orjson.OPT_INDENT_2) + b"\n"
+    except orjson.JSONEncodeError as exc:
+        raise ValueError(f"cannot be written as JSON: {exc}") from None
 
 
 class Unparsable(Exception):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import Priority, check_id
 from bridge.protocol.names import GENERAL
-from bridge.protocol.record import Count, Milliseconds, Record, Value
+from bridge.protocol.record import Count, Milliseconds, Record, Value, as_json
 from bridge.protocol.status import Stage, Status
 from bridge.routes import OwnRoute
 
@@ -145,6 +145,22 @@ class Request(Record):
     answer_to_host: bool = False
     claim: Claim | None = None
     declined_by: tuple[str, ...] = ()
+
+    def to_json(self) -> bytes:
+        """The bytes of the file: what was said, and nothing that was left open.
+
+        A definition may fill in what a program that dropped the file left out; a
+        default that was written down would look like its choice.
+        """
+        data = self.model_dump(mode="python", by_alias=True)
+        for name, field in type(self).model_fields.items():
+            if name not in self.model_fields_set:
+                del data[field.serialization_alias or name]
+        return as_json(data)
+
+    def whole(self) -> Self:
+        """The request with everything said that was left open."""
+        return self.with_(**{n: getattr(self, n) for n in type(self).model_fields})
 
     @property
     def deadline_ms(self) -> int:

@@ -11,15 +11,15 @@ from bridge.protocol.ids import RequestId
 from bridge.spawner.asking import draft
 from bridge.spawner.ending import cancel
 from bridge.spawner.models import check_here, check_schema
-from bridge.spawner.routes import check_route, plan
+from bridge.spawner.routes import check_own, check_route, plan
 from bridge.spawner.tending import Abandoned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from bridge.config import Settings
     from bridge.protocol.answering import Progress
-    from bridge.protocol.request import Request
+    from bridge.protocol.request import Request, RouteName
     from bridge.protocol.response import Response
     from bridge.protocol.status import Stage
     from bridge.spawner.asking import Question
@@ -58,13 +58,14 @@ class Asker:
         )
         request = begun.on(planned.route)
         check_schema(planned.route, request, begun.definition)
-        return self._submit(request).request_id
+        return self._submit(request, (planned.route,)).request_id
 
     def ask(
         self,
         question: Question,
         route: str,
         *,
+        fallback: str | None,
         fallback_after_s: float | None,
         on_stage: Callable[[Stage], None],
         on_progress: Callable[[Progress], None],
@@ -75,21 +76,26 @@ class Asker:
         """
         choice = check_route(route)
         begun = draft(self.store, self.settings, question)
-        key = question.dedup_key
-        # What was answered already needs no session, and nobody to wait for.
-        if key is not None and (known := self.store.answer_of_key(key)) is not None:
-            return known
         planned = plan(
             choice,
             flag=self.settings.cli_fallback,
+            fallback=None if fallback is None else check_own(fallback, "fallback"),
             fallback_after_s=fallback_after_s,
             has_host=self.hosts.can_answer(begun.request),
             accepted=begun.routes,
         )
+        request = begun.on(planned.route)
         own = planned.own
+        routes = {planned.route, own or planned.route}
+        if fallback_after_s is not None:
+            # Whether a session was open is no part of what is asked.
+            routes.add("host")
+        # What was answered already needs no session, and nobody to wait for.
+        known = self.store.answer_of_key(request, routes=routes)
+        if known is not None:
+            return known
         if own:
             check_here(own, begun.on(own), begun.definition, self.settings)
-        request = begun.on(planned.route)
         if self.hosts.is_off or not (own or self.hosts.of(request)):
             from bridge.spawner.ways_out import no_host
 
@@ -99,12 +105,13 @@ class Asker:
                 lease_s=self.settings.lease_s,
                 is_off_here=self.settings.off,
             )
-        return self._see_through(request, planned, on_stage, on_progress)
+        return self._see_through(request, planned, routes, on_stage, on_progress)
 
     def _see_through(
         self,
         request: Request,
         planned: Plan,
+        routes: Collection[RouteName],
         on_stage: Callable[[Stage], None],
         on_progress: Callable[[Progress], None],
     ) -> Response:
@@ -116,7 +123,7 @@ class Asker:
         timeout_s = request.timeout / 1000
         deadline_s = clock.monotonic_s() + timeout_s
         try:
-            submitted = self._submit(request)
+            submitted = self._submit(request, routes)
             request_id, is_new = submitted.request_id, submitted.is_new
             if planned.own != "local" or not is_new:
                 end_ahead()
@@ -146,8 +153,8 @@ class Asker:
             cancel(self.quick, RequestId(request.request_id))
             raise
 
-    def _submit(self, request: Request) -> Submitted:
-        submitted = self.store.submit(request)
+    def _submit(self, request: Request, routes: Collection[RouteName]) -> Submitted:
+        submitted = self.store.submit(request, routes=routes)
         if submitted.is_new:
             self.hosts.ring(request)
         return submitted

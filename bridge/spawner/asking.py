@@ -54,11 +54,16 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A request that is checked and has no route yet; `definition` is its agent's."""
+    """A request that is checked and has no route yet.
+
+    `definition` is its agent's; `is_model_asked` tells that the asker named the model,
+    and not the definition.
+    """
 
     request: Request
     definition: Definition | None
     store: FileStore
+    is_model_asked: bool
 
     @property
     def routes(self) -> tuple[RouteName, ...] | None:
@@ -75,10 +80,7 @@ class Draft:
             InvalidRequest: the route, or the definition, takes no such request.
         """
         definition = self.definition
-        model = definition.model if definition else None
-        request = on_route(
-            self.request, route, is_model_asked=self.request.model != model
-        )
+        request = on_route(self.request, route, is_model_asked=self.is_model_asked)
         if definition is None:
             if request.arguments:
                 raise InvalidRequest(
@@ -152,7 +154,7 @@ def draft(store: FileStore, settings: Settings, question: Question) -> Draft:
         )
     except ValidationError as exc:
         raise InvalidRequest(first_problem(exc)) from None
-    return Draft(request, definition, store)
+    return Draft(request, definition, store, question.model is not None)
 
 
 def _node(node: str | Node | None, project: Path) -> Node | None:

@@ -106,6 +106,7 @@ class Bridge:
         dedup_key: str | None = None,
         session: str | None = None,
         route: str = "auto",
+        fallback: str | None = None,
         fallback_after_s: float | None = None,
         answer_to_host: bool = False,
         on_stage: Callable[[Stage], None] = _ignore_stage,
@@ -122,8 +123,13 @@ class Bridge:
         definition may name. `route` is auto (the definition's, or an open session),
         host, or one that this process serves by itself: claude, local, endpoint. With
         `fallback_after_s` a request that no host has taken after so many seconds is
-        served here; at once, on auto, where no session is open. `on_stage` is called as
-        the request comes forward, `on_progress` by what this process serves.
+        served here, on the route `fallback` (by default what `BRIDGE_CLI_FALLBACK`
+        names); at once, on auto, where no session is open. `on_stage` is called as the
+        request comes forward, `on_progress` by what this process serves.
+
+        A `dedup_key` stands for one question: asked again with it, the same question
+        gets the same request, running or answered; another question is refused.
+        Whether an answer is to be relied on says `Result.trusted`.
 
         Raises:
             NoHost: no live session could take it, or the bridge is off (`BRIDGE_OFF`,
@@ -155,6 +161,7 @@ class Bridge:
         response = self._asker.ask(
             question,
             route,
+            fallback=fallback,
             fallback_after_s=fallback_after_s,
             on_stage=on_stage,
             on_progress=on_progress,

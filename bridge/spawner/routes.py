@@ -30,20 +30,20 @@ def check_route(route: str) -> RouteChoice:
     return _known(route, ROUTES)
 
 
-def check_own(route: str) -> OwnRoute:
-    """Let a route pass that a process of ours serves.
+def check_own(route: str, what: str = "route") -> OwnRoute:
+    """Let a route pass that a process of ours serves; `what` is what it is asked as.
 
     Raises:
         InvalidRequest: no such route.
     """
-    return _known(route, OWN)
+    return _known(route, OWN, what)
 
 
-def _known(route: str, routes: tuple[T, ...]) -> T:
+def _known(route: str, routes: tuple[T, ...], what: str = "route") -> T:
     for known in routes:
         if route == known:
             return known
-    raise InvalidRequest(f"route {route!r}: expected one of {', '.join(routes)}")
+    raise InvalidRequest(f"{what} {route!r}: expected one of {', '.join(routes)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,42 +63,58 @@ def plan(
     choice: RouteChoice,
     *,
     flag: OwnRoute | None,
+    fallback: OwnRoute | None = None,
     fallback_after_s: float | None,
     has_host: bool,
     accepted: tuple[RouteName, ...] | None = None,
 ) -> Plan:
     """Decide on a route. Pure.
 
-    `flag` is what `BRIDGE_CLI_FALLBACK` says, `has_host` whether a live session could
-    answer who asks, `accepted` the routes that the agent's definition takes, the one it
-    likes best first; None for any.
+    `flag` is what `BRIDGE_CLI_FALLBACK` says, `fallback` what the asker falls back to
+    after `fallback_after_s`, by default the flag; `has_host` whether a live session
+    could answer who asks, `accepted` the routes that the agent's definition takes, the
+    one it likes best first; None for any.
 
     Raises:
         InvalidRequest: `fallback_after_s` is no time, or there is nothing to fall back
-            from.
+            from, or to.
     """
-    is_hosts = choice in ("auto", "host")
     if fallback_after_s is not None:
-        if not is_hosts:
-            raise InvalidRequest(
-                f"route {choice!r} is served here at once: fallback_after_s belongs to "
-                "auto and host"
-            )
-        after_s = check_seconds(fallback_after_s, "fallback_after_s")
-        if not 0 <= after_s < float("inf"):
-            raise InvalidRequest(
-                f"fallback_after_s {fallback_after_s!r}: expected seconds"
-            )
-        own = flag or "local"
+        own = _fallback(choice, fallback or flag, fallback_after_s)
         if choice == "auto" and not has_host:
             return Plan(own, own)
         return Plan("host", own, fallback_after_s)
+    if fallback is not None:
+        raise InvalidRequest(
+            f"fallback {fallback!r}: say with fallback_after_s (--fallback-after) how "
+            "many seconds an open session has first"
+        )
     if choice == "auto":
         if accepted and (flag or "host") not in accepted:
             # Not silently something else: it is what the definition says.
             flag = next((r for r in OWN if r == accepted[0]), None)
         return Plan(flag, flag) if flag else Plan("host")
     return Plan(choice) if choice == "host" else Plan(choice, choice)
+
+
+def _fallback(
+    choice: RouteChoice, own: OwnRoute | None, fallback_after_s: float
+) -> OwnRoute:
+    """The route to fall back to. Never one that nobody named: it may be a toy model."""
+    if choice not in ("auto", "host"):
+        raise InvalidRequest(
+            f"route {choice!r} is served here at once: fallback_after_s belongs to "
+            "auto and host"
+        )
+    if not 0 <= check_seconds(fallback_after_s, "fallback_after_s") < float("inf"):
+        raise InvalidRequest(f"fallback_after_s {fallback_after_s!r}: expected seconds")
+    if own is None:
+        raise InvalidRequest(
+            "fallback_after_s does not say what to fall back to; name it with "
+            "--fallback claude (`claude -p`), endpoint or local (in Python: "
+            "fallback='claude'), or set BRIDGE_CLI_FALLBACK to one of them"
+        )
+    return own
 
 
 def on_route(

@@ -7,6 +7,7 @@ waits again, and ends by its deadline at the latest.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from contextlib import suppress
@@ -85,9 +86,10 @@ class Server:
         self._on_stage = on_stage
         self._on_progress = on_progress
 
-    def serve(self, request_id: RequestId) -> bool:
+    def serve(self, request_id: RequestId, *, until_s: float = math.inf) -> bool:
         """See a request that waits to its end; False when it does not (any more).
 
+        At `until_s`, on the monotonic clock, it is given back if it is not answered.
         An interrupt leaves the claim: the caller ends the request, or gives it back.
         What is raised but a BridgeError is a bug of ours: the request has ended, with
         `agent_error`.
@@ -98,7 +100,7 @@ class Server:
         request = self._store.claim_one(request_id, self.claimant)
         if request is None:
             return False
-        watch = Watch(self._store, request, self._on_stage)
+        watch = Watch(self._store, request, self._on_stage, until_s=until_s)
         try:
             if request.depth > self._max_depth:
                 detail = f"{request.depth}; {self._max_depth} is the limit"
@@ -123,7 +125,7 @@ class Server:
             outcome = self._answerer.answer(
                 request,
                 definition,
-                deadline_s=self._deadline_s(request),
+                deadline_s=min(self._deadline_s(request), watch.until_s),
                 on_progress=self._on_progress,
                 should_stop=watch,
             )
@@ -138,6 +140,10 @@ class Server:
             return
         except BridgeError as exc:
             self._end(request, Outcome(code="AGENT_001", detail=str(exc)), watch)
+            return
+        if not _is_answer(outcome) and watch.is_over_before(self._deadline_s(request)):
+            # Another asker's, with more time: it waits for whoever serves it next.
+            self._let_go(request)
             return
         if watch.is_off:
             outcome = replace(
@@ -189,7 +195,7 @@ class Server:
                 if clock.monotonic_s() >= until_s:
                     raise
             try:
-                self.serve(request_id)
+                self.serve(request_id, until_s=until_s)
             except StateVanished:
                 raise
             except StateUnavailable:
@@ -280,6 +286,12 @@ class Server:
         found = self._store.find(RequestId(request.request_id))
         claim = found.request.claim if found and found.request else None
         return claim is not None and claim == request.claim
+
+
+def _is_answer(outcome: Outcome) -> bool:
+    return outcome.code is None and (
+        outcome.verdict is None or outcome.verdict.is_valid
+    )
 
 
 def response_of(

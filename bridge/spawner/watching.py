@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -24,21 +25,29 @@ _BEAT_S = 30.0
 class Watch:
     """Whether there is still a reason to work: asked often, looks now and then.
 
-    There is none when the request has ended, or is gone with its state directory.
+    There is none when the request has ended, or is gone with its state directory, nor
+    after `until_s` on the monotonic clock, where whoever serves it waits no longer.
     """
 
     def __init__(
-        self, store: FileStore, request: Request, on_stage: Callable[[Stage], None]
+        self,
+        store: FileStore,
+        request: Request,
+        on_stage: Callable[[Stage], None],
+        *,
+        until_s: float = math.inf,
     ) -> None:
-        self.has_ended = self.is_off = False
+        self.has_ended = self.is_off = self.is_late = False
+        self.until_s = until_s
         self._store = store
         self._request = request
         self._on_stage = on_stage
         self._looked_s = self._beat_s = store.clock.monotonic_s()
 
     def __call__(self) -> bool:
-        """Whether to stop: the request has ended, or the bridge is switched off."""
+        """Whether to stop: nobody wants the answer, or the bridge is switched off."""
         now_s = self._store.clock.monotonic_s()
+        self.is_late = now_s >= self.until_s
         if now_s - self._looked_s >= _LOOK_S:
             self._looked_s = now_s
             self._on_stage(Stage.RUNNING)
@@ -52,7 +61,11 @@ class Watch:
                     rooms["sessions"].beat(self._beat)
             with suppress(StateUnavailable):
                 self.is_off = is_off(self._store)
-        return self.has_ended or self.is_off
+        return self.has_ended or self.is_off or self.is_late
+
+    def is_over_before(self, deadline_s: float) -> bool:
+        """Whether whoever serves the request is out of time, and the request is not."""
+        return self._store.clock.monotonic_s() >= self.until_s < deadline_s
 
     @property
     def _is_gone(self) -> bool:

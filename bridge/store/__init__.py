@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from bridge.protocol.ids import RequestId
     from bridge.protocol.request import Claim, HostProcess, Request, RouteName
@@ -63,8 +63,12 @@ class Store(Protocol):
     to.
     """
 
-    def submit(self, request: Request) -> Submitted:
-        """Make a request durable and visible, whole."""
+    def submit(self, request: Request, *, routes: Collection[str] = ()) -> Submitted:
+        """Make a request durable and visible, whole.
+
+        Where its dedup key stands for another that asks the same, that one counts;
+        `routes` are those whose answer would do, by default the request's own.
+        """
 
     def find(self, request_id: RequestId) -> Found | None:
         """Return the request as it stands; None when there is none."""

@@ -17,6 +17,7 @@ from bridge.protocol.status import Status, move
 from bridge.store.backlog import adding
 from bridge.store.decide import expired
 from bridge.store.ending import end, finish
+from bridge.store.keys import claim_key
 from bridge.store.rooms import USED, file_of
 
 if TYPE_CHECKING:
@@ -39,6 +40,10 @@ def claim_one(
     now_ms = rooms.now_ms()
     if now_ms >= request.deadline_ms:
         end(rooms, request, expired(request, now_ms), source="claim")
+        return None
+    refused = claim_key(rooms, request)
+    if refused is not None:
+        end(rooms, request, refused, source="claim")
         return None
     return take(rooms, request, claimant)
 

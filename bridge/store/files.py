@@ -27,14 +27,14 @@ from bridge.errors import (
     StateVanished,
     UnknownRequest,
 )
-from bridge.store import asking, claiming, ending, looking, walking
+from bridge.store import asking, claiming, ending, keys, looking, walking
 from bridge.store.clock import Clock, SystemClock
 from bridge.store.folder import NotAPlainFile
 from bridge.store.place import open_state
 from bridge.store.rooms import Rooms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from bridge.protocol.ids import RequestId
     from bridge.protocol.request import Claim, HostProcess, Request
@@ -129,23 +129,33 @@ class FileStore:
 
     # Asking
 
-    def submit(self, request: Request) -> Submitted:
-        """Make a request durable and visible, whole.
+    def submit(self, request: Request, *, routes: Collection[str] = ()) -> Submitted:
+        """Make a request durable and visible, whole; `routes` as in `Store`.
 
         Raises:
-            InvalidRequest: the id was used before, or a field has no JSON form.
+            InvalidRequest: the id was used before, its key stands for another
+                question, or a field has no JSON form.
         """
         with self.rooms() as rooms:
-            return asking.submit(rooms, request)
+            return asking.submit(rooms, request, routes)
 
     # Looking
 
-    def answer_of_key(self, dedup_key: str) -> Response | None:
-        """The answer that a dedup key stands for; None where it would be asked."""
-        if not self.exists():
+    def answer_of_key(
+        self, request: Request, *, routes: Collection[str] = ()
+    ) -> Response | None:
+        """The answer that the key of `request` stands for; None where there is none.
+
+        `routes` as in `submit`.
+
+        Raises:
+            InvalidRequest: the key stands for another question.
+        """
+        if request.dedup_key is None or not self.exists():
             return None
         with self.rooms() as rooms:
-            return asking.answer_of_key(rooms, dedup_key)
+            found = keys.find_same(rooms, request, routes)
+            return found.response if found else None
 
     def find(self, request_id: RequestId) -> Found | None:
         """Return the request as it stands; None when there is none.

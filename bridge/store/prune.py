@@ -14,7 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from bridge.store.asking import ROOMS_OF_USED_IDS, known_request
+from bridge.store.asking import ROOMS_OF_USED_IDS
+from bridge.store.keys import known_request
 
 if TYPE_CHECKING:
     import os

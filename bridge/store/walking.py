@@ -16,6 +16,7 @@ from bridge.store.backlog import Backlog
 from bridge.store.claiming import is_over, take
 from bridge.store.decide import expired
 from bridge.store.ending import end
+from bridge.store.keys import claim_key
 from bridge.store.lock import LockBusy
 from bridge.store.looking import all_claimed
 from bridge.store.passing import Passed
@@ -204,7 +205,12 @@ class _Walk:
         now_ms = self._rooms.now_ms()
         if now_ms >= request.deadline_ms:
             return expired(request, now_ms)
-        return self._judge(request) if has_slot else "leave"
+        verdict = self._judge(request) if has_slot else "leave"
+        return (
+            (claim_key(self._rooms, request) or verdict)
+            if verdict == "take"
+            else verdict
+        )
 
     def _try_to_take(self, request: Request) -> _Fate:
         try:

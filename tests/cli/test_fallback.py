@@ -28,6 +28,25 @@ def test_fallback_when_no_session_took_it(project):
     assert project.bridge.status(told["requestId"]).request.route == "host"
 
 
+@pytest.mark.usefixtures("host", "claude")
+def test_the_call_names_what_to_fall_back_to(project):
+    ran = project.run("ask", "?", "--fallback-after", "0.5", "--fallback", "claude")
+
+    assert ran == (0, SERVED, BY_CLAUDE)
+
+
+@pytest.mark.parametrize(
+    "words", ["--fallback-after 5", "--fallback claude", "--fallback x"]
+)
+@pytest.mark.usefixtures("host")
+def test_error_half_a_fallback_asks_nothing(project, words):
+    ran = project.run("ask", "?", *words.split())
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "--fallback" in ran.err or "fallback 'x': expected one of" in ran.err
+    assert project.bridge.overview().waiting == 0
+
+
 @pytest.mark.usefixtures("claude")
 def test_route_host_with_a_fallback_gives_a_session_its_time(project):
     ran = project.run(

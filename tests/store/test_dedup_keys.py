@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from storeworld import (
+    START_US,
     FakeClock,
     answer,
     claim_all,
+    claimant,
+    drop,
     path_of,
     request,
 )
 
+from bridge.errors import InvalidRequest
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
 from bridge.store import Submitted
@@ -103,3 +108,107 @@ def test_something_else_in_place_of_a_dedup_file_finds_nothing(
 
     assert store.submit(request("b", dedup_key="k")).is_new
     assert not store.submit(request("c", dedup_key="k")).is_new
+
+
+def refused(store: FileStore, **fields: Any) -> str:
+    with pytest.raises(InvalidRequest) as caught:
+        store.submit(request("b", dedup_key="k", **fields))
+    assert caught.value.request_id == "a"
+    assert not path_of(store, "requests", "b").exists()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("state", ["waiting", "claimed", "answered"])
+def test_error_a_key_of_another_question(store: FileStore, state: str):
+    """Its answer would be the wrong one, and against the asker's own schema."""
+    store.submit(request("a", dedup_key="k"))
+    if state != "waiting":
+        (mine,) = claim_all(store)
+        if state == "answered":
+            store.publish(answer(mine), source="test")
+
+    told = refused(store, prompt="Another?", answer_schema={"type": "integer"})
+
+    assert told == (
+        "the dedup key 'k' belongs to request a, which asked something else; it "
+        "differs in: prompt, schema. Use another key, or see that request with: "
+        "hostbridge show a"
+    )
+
+
+def test_error_a_key_of_what_another_route_answered(store: FileStore):
+    """The record is the host's, and the answer that of whoever it fell back to."""
+    store.submit(request("a", dedup_key="k"))
+    (mine,) = claim_all(store)
+    store.publish(answer(mine).with_(route="local"), source="test")
+
+    assert "route ('local' there, 'host' here)" in refused(store)
+    again = request("b", dedup_key="k")
+    assert not store.submit(again, routes=("host", "local")).is_new
+
+
+def test_an_answer_by_hand_is_one_on_any_route(store: FileStore):
+    store.submit(request("a", dedup_key="k"))
+    (mine,) = claim_all(store)
+    store.publish(answer(mine).with_(route="manual"), source="test")
+
+    assert not store.submit(request("b", dedup_key="k", route="claude")).is_new
+
+
+def drop_with_key(store: FileStore, name: str, prompt: str) -> None:
+    asked: dict[str, Any] = {
+        "requestId": name,
+        "agentType": "Explore",
+        "prompt": prompt,
+    }
+    asked |= {"dedupKey": "k", "createdAt": START_US // 1000}
+    drop(store, "requests", f"{name}.json", json.dumps(asked))
+
+
+def test_a_dropped_request_has_its_key_once_it_is_claimed(store: FileStore):
+    drop_with_key(store, "a", "Which?")
+    assert [r.request_id for r in claim_all(store)] == ["a"]
+
+    same = request("b", dedup_key="k", prompt="Which?", agent_type="Explore")
+    assert store.submit(same) == Submitted(A, is_new=False)
+    assert "prompt" in refused(store, agent_type="Explore")
+
+
+@pytest.mark.parametrize("one", [True, False], ids=["claim_one", "claim"])
+@pytest.mark.parametrize(
+    ("prompt", "told"),
+    [
+        ("Which?", "which asks the same: its answer is this one's, too"),
+        ("Where?", "which asked something else; it differs in: prompt"),
+    ],
+)
+def test_a_dropped_request_with_the_key_of_another_is_not_worked_on(
+    store: FileStore, prompt: str, told: str, *, one: bool
+):
+    asked = request("a", dedup_key="k", prompt="Which?", agent_type="Explore")
+    store.submit(asked)
+    assert [r.request_id for r in claim_all(store)] == ["a"]
+    drop_with_key(store, "b", prompt)
+
+    if one:
+        assert store.claim_one(RequestId("b"), claimant()) is None
+    else:
+        assert claim_all(store) == []
+
+    found = store.find(RequestId("b"))
+    assert found is not None
+    assert found.response is not None
+    assert found.response.error is not None
+    assert found.response.error.code == "AGENT_001"
+    assert f"the dedup key 'k' belongs to request a, {told}" in (
+        found.response.error.message
+    )
+
+
+def test_a_request_that_waits_again_keeps_its_key(store: FileStore):
+    drop_with_key(store, "a", "Which?")
+    (mine,) = claim_all(store)
+    assert mine.claim is not None
+    store.give_back(A, mine.claim.host, lambda held: held)
+
+    assert [r.request_id for r in claim_all(store)] == ["a"]

@@ -1,0 +1,77 @@
+"""Whether two requests ask the same thing: what a dedup key may stand for. Pure.
+
+What says how soon, how often or how urgently something is asked does not count: a
+deadline, a priority, a number of attempts. Anything that changes what the answer means,
+or whose words it holds, does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.protocol.request import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+# Fields of a request, and what an asker calls them.
+_COMPARED = {
+    "agent_type": "agent",
+    "prompt": "prompt",
+    "answer_schema": "schema",
+    "model": "model",
+    "arguments": "arguments",
+    "variables": "variables",
+    "node": "node",
+    "session": "session",
+    "task_id": "task id",
+}
+# What a definition fills in where the asker left it open.
+_FILLED_IN = frozenset({"answer_schema", "model", "variables"})
+_SHOWN = frozenset({"agent_type", "model", "session", "task_id"})
+
+
+def differences(
+    asked: Request, earlier: Request, *, routes: Collection[str] = (), by: str = ""
+) -> list[str]:
+    """What `asked` wants otherwise than `earlier` did, in words; empty for the same.
+
+    `routes` are those that may answer `asked`, by default its own; `by` is the route
+    that answers `earlier`, by default its own.
+    """
+    told = [
+        _told(field, word, getattr(asked, field), getattr(earlier, field))
+        for field, word in _COMPARED.items()
+        if not _is_same(field, asked, earlier)
+    ]
+    by = by or (earlier.claim.route if earlier.claim else earlier.route)
+    if by not in (routes or (asked.route,)):
+        told.append(f"route ({by!r} there, {asked.route!r} here)")
+    return told
+
+
+def _is_same(field: str, asked: Request, earlier: Request) -> bool:
+    ours, theirs = _value(field, asked), _value(field, earlier)
+    if ours == theirs:
+        return True
+    if field not in _FILLED_IN or (not asked.definition) == (not earlier.definition):
+        return False
+    # Only one of them knows yet what the definition makes of it.
+    bare = ours if asked.definition is None else theirs
+    return bool(
+        bare == Request.model_fields[field].get_default(call_default_factory=True)
+    )
+
+
+def _value(field: str, request: Request) -> Any:
+    """The value that counts: of a node not the line, which changes above it."""
+    value = getattr(request, field)
+    if field == "node" and value is not None:
+        return (value.file, value.type, value.name, value.text)
+    return value
+
+
+def _told(field: str, word: str, ours: Any, theirs: Any) -> str:
+    if field in _SHOWN:
+        return f"{word} ({theirs!r} there, {ours!r} here)"
+    return word

@@ -1,0 +1,88 @@
+"""What a dedup key may stand for: the same question, and nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from storeworld import request, this_process
+
+from bridge.protocol.request import Applied, Claim, Node, Request
+from bridge.protocol.sameness import differences
+
+if TYPE_CHECKING:
+    from bridge.protocol.response import Route
+
+NODE = Node(file="a.py", name="f", type="function", line=3, text="def f(): ...")
+# What is asked otherwise, and how that is told.
+OTHERWISE: list[tuple[dict[str, Any], str]] = [
+    ({"agent_type": "Plan"}, "agent ('Explore' there, 'Plan' here)"),
+    ({"prompt": "Where?"}, "prompt"),
+    ({"answer_schema": {"type": "object"}}, "schema"),
+    ({"model": "haiku"}, "model (None there, 'haiku' here)"),
+    ({"arguments": {"a": 1}}, "arguments"),
+    ({"variables": {"a": None}}, "variables"),
+    ({"node": NODE}, "node"),
+    ({"session": "s"}, "session (None there, 's' here)"),
+    ({"task_id": "t"}, "task id (None there, 't' here)"),
+    ({"route": "local"}, "route ('host' there, 'local' here)"),
+]
+
+
+def which(**fields: Any) -> Request:
+    return request(**{"prompt": "Which?", "agent_type": "Explore", **fields})
+
+
+@pytest.mark.parametrize(("fields", "told"), OTHERWISE, ids=lambda row: str(row)[:20])
+def test_what_changes_the_answer_is_a_difference(
+    fields: dict[str, Any], told: str
+) -> None:
+    assert differences(which(**fields), which()) == [told]
+
+
+def test_every_field_either_counts_or_is_known_not_to() -> None:
+    """A new one must be thought about: it may change what an answer means."""
+    counts = {field for fields, _ in OTHERWISE for field in fields}
+    bookkeeping = {
+        "schema_version", "request_id", "definition", "timeout", "created_at",
+        "status", "priority", "requester", "parent_request_id", "depth", "attempt",
+        "max_attempts", "dedup_key", "answer_to_host", "claim", "declined_by",
+    }  # fmt: skip
+
+    assert set(Request.model_fields) == counts | bookkeeping
+
+
+def test_how_soon_and_how_often_is_none() -> None:
+    hasty = which(timeout=5, priority="high", max_attempts=9, requester="another")
+
+    assert differences(hasty, which()) == []
+
+
+def test_a_node_that_moved_down_its_file_is_the_same() -> None:
+    moved = NODE.model_copy(update={"line": 9})
+    changed = NODE.model_copy(update={"text": "def f(): return 1"})
+
+    assert differences(which(node=moved), which(node=NODE)) == []
+    assert differences(which(node=changed), which(node=NODE)) == ["node"]
+
+
+def test_the_route_is_that_which_answers() -> None:
+    claim = Claim(session="s", host=this_process(), at=1, route="claude")
+
+    assert differences(which(), which(claim=claim)) == [
+        "route ('claude' there, 'host' here)"
+    ]
+    by: Route = "claude"
+    assert differences(which(), which(), by=by, routes=("host", "claude")) == []
+
+
+def test_what_a_definition_filled_in_is_no_difference_to_what_was_left_open() -> None:
+    """One that another program dropped is not filled in before it is launched."""
+    told = Applied(digest="0", prompt="Which?")
+    filled_in = which(model="haiku", variables={"a": 1}, definition=told)
+
+    assert differences(filled_in, which()) == []
+    assert differences(which(), filled_in) == []
+    assert differences(filled_in, which(model="opus")) == [
+        "model ('opus' there, 'haiku' here)"
+    ]
