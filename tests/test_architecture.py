@@ -28,7 +28,7 @@ PURE = (
     "runner/parroting.py", "runner/shape.py", "runner/signature.py",
     "agents/problem.py", "agents/templates.py", "agents/variables.py",
     "agents/naming.py", "agents/toolnames.py", "agents/shellsigns.py",
-    "agents/globs.py", "agents/cst_node.py",
+    "agents/globs.py", "agents/cst_node.py", "agents/options.py", "agents/urls.py",
 )  # fmt: skip
 IMPURE_MODULES = {"os", "io", "subprocess", "time", "socket", "pathlib", "shutil"}
 

@@ -17,6 +17,7 @@ none that is sure to go through a path once.
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _WORD = re.compile(r"(\*\*/|\*\*|\*|\?)")
+# Alternatives that are whole names, or ends of them.
+_ONE = r"[^{},./]+(?:\.[^{},./]+)*"
+_BRACES = re.compile(rf"\{{{_ONE}(?:,{_ONE})*\}}")
 _SET = re.compile(r"(\[(?!!\])!?[^/][^]/]*\])")
 
 
@@ -50,6 +54,26 @@ def finds(pattern: str, path: str) -> bool:
 def from_root(pattern: str) -> str:
     """A pattern without the `./` or `/` that stands for the folder it is told from."""
     return pattern.removeprefix("./").lstrip("/")
+
+
+def stays_below(pattern: str) -> bool:
+    """Whether what a search finds with this pattern lies below where it begins.
+
+    Of braces only the plain ones count: `{.,x}.` stands for `..`.
+    """
+    if pattern[:1] in "/~" or ".." in pattern or "\\" in pattern:
+        return False
+    left = _BRACES.sub("", pattern)
+    return "{" not in left and "}" not in left
+
+
+def fixed_part(pattern: str) -> str:
+    """The folders that a search pattern names in plain letters, before any other."""
+    return "/".join(itertools.takewhile(_is_fixed, pattern.split("/")))
+
+
+def _is_fixed(name: str) -> bool:
+    return not set(name) & set("*?[]{}()!")
 
 
 def _words(pattern: str) -> list[str]:

@@ -2,6 +2,7 @@
 
     Read                    every call of the tool
     Bash(pytest *)          commands; `*` stands for anything
+    Bash(pytest [-q] *)     commands with these options only (`bridge.agents.options`)
     Edit(src/**)            files below the project; `*` stays in one folder
     WebFetch(domain:x.org)  one host
     mcp__server             every tool of a server
@@ -17,29 +18,48 @@ Source: Claude Code permissions reference, "Permission rule syntax".
 
 from __future__ import annotations
 
+import posixpath
 import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from unicodedata import is_normalized
 
-from bridge.agents.globs import covers, from_root
+from bridge.agents.globs import covers, fixed_part, from_root, stays_below
+from bridge.agents.options import (
+    NamedOptions,
+    read_named,
+    starred,
+    why_not_covered,
+)
+from bridge.agents.options import is_about as is_about_command
 from bridge.agents.shellsigns import shell_sign
 from bridge.agents.toolnames import rule_on_host
+from bridge.agents.urls import host_of, is_domain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from bridge.agents.options import IsInside
 
     # A path as the tool was given it -> where that really is, absolute.
     Resolve = Callable[[str], str]
 
 _RULE = re.compile(r"([A-Za-z_][A-Za-z0-9_.*-]*)(?:\((.+)\))?\Z", re.S)
+_WRITING = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 _FAMILIES = {
-    "Read": frozenset({"Read", "Grep", "Glob", "NotebookRead"}),
-    "Edit": frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"}),
-    "Write": frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"}),
+    "Read": frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead"}),
+    "Edit": _WRITING,
+    "Write": _WRITING,
 }
-_PATH_KEYS = ("file_path", "notebook_path", "path")
+# Where each tool reads its path, and no other key: one that it drops proves nothing.
+_PATH_KEYS = {
+    **dict.fromkeys(("Read", "Edit", "Write", "MultiEdit"), "file_path"),
+    **dict.fromkeys(("NotebookEdit", "NotebookRead"), "notebook_path"),
+    **dict.fromkeys(("Grep", "Glob", "LS"), "path"),
+}
+# The tools that look below a folder, and where they read their patterns for paths.
+_SEARCHES = {"Grep": ("glob",), "Glob": ("pattern",), "LS": ()}
 _GOVERNING = frozenset({".claude", ".git", ".bridge"})
 
 
@@ -49,6 +69,24 @@ class Rule:
 
     tool: str
     spec: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call, and where it is made."""
+
+    tool: str
+    tool_input: Mapping[str, Any]
+    project: str
+    resolve: Resolve
+
+    @property
+    def command(self) -> str | None:
+        command = self.tool_input.get("command")
+        return command if isinstance(command, str) else None
+
+    def is_inside(self, path: str) -> bool:
+        return PurePosixPath(self.resolve(path)).is_relative_to(self.project)
 
 
 def parse_rule(text: str) -> Rule | str:
@@ -64,8 +102,10 @@ def parse_rule(text: str) -> Rule | str:
         spec = None
     if spec is None:
         return Rule(tool)
-    if tool == "WebFetch" and not spec.startswith("domain:"):
-        return "expected WebFetch(domain:HOST)"
+    if tool == "WebFetch" and not is_domain(spec):
+        return "expected WebFetch(domain:HOST), one host in plain letters"
+    if tool == "Bash" and isinstance(problem := read_named(spec), str):
+        return problem
     if tool not in ("Bash", "WebFetch", "Agent", *_FAMILIES):
         return f"a rule for {tool} takes nothing in parentheses"
     return Rule(tool, spec)
@@ -84,11 +124,57 @@ def is_granted(
     `project` is the real path of the project; `resolve` makes a path of the tool's
     absolute, with links followed.
     """
+    call = _Call(tool, tool_input, project, resolve)
     parsed = (parse_rule(rule) for rule in rules)
-    return any(
-        isinstance(rule, Rule) and _grants(rule, tool, tool_input, project, resolve)
-        for rule in parsed
-    )
+    try:
+        return any(isinstance(rule, Rule) and _grants(rule, call) for rule in parsed)
+    except ValueError:
+        # A path in letters that no file system has.
+        return False
+
+
+def why_not_granted(
+    rules: Iterable[str],
+    tool: str,
+    tool_input: Mapping[str, Any],
+    *,
+    project: str,
+    resolve: Resolve,
+) -> str | None:
+    """What keeps a call from being granted, where a rule comes near; None elsewhere.
+
+    That is a rule which names the options of the very command that is called.
+    """
+    call = _Call(tool, tool_input, project, resolve)
+    if tool != "Bash" or call.command is None:
+        return None
+    specs = [
+        rule.spec
+        for rule in map(parse_rule, rules)
+        if isinstance(rule, Rule) and rule.tool == "Bash" and rule.spec
+    ]
+    try:
+        return why_no_rule_covers(specs, call.command, call.is_inside)
+    except ValueError:
+        return None
+
+
+def why_no_rule_covers(
+    specs: Iterable[str], command: str, is_inside: IsInside
+) -> str | None:
+    """As `why_not_granted`; `specs` are what stands in the parentheses of the rules."""
+    if shell_sign(command) is not None:
+        return None
+    named = [
+        rule
+        for rule in map(read_named, specs)
+        if isinstance(rule, NamedOptions) and is_about_command(rule, command)
+    ]
+    if not named:
+        return None
+    # The one that says most of the command is the one that was meant.
+    nearest = max(named, key=lambda rule: len(rule.words))
+    return why_not_covered(nearest, command, is_inside)
 
 
 def is_about(rule: Rule, tool: str) -> bool:
@@ -100,37 +186,37 @@ def is_about(rule: Rule, tool: str) -> bool:
     return is_server and rule.spec is None and tool.startswith(prefix)
 
 
-def _grants(
-    rule: Rule,
-    tool: str,
-    tool_input: Mapping[str, Any],
-    project: str,
-    resolve: Resolve,
-) -> bool:
-    if not is_about(rule, tool):
+def _grants(rule: Rule, call: _Call) -> bool:
+    if not is_about(rule, call.tool):
         return False
-    if tool == "Bash":
-        return _grants_command(rule.spec, tool_input)
+    if call.tool == "Bash":
+        return _grants_command(rule.spec, call)
     if rule.tool in _FAMILIES:
-        return _grants_path(rule, tool, tool_input, project, resolve)
+        return _grants_path(rule, call)
     if rule.spec is None:
         return True
-    if tool == "Agent":
-        return bool(tool_input.get("subagent_type") == rule.spec)
-    url = tool_input.get("url")
-    host = urlsplit(url).hostname if isinstance(url, str) else None
+    if call.tool == "Agent":
+        return bool(call.tool_input.get("subagent_type") == rule.spec)
+    host = host_of(call.tool_input.get("url"))
     return host == rule.spec.removeprefix("domain:").lower()
 
 
-def _grants_command(spec: str | None, tool_input: Mapping[str, Any]) -> bool:
-    command = tool_input.get("command")
-    if not isinstance(command, str) or tool_input.get("dangerouslyDisableSandbox"):
+def _grants_command(spec: str | None, call: _Call) -> bool:
+    command = call.command
+    if command is None or call.tool_input.get("dangerouslyDisableSandbox"):
         return False
     if spec is None or command == spec:
         return True
     if shell_sign(command) is not None:
         return False
-    return command_pattern(spec).fullmatch(command.strip()) is not None
+    named = read_named(spec)
+    if isinstance(named, NamedOptions):
+        return is_about_command(named, command) and (
+            why_not_covered(named, command, call.is_inside) is None
+        )
+    return (
+        named is None and command_pattern(spec).fullmatch(command.strip()) is not None
+    )
 
 
 def command_pattern(spec: str) -> re.Pattern[str]:
@@ -139,37 +225,63 @@ def command_pattern(spec: str) -> re.Pattern[str]:
     spec = re.sub(r":\*\Z", " *", spec)
     # `pytest *` covers bare `pytest`, too.
     is_open = spec.endswith(" *")
-    first, *rest = map(re.escape, spec.removesuffix(" *").split("*"))
-    pattern = first
-    if rest:
-        # Atomic: what a word between two stars is first found at will do. To try all
-        # the places takes a rule of five stars and a long command for ever.
-        *words, last = rest
-        pattern += "".join(f"(?>.*?{word})" for word in words) + f".*{last}"
-    return re.compile(pattern + (r"(?:\ .*)?" if is_open else ""))
+    return re.compile(
+        starred(spec.removesuffix(" *")) + (r"(?:\ .*)?" if is_open else "")
+    )
 
 
-def _grants_path(
-    rule: Rule,
-    tool: str,
-    tool_input: Mapping[str, Any],
-    project: str,
-    resolve: Resolve,
-) -> bool:
-    given = next((v for k in _PATH_KEYS if isinstance(v := tool_input.get(k), str)), "")
-    real = resolve(given or ".")
+def _grants_path(rule: Rule, call: _Call) -> bool:
+    given = _path_given(call)
+    if given is None:
+        return rule.spec is None and call.tool not in _FAMILIES["Edit"]
+    return all(_covers_path(rule, call, path) for path in given)
+
+
+def _path_given(call: _Call) -> list[str] | None:
+    """The paths that a call is about; None where they are not plain to see.
+
+    The client trims a path, takes `~` for the home and makes its letters the composed
+    ones of Unicode: what it opens then would not be what is looked at here.
+    """
+    given = call.tool_input.get(_PATH_KEYS[call.tool])
+    if given is None and call.tool in _SEARCHES:
+        given = "."
+    if not isinstance(given, str) or not _is_plain(given):
+        return None
+    if call.tool not in _SEARCHES:
+        return [given]
+    globs = [
+        glob
+        for key in _SEARCHES[call.tool]
+        if (glob := call.tool_input.get(key)) is not None
+    ]
+    if not all(isinstance(glob, str) and stays_below(glob) for glob in globs):
+        return None
+    # A link that a search names in plain letters is followed.
+    return [given, *(posixpath.join(given, fixed_part(glob)) for glob in globs)]
+
+
+def _is_plain(path: str) -> bool:
+    return (
+        path != ""
+        and path == path.strip()
+        and not path.startswith("~")
+        and "\0" not in path
+        and (path.isascii() or is_normalized("NFC", path))
+    )
+
+
+def _covers_path(rule: Rule, call: _Call, path: str) -> bool:
+    real = call.resolve(path)
     spec = rule.spec or ""
     below, governing = PurePosixPath(real), _governing(real)
-    if below.is_relative_to(project) and not spec.startswith("//"):
-        below = below.relative_to(project)
-        governing = _governing(below) | _governing_above(project)
-    if tool in _FAMILIES["Edit"] and governing - _governing(spec):
+    if below.is_relative_to(call.project) and not spec.startswith("//"):
+        below = below.relative_to(call.project)
+        governing = _governing(below) | _governing_above(call.project)
+    if call.tool in _FAMILIES["Edit"] and governing - _governing(spec):
         return False
     if rule.spec is None:
         return True
-    wanders = tool_input.get("pattern") if tool == "Glob" else None
-    if isinstance(wanders, str) and (wanders[:1] in "/~" or ".." in wanders):
-        return False
     if spec.startswith("//"):
         return covers(spec[1:], real)
     if below.is_absolute():

@@ -21,6 +21,8 @@ from __future__ import annotations
 import re
 
 _ANYWHERE = re.compile(r"[;&|`<>\n\r\0]|\$[({\[]")
+# Of files, of braces, of a home, of what history and zsh make of a word.
+_EXPANDED = re.compile(r"[*?\[\]{}~^]|(?:\A|\s)[#=]")
 _STEP = re.compile(
     r"""
     (?P<single> '[^']*' )
@@ -46,5 +48,18 @@ def shell_sign(command: str) -> str | None:
             return command[at]
         if step.lastgroup != "single" and "$" in step[0]:
             return "$"
+        at = step.end()
+    return None
+
+
+def expansion_sign(command: str) -> str | None:
+    """The first sign outside quotes that a shell would expand; None for none.
+
+    One word may become several by it, or none. `command` is one plain command.
+    """
+    at = 0
+    while step := _STEP.match(command, at):
+        if step.lastgroup == "plain" and (found := _EXPANDED.search(step[0])):
+            return found[0].strip()
         at = step.end()
     return None

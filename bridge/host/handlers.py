@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bridge.errors import StateUnavailable
 from bridge.host import bells, endings, limits, runs, sessions
@@ -23,6 +23,7 @@ from bridge.host.reaction import (
     Reaction,
     context,
     grant_permission,
+    one_line,
     refuse_permission,
     specific,
     wake,
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 
     from bridge.host.runs import AgentRun
     from bridge.host.scene import Scene
+
+
+# Of why a call is not granted: it quotes what a model wrote.
+MAX_REASON = 400
 
 
 def session_start(scene: Scene) -> Reaction:
@@ -131,9 +136,10 @@ def permission_request(scene: Scene) -> Reaction:
     tool = scene.event.tool or "this tool"
     if run.allow and _is_granted(scene, run):
         return grant_permission()
+    why = _why_not_granted(scene, run)
     return refuse_permission(
-        f"hostbridge: {tool} is not granted to this agent, and nobody is there to ask. "
-        "Work without it, or answer that you are blocked and by what."
+        f"hostbridge: {tool} is not granted to this agent{why and f': {why}'}. Nobody "
+        "is there to ask. Work without it, or answer that you are blocked and by what."
     )
 
 
@@ -141,14 +147,29 @@ def _is_granted(scene: Scene, run: AgentRun) -> bool:
     """Whether the definition of the agent grants this very call."""
     from bridge.agents.grants import is_granted
 
-    cwd = scene.event.text("cwd") or str(scene.store.place.project)
     return is_granted(
-        run.allow,
-        scene.event.tool,
-        scene.event.table("tool_input"),
-        project=str(scene.store.place.project),
-        resolve=lambda path: os.path.realpath(os.path.join(cwd, path)),
+        run.allow, scene.event.tool, scene.event.table("tool_input"), **_place_of(scene)
     )
+
+
+def _why_not_granted(scene: Scene, run: AgentRun) -> str:
+    """What is wrong with a call that a rule comes near to; empty for any other."""
+    from bridge.agents.grants import why_not_granted
+
+    event = scene.event
+    told = event.table("tool_input")
+    why = why_not_granted(run.allow, event.tool, told, **_place_of(scene))
+    return one_line(why, MAX_REASON) if why else ""
+
+
+def _place_of(scene: Scene) -> dict[str, Any]:
+    """Where a call is made: the project, and what a path means there."""
+    project = str(scene.store.place.project)
+    cwd = scene.event.text("cwd") or project
+    return {
+        "project": project,
+        "resolve": lambda path: os.path.realpath(os.path.join(cwd, path)),
+    }
 
 
 def session_end(scene: Scene) -> Reaction:

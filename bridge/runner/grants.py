@@ -9,20 +9,42 @@ Source: Claude Code, permission rules: `Bash`, `Bash(exact)`, `Bash(prefix:*)`,
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.grants import Rule, command_pattern, parse_rule
+from bridge.agents.grants import (
+    Rule,
+    command_pattern,
+    parse_rule,
+    why_no_rule_covers,
+)
+from bridge.agents.options import (
+    NamedOptions,
+    is_about,
+    pattern_of,
+    read_named,
+    why_not_covered,
+)
 from bridge.agents.shellsigns import shell_sign
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bridge.agents.options import IsInside
+
 MAX_COMMAND_CHARS = 1_000
+# Of the options that a rule names, where it is told in a line.
+MAX_SHOWN = 4
 
 _PLAIN_WORD = "[A-Za-z0-9_./:=@%+,-]"
 _PLAIN = "[A-Za-z0-9_./:=@%+, -]{0,120}"
+
+
+def looks_inside(path: str) -> bool:
+    """Whether a path, as it is written, stays below where it is told from."""
+    return not f"{posixpath.normpath(path)}/".startswith(("/", "../"))
 
 
 class NotGranted(ValueError):
@@ -32,17 +54,23 @@ class NotGranted(ValueError):
 class Grants:
     """The commands that the `allow` rules of a definition grant.
 
-    Rules about other tools are none of ours and are left out.
+    Rules about other tools are none of ours and are left out. `is_inside` says whether
+    a path of a command lies in the project.
     """
 
-    def __init__(self, allow: Sequence[str]) -> None:
+    def __init__(
+        self, allow: Sequence[str], is_inside: IsInside = looks_inside
+    ) -> None:
+        self._is_inside = is_inside
         found = map(parse_rule, allow)
         self._rules = tuple(
             (rule.spec or "*").strip()
             for rule in found
             if isinstance(rule, Rule) and rule.tool == "Bash"
         )
-        self._patterns = tuple(command_pattern(rule) for rule in self._rules)
+        read = [(rule, read_named(rule)) for rule in self._rules]
+        self._named = tuple(n for _, n in read if isinstance(n, NamedOptions))
+        self._patterns = tuple(command_pattern(r) for r, n in read if n is None)
 
     def __bool__(self) -> bool:
         return bool(self._rules)
@@ -67,6 +95,19 @@ class Grants:
             )
         if not argv or not argv[0]:
             raise NotGranted("the command is empty")
+        if self._is_covered(command, argv):
+            return argv
+        inside = self._is_inside
+        if why := why_no_rule_covers(self._rules, command, inside):
+            raise NotGranted(f"{command!r} is not granted: {why}")
+        raise NotGranted(f"{command!r} is not granted; granted: {self.words}")
+
+    def _is_covered(self, command: str, argv: list[str]) -> bool:
+        for rule in self._named:
+            if is_about(rule, command) and not why_not_covered(
+                rule, command, self._is_inside
+            ):
+                return True
         # Quoted again: a space inside an argument is not the space of a rule.
         plain = shlex.join(argv)
         said = " ".join(command.split())
@@ -75,9 +116,7 @@ class Grants:
             # There are spaces that part no arguments: those in quotes, and those of
             # Unicode, where `pytest\u3000x` is one program and not pytest.
             said = plain
-        if not any(p.fullmatch(plain) or p.fullmatch(said) for p in self._patterns):
-            raise NotGranted(f"{command!r} is not granted; granted: {self.words}")
-        return argv
+        return any(p.fullmatch(plain) or p.fullmatch(said) for p in self._patterns)
 
     def parameters(self, *, is_small: bool = False) -> dict[str, Any]:
         """What a model may write as the command: a JSON Schema for a string.
@@ -85,7 +124,8 @@ class Grants:
         A small model is held to what is granted while it writes: it learns little from
         a refusal. Any other may try, and is told.
         """
-        if self._rules and not any("*" in rule for rule in self._rules):
+        is_exact = not self._named and not any("*" in rule for rule in self._rules)
+        if self._rules and is_exact:
             return {"enum": list(dict.fromkeys(self._rules))}
         if is_small and "*" not in self._rules:
             granted = dict.fromkeys(map(_narrow, self._rules))
@@ -101,11 +141,22 @@ def _split(command: str) -> list[str]:
 
 
 def _shown(rule: str) -> str:
+    named = read_named(rule)
+    if isinstance(named, NamedOptions):
+        # All of them would be most of what a small model is told.
+        listed = rule.partition(" [")[2].partition("]")[0].split()
+        more = " …" if len(listed) > MAX_SHOWN else ""
+        options = f"[{' '.join(listed[:MAX_SHOWN])}{more}]"
+        end = " *" if named.takes_operands else ""
+        return f"{' '.join(named.words)} {options}{end}"
     return f"{rule[:-2]} *" if rule.endswith(":*") else rule
 
 
 def _narrow(rule: str) -> str:
     """The rule as a pattern with an end, for plain words without quotes."""
+    named = read_named(rule)
+    if isinstance(named, NamedOptions):
+        return pattern_of(named)
     rule = _shown(rule)
     if rule.endswith(" *"):
         return _stars(rule[:-2], _PLAIN) + f"(?: {_PLAIN_WORD}{_PLAIN})?"

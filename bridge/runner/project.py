@@ -97,6 +97,13 @@ class Project:
             raise Refused(f"{path!r} does not exist")
         return real
 
+    def has(self, path: str) -> bool:
+        """Whether a path, as a command in the project takes it, stays in the project.
+
+        With links followed; it need not exist.
+        """
+        return Path(os.path.realpath(self.root / path)).is_relative_to(self.root)
+
     def read(self, path: str, max_bytes: int = MAX_FILE_BYTES) -> str:
         """The text of a file.
 

@@ -71,7 +71,8 @@ class _Workshop:
 
     def __init__(self, job: Job, project: Project, sandbox: Sandbox) -> None:
         self.reader = Reader(project)
-        self.grants = Grants(job.definition.allow if job.definition else ())
+        allow = job.definition.allow if job.definition else ()
+        self.grants = Grants(allow, project.has)
         self._job = job
         self._project = project
         self._sandbox = sandbox

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -120,22 +121,31 @@ GRANTED = {
     "validation-runner": (
         "pytest",
         "pytest -q tests/billing",
+        "pytest -qx -k 'a and not b' --maxfail 2 --tb=short 'tests/a.py::test_b[1]'",
+        "pytest -n4 -p no:cacheprovider -ra",
         "python -m pytest -x",
+        "python3 -m unittest discover -s tests -p 'test_*.py'",
         "ruff check src",
+        "ruff check --select E,F .",
+        "ruff format --check --diff src",
         "mypy",
+        "mypy --strict lib",
+        "tox -e py311",
         "make test",
         "npm test",
+        "npx --no-install eslint --ext .ts src",
+        "go test -race -run=TestA -count 1 ./...",
+        "go vet ./...",
         "cargo test --all",
+        "cargo clippy --all-targets -- -D warnings",
     ),
     "validator-syntax": (
-        "python -m py_compile a.py",
+        "python3 -I -m py_compile a.py",
         "node --check a.js",
         "bash -n deploy.sh",
-        "ruff check --select E9 a.py",
+        "ruff check --isolated --no-cache --select E9 a.py",
     ),
-    "validator-integration": ("pytest -q", "npm test", "git diff HEAD~1"),
-    "validator-logic": ("git diff", "git show HEAD", "pytest -q"),
-    "validator-security": ("git log -3",),
+    "validator-integration": ("pytest -q", "npm test", "go test ./api"),
 }
 REFUSED = (
     "pytest; rm x",
@@ -150,6 +160,111 @@ REFUSED = (
     "python -m py_compile a.py; rm x",
     "python -c 1",
     "bash deploy.sh",
+    "git diff",
+    "git log -3",
+    "git show HEAD",
+    "git diff --output=.git/hooks/pre-commit",
+    "git diff --no-index /dev/null /etc/shadow",
+    "bash -n +n deploy.sh",
+    "bash -n -O extglob deploy.sh",
+    "sh -n /etc/profile",
+    "node --check -r ./evil.js a.js",
+    "node --check --import=./evil.js a.js",
+    "python3 -m py_compile a.py",
+    "python3 -I -m py_compile ../a.py",
+    "ruff check --isolated --no-cache --select E9 --fix a.py",
+    "ruff check --isolated --no-cache --select E9 --config x.toml a.py",
+    "php -n -l -d auto_prepend_file=x.php a.php",
+    *(
+        f"pytest {given}"
+        for given in (
+            "--basetemp=build",
+            "--basetemp build",
+            "--base=build",
+            "-c evil.ini",
+            "-cevil.ini",
+            "-qc evil.ini",
+            "--rootdir=/",
+            "-p evil",
+            "-pevil",
+            "-qp evil",
+            "-p=evil",
+            "-o python_files=x",
+            "-qopython_files=x",
+            "--override-ini=a=b",
+            "--junitxml=x",
+            "--junit-x=x",
+            "--pastebin=all",
+            "--pdbcls=a:b",
+            "--debug",
+            "--confcutdir=/",
+            "--import-mode=importlib",
+            "--pyargs os",
+            "@options",
+            "/etc",
+            "../other",
+            "tests/../../other",
+            "~/other",
+            "{-o,a=b}",
+            "-k {-o,a=b}",
+            "*",
+            "tests/[ab].py",
+            "--tb=/etc/passwd",
+            "-k",
+            "-k -x",
+            "-- -p evil",
+            "--ignore=../x",
+            "--deselect ~/x",
+        )
+    ),
+    "ruff check --output-file=x src",
+    "ruff check --cache-dir=/tmp src",
+    "ruff check --config=x.toml src",
+    "ruff check --add-noqa src",
+    "ruff format --check --config x src",
+    "ruff format src",
+    "mypy --config-file=x",
+    "mypy --python-executable=./x",
+    "mypy --html-report=x",
+    "mypy --junit-xml x",
+    "mypy --cache-dir=/tmp",
+    "mypy --install-types",
+    "mypy -c 'import os'",
+    "mypy --shadow-file a b",
+    "tox -c evil.ini",
+    "tox --workdir=/tmp",
+    "tox -x testenv.commands=evil",
+    "tox -- evil",
+    "nox -f evil.py",
+    "make test SHELL=./evil",
+    "make -f evil test",
+    "npm test --script-shell=./evil",
+    "npm run build -- --out-dir=/tmp",
+    "npx tsc --noEmit",
+    "npx --no-install tsc --noEmit --generateTrace x",
+    "npx --no-install eslint --fix src",
+    "npx --no-install eslint -o x src",
+    "npx --no-install eslint -c evil.js src",
+    "npx --no-install eslint --rulesdir=evil src",
+    "go vet -vettool=./evil ./...",
+    "go vet -vettool ./evil ./...",
+    "go vet --vettool=./evil ./...",
+    "go test -exec ./evil ./...",
+    "go test -exec=./evil ./...",
+    "go test -toolexec=./evil ./...",
+    "go test -o x ./...",
+    "go test -coverprofile=x ./...",
+    "go test -C / ./...",
+    "cargo test --config=build.rustc-wrapper=./evil",
+    "cargo test --config build.rustc-wrapper=./evil",
+    "cargo test --target-dir=/tmp",
+    "cargo test --manifest-path ../x/Cargo.toml",
+    "cargo test -Z unstable-options",
+    "cargo +evil test",
+    "cargo test +evil",
+    "cargo clippy --fix",
+    "PYTHONPATH=/tmp pytest",
+    "env pytest",
     "node a.js",
     "git push",
     "git diff | sh",
@@ -157,13 +272,22 @@ REFUSED = (
     "make install",
 )
 # What one of them may run, and no other should.
-OWN = {"validation-runner": ("ruff check", "ruff check --fix src")}
+OWN = {"validation-runner": ("ruff check",)}
+
+
+def real(path: str) -> str:
+    return posixpath.normpath(posixpath.join("/w", path))
+
+
+def is_narrow(rule: str) -> bool:
+    """Whether a rule names one command, or the options that it covers."""
+    return "*" not in rule or "[" in rule
 
 
 def grants_command(allow: tuple[str, ...], command: str) -> bool:
     """As the hooks ask."""
     given = {"command": command}
-    return is_granted(allow, "Bash", given, project="/", resolve=lambda path: path)
+    return is_granted(allow, "Bash", given, project="/w", resolve=real)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -171,6 +295,7 @@ def test_what_it_may_run(name: str) -> None:
     """By both readers of the rules: the hooks' and the loop's."""
     allow = definition_of(name).allow
     grants = Grants(allow)
+    assert all(is_narrow(rule) for rule in allow)
 
     for command in GRANTED.get(name, ()):
         assert grants_command(allow, command), command

@@ -233,7 +233,10 @@ def test_others(rule: str, tool: str, given: Any, *, is_yes: bool) -> None:
     [
         ("Bash(x", "expected Tool or Tool(what), such as Bash(pytest *)"),
         ("", "expected Tool or Tool(what), such as Bash(pytest *)"),
-        ("WebFetch(x.org)", "expected WebFetch(domain:HOST)"),
+        (
+            "WebFetch(x.org)",
+            "expected WebFetch(domain:HOST), one host in plain letters",
+        ),
         ("TodoWrite(x)", "a rule for TodoWrite takes nothing in parentheses"),
     ],
 )
@@ -317,3 +320,134 @@ def test_a_path_is_covered_as_a_regular_expression_says(
     found = granted(f"Read({spec})", "Read", file_path=path)
 
     assert found is (re.fullmatch(loose, path, re.S) is not None)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://x.org",
+        "https://x.org/a?b=c#d",
+        "http://x.org/",
+        "HTTPS://X.ORG/a",
+        "https://x.org:443/a",
+        "http://x.org:80",
+        "https://x.org?q=a@b",
+    ],
+)
+def test_a_plain_url_of_a_granted_host(url: str) -> None:
+    assert granted("WebFetch(domain:x.org)", "WebFetch", url=url)
+    assert granted("WebFetch(domain:X.org)", "WebFetch", url=url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://evil.invalid\\@x.org/",
+        "http://evil.invalid#@x.org/",
+        "http://evil.invalid?@x.org/",
+        "http://evil.invalid/@x.org",
+        "https://user@x.org/",
+        "https://user:word@x.org/",
+        "https://x.org\\@evil.invalid/",
+        "https://x.org\\.evil.invalid/",
+        "https:x.org/",
+        "https:///x.org/",
+        "https:\\\\x.org/",
+        "//x.org/",
+        "x.org",
+        "file://x.org/etc/passwd",
+        "ftp://x.org/",
+        "javascript://x.org/%0aalert(1)",
+        "https://x.org:8443/",
+        "https://x.org:80/",
+        "http://x.org:443/",
+        "https://x.org:/",
+        "https://x.org./",
+        "https://x.org%2eevil.invalid/",
+        "https://x%2eorg/",
+        "https://х.org/",  # noqa: RUF001
+        "https://x。org/",
+        "https://xn--x.org/",
+        "https://[::1]/",
+        "https://[x.org]/",
+        "https://x.o\trg/",
+        "https://x.org\t.evil.invalid/",
+        "https://x.org\n@evil.invalid/",
+        " https://x.org/",
+        "https://x.org/ ",
+        "\x00https://x.org/",
+        "https://x.org/\\@evil.invalid",
+        "https://sub.x.org/",
+        "https://x.org.evil.invalid/",
+        "",
+    ],
+)
+def test_error_a_url_that_readers_may_differ_about(url: str) -> None:
+    r"""A client that reads `\\` as `/` goes elsewhere than one that does not."""
+    assert not granted("WebFetch(domain:x.org)", "WebFetch", url=url)
+
+
+@pytest.mark.parametrize("host", ["*.x.org", "x.org/a", "x.org:80", "х.org", "[::1]"])  # noqa: RUF001
+def test_error_a_rule_that_names_no_plain_host(host: str) -> None:
+    problem = "expected WebFetch(domain:HOST), one host in plain letters"
+    assert parse_rule(f"WebFetch(domain:{host})") == problem
+
+
+@pytest.mark.parametrize(
+    ("rule", "tool", "given", "is_yes"),
+    [
+        ("Read(src/**)", "Grep", {"path": "src", "glob": "*.py"}, True),
+        ("Read(src/**)", "Grep", {"path": "src", "glob": "**/*.{py,test.ts}"}, True),
+        ("Read(src/**)", "Grep", {"path": "src", "glob": "../../**"}, False),
+        ("Read(src/**)", "Grep", {"path": "src", "glob": "{.,x}./**"}, False),
+        ("Read(src/**)", "Grep", {"path": "src", "glob": ".{,x}./**"}, False),
+        ("Read(src/**)", "Grep", {"path": "src", "glob": "\\.\\./**"}, False),
+        ("Read(src/**)", "Grep", {"path": "src", "glob": "/etc/*"}, False),
+        ("Read(src/**)", "Grep", {"path": "src", "glob": 5}, False),
+        ("Read(src/**)", "Grep", {"pattern": "../x", "path": "src"}, True),
+        ("Read(src/**)", "Grep", {"pattern": "x"}, False),
+        ("Read(src/**)", "Grep", {"path": "/etc", "file_path": "src/a"}, False),
+        ("Read(src/**)", "Glob", {"path": "src", "pattern": "*"}, True),
+        ("Read(**)", "Glob", {"pattern": "src/*.py"}, True),
+        ("Read(**)", "Glob", {"pattern": "src/out/*"}, False),
+        ("Read(src/**)", "Glob", {"path": "src", "pattern": "out/*"}, False),
+        ("Read(src/**)", "Glob", {"path": "src/out", "pattern": "*"}, False),
+        ("Read(src/**)", "Glob", {"path": "src", "pattern": "~/*"}, False),
+        ("Read(src/**)", "LS", {"path": "src"}, True),
+        ("Read(src/**)", "LS", {"path": "src/out"}, False),
+        ("Read(**)", "Read", {"file_path": "~/.ssh/id"}, False),
+        ("Read(**)", "Read", {"file_path": " /etc/passwd"}, False),
+        ("Read(**)", "Read", {"file_path": "/etc/passwd", "path": "a"}, False),
+        ("Read(**)", "Read", {"path": "a"}, False),
+        ("Read(**)", "Read", {"file_path": "a\x00b"}, False),
+        ("Read(**)", "Read", {"file_path": "e\u0301"}, False),
+        ("Read(**)", "Read", {"file_path": "\u00e9"}, True),
+        ("Edit(**)", "Write", {"file_path": "~/.bashrc"}, False),
+        ("Edit", "Write", {"file_path": "~/.bashrc"}, False),
+        ("Edit(**)", "NotebookEdit", {"notebook_path": "a.ipynb"}, True),
+        (
+            "Edit(**)",
+            "NotebookEdit",
+            {"notebook_path": "/etc/a.ipynb", "file_path": "a"},
+            False,
+        ),
+        ("Edit(src/**)", "MultiEdit", {"file_path": "src/out/x"}, False),
+        ("Edit(**)", "Write", {"content": "x"}, False),
+    ],
+)
+def test_what_a_tool_opens_is_what_is_looked_at(
+    rule: str, tool: str, given: dict[str, Any], *, is_yes: bool
+) -> None:
+    """Its own key, its patterns too, and no path that the client reads otherwise."""
+    assert granted(rule, tool, **given) is is_yes
+
+
+def test_a_path_that_no_file_system_has_is_not_granted() -> None:
+    """An exception here would end in a dialog."""
+
+    def broken(path: str) -> str:
+        path.encode()
+        return path
+
+    given = {"file_path": "\ud800"}
+    assert not is_granted(["Read(**)"], "Read", given, project=PROJECT, resolve=broken)

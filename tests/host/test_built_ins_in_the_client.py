@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.host
 
-SYNTAX = "python3 -m py_compile shop.py"
+SYNTAX = "python3 -I -m py_compile shop.py"
 TESTS = "python3 -m unittest -q"
 
 
@@ -65,8 +65,18 @@ AGENTS: dict[str, tuple[str, str | None, dict[str, Any]]] = {
 }
 LAZY = "Say that it passed without a look."
 GREEDY = "Do more than you may."
+# What an agent that may not edit once wrote a hook with, and what else it could do.
+SNEAKY = "Use an option that nobody thought of."
+HOOK = "git log -1 --format=evil --output=.git/hooks/pre-commit"
+OPTIONS = {
+    "pytest --basetemp=made": "--basetemp is not granted",
+    "pytest --base=made": "--base is not granted",
+    "ruff check --fix .": "--fix is not granted",
+    "ruff check --output-file=made .": "--output-file is not granted",
+    "pytest /etc": "'/etc' lies outside the project",
+}
 BROKEN = "Say that broken.py does not parse."
-BROKEN_CHECK = "python3 -m py_compile broken.py"
+BROKEN_CHECK = "python3 -I -m py_compile broken.py"
 REJECTED = verdict(verdict="REJECTED", checks=[{"name": BROKEN_CHECK, "passed": False}])
 
 
@@ -81,6 +91,11 @@ def turns_of(prompt: str) -> list[Answer]:
     if GREEDY in prompt:
         failed = {"status": "failed", "summary": "not granted", "evidence": []}
         return [bash(f"{TESTS}; touch made"), reply(json.dumps(failed))]
+    if SNEAKY in prompt:
+        failed = {"status": "failed", "summary": "not granted", "evidence": []}
+        return [*map(bash, OPTIONS), reply(json.dumps(failed))]
+    if HOOK in prompt:
+        return [bash(HOOK), reply(json.dumps(verdict()))]
     if BROKEN in prompt:
         return [bash(BROKEN_CHECK), reply(json.dumps(REJECTED))]
     [(_, command, answer)] = [a for a in AGENTS.values() if a[0] in prompt]
@@ -158,6 +173,32 @@ def test_a_command_outside_its_grants_is_refused(world: HostWorld) -> None:
     assert not (world.stage.project / "made").exists()
     assert response.error is not None
     assert response.error.code == "agent_failed"
+
+
+def test_an_option_that_no_rule_names_is_refused_by_its_name(world: HostWorld) -> None:
+    """Denied is the option; the plain use of the same program runs, as shown above."""
+    ask(world, "validation-runner", SNEAKY)
+
+    told = [r.text for turn in asked_with(world, SNEAKY) for r in turn.tool_results]
+    assert len(told) == len(OPTIONS)
+    for text, why in zip(told, OPTIONS.values(), strict=True):
+        assert why in text
+        if "option" in why:
+            assert "a rule for it: Bash(" in text
+    assert not (world.stage.project / "made").exists()
+
+
+@pytest.mark.parametrize("name", ["validator-logic", "validator-security"])
+def test_who_only_reads_has_no_git(world: HostWorld, name: str) -> None:
+    """The client takes `git log` for harmless; no hook is written all the same."""
+    project = world.stage.project
+    (project / ".git" / "hooks").mkdir(parents=True, exist_ok=True)
+
+    ask(world, name, f"Run {HOOK}")
+
+    assert not (project / ".git" / "hooks" / "pre-commit").exists()
+    [result] = [r for turn in asked_with(world, HOOK) for r in turn.tool_results][:1]
+    assert "keeps Bash from it" in result.text
 
 
 def test_a_rejection_rests_on_the_check_that_failed(world: HostWorld) -> None:

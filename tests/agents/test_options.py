@@ -1,0 +1,224 @@
+"""Rules that name the options: what they cover, and what a denial says."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.agents.grants import is_granted, parse_rule, why_not_granted
+from bridge.agents.options import GRAMMAR, NamedOptions, pattern_of, read_named
+from bridge.runner.grants import Grants, NotGranted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RULE = "Bash(pytest [-q -x --lf -k=* --tb=short --tb=line --cov --cov=* -p=no:*] *)"
+CLOSED = "Bash(tox [-q -e=*])"
+GO = "Bash(go test [-v -run=* -x] *)"
+
+
+def real(path: str) -> str:
+    return posixpath.normpath(posixpath.join("/w/app", path))
+
+
+def granted(rule: str, command: str) -> bool:
+    told = {"command": command}
+    found = is_granted([rule], "Bash", told, project="/w/app", resolve=real)
+    try:
+        Grants([rule], lambda path: real(path).startswith("/w/app")).argv(command)
+    except NotGranted:
+        assert not found
+    else:
+        assert found, "the loop grants more than the hooks"
+    return found
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pytest",
+        "pytest -q",
+        "pytest -qx",
+        "pytest -xqk 'a or b'",
+        "pytest -kfoo",
+        "pytest -k=foo",
+        "pytest --tb=short",
+        "pytest --tb line tests",
+        "pytest --cov",
+        "pytest --cov tests",
+        "pytest --cov=src -q",
+        "pytest --cov -q",
+        "pytest -p no:x",
+        "pytest tests -q other",
+        "pytest '-q' tests/a.py::test_b",
+        "pytest -",
+        "pytest 'tests/a.py::test_b[1]'",
+        "pytest src/../tests",
+        "pytest /w/app/tests",
+    ],
+)
+def test_covered(command: str) -> None:
+    assert granted(RULE, command)
+
+
+@pytest.mark.parametrize(
+    ("rule", "command", "why"),
+    [
+        (RULE, "pytest --fix", ("the option --fix is not granted; a rule for it: "
+         "Bash(pytest [… --fix] *)")),
+        (RULE, "pytest --basetemp=/x", ("the option --basetemp is not granted; a rule "
+         "for it: Bash(pytest [… --basetemp=*] *)")),
+        (RULE, "pytest -qp evil", ("the option -p is only as -p=no:* granted; a rule "
+         "for it: Bash(pytest [… -p=*] *)")),
+        (RULE, "pytest -qc x", ("the option -c is not granted; a rule for it: "
+         "Bash(pytest [… -c] *)")),
+        (RULE, "pytest --l", ("the option --l is not granted; a rule for it: "
+         "Bash(pytest [… --l] *)")),
+        (RULE, "pytest --lf=x", ("the option --lf is only as --lf granted; a rule for "
+         "it: Bash(pytest [… --lf=*] *)")),
+        (RULE, "pytest --tb=long", ("the option --tb is only as --tb=short or "
+         "--tb=line granted; a rule for it: Bash(pytest [… --tb=*] *)")),
+        (RULE, "pytest --tb -q", "the option --tb lacks its value; write --tb=VALUE"),
+        (RULE, "pytest --tb", "the option --tb lacks its value; write --tb=VALUE"),
+        (RULE, "pytest -- -c x", ("the option -- is not granted; a rule for it: "
+         "Bash(pytest [… --] *)")),
+        (RULE, "pytest +x", ("the option +x is not granted; a rule for it: "
+         "Bash(pytest [… +x] *)")),
+        (RULE, "pytest /etc", "'/etc' lies outside the project"),
+        (RULE, "pytest ../x", "'../x' lies outside the project"),
+        (RULE, "pytest a=../../x", "'a=../../x' lies outside the project"),
+        (RULE, "pytest a:/x", "'a:/x' lies outside the project"),
+        (RULE, "pytest --cov=/x", "'/x' lies outside the project"),
+        (RULE, "pytest -k/x", "'/x' lies outside the project"),
+        (RULE, "pytest '~/x'", "'~/x' lies outside the project"),
+        (RULE, "pytest @x", "'@x' may name a file of options, which is not covered"),
+        (RULE, "pytest {-c,x}", ("unquoted, a shell would expand '{'; put the word in "
+         "quotes")),
+        (RULE, "pytest t*", ("unquoted, a shell would expand '*'; put the word in "
+         "quotes")),
+        (RULE, "pytest ~/x", ("unquoted, a shell would expand '~'; put the word in "
+         "quotes")),
+        (RULE, "pytest =ls", ("unquoted, a shell would expand '='; put the word in "
+         "quotes")),
+        (CLOSED, "tox x", "it covers no operand, and 'x' is one"),
+        (CLOSED, "tox -q x", "it covers no operand, and 'x' is one"),
+        (GO, "go test -vx", ("the option -vx is not granted; a rule for it: "
+         "Bash(go test [… -vx] *)")),
+        (GO, "go test --run=A", ("the option --run is not granted; a rule for it: "
+         "Bash(go test [… --run=*] *)")),
+        ("Bash(sh -n [] *)", "sh -n -c x", ("the option -c is not granted; a rule for "
+         "it: Bash(sh -n [-c] *)")),
+    ],
+)  # fmt: skip
+def test_error_a_denial_names_the_option_and_the_rule(
+    rule: str, command: str, why: str
+) -> None:
+    """And both readers of rules say the same."""
+    told = {"command": command}
+
+    assert not granted(rule, command)
+    said = why_not_granted([rule], "Bash", told, project="/w/app", resolve=real)
+    assert said == why
+    with pytest.raises(NotGranted) as caught:
+        Grants([rule], lambda path: real(path).startswith("/w/app")).argv(command)
+    assert str(caught.value) == f"{command!r} is not granted: {why}"
+
+
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [
+        (CLOSED, "tox -e py311"),
+        (CLOSED, "tox -epy311 -q"),
+        (GO, "go test -v -run=A ./..."),
+        (GO, "go test -run A ./..."),
+    ],
+)
+def test_other_forms_that_are_covered(rule: str, command: str) -> None:
+    assert granted(rule, command)
+
+
+@pytest.mark.parametrize(
+    "command", ["pytests", "X=1 pytest", "sudo pytest", "pytest; ls", "ruff -q"]
+)
+def test_another_command_is_no_matter_of_this_rule(command: str) -> None:
+    told = {"command": command}
+
+    assert not granted(RULE, command)
+    why = why_not_granted([RULE], "Bash", told, project="/w/app", resolve=real)
+    assert why is None
+
+
+def test_a_link_leads_an_operand_out(tmp_path: Path) -> None:
+    """What the shell is told is a path in the project, and what it opens is none."""
+    project = tmp_path / "app"
+    project.mkdir()
+    (project / "out").symlink_to("/etc")
+    told = {"command": "pytest out/x.py"}
+
+    for folder, command in ((project, "pytest out/x.py"), (tmp_path, "pytest")):
+        told = {"command": command}
+        assert not is_granted(
+            [RULE],
+            "Bash",
+            told,
+            project=str(project),
+            resolve=lambda path, at=folder: os.path.realpath(os.path.join(at, path)),  # type: ignore[misc]
+        )
+
+
+@pytest.mark.parametrize(
+    ("rule", "problem"),
+    [
+        ("Bash(pytest [-q -x)", GRAMMAR),
+        ("Bash(pytest [-q] tests)", GRAMMAR),
+        ("Bash(pytest [-q]*)", GRAMMAR),
+        ("Bash(py* [-q] *)", GRAMMAR),
+        ("Bash(pytest [-q x] *)", f"'x' is no option: {GRAMMAR}"),
+        ("Bash(pytest [-q -k*] *)", f"'-k*' is no option: {GRAMMAR}"),
+        ("Bash(pytest [-q -k=] *)", f"'-k=' is no option: {GRAMMAR}"),
+    ],
+)
+def test_error_a_rule_that_is_half_of_this_form(rule: str, problem: str) -> None:
+    """It is an error when the file is read, and grants nothing."""
+    assert parse_rule(rule) == problem
+    assert not granted(rule, "pytest -q")
+
+
+@pytest.mark.parametrize("spec", ["test [ -f x ]", "pytest a[1]", "pytest *"])
+def test_brackets_of_another_kind_are_letters(spec: str) -> None:
+    assert read_named(spec) is None
+
+
+WORDS = st.sampled_from(
+    ["-q", "-x", "-qx", "-c", "-qc", "--lf", "--l", "--tb", "--tb=short", "short", "-p",
+     "-p=no:x", "-pno:x", "no:x", "evil", "-k", "-kx", "--cov", "--cov=a", "--", "a"]
+)  # fmt: skip
+
+
+@given(st.lists(WORDS, max_size=5))
+def test_what_getopt_and_argparse_would_read_is_named(words: list[str]) -> None:
+    """Whichever way a program reads the words, no option but the named comes of it."""
+    if not granted(RULE, shlex.join(["pytest", *words])):
+        return
+
+    for word in words:
+        if word.startswith("--"):
+            assert word.partition("=")[0] in ("--lf", "--tb", "--cov")
+        elif word.startswith("-"):
+            assert re.fullmatch("-[qx]*(k.*|p(=?no:.*)?)?", word)
+    assert "evil" not in words or words[words.index("evil") - 1] != "-p"
+
+
+@given(st.from_regex(pattern_of(read_named(RULE[5:-1])), fullmatch=True))  # type: ignore[arg-type]
+def test_what_a_small_model_is_held_to_is_granted(command: str) -> None:
+    named = read_named(RULE[5:-1])
+
+    assert isinstance(named, NamedOptions)
+    assert granted(RULE, command), command
