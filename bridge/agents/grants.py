@@ -111,6 +111,14 @@ def parse_rule(text: str) -> Rule | str:
     return Rule(tool, spec)
 
 
+def names_options(text: str) -> bool:
+    """Whether a rule is of the form that the client does not know."""
+    rule = parse_rule(text)
+    if not isinstance(rule, Rule) or rule.tool != "Bash":
+        return False
+    return rule.spec is not None and read_named(rule.spec) is not None
+
+
 def is_granted(
     rules: Iterable[str],
     tool: str,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.children import running
@@ -18,7 +20,6 @@ from bridge.protocol.names import is_client_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from bridge.agents.definition import Definition
     from bridge.protocol.answering import Progress
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 # Everything that the agent saw is in it; an answer has 4 MB at most.
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 _NOT_STARTED = 127
+_SCRIPT = Path(__file__).with_name("granting.py")
+_GRANTING = (sys.executable, "-I", "-S", str(_SCRIPT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,12 @@ class ClaudeCli:
     ) -> Outcome:
         """Run the client to its end, or to the request's."""
         ended = running.run(
-            command_line(self.program, request, definition),
+            command_line(
+                self.program,
+                request,
+                definition,
+                granting=[*_GRANTING, str(self.folder)],
+            ),
             stdin=prompt_of(request).encode("utf-8", "replace"),
             env={**self.env, **within(request)},
             folder=self.folder,

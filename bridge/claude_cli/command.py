@@ -8,28 +8,41 @@ Source: `claude --help`, 2.1.330; `--max-turns` is not listed there, but works.
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from bridge.agents.grants import names_options
 from bridge.agents.toolnames import on_host
 from bridge.protocol.contract import OUTPUT_NOTES, answer_schema, full_prompt
 from bridge.protocol.names import GENERAL, INHERIT, is_client_model
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bridge.agents.definition import Definition
     from bridge.protocol.request import Request
 
 # One argument of a command line has at most 128 KiB on Linux.
 _MAX_SCHEMA_BYTES = 100_000
+_HOOK_S = 30
 # What the API takes no tool schema with, at its top.
 _COMBINED = frozenset({"anyOf", "oneOf", "allOf", "not", "$ref", "$id"})
 
 
 def command_line(
-    program: str, request: Request, definition: Definition | None = None
+    program: str,
+    request: Request,
+    definition: Definition | None = None,
+    *,
+    granting: Sequence[str] = (),
 ) -> list[str]:
-    """The program and its arguments."""
+    """The program and its arguments.
+
+    `granting` is the command of the hook that knows the rules which the client does
+    not, without the rules.
+    """
     command = [program, "-p", "--output-format", "json", "--verbose"]
     command += ["--permission-mode", "dontAsk"]
     schema = structured_schema(request)
@@ -39,7 +52,7 @@ def command_line(
     if model is not None and is_client_model(model):
         command += ["--model", model]
     if definition is not None:
-        command += _of_definition(definition)
+        command += _of_definition(definition, granting)
     elif request.agent_type != GENERAL:
         command += ["--agent", request.agent_type]
     return command
@@ -76,7 +89,7 @@ def wanted_model(request: Request) -> str | None:
     return None if request.model in (None, INHERIT) else request.model
 
 
-def _of_definition(definition: Definition) -> list[str]:
+def _of_definition(definition: Definition, granting: Sequence[str]) -> list[str]:
     flags = []
     if definition.subagent_type not in (None, GENERAL):
         flags += ["--agent", str(definition.subagent_type)]
@@ -84,8 +97,19 @@ def _of_definition(definition: Definition) -> list[str]:
         flags += ["--max-turns", str(definition.max_turns)]
     if definition.tools is not None:
         flags += ["--tools", ",".join(on_host(definition.tools))]
-    if definition.allow:
-        flags += ["--allowedTools", *definition.allow]
+    ours = [rule for rule in definition.allow if names_options(rule)]
+    theirs = [rule for rule in definition.allow if rule not in ours]
+    if theirs:
+        flags += ["--allowedTools", *theirs]
+    if ours and granting:
+        flags += ["--settings", orjson.dumps(_hook(granting, ours)).decode()]
     if definition.blocked_tools:
         flags += ["--disallowedTools", *on_host(definition.blocked_tools)]
     return flags
+
+
+def _hook(granting: Sequence[str], rules: Sequence[str]) -> dict[str, Any]:
+    """Settings with the hook that decides by these rules."""
+    command = shlex.join([*granting, orjson.dumps(rules).decode()])
+    hook = {"type": "command", "command": command, "timeout": _HOOK_S}
+    return {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [hook]}]}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -129,3 +130,20 @@ def test_a_definition_becomes_flags(name: str):
     fields, expected = DEFINED[name]
 
     assert flags(asked(agent_type="checker"), defined(**fields)) == expected
+
+
+def test_rules_that_name_options_go_to_our_own_hook():
+    """The client would take the brackets for letters; it is not told them."""
+    named = "Bash(pytest [-q] *)"
+    told = defined(allow=("Bash(make test)", named))
+
+    command = command_line("/c", asked(), told, granting=["/py", "/a b/h.py", "/w"])
+
+    assert not any("[-q]" in word for word in command[: command.index("--settings")])
+    at = command.index("--allowedTools")
+    assert command[at + 1 : at + 3] == ["Bash(make test)", "--settings"]
+    settings = json.loads(command[at + 3])
+    ((group,),) = settings["hooks"].values()
+    assert group["matcher"] == "Bash"
+    (hook,) = group["hooks"]
+    assert shlex.split(hook["command"]) == ["/py", "/a b/h.py", "/w", f'["{named}"]']

@@ -241,3 +241,30 @@ def test_an_agent_inside_is_a_child_and_its_depth_counts(
         depths = sorted((r.depth, r.parent_request_id) for r in left if r)
         assert depths[0] == (1, told["requestId"])
         assert [depth for depth, _ in depths] == [1, 2]
+
+
+OPTIONS = {
+    "python3 -m unittest -q": "",
+    "pytest --basetemp=made": "the option --basetemp is not granted",
+    "ruff check --fix .": "the option --fix is not granted",
+    "pytest /etc": "'/etc' lies outside the project",
+    "touch made": "",
+}
+
+
+def test_options_are_granted_as_in_a_session(tmp_path: Path):
+    """The client does not know rules that name options: a hook of ours decides."""
+    failed = {"status": "blocked", "summary": "not granted", "evidence": []}
+    model = turns(*map(runs, OPTIONS), submits(failed), reply("done"))
+
+    with host_world(tmp_path, model) as world:
+        ask(world, "validation-runner", "Run it all.")
+        told = [r.text for turn in world.api.turns("main") for r in turn.tool_results]
+        made = (world.stage.project / "made").exists()
+
+    plain, *refused, other = told[: len(OPTIONS)]
+    assert "Ran 0 tests" in plain or "NO TESTS RAN" in plain
+    for text, why in zip(refused, list(OPTIONS.values())[1:], strict=False):
+        assert why in text
+    assert "denied" in other or "permission" in other.lower()
+    assert not made
