@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.agents import trust
 from bridge.agents.loading import Loaded, load
+from bridge.agents.naming import OF_PROJECT
 from bridge.agents.registry import Registry
 from bridge.config import Settings
 from bridge.protocol.request import Request
@@ -45,12 +46,14 @@ tools:
 
 
 class World:
-    """Three layers of definitions."""
+    """Three layers of ours, and the client's two."""
 
     def __init__(self, root: Path) -> None:
         self.home = root / "home"
         self.project = root / "project"
         self.folders: dict[Layer, Path] = {
+            "claude-user": root / "claude" / "agents",
+            "claude-project": self.project / ".claude" / "agents",
             "built-in": root / "built-in",
             "user": self.home / "agents",
             "project": self.project / ".bridge" / "agents",
@@ -79,7 +82,7 @@ class World:
     def trust(self) -> None:
         """Trust whatever the project brings."""
         found = [e.loaded for e in self.registry.entries()]
-        mine = [each for each in found if each.layer == "project" and each.definition]
+        mine = [each for each in found if each.layer in OF_PROJECT and each.definition]
         trust.record(Settings(home=self.home), self.project, mine, clients=())
 
 
@@ -103,7 +106,7 @@ def trust_project(opened: Bridge) -> None:
     """Trust whatever the project of a bridge brings."""
     home, project = opened.settings.home, opened.store.place.project
     found = [e.loaded for e in Registry.open(opened.settings, project).entries()]
-    mine = [each for each in found if each.layer == "project"]
+    mine = [each for each in found if each.layer in OF_PROJECT]
     trust.record(Settings(home=home), project, mine, clients=())
 
 

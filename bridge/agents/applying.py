@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents.definition import not_run_yet
 from bridge.agents.rendering import check_arguments, render_request
 from bridge.agents.variables import merge
 from bridge.errors import InvalidRequest
@@ -66,17 +67,29 @@ def check_route(definition: Definition, route: str) -> None:
     Raises:
         InvalidRequest: it takes others.
     """
+    check_is_run(definition)
     if route in definition.routes:
         return
     takes = " or ".join(definition.routes)
-    if not takes:
-        raise InvalidRequest(
-            f"agent {definition.name!r} is a step workflow (mode: self), which no "
-            "route runs yet"
-        )
     raise InvalidRequest(
         f"agent {definition.name!r} does not take the route {route}; it takes {takes}"
     )
+
+
+def check_is_run(definition: Definition) -> None:
+    """Let a definition pass all of which counts when it runs.
+
+    Raises:
+        InvalidRequest: it asks for what nothing runs yet; without that it would be
+            another agent.
+    """
+    later = not_run_yet(definition)
+    if later:
+        raise InvalidRequest(
+            f"agent {definition.name!r} cannot be asked yet: this version does not run "
+            f"{' or '.join(later)}; take it out of {definition.source.file}, or ask "
+            "another agent"
+        )
 
 
 def check_shape(definition: Definition, schema: Mapping[str, Any] | None) -> None:

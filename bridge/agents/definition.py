@@ -9,15 +9,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from bridge.agents.naming import MAX_NAME, NAME, Layer
+from bridge.agents.naming import CLIENT_LAYERS, Layer, is_name
 from bridge.protocol.ids import Priority
 from bridge.protocol.request import RouteName
 
 # Of a model of ours, where the definition says nothing.
 DEFAULT_MAX_TURNS = 20
+MAX_TURNS = 1000
+# What a definition may say, and nothing runs yet.
+LATER = ("workflow", "workflows", "default_workflow", "lifecycle_workflow")
 Spelling = Literal["yaml", "subagent", "markdown"]
+
+
+def _check_name(name: str) -> str:
+    if not is_name(name):
+        raise ValueError("no agent may be named so")
+    return name
 
 
 class Part(BaseModel):
@@ -37,6 +46,11 @@ class Source(Part):
     layer: Layer
     spelling: Spelling
     digest: str
+
+    @property
+    def is_clients(self) -> bool:
+        """Whether Claude Code itself reads it: a session needs no words from us."""
+        return self.layer in CLIENT_LAYERS
 
 
 class ScriptTool(Part):
@@ -105,7 +119,7 @@ class Definition(Part):
         lifecycle_workflow, workflow, workflows, default_workflow: kept as written.
     """
 
-    name: Annotated[str, Field(pattern=f"^{NAME}$", max_length=MAX_NAME)]
+    name: Annotated[str, AfterValidator(_check_name)]
     description: str = ""
     source: Source
     prompt: str | None = None
@@ -123,7 +137,7 @@ class Definition(Part):
     output_schema: dict[str, Any] | None = None
     require_verified_evidence: bool = False
     timeout_s: Annotated[float, Field(gt=0)] | None = None
-    max_turns: Annotated[int, Field(ge=1, le=1000)] | None = None
+    max_turns: Annotated[int, Field(ge=1, le=MAX_TURNS)] | None = None
     priority: Priority | None = None
     max_attempts: Annotated[int, Field(ge=1, le=100)] | None = None
     subagent_type: str | None = None
@@ -134,3 +148,12 @@ class Definition(Part):
     workflow: Any = None
     workflows: Any = None
     default_workflow: str | None = None
+
+
+def not_run_yet(told: Definition | Any) -> list[str]:
+    """What a definition, read or written, asks for and nothing runs yet.
+
+    To lift it, take the name out of `LATER`.
+    """
+    later = [field for field in LATER if getattr(told, field)]
+    return [*later, *(["mode: self"] if told.mode == "self" else [])]

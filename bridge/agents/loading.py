@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.naming import declares, is_name
+from bridge.agents.naming import MAX_HEAD, OF_PROJECT, head_of, is_name, may_be
 from bridge.agents.problem import Problem
 from bridge.agents.reading import Reader, Unreadable, read_bytes
 
@@ -55,11 +55,13 @@ def load(
 
     `home` is the user's `~/.hostbridge`: a model may lie there.
     """
-    reader = Reader(file.parent, is_confined=layer == "project", home=home)
+    is_projects = layer in OF_PROJECT
+    reader = Reader(file.parent, is_confined=is_projects, home=home)
     try:
         if data is None:
-            data = read_bytes(file, follow_links=layer != "project")
-        text = reader.note(file, data)
+            data = read_bytes(file, follow_links=not is_projects)
+        # The client reads any bytes as an agent's Markdown.
+        text = reader.note(file, data, is_strict=file.suffix != ".md")
     except Unreadable as exc:
         problem = Problem(file, 1, (), str(exc))
         return Loaded(
@@ -109,9 +111,12 @@ def _spelling(file: Path) -> Spelling:
 
 
 def _check_name(name: str, data: bytes, tree: Tree) -> None:
-    if not declares(data, name):
-        line = f"name: {name}"
-        tree.complain(("name",), f"write it plainly, on a line of its own: {line}")
+    if not may_be(head_of(data), tree.file.stem, name):
+        is_late = may_be(data, tree.file.stem, name)
+        where = f", within the first {MAX_HEAD // 1024} KiB" if is_late else ""
+        tree.complain(
+            ("name",), f"write it plainly, on a line of its own{where}: name: {name}"
+        )
     elif name != tree.file.stem:
         message = f"it is asked for as {name!r}, and its file is {tree.file.name}"
         tree.warn(("name",), message)

@@ -8,24 +8,27 @@
     ---
     You review changes. …
 
-The words below are taken as they are: no template. Fields that only the client can act
-on are named in a warning.
+The words below are taken as they are: no template. What the client loads is loaded
+here, too: whatever it passes over (a field or a tool that it does not know, a model of
+another maker, a limit of zero) is a warning. Fields that only the client can act on are
+named in one.
 
-Source: Claude Code subagents reference, "Supported frontmatter fields".
+Source: Claude Code subagents reference, "Supported frontmatter fields"; measured on
+2.1.330.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field, field_validator
-
-from bridge.agents import parts
-from bridge.agents.checking import Written, check
-from bridge.agents.definition import Definition, Source
-from bridge.agents.yaml_agent import Name
-from bridge.agents.yaml_tree import Tree, read_tree
+from bridge.agents import parts, toolnames
+from bridge.agents.definition import MAX_TURNS, Definition, Source
+from bridge.agents.frontmatter import read_fields, split
+from bridge.agents.naming import is_name
+from bridge.agents.problem import near, shown
+from bridge.agents.yaml_tree import Tree
+from bridge.protocol.names import MODEL_NAMES, is_model
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,84 +36,140 @@ if TYPE_CHECKING:
     from bridge.agents.naming import Layer
     from bridge.agents.reading import Reader
 
-_FENCE = re.compile(r"---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.S | re.M)
-# What lies between commas that stand within no parentheses.
-_ITEM = re.compile(r"(?:[^,()]|\([^()]*\)?|\))+")
-# Looks only; the rest of the client's fields change what an agent does or may do.
-_HARMLESS = frozenset({"color", "background"})
-
-
-class FrontMatter(Written):
-    """The fields that the client knows, spelt as it spells them."""
-
-    name: Name
-    description: str
-    tools: list[str] | None = None
-    disallowedTools: list[str] = Field(default_factory=list)  # noqa: N815 - the client's spelling
-    model: str | None = None
-    maxTurns: Annotated[int, Field(ge=1, le=1000)] | None = None  # noqa: N815
-    background: Any = None
-    color: Any = None
-    effort: Any = None
-    hooks: Any = None
-    initialPrompt: Any = None  # noqa: N815
-    isolation: Any = None
-    mcpServers: Any = None  # noqa: N815
-    memory: Any = None
-    omitClaudeMd: Any = None  # noqa: N815
-    permissionMode: Any = None  # noqa: N815
-    skills: Any = None
-
-    @field_validator("tools", "disallowedTools", mode="before")
-    @classmethod
-    def _split(cls, value: Any) -> Any:
-        return _split(value)
-
-
+# What lies between commas or spaces that stand within no parentheses.
+_ITEM = re.compile(r"(?:[^,()\s]|\([^()]*\)?|\))+")
 _USED = frozenset(
     {"name", "description", "tools", "disallowedTools", "model", "maxTurns"}
 )
+# Looks only; the rest of the client's fields change what an agent does or may do.
+_HARMLESS = frozenset({"color", "background"})
+_CLIENTS = frozenset(
+    {
+        *("effort", "hooks", "initialPrompt", "isolation", "mcpServers", "memory"),
+        *("omitClaudeMd", "permissionMode", "skills"),
+    }
+)
+_ALL = "*"
 
 
 def read_markdown(
     text: str, file: Path, layer: Layer, reader: Reader
 ) -> tuple[Tree, Definition | None]:
     """Read a Markdown agent; problems are in the tree."""
-    match = _FENCE.match(text)
-    if match is None:
+    found = split(text)
+    if found is None:
         tree = Tree(file)
         tree.complain((), "expected frontmatter: --- on the first line, fields, ---")
         return tree, None
-    tree = read_tree(match[1], file, first_line=2)
-    told, found = check(FrontMatter, tree)
-    body = text[match.end() :].strip()
-    if not body:
-        line = text[: match.end()].count("\n")
-        tree.complain((), "no prompt stands below the frontmatter", line=line)
-    for field in sorted(found.model_fields_set - _USED - _HARMLESS):
-        tree.warn((field,), "only the client itself acts on this; it is not used here")
-    parts.check_tools(tree, ("tools",), _split(found.tools) or ())
-    parts.check_tools(tree, ("disallowedTools",), _split(found.disallowedTools))
-    model = found.model and parts.read_model(tree, ("model",), found.model, reader)
-    if told is None:
+    tree = read_fields(found.fields, file)
+    if not isinstance(tree.value, dict):
+        if not tree.problems:
+            tree.complain((), f"expected a mapping of fields, got {shown(tree.value)}")
+        return tree, None
+    _warn_of_fields(tree)
+    if not found.body:
+        tree.warn((), "no prompt stands below the frontmatter")
+    name = _words(tree, "name", is_required=True)
+    description = _words(tree, "description", is_required=True)
+    if name is not None and not is_name(name):
+        tree.complain(("name",), f"no agent can be asked for by the name {name!r:.60}")
+        name = None
+    if name is None or description is None:
         return tree, None
     definition = Definition(
-        name=told.name,
-        description=told.description,
+        name=name,
+        description=description,
         source=Source(
             file=file, layer=layer, spelling="markdown", digest=reader.digest
         ),
-        system_prompt=body or None,
-        model=model or None,
-        tools=None if told.tools is None else tuple(told.tools),
-        blocked_tools=tuple(told.disallowedTools),
-        max_turns=told.maxTurns,
+        system_prompt=found.body or None,
+        model=_model(tree, reader),
+        tools=_tools(tree, "tools"),
+        blocked_tools=_tools(tree, "disallowedTools") or (),
+        max_turns=_max_turns(tree),
     )
     return tree, definition
 
 
-def _split(value: Any) -> Any:
-    """`Read, Grep` is a list, too."""
-    if not isinstance(value, str):
-        return value
-    return [name.strip() for name in _ITEM.findall(value) if name.strip()]
+def _warn_of_fields(tree: Tree) -> None:
+    for field in sorted(tree.value.keys() - _USED - _HARMLESS):
+        if field in _CLIENTS:
+            message = "only the client itself acts on this; it is not used here"
+        else:
+            hint = near(field, _USED | _HARMLESS | _CLIENTS)
+            message = f"unknown field, as good as left out{hint}"
+        tree.warn((field,), message)
+
+
+def _words(tree: Tree, field: str, *, is_required: bool = False) -> str | None:
+    value = tree.value.get(field)
+    if isinstance(value, str):
+        return value.strip() if field == "name" else value
+    if value is not None and not isinstance(value, (dict, list)):
+        # `name: 7`, or `true`: as it is written, nearly.
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    if is_required:
+        message = "is missing"
+        if value is not None:
+            message = f"expected a string, got {shown(value)}"
+        tree.complain((field,), message)
+    elif value is not None:
+        tree.warn((field,), f"expected a string, got {shown(value)}; left out")
+    return None
+
+
+def _tools(tree: Tree, field: str) -> tuple[str, ...] | None:
+    """The tools of a list, or of a text with commas; None for all of them.
+
+    A rule such as `Bash(git push *)` names its tool: routes give or keep back whole
+    tools, and to keep back too much is the safe side.
+    """
+    value = tree.value.get(field)
+    if value is None:
+        return None
+    written = _ITEM.findall(value) if isinstance(value, str) else value
+    if not isinstance(written, list):
+        tree.warn((field,), f"expected tools, got {shown(value)}; left out")
+        return None
+    names = []
+    for position, item in enumerate(written):
+        place = (field, position) if (field, position) in tree.lines else (field,)
+        if not isinstance(item, str):
+            tree.warn(place, f"expected a tool's name, got {shown(item)}; left out")
+            continue
+        name, bracket, _ = item.strip().strip("`\"'").partition("(")
+        name = name.strip()
+        if name == _ALL:
+            return None
+        if not name:
+            continue
+        if bracket and name not in ("Agent", "Task"):
+            message = f"{item!r} counts as the whole tool, {name}"
+            if field == "tools":
+                message += "; only a YAML agent can grant a part, by `allow`"
+            tree.warn(place, message)
+        if not toolnames.is_known(name):
+            tree.warn(place, f"no tool named {name!r} is known; the agent has it not")
+        names.append(name)
+    return tuple(dict.fromkeys(names))
+
+
+def _model(tree: Tree, reader: Reader) -> str | None:
+    model = _words(tree, "model")
+    if not model:
+        return None
+    model = model.lower() if model.lower() in MODEL_NAMES else model
+    if is_model(model):
+        return parts.read_model(tree, ("model",), model, reader)
+    tree.warn(("model",), f"{model!r:.60} is no model known here; left out")
+    return None
+
+
+def _max_turns(tree: Tree) -> int | None:
+    value: Any = tree.value.get("maxTurns")
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return min(value, MAX_TURNS)
+    if value is not None:
+        message = f"expected a number above 0, got {shown(value)}; no limit is set"
+        tree.warn(("maxTurns",), message)
+    return None

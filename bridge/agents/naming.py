@@ -1,6 +1,10 @@
 """What an agent may be named, and which file may hold its definition: quick to ask.
 
 Hooks and `submit` ask this of every agent they meet; it imports next to nothing.
+
+A file is known by its head: the name must stand plainly within the first `MAX_HEAD`
+bytes, so that nobody has to read the words of 4,800 agents to find one of them. The
+loader refuses a name that a look at the head would miss.
 """
 
 from __future__ import annotations
@@ -8,33 +12,80 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-Layer = Literal["built-in", "user", "project"]
-# Later ones win.
-LAYERS: tuple[Layer, ...] = ("built-in", "user", "project")
+# Of Claude Code's own folders only Markdown is read; sub-folders belong to them.
+ClientLayer = Literal["claude-user", "claude-project"]
+OwnLayer = Literal["built-in", "user", "project"]
+Layer = Literal[ClientLayer, OwnLayer]
+# Later ones win. A definition of ours wins over one of the client's, so that a clone
+# cannot replace a built-in agent by a file in its `.claude`.
+CLIENT_LAYERS: tuple[ClientLayer, ...] = ("claude-user", "claude-project")
+LAYERS: tuple[OwnLayer, ...] = ("built-in", "user", "project")
+ALL_LAYERS: tuple[Layer, ...] = (*CLIENT_LAYERS, *LAYERS)
+# What a project brings: somebody else's files, until its user has looked at them.
+OF_PROJECT: frozenset[Layer] = frozenset({"claude-project", "project"})
 
-# Safe as a file name and in a sentence.
+# Of our own spellings: safe as a file name and in a sentence.
 NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*(?: [A-Za-z0-9_.-]+)*"
 MAX_NAME = 128
 SUFFIXES = (".yaml", ".yml", ".md")
 
+MAX_HEAD = 16_384
+# Most files say their name in the first lines; more is read only where one does not.
+SHORT_HEAD = 1_024
+
+# What no sentence and no path should hold; `:` parts a plugin from its agent.
+_UNSAFE = frozenset("\"'`:/\\<>{}[]|*?")
 # At the beginning, perhaps behind a byte order mark, or within a mapping.
 _KEY = r"(?:^|\xef\xbb\xbf|[{,\s\"'])name[\"']?[ \t]*:"
+_OWN_LINE = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|\n)name[ \t]*:")
+_ON_LINE = re.compile(
+    rb"(?:\A(?:\xef\xbb\xbf)?|\n)name[ \t]*:[ \t]*(?:\"([^\"\r\n]+)\"|'([^'\r\n]+)'|"
+    rb"([^\"'\r\n]+?))[ \t]*(?:[ \t]#[^\r\n]*)?(?:\r?\n|\Z)"
+)
 
 
 def is_name(text: str) -> bool:
-    """Whether an agent may be named so."""
-    return len(text) <= MAX_NAME and re.fullmatch(NAME, text) is not None
+    """Whether an agent may be named so: by its Markdown file, in any script."""
+    return (
+        0 < len(text) <= MAX_NAME
+        and text.isprintable()
+        and text == text.strip()
+        and (text[0].isalnum() or ord(text[0]) > 127)  # noqa: PLR2004 - ASCII's last
+        and not _UNSAFE & set(text)
+    )
 
 
-def declares(data: bytes, name: str) -> bool:
-    """Whether the bytes of a file may be those of the definition `name`.
-
-    The loader refuses a name that is written in a way that this would miss.
-    """
-    value = rf"[\"']?{re.escape(name)}[\"']?[ \t]*(?:[,}}#\r\n]|\Z)"
-    return re.search(f"{_KEY}[ \t]*{value}".encode(), data) is not None
+def head_of(data: bytes) -> bytes:
+    """The part of a file in which its name is looked for."""
+    short = data[:SHORT_HEAD]
+    return short if has_name(short) else data[:MAX_HEAD]
 
 
-def may_be(data: bytes, stem: str, name: str) -> bool:
+def has_name(head: bytes) -> bool:
+    """Whether a name stands on a line of its own, and the line is whole."""
+    found = _OWN_LINE.search(head)
+    return found is not None and b"\n" in head[found.end() :]
+
+
+def declares(head: bytes, name: str) -> bool:
+    """Whether a file with this head may be that of the definition `name`."""
+    plain = name.encode("utf-8", "surrogateescape")
+    # Before any pattern: most files do not hold the word at all.
+    if plain not in head:
+        return False
+    value = rb"[\"']?" + re.escape(plain) + rb"[\"']?[ \t]*(?:[,}#\r\n]|\Z)"
+    return re.search(_KEY.encode() + rb"[ \t]*" + value, head) is not None
+
+
+def declared(head: bytes) -> str | None:
+    """The name that a file says on a line of its own; None where it says none there."""
+    found = _ON_LINE.search(head)
+    if found is None:
+        return None
+    name = (found[1] or found[2] or found[3]).decode("utf-8", "replace").strip()
+    return name if is_name(name) else None
+
+
+def may_be(head: bytes, stem: str, name: str) -> bool:
     """Whether a file may define `name`: it is called so, or may say so."""
-    return stem == name or declares(data, name)
+    return stem == name or declares(head, name)

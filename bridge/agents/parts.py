@@ -16,11 +16,10 @@ from bridge.agents.problem import Place, near, shown
 from bridge.agents.reading import Unreadable, resolve_path, stays_inside
 from bridge.protocol.json_schema import problem_of, problem_of_schema
 from bridge.protocol.names import (
-    INHERIT,
     MODEL_FILE,
     MODEL_NAMES,
     OF_SERVER,
-    is_client_model,
+    is_model,
 )
 
 if TYPE_CHECKING:
@@ -90,8 +89,6 @@ def check_tools(tree: Tree, place: Place, names: Iterable[str]) -> None:
             cure = ""
             if place == ("tools",) and tool.strip() != "Agent":
                 cure = "; rules are for `allow`"
-                # A Markdown agent has none.
-                cure += " of a YAML agent" if tree.file.suffix == ".md" else ""
             tree.complain(here, f"{name!r}: name the whole tool, {tool.strip()}{cure}")
         elif hint:
             tree.complain(here, f"no tool is named {name!r}{hint}")
@@ -120,17 +117,15 @@ def check_variables(tree: Tree, place: Place, variables: Iterable[str]) -> None:
 
 def read_model(tree: Tree, place: Place, model: str, reader: Reader) -> str | None:
     """The model, a file as its absolute path; complains of what is no model."""
-    if model == INHERIT or is_client_model(model):
-        return model
-    if model.startswith(OF_SERVER) and model != OF_SERVER:
-        return model
-    if not model.endswith(MODEL_FILE):
+    if not is_model(model):
         tree.complain(
             place,
             f"expected one of {', '.join(MODEL_NAMES)}, a file ending in {MODEL_FILE} "
             f"or {OF_SERVER}NAME, got {model!r}{near(model, MODEL_NAMES)}",
         )
         return None
+    if not model.endswith(MODEL_FILE):
+        return model
     try:
         path = resolve_path(reader.folder, model)
     except Unreadable as exc:

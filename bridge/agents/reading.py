@@ -108,9 +108,11 @@ class Reader:
         data = read_bytes(path, follow_links=not self.is_confined)
         return self.note(path, data)
 
-    def note(self, path: Path, data: bytes) -> str:
-        """Remember what a file held; its text."""
+    def note(self, path: Path, data: bytes, *, is_strict: bool = True) -> str:
+        """Remember what a file held; its text, which must be UTF-8 if `is_strict`."""
         self.digests[path] = hashlib.sha256(data).hexdigest()
+        if not is_strict:
+            return data.decode("utf-8", "replace").removeprefix("\ufeff")
         return text_of(data)
 
     @property

@@ -1,29 +1,32 @@
-"""Every agent definition there is, by name: built-in < user < project.
-
-    <package>/agents/            shipped
-    ~/.hostbridge/agents/        the user's
-    <project>/.bridge/agents/    the project's: only once the user has trusted it
+"""Every agent definition there is, by name: Claude Code's < built-in < user < project.
 
 The whole file wins: nothing is merged between layers. A definition that is broken, or
 not trusted, still hides those below it: a request never gets another agent than the one
-that was asked for. To look for one name is cheap; nothing of YAML is imported unless a
-file may be the one.
+that was asked for. What a project brings, in `.bridge` or in `.claude`, counts only
+once its user has trusted it. To look for one name is cheap; nothing of YAML is imported
+unless a file may be the one.
 """
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bridge.agents.naming import LAYERS, SUFFIXES, Layer, is_name, may_be
+from bridge.agents.naming import (
+    ALL_LAYERS,
+    CLIENT_LAYERS,
+    LAYERS,
+    OF_PROJECT,
+    Layer,
+    is_name,
+)
 from bridge.agents.reading import Unreadable, read_bytes
+from bridge.agents.shelves import Shelf
 from bridge.errors import BadDefinition, NotTrusted
 from bridge.shipped import agents_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from bridge.agents.definition import Definition
@@ -51,7 +54,9 @@ class Entry:
 class Registry:
     """The definitions that a project sees. Reads files when asked, never before."""
 
-    def __init__(self, folders: dict[Layer, Path], home: Path, project: Path) -> None:
+    def __init__(
+        self, folders: Mapping[Layer, Path], home: Path, project: Path
+    ) -> None:
         self.folders = folders
         self.home = home
         self.project = project
@@ -64,6 +69,8 @@ class Registry:
             NotShipped: this installation has no built-in definitions.
         """
         folders: dict[Layer, Path] = {
+            "claude-user": settings.claude_dir / "agents",
+            "claude-project": project / ".claude" / "agents",
             "built-in": agents_folder(),
             "user": settings.home / "agents",
             "project": project.joinpath(*PROJECT_FOLDER),
@@ -77,11 +84,30 @@ class Registry:
             BadDefinition: it has problems; says them all.
             NotTrusted: it is the project's, and its user has not looked at it.
         """
+        return self._find(name, ALL_LAYERS)
+
+    def find_own(self, name: str) -> Definition | None:
+        """The same, without Claude Code's own folders: an open session has read those.
+
+        Raises:
+            BadDefinition, NotTrusted: as `find`.
+        """
+        return self._find(name, LAYERS)
+
+    def find_clients(self, name: str) -> Definition | None:
+        """The same, of Claude Code's own folders alone.
+
+        Raises:
+            BadDefinition, NotTrusted: as `find`.
+        """
+        return self._find(name, CLIENT_LAYERS)
+
+    def _find(self, name: str, layers: Iterable[Layer]) -> Definition | None:
         if not is_name(name):
             return None
-        for layer in reversed(LAYERS):
-            for file, data in self._candidates(layer, name):
-                found = self._look(layer, file, data, name)
+        for shelf in self._shelves(layers):
+            for file in shelf.candidates(name):
+                found = self._look(shelf, file, name)
                 if found is not None:
                     return found
         return None
@@ -94,12 +120,12 @@ class Registry:
         trust = self._trust()
         found: list[Entry] = []
         winners: dict[str, Loaded] = {}
-        for layer in reversed(LAYERS):
+        for shelf in self._shelves(ALL_LAYERS):
             here: dict[str, Loaded] = {}
-            for file in self._files(layer):
-                loaded = load(file, layer, home=self.home)
+            for file in shelf.files():
+                loaded = load(file, shelf.layer, home=self.home)
                 twin = here.setdefault(loaded.name, loaded)
-                if twin is not loaded:
+                if twin is not loaded and not shelf.is_clients:
                     message = f"{twin.file} defines {loaded.name!r}, too, and wins"
                     problem = Problem(file, 1, ("name",), message)
                     problems = (*loaded.problems, problem)
@@ -108,35 +134,59 @@ class Registry:
                 found.append(
                     Entry(
                         loaded,
-                        is_trusted=layer != "project" or trust.covers(loaded),
+                        is_trusted=not shelf.is_projects or trust.covers(loaded),
                         hidden_by=None if winner is loaded else winner.file,
                     )
                 )
-        order = {layer: at for at, layer in enumerate(reversed(LAYERS))}
+        order = {layer: at for at, layer in enumerate(reversed(ALL_LAYERS))}
         return sorted(found, key=lambda e: (e.loaded.name, order[e.loaded.layer]))
 
     def is_trusted(self, loaded: Loaded) -> bool:
         """Whether a definition counts as it is; only a project's has to be trusted."""
-        return loaded.layer != "project" or self._trust().covers(loaded)
+        return loaded.layer not in OF_PROJECT or self._trust().covers(loaded)
 
     def names(self) -> list[str]:
-        """Every name that something defines."""
-        return sorted({entry.loaded.name for entry in self.entries()})
+        """Every name that something defines, as far as the heads of the files tell."""
+        return sorted(
+            {name for shelf in self._shelves(ALL_LAYERS) for name, _ in shelf.names()}
+        )
 
-    def _look(
-        self, layer: Layer, file: Path, data: bytes | None, name: str
-    ) -> Definition | None:
-        """The definition in a file, if it is the one and may be used.
+    def client_agents(self) -> dict[str, Path]:
+        """The agents in Claude Code's own folders, and their files."""
+        shelves = reversed(self._shelves(CLIENT_LAYERS))
+        return {name: file for shelf in shelves for name, file in shelf.names()}
 
-        `data` is None for a file that could not be read: reading it tells why.
-        """
-        trust = self._trust() if layer == "project" else None
+    def layer_of(self, file: Path) -> Layer:
+        """The layer that a file lies in; one that lies in none is its user's own."""
+        for shelf in self._shelves(ALL_LAYERS):
+            if file.parent == shelf.folder or (
+                shelf.is_clients and file.is_relative_to(shelf.folder)
+            ):
+                return shelf.layer
+        return "user"
+
+    def _shelves(self, layers: Iterable[Layer]) -> list[Shelf]:
+        """The folders there are of these layers, the one that wins first."""
+        known = (layer for layer in layers if layer in self.folders)
+        return [Shelf(layer, self.folders[layer]) for layer in known][::-1]
+
+    def _look(self, shelf: Shelf, file: Path, name: str) -> Definition | None:
+        """The definition in a file, if it is the one and may be used."""
+        data: bytes | None
+        try:
+            data = read_bytes(file, follow_links=not shelf.is_projects)
+        except Unreadable:
+            if file.stem != name:
+                return None
+            # To go on below would give another agent; loading it tells why.
+            data = None
+        trust = self._trust() if shelf.is_projects else None
         # Before a byte of it is parsed: it is somebody else's file.
         if trust is not None and not (data is not None and trust.admits(file, data)):
             raise NotTrusted(name, file)
         from bridge.agents.loading import load
 
-        loaded = load(file, layer, data, home=self.home)
+        loaded = load(file, shelf.layer, data, home=self.home)
         if loaded.name != name:
             return None
         if loaded.errors or loaded.definition is None:
@@ -144,36 +194,6 @@ class Registry:
         if trust is not None and not trust.covers(loaded):
             raise NotTrusted(name, file)
         return loaded.definition
-
-    def _candidates(
-        self, layer: Layer, name: str
-    ) -> Iterator[tuple[Path, bytes | None]]:
-        """Files that may define a name: the one that is called so first."""
-        files = self._files(layer)
-        for file in sorted(files, key=lambda f: (f.stem != name, files.index(f))):
-            with suppress(Unreadable):
-                data = read_bytes(file, follow_links=layer != "project")
-                if may_be(data, file.stem, name):
-                    yield file, data
-                continue
-            if file.stem == name:
-                # It cannot even be read; to go on below would give another agent.
-                yield file, None
-
-    def _files(self, layer: Layer) -> list[Path]:
-        """The definition files of a layer, in a fixed order."""
-        folder = self.folders[layer]
-        try:
-            names = os.listdir(folder)
-        except OSError:
-            return []
-        if layer == "project" and os.path.realpath(folder) != str(folder):
-            # A link in place of the folder leads out of the project.
-            return []
-        order = {suffix: at for at, suffix in enumerate(SUFFIXES)}
-        files = [folder / name for name in names if not name.startswith(".")]
-        files = [file for file in files if file.suffix in order]
-        return sorted(files, key=lambda f: (f.stem, order[f.suffix]))
 
     def _trust(self) -> Trust:
         from bridge.agents.trust import Trust

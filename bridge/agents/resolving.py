@@ -13,7 +13,6 @@ from bridge.protocol.ids import RequestId, is_id
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
-    from bridge.agents.registry import Registry
     from bridge.protocol.request import Request
     from bridge.store import Store
 
@@ -22,28 +21,21 @@ _FILLED_IN = (
 )  # fmt: skip
 
 
-def resolve(
-    registry: Registry, store: Store, request: Request
-) -> tuple[Request, Definition | None]:
+def resolve(definition: Definition | None, store: Store, request: Request) -> Request:
     """The request as its agent's definition has it; without one, as it was asked.
 
     Raises:
-        BadDefinition: the definition has problems.
-        NotTrusted: it is the project's, and its user has not looked at it as it is.
-        InvalidRequest: it does not take such a request, or is gone.
+        InvalidRequest: the definition does not take such a request, or is gone.
     """
-    definition = registry.find(request.agent_type)
     if definition is not None:
         from bridge.agents.applying import applied
 
-        return applied(
-            definition, request, parent_variables(store, request)
-        ), definition
+        return applied(definition, request, parent_variables(store, request))
     if request.definition is not None:
         raise InvalidRequest(
             f"the definition of agent {request.agent_type!r} is gone since it was asked"
         )
-    return request, None
+    return request
 
 
 def filled_in(held: Request, request: Request) -> Request:

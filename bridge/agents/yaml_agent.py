@@ -13,6 +13,7 @@ from bridge.agents.definition import (
     Example,
     ExampleCall,
     Source,
+    not_run_yet,
 )
 from bridge.agents.naming import MAX_NAME, NAME
 from bridge.agents.oddities import warn_of_oddities
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from bridge.agents.yaml_tree import Tree
 
 Name = Annotated[str, Field(pattern=f"^{NAME}$", max_length=MAX_NAME)]
-_LATER = ("workflow", "workflows", "default_workflow", "lifecycle_workflow")
 
 
 class WrittenCall(Written):
@@ -138,11 +138,9 @@ def _check_parts(told: AgentFile, tree: Tree) -> None:
     parts.check_tools(tree, ("tools",), told.tools or ())
     parts.check_tools(tree, ("blocked_tools",), told.blocked_tools)
     parts.check_rules(tree, ("allow",), told.allow)
-    for field in _LATER:
-        if getattr(told, field) is not None:
-            tree.warn((field,), "is kept, but nothing runs it in this version")
-    if told.mode == "self":
-        tree.warn(("mode",), "a step workflow on the caller: no route runs it yet")
+    for what in not_run_yet(told):
+        field = what.partition(":")[0]
+        tree.warn((field,), f"nothing runs {what} yet: the agent cannot be asked")
 
 
 def _check_answers(told: AgentFile, tree: Tree) -> None:

@@ -75,13 +75,16 @@ class _TooMuch(Exception):
     """Reading on would take more than a definition is worth."""
 
 
-def read_tree(text: str, file: Path, *, first_line: int = 1) -> Tree:
+def read_tree(
+    text: str, file: Path, *, first_line: int = 1, last_counts: bool = False
+) -> Tree:
     """Read one document; never raises for what is in it.
 
-    `first_line` is the line of the file that `text` begins on.
+    `first_line` is the line of the file that `text` begins on. Of a key that stands
+    twice the first counts, unless `last_counts`; it is a problem either way.
     """
     tree = Tree(file)
-    reader = _Reader(tree, first_line)
+    reader = _Reader(tree, first_line, last_counts=last_counts)
     try:
         reader.read(_events(text))
     except yaml.YAMLError as exc:
@@ -105,8 +108,9 @@ def _events(text: str) -> Iterator[yaml.Event]:
 class _Reader:
     """Builds the values of one document out of its events."""
 
-    def __init__(self, tree: Tree, first_line: int) -> None:
+    def __init__(self, tree: Tree, first_line: int, *, last_counts: bool) -> None:
         self.tree = tree
+        self.last_counts = last_counts
         self.first_line = first_line
         self.line = first_line
         self.count = 0
@@ -194,10 +198,11 @@ class _Reader:
                 first = self.tree.line_of(here)
                 message = f"stands twice; the first is on line {first}"
                 self.tree.complain(here, message, line=line)
-            else:
+            if self.last_counts or key not in found:
                 self.tree.lines[here] = line
             value = self._value(next(self.events), here, depth + 1)
-            found.setdefault(key, value)
+            if self.last_counts or key not in found:
+                found[key] = value
         return found
 
     def _key(self, event: yaml.Event, place: Place, depth: int) -> str:

@@ -51,7 +51,7 @@ def command(
     if what == "check":
         return _check(registry, which, as_json=as_json)
     if what == "show":
-        return _show(registry, settings, which, as_json=as_json)
+        return _show(registry, which, as_json=as_json)
     if which is not None:
         raise InvalidRequest(f"list takes no {which!r}; try: agents show {which}")
     return _list(registry, as_json=as_json)
@@ -67,15 +67,13 @@ def _list(registry: Registry, *, as_json: bool) -> int:
     return _code([entry.loaded for entry in entries])
 
 
-def _show(
-    registry: Registry, settings: Settings, name: str | None, *, as_json: bool
-) -> int:
+def _show(registry: Registry, name: str | None, *, as_json: bool) -> int:
     if name is None:
         raise InvalidRequest("show which one? try: hostbridge agents list")
     used = (entry for entry in registry.entries() if entry.is_used)
     entry = next((e for e in used if e.loaded.name == name), None)
     if entry is None:
-        check_agent(name, registry.project, settings.claude_dir, registry.names)
+        check_agent(name, registry)
         say(f"{name}: known to Claude Code; hostbridge has no definition of it")
         return Exit.OK
     if as_json:
@@ -117,8 +115,7 @@ def _with_shapes(loaded: Loaded) -> Loaded:
 
 
 def _load(file: Path, registry: Registry) -> Loaded:
-    is_project = file.parent == registry.folders["project"]
-    return load(file, "project" if is_project else "user", home=registry.home)
+    return load(file, registry.layer_of(file), home=registry.home)
 
 
 def _files(path: Path) -> list[Path]:
@@ -127,7 +124,9 @@ def _files(path: Path) -> list[Path]:
         raise InvalidRequest(f"{path}: no such file or folder")
     if not path.is_dir():
         return [path]
-    return sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
+    # Sub-folders are Claude Code's way to order its agents, and not ours.
+    found = path.rglob("*") if ".claude" in path.parts else path.iterdir()
+    return sorted(file for file in found if file.suffix in SUFFIXES)
 
 
 def _code(found: list[Loaded]) -> int:

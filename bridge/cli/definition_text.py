@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents.naming import CLIENT_LAYERS
 from bridge.cli.definition_words import visible, words_of
 from bridge.cli.printing import indented
 
@@ -16,17 +17,19 @@ if TYPE_CHECKING:
     from bridge.agents.registry import Entry
 
 UNTRUSTED = "not trusted; look at it with: hostbridge trust"
+UNTRUSTED_CLIENTS = f"known to an open session; elsewhere {UNTRUSTED}"
 BROKEN = "stays untrusted until it is mended"
 
 
 def list_text(entries: Sequence[Entry]) -> str:
     """One line for each definition, what it hides and what is wrong below it."""
     width = max((len(visible(entry.loaded.name)) for entry in entries), default=0)
+    layers = max((len(entry.loaded.layer) for entry in entries), default=0)
     lines = []
     for entry in entries:
         loaded = entry.loaded
         name = visible(loaded.name) if entry.is_used else ""
-        lines.append(f"{name:<{width}}  {loaded.layer:<8}  {_state(entry)}")
+        lines.append(f"{name:<{width}}  {loaded.layer:<{layers}}  {_state(entry)}")
         lines += [f"{'':<{width}}    {p}" for p in problems_of(loaded)]
     return "\n".join(lines)
 
@@ -39,8 +42,12 @@ def _state(entry: Entry) -> str:
         count = len(loaded.errors)
         return f"cannot be used: {count} {'error' if count == 1 else 'errors'}"
     if not entry.is_trusted:
-        return UNTRUSTED
+        return _untrusted(loaded)
     return visible(loaded.definition.description.strip()) if loaded.definition else ""
+
+
+def _untrusted(loaded: Loaded) -> str:
+    return UNTRUSTED_CLIENTS if loaded.layer in CLIENT_LAYERS else UNTRUSTED
 
 
 def entry_value(entry: Entry) -> dict[str, Any]:
@@ -101,7 +108,7 @@ def entry_text(entry: Entry) -> str:
     if entry.is_trusted:
         return text
     first, _, rest = text.partition("\n")
-    state = UNTRUSTED if entry.loaded.definition else BROKEN
+    state = _untrusted(entry.loaded) if entry.loaded.definition else BROKEN
     return f"{first}\n{indented(state)}\n{rest}"
 
 

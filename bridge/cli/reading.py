@@ -68,7 +68,7 @@ def _known(bridge: Bridge) -> Collection[str]:
 
     project = bridge.store.place.project
     defined = Registry.open(bridge.settings, project).names()
-    return {*agent_names.known_agents(project, bridge.settings.claude_dir), *defined}
+    return {*agent_names.BUILT_IN, *defined}
 
 
 @contextmanager

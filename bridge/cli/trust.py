@@ -1,8 +1,10 @@
 """Look at the definitions that this project brings, and let them count.
 
 Nothing in .bridge/agents of a project takes effect before you have seen what it would
-do and said yes, here, at a terminal. Whatever changes in a definition, or in a script
-that it names, asks again. What is built in, and what lies in ~/.hostbridge, is yours.
+do and said yes, here, at a terminal; nothing in its .claude/agents does so but in a
+session of Claude Code, which reads that folder by itself. Whatever changes in a
+definition, or in a script that it names, asks again. What is built in, and what lies in
+~/.hostbridge or ~/.claude, is yours.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,6 +15,7 @@ import typer
 
 from bridge.agents import trust
 from bridge.agents.loading import Loaded
+from bridge.agents.naming import OF_PROJECT
 from bridge.agents.registry import Entry, Registry
 from bridge.cli.definition_text import BROKEN, parts_of
 from bridge.cli.definition_words import visible
@@ -20,7 +23,7 @@ from bridge.cli.exit_codes import Exit
 from bridge.cli.printing import complain, counted, say
 from bridge.cli.terminal import confirm
 from bridge.errors import InvalidRequest
-from bridge.host.agent_names import known_agents
+from bridge.host.agent_names import BUILT_IN
 from bridge.host.sessions import live_sessions
 from bridge.spawner.bridge import Bridge
 
@@ -56,11 +59,11 @@ def command(
 def _ask(bridge: Bridge, project: Path) -> int:
     registry = Registry.open(bridge.settings, project)
     found = registry.entries()
-    entries = [e for e in found if e.loaded.layer == "project"]
+    entries = [e for e in found if e.loaded.layer in OF_PROJECT]
     broken = [entry for entry in entries if entry.loaded.definition is None]
     sound = [entry.loaded for entry in entries if entry not in broken]
     if not entries:
-        say(f"{registry.folders['project']} holds no definitions")
+        say(f"{project} brings no definitions")
         return Exit.OK
     if all(entry.is_trusted for entry in entries):
         say(f"all {len(entries)} definitions of {project} are trusted as they are")
@@ -71,8 +74,7 @@ def _ask(bridge: Bridge, project: Path) -> int:
         complain(_text(project, broken, {}))
         return Exit.FAILED
     below = {e.loaded.name: e.loaded for e in reversed(found) if e not in entries}
-    own = known_agents(project, bridge.settings.claude_dir)
-    text = _text(project, entries, {**dict.fromkeys(own), **below})
+    text = _text(project, entries, {**dict.fromkeys(BUILT_IN), **below})
     if not confirm(text, f"Trust these {len(sound)}?"):
         complain("nothing was changed; only the whole word yes agrees")
         return Exit.FAILED

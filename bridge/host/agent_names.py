@@ -10,62 +10,73 @@ Source: Claude Code subagents reference, "File locations"; measured on 2.1.330.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from bridge.errors import InvalidRequest, UnknownAgent
 from bridge.protocol.names import GENERAL, MODEL_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Iterable
+
+    from bridge.agents.registry import Registry
 
 BUILT_IN = frozenset(
-    {GENERAL, "Explore", "Plan", "statusline-setup", "claude-code-guide"}
+    {GENERAL, "Explore", "Plan", "claude", "statusline-setup", "claude-code-guide"}
 )
 
-_NAME = re.compile(r"^name:[ \t]*[\"']?([^\"'\n]+?)[\"']?[ \t]*$", re.M)
-_MAX_HEAD = 16_384
+
+def is_clients_own(name: str) -> bool:
+    """Whether only the client has the words of such an agent: built in, or a plugin's.
+
+    general-purpose has none to speak of: it is whatever is asked.
+    """
+    return name != GENERAL and (name in BUILT_IN or ":" in name)
 
 
-def known_agents(project: Path, claude_dir: Path) -> dict[str, Path | None]:
-    """Names of agents, with the file that defines each; None for the client's own."""
-    found: dict[str, Path | None] = dict.fromkeys(BUILT_IN)
-    for folder in (claude_dir / "agents", project / ".claude" / "agents"):
-        for file in sorted(folder.rglob("*.md")):
-            name = _declared_name(file)
-            if name:
-                found[name] = file
-    return found
-
-
-def check_agent(
-    name: str,
-    project: Path,
-    claude_dir: Path,
-    defined: Callable[[], list[str]] = list,
-) -> None:
+def check_agent(name: str, registry: Registry) -> None:
     """Let an agent pass that the client knows.
-
-    `defined` gives the names that hostbridge itself knows, for the error alone.
 
     Raises:
         UnknownAgent: nobody knows the name; names near matches.
     """
-    if name in BUILT_IN or ":" in name:
+    if name == GENERAL or is_clients_own(name) or name in registry.client_agents():
         return
-    known = known_agents(project, claude_dir)
-    if name in known:
-        return
+    known = {*BUILT_IN, *registry.names()}
+    raise UnknownAgent(f"no agent is named {name!r}; {nearest(name, known)}")
 
+
+def check_away(name: str, route: str, registry: Registry) -> None:
+    """Let an agent pass that a route of ours can serve without a definition.
+
+    The route claude is a client of its own, and has what every client has.
+
+    Raises:
+        UnknownAgent: the agent has words, and they are not to be had there; or nobody
+            knows the name.
+    """
+    if name == GENERAL or (route == "claude" and is_clients_own(name)):
+        return
+    here = BUILT_IN if route == "claude" else {GENERAL}
+    near = nearest(name, {*here, *registry.names()})
+    if is_clients_own(name):
+        whose = "a plugin's" if ":" in name else "Claude Code's own"
+        raise UnknownAgent(
+            f"agent {name!r} is {whose}: the route {route} has not its words; ask by "
+            f"--route host or claude, or another agent: {near}"
+        )
+    raise UnknownAgent(f"no agent is named {name!r}; {near}")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Which of the known names may be meant; all of them where none is near."""
     # Hooks use this module, too, and have no time for that one.
     from difflib import get_close_matches
 
-    names = sorted({*known, *defined()})
+    names = sorted(known)
     near = get_close_matches(name, names, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else "known agents are: "
-    listed = "" if near else ", ".join(names)
-    raise UnknownAgent(f"no agent is named {name!r}; {hint}{listed}")
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    return f"known agents are: {', '.join(names)}"
 
 
 def check_model(name: str) -> None:
@@ -86,16 +97,3 @@ def check_model(name: str) -> None:
     hint = f"did you mean {' or '.join(near)}?" if near else "known models are: "
     listed = "" if near else ", ".join(known)
     raise InvalidRequest(f"an open session knows no model {name!r}; {hint}{listed}")
-
-
-def _declared_name(file: Path) -> str | None:
-    """The `name` in a Markdown agent's frontmatter."""
-    try:
-        with file.open(encoding="utf-8", errors="replace") as stream:
-            head = stream.read(_MAX_HEAD)
-    except OSError:
-        return None
-    if not head.startswith("---"):
-        return None
-    match = _NAME.search(head.split("\n---", 1)[0])
-    return match[1] if match else None

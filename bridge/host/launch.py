@@ -75,7 +75,9 @@ def _launch(scene: Scene, request: Request, status: Status) -> Reaction:
     now_ms = scene.now_ms()
     try:
         registry = Registry.open(scene.settings, scene.store.place.project)
-        request, definition = resolve(registry, scene.store, request)
+        # The client has read its own folders by itself.
+        definition = registry.find_own(request.agent_type)
+        request = resolve(definition, scene.store, request)
     except BridgeError as exc:
         return _unusable(scene, request_id, exc)
     run = AgentRun(

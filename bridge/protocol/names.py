@@ -11,6 +11,10 @@ from __future__ import annotations
 # The client's own agent for whatever is asked; it runs where no other is named.
 GENERAL = "general-purpose"
 
+# Our own agent for definitions that only read: general-purpose has no Grep and no Glob.
+# A settings install writes it among the user's agents; the plugin brings it.
+CARRIER = "hostbridge-reader"
+
 # What the client's Agent tool takes by name.
 CLIENT_MODELS = ("haiku", "sonnet", "opus", "fable")
 INHERIT = "inherit"
@@ -24,3 +28,13 @@ MODEL_FILE = ".gguf"
 def is_client_model(model: str) -> bool:
     """Whether `claude` can be asked for it: no file, no model of a server."""
     return model in CLIENT_MODELS or model.startswith(OF_CLIENT)
+
+
+def is_model(model: str) -> bool:
+    """Whether some route could be asked for it, by its name alone."""
+    return (
+        model == INHERIT
+        or is_client_model(model)
+        or model.endswith(MODEL_FILE)
+        or (model.startswith(OF_SERVER) and model != OF_SERVER)
+    )

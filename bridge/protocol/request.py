@@ -25,8 +25,23 @@ def _check(value: str) -> str:
 
 
 RequestIdField = Annotated[str, AfterValidator(_check)]
-# Claude Code's own names and `plugin:name`: enough for a file name and for a sentence.
-AgentName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.:-]{0,127}$")]
+
+
+def _check_printable(name: str) -> str:
+    if not name.isprintable():
+        raise ValueError("an agent's name holds nothing invisible")
+    return name
+
+
+# `plugin:name`, and what Markdown agents are called, in any script: it stands in
+# sentences, so no quotes, no marks that paths and markup have, and nothing invisible.
+AgentName = Annotated[
+    str,
+    Field(
+        pattern=r"^([A-Za-z0-9]|[^\x00-\x7f])[^\x00-\x1f\x7f\"'`/\\<>{}\[\]|*?]{0,127}$"
+    ),
+    AfterValidator(_check_printable),
+]
 SessionId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
 ToolUseId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
 
@@ -166,6 +181,11 @@ class Request(Record):
     def deadline_ms(self) -> int:
         """When the request ends by itself, milliseconds since 1970."""
         return self.created_at + self.timeout
+
+    @property
+    def served_on(self) -> RouteName:
+        """The route of whoever works on it, or else the one it waits on."""
+        return self.claim.route if self.claim else self.route
 
     @property
     def asked(self) -> str:

@@ -57,7 +57,7 @@ class Asker:
             accepted=begun.routes,
         )
         request = begun.on(planned.route)
-        check_schema(planned.route, request, begun.definition)
+        check_schema(planned.route, request, begun.definition_on(planned.route))
         return self._submit(request, (planned.route,)).request_id
 
     def ask(
@@ -95,7 +95,8 @@ class Asker:
         if known is not None:
             return known
         if own:
-            check_here(own, begun.on(own), begun.definition, self.settings)
+            definition = begun.definition_on(own)
+            check_here(own, begun.on(own), definition, self.settings)
         if self.hosts.is_off or not (own or self.hosts.of(request)):
             from bridge.spawner.ways_out import no_host
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.protocol.ids import Priority
     from bridge.protocol.request import Node, RouteName
+    from bridge.spawner.defining import Agents
     from bridge.spawner.result import Shape
     from bridge.store.files import FileStore
 
@@ -56,19 +57,32 @@ class Question:
 class Draft:
     """A request that is checked and has no route yet.
 
-    `definition` is its agent's; `is_model_asked` tells that the asker named the model,
-    and not the definition.
+    `definition` is its agent's where that is ours; Claude Code's own agents have one
+    only on the routes that lack their words. `is_model_asked` tells that the asker
+    named the model, and not the definition.
     """
 
     request: Request
     definition: Definition | None
     store: FileStore
     is_model_asked: bool
+    agents: Agents
 
     @property
     def routes(self) -> tuple[RouteName, ...] | None:
         """The routes that may answer it; None for any."""
         return self.definition.routes if self.definition else None
+
+    def definition_on(self, route: RouteName) -> Definition | None:
+        """The definition that a route needs.
+
+        Raises:
+            UnknownAgent: the agent's words are not to be had on this route.
+            BadDefinition, NotTrusted: its definition cannot be used.
+        """
+        if self.definition is not None:
+            return self.definition
+        return self.agents.find_on(self.request.agent_type, route)
 
     def on(self, route: RouteName) -> Request:
         """The request, as those who serve this route will find it.
@@ -78,8 +92,9 @@ class Draft:
 
         Raises:
             InvalidRequest: the route, or the definition, takes no such request.
+            UnknownAgent, BadDefinition, NotTrusted: as `definition_on`.
         """
-        definition = self.definition
+        definition = self.definition_on(route)
         request = on_route(self.request, route, is_model_asked=self.is_model_asked)
         if definition is None:
             if request.arguments:
@@ -115,7 +130,8 @@ def draft(store: FileStore, settings: Settings, question: Question) -> Draft:
     }
     prompt, named = fields.pop("prompt"), fields.pop("request_id")
     fields["node"] = _node(question.node, store.place.project)
-    definition = Agents.open(settings, store.place.project).find(question.agent)
+    agents = Agents.open(settings, store.place.project)
+    definition = agents.find(question.agent)
     schema, timeout_s = question.schema, question.timeout_s
     fields["answer_schema"] = None if schema is None else _checked(schema)
     fields["timeout"] = None if timeout_s is None else _milliseconds(timeout_s)
@@ -154,7 +170,7 @@ def draft(store: FileStore, settings: Settings, question: Question) -> Draft:
         )
     except ValidationError as exc:
         raise InvalidRequest(first_problem(exc)) from None
-    return Draft(request, definition, store, question.model is not None)
+    return Draft(request, definition, store, question.model is not None, agents)
 
 
 def _node(node: str | Node | None, project: Path) -> Node | None:

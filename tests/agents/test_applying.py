@@ -186,10 +186,6 @@ def test_a_second_time_only_the_words_are_new(world: World) -> None:
             "routes: [local, claude]",
             "agent 'a' does not take the route host; it takes local or claude",
         ),
-        (
-            "mode: self",
-            "agent 'a' is a step workflow (mode: self), which no route runs yet",
-        ),
     ],
 )
 def test_error_a_route_it_does_not_take(

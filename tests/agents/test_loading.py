@@ -221,10 +221,13 @@ WARNINGS = {
         ),
     ],
     "mode: self": [
-        "a.yaml:2: warning: mode: a step workflow on the caller: no route runs it yet"
+        "a.yaml:2: warning: mode: nothing runs mode: self yet: the agent cannot be asked"
     ],
     "workflows: {a: b}": [
-        "a.yaml:2: warning: workflows: is kept, but nothing runs it in this version"
+        (
+            "a.yaml:2: warning: workflows: nothing runs workflows yet: the agent "
+            "cannot be asked"
+        ),
     ],
 }
 

@@ -1,11 +1,11 @@
-"""Markdown agents: their frontmatter, read as strictly as YAML."""
+"""Markdown agents: what Claude Code loads is loaded here, too, with a warning."""
 
 # ruff: noqa: E501 - whole messages, one a line
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -47,33 +47,174 @@ def test_a_markdown_agent(world: World) -> None:
     assert (found.problems, definition.source.spelling) == ((), "markdown")
 
 
-MARKDOWN = {
-    "---\nname: a\ndescription: d\ntools: Agent(b, c), Read\n---\nHi": [
-        "a.md:4: tools: 'Agent(b, c)': name the whole tool, Agent"
-    ],
-    "---\nname: a\ndescription: d\ndisallowedTools: Bash(git push *)\n---\nHi": [
-        "a.md:4: disallowedTools: 'Bash(git push *)': name the whole tool, Bash"
-    ],
-    "---\nname: a\ndescription: d\ntools: Read, Bash(git diff *)\n---\nHi": [
-        (
-            "a.md:4: tools: 'Bash(git diff *)': name the whole tool, Bash; rules are for "
-            "`allow` of a YAML agent"
-        )
-    ],
+HEAD = "---\nname: a\ndescription: d\n"
+# What the client loads: the file, what is read of it, and what is said.
+LOADS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
+    "unknown fields": (
+        f"{HEAD}category: quality\nversion: 1.2\nauthor: {{name: x}}\nmodle: opus\n---\nHi",
+        {},
+        [
+            "a.md:4: warning: category: unknown field, as good as left out",
+            "a.md:5: warning: version: unknown field, as good as left out",
+            "a.md:6: warning: author: unknown field, as good as left out",
+            "a.md:7: warning: modle: unknown field, as good as left out; did you mean 'model'?",
+        ],
+    ),
+    "a field of the client's": (
+        f"{HEAD}permissionMode: plan\ncolor: red\n---\nHi",
+        {},
+        [
+            "a.md:4: warning: permissionMode: only the client itself acts on this; it is not used here"
+        ],
+    ),
+    "unknown tools": (
+        f"{HEAD}tools: Read, LS, WriteFile\n---\nHi",
+        {"tools": ("Read", "LS", "WriteFile")},
+        [
+            "a.md:4: warning: tools: no tool named 'LS' is known; the agent has it not",
+            "a.md:4: warning: tools: no tool named 'WriteFile' is known; the agent has it not",
+        ],
+    ),
+    "agents among the tools": (
+        f"{HEAD}tools: Agent(spec, developer), Read\n---\nHi",
+        {"tools": ("Agent", "Read")},
+        [],
+    ),
+    "a part of a tool": (
+        f"{HEAD}tools: Bash(git diff *), Read\ndisallowedTools: Bash(git push *)\n---\nHi",
+        {"tools": ("Bash", "Read"), "blocked_tools": ("Bash",)},
+        [
+            "a.md:4: warning: tools: 'Bash(git diff *)' counts as the whole tool, Bash; only a YAML agent can grant a part, by `allow`",
+            "a.md:5: warning: disallowedTools: 'Bash(git push *)' counts as the whole tool, Bash",
+        ],
+    ),
+    "tools without commas": (
+        f"{HEAD}tools: Read Grep\n---\nHi",
+        {"tools": ("Read", "Grep")},
+        [],
+    ),
+    "every tool": (f"{HEAD}tools: '*'\n---\nHi", {}, []),
+    "an unquoted colon": (
+        "---\nname: a\ndescription: Use it when: a test fails. Examples: <x>user: hi</x>\ntools: [Read]\n---\nHi",
+        {
+            "description": "Use it when: a test fails. Examples: <x>user: hi</x>",
+            "tools": ("Read",),
+        },
+        [
+            "a.md:3: warning: description: not YAML as it stands; read as plain text: put it in quotes"
+        ],
+    ),
+    "a colon over two lines": (
+        "---\nname: a\ndescription: First: this\n  then: that\n---\nHi",
+        {"description": "First: this\n  then: that"},
+        [
+            "a.md:3: warning: description: not YAML as it stands; read as plain text: put it in quotes"
+        ],
+    ),
+    "a marked word": (
+        "---\nname: a\ndescription: @you, `look`\n---\nHi",
+        {"description": "@you, `look`"},
+        [
+            "a.md:3: warning: description: not YAML as it stands; read as plain text: put it in quotes"
+        ],
+    ),
+    "doubled keys": (
+        f"{HEAD}model: opus\nmodel: haiku\n---\nHi",
+        {"model": "haiku"},
+        ["a.md:5: warning: model: stands twice; the first is on line 4"],
+    ),
+    "tabs in a list": (
+        f"{HEAD}tools:\n\t- Read\n\t- Grep\n---\nHi",
+        {"tools": ("Read", "Grep")},
+        ["a.md:4: warning: tools: tabs are no indentation in YAML; read as spaces"],
+    ),
+    "no words": (
+        f"{HEAD}---\n",
+        {"system_prompt": None},
+        ["a.md:2: warning: no prompt stands below the frontmatter"],
+    ),
+    "a foreign model": (
+        f"{HEAD}model: gpt-5\n---\nHi",
+        {},
+        ["a.md:4: warning: model: 'gpt-5' is no model known here; left out"],
+    ),
+    "a model in capitals": (f"{HEAD}model: Sonnet\n---\nHi", {"model": "sonnet"}, []),
+    "no turns": (
+        f"{HEAD}maxTurns: 0\n---\nHi",
+        {},
+        [
+            "a.md:4: warning: maxTurns: expected a number above 0, got an integer (0); no limit is set"
+        ],
+    ),
+    "a word of YAML 1.1": (
+        f"{HEAD}enabled: yes\n---\nHi",
+        {},
+        [
+            "a.md:4: warning: enabled: unknown field, as good as left out",
+            "a.md:4: warning: enabled: yes: write true or false, or put the word in quotes",
+        ],
+    ),
+    "a byte order mark": (f"\ufeff{HEAD}---\nHi", {}, []),
+    "lines of Windows": (
+        f"{HEAD}tools: Read\n---\nHi".replace("\n", "\r\n"),
+        {"tools": ("Read",)},
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LOADS)
+def test_what_the_client_loads_is_loaded(world: World, what: str) -> None:
+    """360 of 878 public agents were refused for what the client passes over."""
+    text, read, said = LOADS[what]
+
+    found = world.load("a.md", text)
+
+    assert found.definition is not None, found.problems
+    told = found.definition.model_dump(exclude_defaults=True, exclude={"source"})
+    expected = {"name": "a", "description": "d", "system_prompt": "Hi", **read}
+    assert told == {key: value for key, value in expected.items() if value is not None}
+    folder = f"{found.file.parent}/"
+    assert sorted(str(p).removeprefix(folder) for p in found.problems) == sorted(said)
+
+
+@pytest.mark.parametrize(
+    "name", ["代码审查", "prüfer", "Code Reviewer", "été-2", "C# pro"]
+)
+def test_a_name_in_any_script(world: World, name: str) -> None:
+    world.write("x.md", f"---\nname: {name}\ndescription: d\n---\nHi\n")
+
+    found = world.registry.find(name)
+
+    assert found is not None
+    assert found.name == name
+
+
+def test_bytes_that_are_no_text(world: World) -> None:
+    """The client reads them; so do we."""
+    file = world.write("a.md", "")
+    file.write_bytes(b"---\nname: a\ndescription: caf\xe9\n---\nHi")
+
+    found = world.registry.find("a")
+
+    assert found is not None
+    assert found.description == "caf\ufffd"
+
+
+ERRORS = {
     "no frontmatter": [
         "a.md:1: expected frontmatter: --- on the first line, fields, ---"
     ],
-    "---\nname: a\ndescription: d\n---\n": [
-        "a.md:4: no prompt stands below the frontmatter"
+    "---\njust words\n---\nHi": [
+        "a.md:2: expected a mapping of fields, got a string ('just words')"
     ],
-    "---\nname: a\nmodle: opus\ntools: Read, Grap\npermissionMode: plan\n---\nHi": [
-        "a.md:1: description: is missing",
-        "a.md:3: modle: unknown field; did you mean 'model'?",
-        "a.md:4: tools: no tool is named 'Grap'; did you mean 'Grep'?",
-        (
-            "a.md:5: warning: permissionMode: only the client itself acts on this; it is "
-            "not used here"
-        ),
+    "---\nname: a\n---\nHi": ["a.md:2: description: is missing"],
+    "---\ndescription: d\n---\nHi": ["a.md:2: name: is missing"],
+    "---\nname: a/b\ndescription: d\n---\nHi": [
+        "a.md:2: name: no agent can be asked for by the name 'a/b'"
+    ],
+    '---\nname: "a\\u202eb"\ndescription: d\n---\nHi': [
+        "a.md:2: name: no agent can be asked for by the name 'a\\u202eb'"
     ],
 }
 
@@ -88,8 +229,6 @@ def test_a_long_list_of_tools_is_read_at_once(world: World, many: str) -> None:
     assert time.monotonic() - began_s < 10
 
 
-@pytest.mark.parametrize("text", MARKDOWN, ids=lambda t: t[:30])
+@pytest.mark.parametrize("text", ERRORS, ids=lambda t: t[:30])
 def test_error_in_a_markdown_agent(world: World, text: str) -> None:
-    told = world.problems("a.md", text)
-
-    assert [t.replace("a.md:2: desc", "a.md:1: desc") for t in told] == MARKDOWN[text]
+    assert world.problems("a.md", text) == ERRORS[text]

@@ -17,6 +17,8 @@ from bridge.errors import BadDefinition, NotTrusted
 from bridge.spawner.bridge import Bridge
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentworld import World
 
 
@@ -212,3 +214,48 @@ def test_a_project_without_definitions_has_the_built_in_ones(tmp_path: Path) -> 
     assert "researcher" in registry.names()
     assert registry.folders["built-in"] == Path(bridge.__file__).parents[1] / "agents"
     assert not os.path.exists(tmp_path / "home")
+
+
+def read_bytes_of(act: Callable[[], object]) -> int:
+    """How many bytes this process reads while it does something."""
+
+    def so_far() -> int:
+        told = Path("/proc/self/io").read_text()
+        return int(told.split("rchar: ")[1].split()[0])
+
+    act()
+    before = so_far()
+    itself = so_far() - before
+    before = so_far()
+    act()
+    return so_far() - before - itself
+
+
+@pytest.mark.parametrize("name", ["agent-7", "Other 7"])
+def test_to_find_one_does_not_read_the_others(world: World, name: str) -> None:
+    """A layer of 480 took 13 times the reading of them all."""
+    words = "It is said at length. " * 4_000
+    for number in range(50):
+        text = f"prompt: '{{{{ task }}}} {words}'\n"
+        world.write(f"agent-{number}.yaml", f"name: agent-{number}\n{text}")
+        world.write(f"b{number}.yaml", f"name: Other {number}\n{text}")
+
+    read = read_bytes_of(lambda: world.registry.find(name))
+
+    own = len(words)
+    heads = 0 if name == "agent-7" else 100 * 1_024
+    assert own < read < own + heads + 20_000
+
+
+def test_error_a_name_that_stands_too_late(world: World) -> None:
+    """It is looked for at the beginning; a file called as its agent is found anyway."""
+    late = f"description: {'d' * 20_000}\nname: late\n"
+    world.write("other.yaml", late)
+
+    assert world.registry.find("late") is None
+    [entry] = world.registry.entries()
+    assert [p.message for p in entry.loaded.errors] == [
+        "write it plainly, on a line of its own, within the first 16 KiB: name: late"
+    ]
+    world.write("late.yaml", late)
+    assert world.registry.find("late") is not None

@@ -6,6 +6,7 @@ import json
 import signal
 
 import pytest
+from agentworld import trust_project
 from fakeclaude import WAITING, fake_claude
 
 from bridge.spawner.overview import SHOWN_WAITING
@@ -153,7 +154,9 @@ def test_error_a_file_names_an_agent_that_nobody_knows(project, claude):
 def test_a_file_names_an_agent_that_the_client_knows(project, agent):
     folder = project.folder / ".claude" / "agents"
     folder.mkdir(parents=True)
-    (folder / "own.md").write_text("---\nname: own\n---\nYou look.\n")
+    own = "---\nname: own\ndescription: Looks\n---\nYou look.\n"
+    (folder / "own.md").write_text(own)
+    trust_project(project.bridge)
     drop(project, "known", agentType=agent, route="claude")
 
     ran = project.run("serve", "--once", "--route", "claude")

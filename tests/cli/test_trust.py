@@ -231,9 +231,7 @@ def test_it_says_what_a_definition_hides(project, name, told):
 
 
 def test_nothing_to_trust(project):
-    folder = project.folder / ".bridge" / "agents"
-
-    assert project.run("trust") == (0, f"{folder} holds no definitions\n", "")
+    assert project.run("trust") == (0, f"{project.folder} brings no definitions\n", "")
 
 
 def test_error_both(project):

@@ -1,0 +1,122 @@
+"""The frontmatter of a Markdown agent, read as generously as Claude Code reads it.
+
+Public agents are written by hand and loaded by a client that complains of nothing: a
+description holds an unquoted colon, a list is indented by tabs, a key stands twice. The
+YAML reader has the first word. Where it gives up, each field is tried by itself, then
+with its tabs as spaces, and what is still no YAML counts as the plain text it looks
+like. All of that is told as warnings.
+
+Source: measured on Claude Code 2.1.330.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from bridge.agents.problem import Problem
+from bridge.agents.yaml_tree import Tree, read_tree
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_FENCE = re.compile(r"---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.S | re.M)
+_FIELD = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*:(?:[ \t]|$)")
+# Nobody writes more; each may be tried twice.
+MAX_FIELDS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A Markdown file: its fields, and the words below them."""
+
+    fields: str
+    body: str
+
+
+def split(text: str) -> Parts | None:
+    """Part the fields from the words; None for a file without frontmatter."""
+    match = _FENCE.match(text)
+    if match is None:
+        return None
+    return Parts(match[1], text[match.end() :].strip())
+
+
+def read_fields(text: str, file: Path, *, first_line: int = 2) -> Tree:
+    """Read the fields; errors are left only where there are no fields at all."""
+    tree = read_tree(text, file, first_line=first_line, last_counts=True)
+    if isinstance(tree.value, dict):
+        return _generous(tree)
+    repaired, problems = _repaired(text, file, first_line)
+    if repaired is None:
+        return tree
+    again = read_tree(repaired, file, first_line=first_line, last_counts=True)
+    if not isinstance(again.value, dict):
+        return tree
+    again.problems += problems
+    return _generous(again)
+
+
+def _generous(tree: Tree) -> Tree:
+    """What the client passes over in silence is worth a warning."""
+    tree.problems = [replace(problem, level="warning") for problem in tree.problems]
+    return tree
+
+
+def _repaired(
+    text: str, file: Path, first_line: int
+) -> tuple[str | None, list[Problem]]:
+    """The same fields as YAML, line for line, and which of them were none."""
+    blocks = _blocks(text.splitlines())
+    if blocks is None:
+        return None, []
+    problems: list[Problem] = []
+    lines: list[str] = []
+    for block in blocks:
+        at = first_line + len(lines)
+        fixed, problem = _fix(block)
+        if problem:
+            field = _FIELD.match(block[0])
+            place = (field[1],) if field else ()
+            problems.append(Problem(file, at, place, problem, "warning"))
+        lines += fixed
+    return "\n".join(lines) + "\n", problems
+
+
+def _blocks(lines: list[str]) -> list[list[str]] | None:
+    """Each field with the lines that belong to it; None for too many."""
+    blocks: list[list[str]] = []
+    for line in lines:
+        if _FIELD.match(line) or not blocks:
+            blocks.append([])
+        blocks[-1].append(line)
+        if len(blocks) > MAX_FIELDS:
+            return None
+    return blocks
+
+
+def _fix(block: list[str]) -> tuple[list[str], str]:
+    """A field as YAML, in as many lines as it had, and what was wrong with it."""
+    if _is_yaml(block):
+        return block, ""
+    spaced = [line.replace("\t", "  ") for line in block]
+    if spaced != block and _is_yaml(spaced):
+        return spaced, "tabs are no indentation in YAML; read as spaces"
+    field = _FIELD.match(block[0])
+    if field is None:
+        return [""] * len(block), "no field begins here; left out"
+    words = "\n".join([block[0][field.end() :], *block[1:]]).strip()
+    quoted = f"{field[1]}: {json.dumps(words)}"
+    return (
+        [quoted, *[""] * (len(block) - 1)],
+        "not YAML as it stands; read as plain text: put it in quotes",
+    )
+
+
+def _is_yaml(block: list[str]) -> bool:
+    from pathlib import PurePath
+
+    tree = read_tree("\n".join(block) + "\n", PurePath())  # type: ignore[arg-type]
+    return isinstance(tree.value, dict) and len(tree.value) == 1

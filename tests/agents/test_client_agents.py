@@ -1,0 +1,122 @@
+"""Claude Code's own agents as definitions: below ours, a project's after trust."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.errors import NotTrusted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agentworld import World
+
+    from bridge.agents.naming import Layer
+
+
+def agent(name: str, says: str = "You joke.") -> str:
+    return f"---\nname: {name}\ndescription: of {name}\n---\n{says}\n"
+
+
+def test_the_users_own_need_no_trust(world: World) -> None:
+    file = world.write("joker.md", agent("joker"), "claude-user")
+
+    found = world.registry.find("joker")
+
+    assert found is not None
+    assert (found.system_prompt, found.source.is_clients) == ("You joke.", True)
+    assert world.registry.find_own("joker") is None
+    assert world.registry.client_agents() == {"joker": file}
+
+
+def test_a_projects_waits_for_trust(world: World) -> None:
+    """An open session reads it by itself; nothing else does before somebody looked."""
+    world.write("joker.md", agent("joker"), "claude-project")
+
+    with pytest.raises(NotTrusted):
+        world.registry.find("joker")
+    world.trust()
+    found = world.registry.find("joker")
+    assert found is not None
+    world.write("joker.md", agent("joker", "You sing."), "claude-project")
+    with pytest.raises(NotTrusted):
+        world.registry.find("joker")
+
+
+@pytest.mark.parametrize("layer", ["claude-user", "claude-project"])
+def test_sub_folders_belong_to_it(world: World, layer: Layer) -> None:
+    world.write("team/deep/joker.md", agent("joker"), layer)
+    world.trust()
+
+    found = world.registry.find("joker")
+
+    assert found is not None
+    assert found.source.file.parent.name == "deep"
+    assert "joker" in world.registry.names()
+
+
+def test_ours_stand_before_the_clients(world: World) -> None:
+    """A clone must not replace a built-in agent by a file in its `.claude`."""
+    ours = world.write("a.yaml", "name: a\nprompt: 'ours {{ task }}'\n", "built-in")
+    world.write("a.md", agent("a"), "claude-project")
+    world.write("a.md", agent("a"), "claude-user")
+
+    found = world.registry.find("a")
+
+    assert found is not None
+    assert found.source.file == ours
+    told = [(e.loaded.layer, e.hidden_by) for e in world.registry.entries()]
+    assert told == [
+        ("built-in", None),
+        ("claude-project", ours),
+        ("claude-user", ours),
+    ]
+
+
+def test_the_projects_stand_before_the_users(world: World) -> None:
+    """As the client has it."""
+    world.write("a.md", agent("a", "user"), "claude-user")
+    file = world.write("a.md", agent("a", "project"), "claude-project")
+    world.trust()
+
+    found = world.registry.find("a")
+
+    assert found is not None
+    assert (found.system_prompt, found.source.file) == ("project", file)
+    assert world.registry.client_agents() == {"a": file}
+
+
+def test_what_is_no_agent_there_is_passed_over(world: World) -> None:
+    """The client takes a Markdown file without a name for documentation."""
+    world.write("README.md", "# Our agents\n\nname: not one\n", "claude-user")
+    world.write("notes.md", "---\ntitle: x\n---\nHi\n", "claude-user")
+    world.write("a.yaml", "name: a\n", "claude-user")
+    world.write(".hidden/b.md", agent("b"), "claude-user")
+
+    assert world.registry.entries() == []
+    assert world.registry.names() == []
+
+
+@pytest.mark.parametrize("part", [".claude", "agents", "file"])
+def test_no_link_leads_out_of_a_project(
+    world: World, tmp_path: Path, part: str
+) -> None:
+    folder = world.folders["claude-project"]
+    file = world.write("a.md", agent("a"), "claude-project")
+    moved = {".claude": folder.parent, "agents": folder, "file": file}[part]
+    away = tmp_path / "away"
+    moved.rename(away)
+    os.symlink(away, moved)
+    world.trust()
+
+    with pytest.raises(NotTrusted) if part == "file" else _nothing():
+        assert world.registry.find("a") is None
+
+
+def _nothing() -> object:
+    from contextlib import nullcontext
+
+    return nullcontext()

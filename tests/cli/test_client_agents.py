@@ -1,0 +1,176 @@
+"""Claude Code's own agents where no session is open: with their words, or not at all.
+
+One that was asked for by name used to be answered by a bare model, with success.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from agentworld import trust_project
+from scripted_server import ScriptedServer, say
+
+from bridge.protocol.ids import RequestId
+
+JOKER = "---\nname: joker\ndescription: Jokes\ntools: Read\n---\nYou joke, always.\n"
+DONE = {
+    "tool": "submit_result",
+    "arguments": {"status": "success", "summary": "ha", "evidence": []},
+}
+
+
+@pytest.fixture
+def server():
+    with ScriptedServer() as server:
+        yield server
+        server.over.set()
+        server.shutdown()
+
+
+@pytest.fixture
+def endpoint(project, server):
+    """The project's command, with an endpoint to ask."""
+    server.acts = [say(json.dumps(DONE))]
+    project.env["BRIDGE_OPENAI_BASE_URL"] = server.url
+    project.env["BRIDGE_OPENAI_MODEL"] = "m"
+    return project
+
+
+def joker(project, *, of="project"):
+    root = project.folder if of == "project" else project.folder.parent / "home"
+    file = root / ".claude" / "agents" / "team" / "joker.md"
+    file.parent.mkdir(parents=True)
+    file.write_text(JOKER)
+    return file
+
+
+@pytest.mark.parametrize("of", ["project", "user"])
+def test_its_words_reach_the_model(endpoint, server, of):
+    joker(endpoint, of=of)
+    if of == "project":
+        trust_project(endpoint.bridge)
+
+    ran = endpoint.run("ask", "joker", "Go on.", "--route", "endpoint", "--json")
+
+    assert ran.code == 0, ran
+    assert ran.json["success"]
+    system = server.asked[0]["messages"][0]["content"]
+    assert system.startswith("You joke, always.\n")
+    assert "run_command" not in system
+
+
+def test_its_words_reach_claude_p(project, claude):
+    joker(project)
+    trust_project(project.bridge)
+
+    ran = project.run("ask", "joker", "Go on.", "--route", "claude")
+
+    assert ran.code == 0, ran
+    assert (claude / "stdin").read_text().startswith("You joke, always.\n\nGo on.\n")
+    assert "--agent" not in (claude / "argv").read_text()
+
+
+def test_error_a_projects_agent_that_nobody_looked_at(endpoint, server):
+    file = joker(endpoint)
+
+    ran = endpoint.run("ask", "joker", "Go on.", "--route", "endpoint")
+
+    assert (ran.code, server.asked) == (2, [])
+    assert ran.err.startswith(
+        f"hostbridge: agent 'joker' is defined by this project ({file}), and you have "
+        "not trusted it"
+    )
+
+
+REFUSED = {
+    "Plan": "agent 'Plan' is Claude Code's own: the route ROUTE has not its words; ask "
+    "by --route host or claude, or another agent: known agents are: ",
+    "Explore": "agent 'Explore' is Claude Code's own: the route ROUTE has not its ",
+    "foo:bar": "agent 'foo:bar' is a plugin's: the route ROUTE has not its words; ",
+    "jokr": "no agent is named 'jokr'; did you mean joker?",
+}
+
+
+@pytest.mark.parametrize("agent", REFUSED)
+@pytest.mark.parametrize("route", ["local", "endpoint"])
+def test_error_words_that_are_not_to_be_had(endpoint, server, agent, route):
+    joker(endpoint, of="user")
+
+    ran = endpoint.run("ask", agent, "Go on.", "--route", route)
+
+    assert (ran.code, server.asked) == (2, [])
+    assert REFUSED[agent].replace("ROUTE", route) in ran.err
+    assert endpoint.bridge.overview().waiting == 0
+
+
+@pytest.mark.parametrize("agent", ["Plan", "foo:bar"])
+def test_error_a_file_asks_for_them(endpoint, server, agent):
+    """Whoever dropped it: what serves a request looks again."""
+    endpoint.bridge.overview()
+    told = {"agentType": agent, "prompt": "Go on.", "route": "endpoint"}
+    request = endpoint.bridge.submit("Go on.")
+    file = endpoint.state / "requests" / f"{request}.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | told))
+
+    endpoint.run("serve", "--once", "--route", "endpoint")
+
+    response = endpoint.response(RequestId(request))
+    assert server.asked == []
+    assert response.error.code == "agent_missing"
+    assert "the route endpoint has not its words; ask" in response.error.message
+
+
+def test_no_agent_named_needs_no_words(endpoint, server):
+    ran = endpoint.run("ask", "Go on.", "--route", "endpoint")
+
+    assert (ran.code, len(server.asked)) == (0, 1)
+
+
+def test_error_the_fallback_has_no_words_either(endpoint, server):
+    """Where no session is open, `ask` falls back to a route: not as another agent."""
+    endpoint.env["BRIDGE_CLI_FALLBACK"] = "endpoint"
+
+    ran = endpoint.run("ask", "Plan", "Go on.")
+
+    assert (ran.code, server.asked) == (2, [])
+    assert "agent 'Plan' is Claude Code's own" in ran.err
+
+
+LATER = {
+    "workflow: deploy": "workflow",
+    "workflows: {a: {}}": "workflows",
+    "default_workflow: a": "default_workflow",
+    "lifecycle_workflow: strict": "lifecycle_workflow",
+    "mode: self": "mode: self",
+}
+
+
+@pytest.mark.parametrize("more", LATER)
+@pytest.mark.parametrize("route", ["host", "endpoint"])
+def test_error_what_nothing_runs_yet_is_refused(endpoint, server, more, route):
+    """Read and ignored, it would be another agent than the one that was written."""
+    folder = endpoint.bridge.settings.home / "agents"
+    folder.mkdir(parents=True)
+    (folder / "step.yaml").write_text(f"name: step\nprompt: '{{{{ task }}}}'\n{more}\n")
+
+    ran = endpoint.run("submit", "step", "Go on.", "--route", route)
+
+    assert (ran.code, server.asked, endpoint.bridge.overview().waiting) == (2, [], 0)
+    assert ran.err == (
+        "hostbridge: agent 'step' cannot be asked yet: this version does not run "
+        f"{LATER[more]}; take it out of {folder / 'step.yaml'}, or ask another agent\n"
+    )
+    assert f"nothing runs {LATER[more]} yet" in endpoint.run("agents", "check").out
+
+
+def test_a_field_that_is_null_asks_for_nothing(endpoint):
+    """As seed definitions write it: `workflow: null` is no workflow."""
+    folder = endpoint.bridge.settings.home / "agents"
+    folder.mkdir(parents=True)
+    text = "name: step\nprompt: '{{ task }}'\nworkflow: null\nlifecycle_workflow: ~\n"
+    (folder / "step.yaml").write_text(text)
+
+    ran = endpoint.run("ask", "step", "Go on.", "--route", "endpoint")
+
+    assert ran.code == 0, ran
