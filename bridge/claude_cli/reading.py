@@ -26,6 +26,8 @@ _QUOTA = re.compile(
 )
 _NO_AGENT = re.compile(r"--agent '.*' not found")
 _TOO_MANY_REQUESTS = 429
+# What the client says happened, beside the result.
+_TOLD = frozenset({"system", "assistant", "user", "stream_event"})
 _BY_SUBTYPE: dict[str, FailureCode] = {
     "error_max_turns": "AGENT_004",
     "error_max_budget_usd": "AGENT_004",
@@ -40,12 +42,15 @@ def read_output(
 ) -> Outcome:
     """What came of a client that ended by itself.
 
-    `is_structured` is whether it was given the schema: then only what its own check let
-    through is an answer.
+    `is_structured` is whether it was given the schema: then what its own check let
+    through is the answer. Where it let nothing through, what the agent said is judged
+    as it stands: it may be the very JSON that was asked for.
     """
     events = _events(stdout)
     results = [event for event in events if event.get("type") == "result"]
     if not results:
+        if exit_code == 0 and _is_bare_answer(stdout, events):
+            return Outcome(stdout.decode("utf-8", "replace"))
         return _without_result(stdout, stderr, exit_code)
     # Agents in the background make several; any of them may hold the answer.
     answers = [result for result in results if "structured_output" in result]
@@ -56,16 +61,11 @@ def read_output(
     if result.get("is_error") or exit_code:
         code, detail = _failure(result, exit_code)
         return Outcome(words, code, detail, model=model, calls=calls)
-    if not is_structured:
+    if not is_structured or (not answers and words.strip()):
         return Outcome(words, model=model, calls=calls)
     if not answers:
-        return Outcome(
-            words,
-            "no_json" if words.strip() else "empty_answer",
-            "the client ended without structured output",
-            model=model,
-            calls=calls,
-        )
+        detail = "the client ended without structured output"
+        return Outcome(words, "empty_answer", detail, model=model, calls=calls)
     answer = json.dumps(
         result["structured_output"], ensure_ascii=False, separators=(",", ":")
     )
@@ -88,6 +88,12 @@ def _decoded(data: bytes) -> Any:
         return json.loads(data)
     except (ValueError, RecursionError):
         return None
+
+
+def _is_bare_answer(stdout: bytes, events: list[Json]) -> bool:
+    """Whether all that was printed is one JSON value of the agent's own."""
+    is_told = any(event.get("type") in _TOLD for event in events)
+    return not is_told and _decoded(stdout) is not None
 
 
 def _without_result(stdout: bytes, stderr: str, exit_code: int) -> Outcome:

@@ -37,7 +37,16 @@ def by_whom(result: Result) -> str | None:
         return None
     who = f"answered by route {result.route}"
     who += f" ({result.model})" if result.model else ""
-    return f"{who}, degraded: not to be relied on" if result.degraded else who
+    return who + _worth(result)
+
+
+def _worth(result: Result) -> str:
+    """What is to be known of a degraded answer; nothing of any other."""
+    if not result.degraded:
+        return ""
+    if result.trusted:
+        return ", degraded: rely on its verified evidence, not on its words"
+    return ", degraded: not to be relied on"
 
 
 def result_line(result: Result) -> str:

@@ -7,7 +7,9 @@ value that satisfies the schema.
 
 Ctrl-C and SIGTERM cancel the request. Exit codes: 0 answered with success; 1 the
 agent answered failure, or the request failed; 2 usage; 4 nobody could take it; 5
-deadline; 6 submitted, cannot wait here; 130 interrupted.
+deadline; 6 submitted, cannot wait here; 7 answered with success, but degraded (by a
+small model, or another than the one wanted, and without verified evidence); 130
+interrupted.
 """
 
 import signal
@@ -20,6 +22,7 @@ from bridge.cli.exit_codes import of_result
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.model_name import from_here
 from bridge.cli.options import (
+    AcceptDegraded,
     AnswerToHost,
     Arguments,
     AsJson,
@@ -80,6 +83,7 @@ def command(
     dedup_key: DedupKey = None,
     session: SessionId = None,
     answer_to_host: AnswerToHost = False,
+    accept_degraded: AcceptDegraded = False,
     as_json: AsJson = False,
 ) -> int:
     """Ask and print; returns the exit code."""
@@ -125,4 +129,4 @@ def command(
         say(answer_text(result.parsed))
         if who := by_whom(result):
             complain(who)
-    return of_result(result)
+    return of_result(result, accept_degraded=accept_degraded)

@@ -7,6 +7,7 @@
 4    no route: nobody here could take the request
 5    deadline
 6    submitted, cannot wait here
+7    answered with success, but degraded: not to be relied on
 130  interrupted
 """
 
@@ -42,6 +43,7 @@ class Exit(IntEnum):
     NO_ROUTE = 4
     DEADLINE = 5
     SUBMITTED = 6
+    DEGRADED = 7
     INTERRUPTED = 130
 
 
@@ -71,10 +73,13 @@ def exit_code(error: BridgeError) -> Exit:
     return _BY_CLASS.get(type(error)) or of_failure(error.code)
 
 
-def of_result(result: Result) -> Exit:
-    """The exit code for an answer, or for a failure that took its place."""
+def of_result(result: Result, *, accept_degraded: bool = False) -> Exit:
+    """The exit code for an answer, or for a failure that took its place.
+
+    `accept_degraded` is whether a degraded answer is as good as any to the caller.
+    """
     if result.success:
-        return Exit.OK
+        return Exit.OK if accept_degraded or result.trusted else Exit.DEGRADED
     return of_failure(result.error.code if result.error else None)
 
 

@@ -94,6 +94,14 @@ AnswerToHost: TypeAlias = Annotated[
     bool,
     typer.Option("--answer-to-host", help="Let the open session read the answer, too."),
 ]
+AcceptDegraded: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--accept-degraded",
+        help="A small model's answer, or another model's than the one wanted, is good "
+        "enough: end with 0, not with 7.",
+    ),
+]
 Ids: TypeAlias = Annotated[
     list[str],
     typer.Argument(metavar="ID", show_default=False, help="What `submit` printed."),

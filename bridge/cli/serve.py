@@ -2,8 +2,9 @@
 
 One request after another, highest priority first, until Ctrl-C; with --once only what
 waits now. What is interrupted waits again. Prints a line for each request served, and
-for each that nobody served in time. A bug of ours ends the request that met it, with a
-log; the others are served.
+for each that nobody served in time; one of a degraded answer says so. The exit code
+tells how the serving went: of an answer `wait` tells. A bug of ours ends the request
+that met it, with a log; the others are served.
 """
 
 import signal

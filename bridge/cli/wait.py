@@ -1,12 +1,13 @@
 """Wait for one or many requests; print a line for each as it is completed.
 
 Exit codes: 0 all answered with success; for one failure its own, as `ask` has it (5
-the time was up, 4 no route, 1 most others); 1 where several failed in different ways.
+the time was up, 4 no route, 7 degraded, 1 most others); 1 where several failed in
+different ways.
 """
 
 from bridge.cli.answer_text import result_line
 from bridge.cli.exit_codes import Exit, of_result
-from bridge.cli.options import AsJson, Ids, Timeout
+from bridge.cli.options import AcceptDegraded, AsJson, Ids, Timeout
 from bridge.cli.printing import record, say, say_json
 from bridge.cli.progress import Progress
 from bridge.spawner.bridge import DEFAULT_TIMEOUT_S, Bridge
@@ -16,6 +17,7 @@ def command(
     ids: Ids,
     *,
     timeout_s: Timeout = DEFAULT_TIMEOUT_S,
+    accept_degraded: AcceptDegraded = False,
     as_json: AsJson = False,
 ) -> int:
     """Wait and print; returns the exit code."""
@@ -26,6 +28,6 @@ def command(
                 say_json(record(result.response))
             else:
                 say(result_line(result))
-            if not result.success:
-                codes.add(of_result(result))
+            codes.add(of_result(result, accept_degraded=accept_degraded))
+    codes.discard(Exit.OK)
     return (codes or {Exit.OK}).pop() if len(codes) <= 1 else Exit.FAILED

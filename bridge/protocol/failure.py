@@ -54,7 +54,8 @@ MEANINGS: dict[FailureCode, str] = {
     "budget": "the session may start no more agents in this hour",
     "AGENT_001": "the definition, or the schema of the answer, cannot be used",
     "AGENT_002": "the model cannot be loaded",
-    "AGENT_003": "what was submitted does not satisfy the schema",
+    "AGENT_003": "what was submitted does not satisfy the schema, or the agent's own "
+    "check",
     "AGENT_004": "a limit of turns or tokens was reached",
     "AGENT_005": "the deadline passed while the model was at work",
     "AGENT_006": "the process of the model died",

@@ -41,7 +41,7 @@ class Response(Record):
     an answer that hostbridge wrote from one that somebody put there; see `store.seal`.
     `run` tells what it took where a loop of ours answered. With `ownForm` the answer
     has the form that a caller or a definition gave: every word of `parsedOutput` is the
-    agent's then, also one that is called `verified`.
+    agent's then, also one that is called `verified`. `taskId` is the asker's.
     """
 
     request_id: RequestIdField
@@ -57,6 +57,7 @@ class Response(Record):
     degraded: bool = False
     error: Failure | None = None
     agent_id: str | None = None
+    task_id: str | None = None
     run: RunSummary | None = None
     seal: str = ""
 
@@ -85,6 +86,7 @@ def answered(
         model=request.model,
         error=failure,
         agent_id=agent_id,
+        task_id=request.task_id,
     )
 
 
@@ -110,4 +112,5 @@ def failed(
         model=request.model,
         error=Failure(code=code, message=message, stage=stage or request.stage),
         agent_id=claim.agent_id if claim else None,
+        task_id=request.task_id,
     )

@@ -5,6 +5,10 @@ from __future__ import annotations
 from bridge.protocol.output import Evidence
 from bridge.protocol.record import Milliseconds, Value
 
+# How the call is named in which a definition's own script looked at the answer. What
+# ran in it is proof for the record, not for the answer, which was there before it.
+CHECK = "submit-"
+
 
 class RunSummary(Value):
     """What a run took, for the record. Times are milliseconds.

@@ -21,7 +21,7 @@ from bridge.protocol.contract import answer_schema
 from bridge.protocol.failure import MEANINGS
 from bridge.protocol.json_schema import problem_of, problem_of_schema
 from bridge.protocol.record import printable
-from bridge.protocol.run import RunSummary
+from bridge.protocol.run import CHECK, RunSummary
 from bridge.runner.briefing import brief, call_text, result_text
 from bridge.runner.engine import EngineFailed, Message
 from bridge.runner.evidence import Seen, all_evidence, held_to_what_ran, weigh
@@ -113,8 +113,7 @@ class _Run:
         self._turn = 0
         self._raw = ""
         self._seen: list[Seen] = []
-        # What the script of submit_result ran: proof for the record, not for the
-        # answer, which was there before it.
+        # What the script of submit_result ran.
         self._checks: list[Seen] = []
         self._made: dict[bytes, str] = {}
         # The calls that would give the same again: since, no command has run.
@@ -334,11 +333,11 @@ class _Run:
             )
         if verdict.is_valid and self._box.check is not None:
             result = self._carried_out(self._box.check, call.arguments)
-            self._checks.append(Seen(f"submit-{self._turn}", SUBMIT, result))
+            self._checks.append(Seen(f"{CHECK}{self._turn}", SUBMIT, result))
             if result.ran:
                 self._standing.clear()
             if not result.ok:
-                return Verdict(code="AGENT_003", complaint=result.text)
+                return _refused_by_script(result)
         return verdict
 
     def _parroted(self, answer: Any) -> Example | None:
@@ -379,6 +378,18 @@ class _Run:
 
     def _log(self, event: str, **facts: Any) -> None:
         self._job.log({"event": event, "turn": self._turn, **facts})
+
+
+def _refused_by_script(result: ToolResult) -> Verdict:
+    """An answer that its definition's own script says no to, or fails at."""
+    if result.is_crash:
+        return Verdict(
+            code="AGENT_001",
+            complaint=f"the script of {SUBMIT} failed: {result.text}",
+        )
+    return Verdict(
+        code="AGENT_003", complaint=f"the script of {SUBMIT} refused it: {result.text}"
+    )
 
 
 def _key(call: Call | ExampleCall) -> bytes:

@@ -12,7 +12,8 @@ file, no variable of the environment and no network. Its names are
     run_command(command)             {"exit_code": …, "output": …} of a granted command
 
 and what it gives is the value of its last expression, or else what it printed. Time,
-memory, host calls and output are bounded. An error in it is a result like any other.
+memory, host calls and output are bounded. An error in it is a result like any other;
+an AssertionError or a ValueError is a script's own no, anything else a fault in it.
 
 Source: pydantic-monty, `Monty`, `MontySession.feed_run`, `ResourceLimits`.
 """
@@ -95,17 +96,26 @@ class Sandbox:
                     print_callback=printed,
                 )
         except monty.MontyError as exc:
-            return ToolResult(f"error: {_told(exc, script)}", ok=False)
+            is_crash = not isinstance(_raised(exc), (AssertionError, ValueError))
+            told = f"error: {_told(exc, script)}"
+            return ToolResult(told, ok=False, is_crash=is_crash)
         try:
             text = _text(value, printed.output)
         except (TypeError, ValueError, RecursionError) as exc:
-            return ToolResult(f"error: what the script gave: {exc}", ok=False)
+            told = f"error: what the script gave: {exc}"
+            return ToolResult(told, ok=False, is_crash=True)
         return ToolResult(text[:_MAX_GIVEN])
 
     def _workers(self, monty: Any) -> Any:
         if self._pool is None:
             self._pool = self._stack.enter_context(monty.Monty(max_processes=1))
         return self._pool
+
+
+def _raised(exc: Any) -> object:
+    """What was raised in the script."""
+    raised = getattr(exc, "exception", None)
+    return raised() if callable(raised) else exc
 
 
 def _told(exc: Any, script: str) -> str:

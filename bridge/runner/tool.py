@@ -16,13 +16,14 @@ class ToolResult:
     """What a call gave: text for the model.
 
     `ran` are the commands that ran in it; `is_script` tells that a script of the
-    definition ran.
+    definition ran, `is_crash` that it failed by a fault of its own.
     """
 
     text: str
     ok: bool = True
     ran: tuple[Ran, ...] = ()
     is_script: bool = False
+    is_crash: bool = False
 
 
 @dataclass(frozen=True, slots=True)

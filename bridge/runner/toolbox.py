@@ -5,7 +5,7 @@ Only the definition decides. No file, no result and no word of a model adds a to
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.cst_node import NODE_NAMES, node_scope
@@ -139,7 +139,7 @@ class _Workshop:
             parts.append(given.text)
             if not given.ok:
                 break
-        return ToolResult("\n".join(parts), ok=given.ok, ran=tuple(ran), is_script=True)
+        return replace(given, text="\n".join(parts), ran=tuple(ran), is_script=True)
 
     def _run_script(
         self,

@@ -11,6 +11,7 @@ from bridge.errors import InvalidRequest, RequestFailed
 from bridge.protocol.output import AgentOutput, Evidence
 from bridge.protocol.record import first_problem
 from bridge.protocol.response import Failure
+from bridge.protocol.resting import rests_on_evidence
 from bridge.protocol.status import Stage, Status
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ class Result:
         route: which route gave it: host, manual, claude, local, endpoint.
         model: the model that answered, where that is known; on the host route the one
             asked for, None for the session's own.
-        degraded: a model other than the one wanted answered.
+        degraded: a small model answered, or another than the one wanted; see `trusted`.
+        task_id: as it was asked with; None where it was not.
         duration_s: seconds from the request to the answer.
         evidence: what an `AgentOutput` rests on, with what was verified; nothing for an
             answer of any other form, of which no word is the bridge's. What a loop of
@@ -50,10 +52,16 @@ class Result:
     route: str
     model: str | None
     degraded: bool
+    task_id: str | None
     duration_s: float
     evidence: tuple[Evidence, ...]
     error: Failure | None
     response: Response = field(repr=False)
+
+    @property
+    def trusted(self) -> bool:
+        """Whether it may be relied on: not degraded, or it rests on what was seen."""
+        return not self.degraded or rests_on_evidence(self.response)
 
 
 def schema_of(shape: Shape) -> dict[str, Any] | None:
@@ -96,6 +104,7 @@ def result_of(response: Response, shape: Shape = None) -> Result:
         route=response.route,
         model=response.model,
         degraded=response.degraded,
+        task_id=response.task_id,
         duration_s=response.duration / 1000,
         evidence=evidence,
         error=response.error,

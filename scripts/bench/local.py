@@ -191,7 +191,7 @@ class Bench:
         agents.mkdir(exist_ok=True)
         (agents / "talker.yaml").write_text(_TALKER)
         command = [sys.executable, "-m", "bridge", "ask", "talker", ASKED.content]
-        command += ["--route", "local", "--json"]
+        command += ["--route", "local", "--json", "--accept-degraded"]
         env = {**os.environ, "BRIDGE_HOME": str(self.home)}
 
         def asked() -> tuple[float, int]:

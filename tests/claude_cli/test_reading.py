@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from fakeclaude import result
+from storeworld import request
 
 from bridge.claude_cli.reading import read_output
-from bridge.protocol.answer import ToolCall
+from bridge.protocol.answer import ToolCall, judge
 from bridge.protocol.answering import Outcome
 
 ANSWER = {"modules": ["billing"]}
@@ -150,14 +151,7 @@ FAILURES = {
         "no_json",
         "claude -p printed no result (exit 0): All is well.",
     ),
-    "other JSON": ("[1, {}]", 0, "no_json", None),
     "prose and exit": ("Oh.", 3, "agent_error", None),
-    "without structured output": (
-        result(result="I will not."),
-        0,
-        "no_json",
-        "the client ended without structured output",
-    ),
     "without a word": (
         result(result=" "),
         0,
@@ -167,6 +161,32 @@ FAILURES = {
     "not UTF-8": (b"\xff\xfe", 0, "no_json", None),
     "nested without end": ("[" * 100_000, 0, "no_json", None),
 }
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ('{"status": "success", "summary": "fine"}', None),
+        ('Here it is:\n```json\n{"status": "success", "summary": "fine"}\n```', None),
+        ('{"status": "failed", "summary": "no"}', "agent_failed"),
+        ('{"status": "great"}', "schema_mismatch"),
+        ("I will not.", "no_json"),
+    ],
+)
+def test_without_structured_output_the_words_are_judged(words: str, code: str | None):
+    """An agent that answers in JSON without the tool for it has answered."""
+    outcome = read(result(result=words))
+
+    assert (outcome.words, outcome.code) == (words, None)
+    assert judge(request(), outcome.words).code == code
+
+
+@pytest.mark.parametrize(
+    "words", ['{"status": "success", "summary": "fine"}', "[1, {}]"]
+)
+def test_an_answer_printed_as_it_stands_is_read(words: str):
+    """The client, or a wrapper around it, may print the words alone."""
+    assert read(words) == Outcome(words)
 
 
 @pytest.mark.parametrize("name", FAILURES)

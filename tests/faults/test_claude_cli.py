@@ -81,6 +81,7 @@ MISBEHAVIOUR = {
     "prints nothing": ("exit 0", "empty_answer"),
     "fails in prose": (printing("Oh no.", code=1), "agent_error"),
     "no structured output": (printing(result(result="I will not.")), "no_json"),
+    "other JSON": (printing("[1, {}]"), "schema_mismatch"),
     "structured output of another shape": (
         printing(result(structured_output={"status": "great"})),
         "schema_mismatch",

@@ -328,6 +328,33 @@ def test_the_script_of_submit_result_may_refuse(world):
     assert "AssertionError: too many issues" in world.engine.results()[0]
 
 
+@pytest.mark.parametrize(
+    ("code", "verdict", "told"),
+    [
+        ("issues + ''", "AGENT_001", "submit_result failed: error: "),
+        ("isues", "AGENT_001", "submit_result failed: error: "),
+        ("{}['x']", "AGENT_001", "submit_result failed: error: "),
+        ("assert False, 'x'", "AGENT_003", "submit_result refused it: error: "),
+        ("raise ValueError('x')", "AGENT_003", "submit_result refused it: error: "),
+    ],
+)
+def test_error_a_crash_of_its_script_is_no_mismatch(world, code, verdict, told):
+    """Nobody finds a slip in a script who is told that the answer has another form."""
+    tool = ScriptTool(
+        name="submit_result",
+        pym=Path("submit.pym"),
+        description="Answer.",
+        parameters={"type": "object", "properties": {"issues": {"type": "integer"}}},
+        code=code,
+    )
+    said = [call("submit_result", issues=n) for n in range(3)]
+
+    outcome = world.run(*said, agent=definition(script_tools=(tool,)))
+
+    assert outcome.verdict.code == verdict
+    assert f"the script of {told}" in outcome.verdict.complaint
+
+
 def test_the_log_can_be_written_as_json(world):
     world.write("a.txt", b"\xff\xfe\n")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic import BaseModel, field_validator
@@ -99,3 +99,21 @@ def test_error_a_key_does_not_make_a_wrong_question_right(bridge: Bridge) -> Non
 
     with pytest.raises(InvalidRequest):
         bridge.ask("", dedup_key="key")
+
+
+@pytest.mark.parametrize("schema", [None, {"type": "object", "required": ["status"]}])
+def test_the_task_id_comes_back_whatever_the_form(
+    bridge: Bridge, schema: dict[str, Any] | None
+) -> None:
+    words = '{"status": "success", "summary": "done"}'
+
+    request = bridge.submit("Which?", schema=schema, task_id="t-1")
+    answered = bridge.respond(request, words)
+
+    assert (answered.task_id, answered.response.task_id) == ("t-1", "t-1")
+    assert bridge.wait(request, timeout_s=0).task_id == "t-1"
+    ended = bridge.submit("Which?", schema=schema, task_id="t-2")
+    assert bridge.cancel(ended)
+    found = bridge.status(ended).response
+    assert found is not None
+    assert found.task_id == "t-2"

@@ -1,0 +1,80 @@
+"""Whether an answer rests on what was seen to run: what makes a small model's count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bridge.protocol.output import Evidence
+from bridge.protocol.response import Response
+from bridge.protocol.resting import rests_on_evidence
+from bridge.protocol.run import RunSummary
+
+
+def ran(command: str = "pytest", **fields: Any) -> Evidence:
+    return Evidence(
+        **{
+            "type": "command",
+            "content": "exit code 0",
+            "command": command,
+            "passed": True,
+            "verified": True,
+            "tool_use_id": "call-1",
+            **fields,
+        }
+    )
+
+
+FAILED = ran(passed=False, content="exit code 1")
+SCRIPT = ran(type="script", command=None, content="count ran")
+CHECK = SCRIPT.model_copy(update={"tool_use_id": "submit-1"})
+# What was seen, oldest first, and whether an answer rests on it.
+SEEN: dict[str, tuple[list[Evidence], bool]] = {
+    "nothing": ([], False),
+    "a command": ([ran()], True),
+    "one that failed": ([FAILED], False),
+    "one that was mended": ([FAILED, ran()], True),
+    "one that broke": ([ran(), FAILED], False),
+    "another that passed": ([FAILED, ran("true")], False),
+    "one without an end": ([ran(passed=None)], False),
+    "a claim": ([ran(verified=False)], False),
+    "a script": ([SCRIPT], True),
+    "the look at the answer itself": ([CHECK], False),
+}
+
+
+def response(**fields: Any) -> Response:
+    return Response(
+        request_id="a",
+        success=True,
+        status="completed",  # type: ignore[arg-type]
+        completed_at=1,
+        duration=1,
+        route="local",
+        degraded=True,
+        **fields,
+    )
+
+
+@pytest.mark.parametrize("own_form", [True, False])
+@pytest.mark.parametrize("name", SEEN)
+def test_what_the_loop_saw(name: str, *, own_form: bool) -> None:
+    evidence, rests = SEEN[name]
+    run = RunSummary(
+        model="m", turns=1, tools={}, prompt_tokens=1, cached_tokens=0, tokens=1,
+        duration=1, evidence=tuple(evidence),
+    )  # fmt: skip
+
+    assert rests_on_evidence(response(run=run, own_form=own_form)) is rests
+
+
+@pytest.mark.parametrize("name", [n for n in SEEN if n[:3] != "the"])
+def test_what_was_seen_of_another_program(name: str) -> None:
+    evidence, rests = SEEN[name]
+    told = [item.model_dump(mode="json", by_alias=True) for item in evidence]
+    parsed = {"status": "success", "summary": "done", "evidence": told}
+
+    assert rests_on_evidence(response(parsed_output=parsed)) is rests
+    # Each word of a form of the caller's is the agent's own.
+    assert not rests_on_evidence(response(parsed_output=parsed, own_form=True))
