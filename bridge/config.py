@@ -70,6 +70,8 @@ class Settings:
         host_session: its session id (`CLAUDE_CODE_SESSION_ID`).
         project_dir: the client's project (`CLAUDE_PROJECT_DIR`).
         claude_dir: the client's own folder (`CLAUDE_CONFIG_DIR`, `~/.claude`).
+        claude_record: what the client knows of projects: `.claude.json` in
+            `CLAUDE_CONFIG_DIR`, or in the user's home.
         openai_base_url: the server behind `openai:NAME` (`BRIDGE_OPENAI_BASE_URL`).
         openai_model: which of its models answers where none is named
             (`BRIDGE_OPENAI_MODEL`).
@@ -100,6 +102,7 @@ class Settings:
     host_session: str | None = None
     project_dir: Path | None = None
     claude_dir: Path = Path("~/.claude")
+    claude_record: Path = Path("~/.claude.json")
     openai_base_url: str | None = None
     openai_model: str | None = None
     openai_api_key: str = "none"
@@ -139,6 +142,8 @@ class Settings:
             host_session=env.get("CLAUDE_CODE_SESSION_ID") or None,
             project_dir=Path(p) if (p := env.get("CLAUDE_PROJECT_DIR")) else None,
             claude_dir=Path(env.get("CLAUDE_CONFIG_DIR") or user_home / ".claude"),
+            claude_record=Path(env.get("CLAUDE_CONFIG_DIR") or user_home)
+            / ".claude.json",
             openai_base_url=_address(env, "BRIDGE_OPENAI_BASE_URL"),
             openai_model=env.get("BRIDGE_OPENAI_MODEL") or None,
             openai_api_key=env.get("BRIDGE_OPENAI_API_KEY") or "none",

@@ -47,3 +47,10 @@ def fake_claude(folder: Path, lines: str = OBEDIENT) -> Path:
     file.write_text(f"#!/bin/sh\n{head}{lines}")
     file.chmod(0o755)
     return file
+
+
+def trust_folder(home: Path, folder: Path) -> None:
+    """Have the client's record say that the user trusts a folder."""
+    home.mkdir(parents=True, exist_ok=True)
+    known = {"projects": {str(folder): {"hasTrustDialogAccepted": True}}}
+    (home / ".claude.json").write_text(json.dumps(known))

@@ -15,14 +15,13 @@ from bridge.claude_cli.command import (
     wanted_model,
 )
 from bridge.claude_cli.reading import read_output
-from bridge.protocol.answering import Outcome
+from bridge.protocol.answering import Outcome, Progress
 from bridge.protocol.names import is_client_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bridge.agents.definition import Definition
-    from bridge.protocol.answering import Progress
     from bridge.protocol.request import Request
 
 # Everything that the agent saw is in it; an answer has 4 MB at most.
@@ -40,11 +39,13 @@ class ClaudeCli:
         program: the path of the client.
         folder: where it works: the project.
         env: its environment, without what tells who asks from within.
+        doubt: why nothing of the folder is obeyed there; None where it is trusted.
     """
 
     program: str
     folder: Path
     env: Mapping[str, str]
+    doubt: Callable[[], str | None]
 
     def answer(
         self,
@@ -52,17 +53,22 @@ class ClaudeCli:
         definition: Definition | None,
         *,
         deadline_s: float,
-        on_progress: Callable[[Progress], None],  # noqa: ARG002 - it prints all at the end
+        on_progress: Callable[[Progress], None],
         should_stop: Callable[[], bool],
     ) -> Outcome:
         """Run the client to its end, or to the request's."""
+        note = self.doubt()
+        # The only sign of progress: all else it prints at its end.
+        on_progress(Progress(note=note))
+        command = command_line(
+            self.program,
+            request,
+            definition,
+            granting=[*_GRANTING, str(self.folder)],
+            is_trusted=note is None,
+        )
         ended = running.run(
-            command_line(
-                self.program,
-                request,
-                definition,
-                granting=[*_GRANTING, str(self.folder)],
-            ),
+            command,
             stdin=prompt_of(request).encode("utf-8", "replace"),
             env={**self.env, **within(request)},
             folder=self.folder,

@@ -30,6 +30,10 @@ _HOOK_S = 30
 # What the API takes no tool schema with, at its top.
 _COMBINED = frozenset({"anyOf", "oneOf", "allOf", "not", "$ref", "$id"})
 
+# With them nothing of the folder is read or run; the user's own settings are, and what
+# `--settings` names. (`--safe-mode` still runs the key helper.)
+WITHOUT_THE_FOLDER = ("--setting-sources", "user", "--strict-mcp-config")
+
 
 def command_line(
     program: str,
@@ -37,14 +41,17 @@ def command_line(
     definition: Definition | None = None,
     *,
     granting: Sequence[str] = (),
+    is_trusted: bool = True,
 ) -> list[str]:
     """The program and its arguments.
 
     `granting` is the command of the hook that knows the rules which the client does
-    not, without the rules.
+    not, without the rules; `is_trusted` is whether the folder counts.
     """
     command = [program, "-p", "--output-format", "json", "--verbose"]
     command += ["--permission-mode", "dontAsk"]
+    if not is_trusted:
+        command += WITHOUT_THE_FOLDER
     schema = structured_schema(request)
     if schema is not None:
         command += ["--json-schema", orjson.dumps(schema).decode()]

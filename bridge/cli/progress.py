@@ -1,6 +1,6 @@
 """How far a request has come, on the terminal's stderr while one waits for it.
 
-Nothing at all where stderr is no terminal. rich is loaded beside the waiting, and only
+No line where stderr is no terminal. rich is loaded beside the waiting, and only
 when the answer does not come at once.
 """
 
@@ -11,6 +11,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Self
 
+from bridge.cli.printing import complain
 from bridge.protocol.status import Stage
 
 if TYPE_CHECKING:
@@ -25,13 +26,15 @@ _REFRESH_S = 0.5
 class Progress:
     """A line with the stage and the seconds; call it with each new stage.
 
-    A run of our own is told to `follow`: its turn, its tool, its tokens a second.
+    A run of our own is told to `follow`: its turn, its tool, its tokens a second. Its
+    note is said at the end, to whatever stderr is.
     """
 
     def __init__(self, agent: str) -> None:
         self._agent = agent
         self._stage = Stage.WAITING
         self._work: Work | None = None
+        self._note: str | None = None
         self._began_s = time.monotonic()
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
@@ -44,6 +47,7 @@ class Progress:
         """Take note of how far the work is that is done right here; from any thread."""
         self._stage = Stage.RUNNING
         self._work = work
+        self._note = work.note or self._note
 
     def __enter__(self) -> Self:
         if sys.stderr.isatty():
@@ -60,6 +64,8 @@ class Progress:
         self._over.set()
         if self._thread:
             self._thread.join()
+        if self._note:
+            complain(self._note)
 
     def _show(self) -> None:
         if self._over.wait(_AT_ONCE_S):

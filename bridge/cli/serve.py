@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from bridge.claude_cli.trusted import note_of
 from bridge.cli.answer_text import result_line
 from bridge.cli.bug_log import log_bug
 from bridge.cli.exit_codes import Exit
@@ -45,6 +46,9 @@ def command(
     def on_start(routes: tuple[str, ...]) -> None:
         by.extend(routes)
         complain(f"serving {bridge.store.place.project} by {', '.join(routes)}")
+        note = note_of(bridge.settings, bridge.store.place)
+        if note and "claude" in routes:
+            complain(note)
 
     def on_bug(request_id: RequestId, exc: Exception) -> None:
         logs.append(log_bug(exc))

@@ -26,7 +26,8 @@ class Progress:
     """How far an answerer has come; what it cannot tell is None.
 
     `turn` counts from 1, `tool` is the one being called; `tokens` and `tokens_per_s`
-    are those of the reply being made, or of the last.
+    are those of the reply being made, or of the last. `note` is for the person who
+    waits, whatever becomes of the request.
     """
 
     doing: Doing = "thinking"
@@ -35,6 +36,7 @@ class Progress:
     tool: str | None = None
     tokens: int = 0
     tokens_per_s: float = 0.0
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 def claude(settings: Settings, store: FileStore) -> Answerer:
     """`claude -p`, by the program that the settings name."""
     from bridge.claude_cli.answerer import ClaudeCli
+    from bridge.claude_cli.trusted import note_of
 
     program = shutil.which(settings.claude)
     if program is None:
@@ -37,7 +38,12 @@ def claude(settings: Settings, store: FileStore) -> Answerer:
             f"route claude: no program {settings.claude!r} can be run; install Claude "
             "Code, or name its program in BRIDGE_CLAUDE"
         )
-    return ClaudeCli(program, store.place.project, environment_for_a_client())
+    return ClaudeCli(
+        program,
+        store.place.project,
+        environment_for_a_client(),
+        lambda: note_of(settings, store.place),
+    )
 
 
 def local(settings: Settings, store: FileStore) -> Answerer:

@@ -13,10 +13,11 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from fakeclaude import fake_claude
+from fakeclaude import fake_claude, trust_folder
 
 from bridge.config import Settings
 from bridge.host.sessions import Session
@@ -29,7 +30,6 @@ from bridge.store.process import identify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
@@ -204,5 +204,6 @@ def until() -> Callable[[Callable[[], Any]], Any]:
 def claude(project, tmp_path: Path):
     """Where `claude` is: a fake that obeys, and whose folder tells what it was told."""
     program = fake_claude(tmp_path / "fake")
+    trust_folder(Path(project.env["HOME"]), project.folder)
     project.env["BRIDGE_CLAUDE"] = str(program)
     return program.parent

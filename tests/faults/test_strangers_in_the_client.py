@@ -1,0 +1,114 @@
+"""`claude -p` of ours in a stranger's folder, in the real client (P8)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import needs
+import pytest
+from stage.api import ScriptedApi
+from stage.client import Stage
+from stage.oneshot import run_print
+from stage.replies import reply, tool_use
+from strangers import Archive
+
+from bridge.claude_cli.command import WITHOUT_THE_FOLDER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from stage.replies import Answer
+    from stage.turns import ApiRequest
+
+pytestmark = [pytest.mark.faults, pytest.mark.host]
+
+ASKED = {
+    "ask": (["ask", "--route", "claude", "Look around."], {}),
+    "the fallback": (["ask", "Look around."], {"BRIDGE_CLI_FALLBACK": "claude"}),
+    "serve": (["serve", "--once", "--route", "claude"], {}),
+}
+
+
+def looks_around(request: ApiRequest) -> Answer:
+    """A model that calls a tool, so that every event of a session happens."""
+    said = sum(item.get("role") == "assistant" for item in request.messages)
+    if said == 0:
+        return reply(tool_use("Read", {"file_path": "code.txt"}))
+    if said == 1:
+        value = {"status": "success", "summary": "looked"}
+        return reply(tool_use("StructuredOutput", value))
+    return reply("done")
+
+
+@contextmanager
+def archive_on_stage(root: Path, *, trusted: bool) -> Iterator[tuple[Stage, Archive]]:
+    """An archive, and a client that has or has not been told to trust it."""
+    needs.tool("git")
+    archive = Archive(root)
+    with ScriptedApi(looks_around) as api:
+        stage = Stage(root, api, program=needs.client())
+        if not trusted:
+            record = stage.home / ".claude.json"
+            known = json.loads(record.read_text())
+            record.write_text(json.dumps(known | {"projects": {}}))
+        yield stage, archive
+
+
+def ask(stage: Stage, name: str) -> subprocess.CompletedProcess[str]:
+    words, env = ASKED[name]
+    env = {**stage.environment(), "BRIDGE_CLAUDE": str(stage.program), **env}
+
+    def hostbridge(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-P", "-m", "bridge", *words],
+            cwd=stage.project,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+
+    if name == "serve":
+        hostbridge("submit", "--route", "claude", "Look around.")
+    return hostbridge(*words)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_nothing_of_the_folder_runs_or_is_read(tmp_path: Path, name: str) -> None:
+    with archive_on_stage(tmp_path, trusted=False) as (stage, archive):
+        ran = ask(stage, name)
+        words = json.dumps([turn.body for turn in stage.api.turns("main")])
+
+    assert archive.ran() == []
+    assert "STRANGER" not in words
+    assert "looked" in ran.stdout
+    note = f"hostbridge: Claude Code does not trust {archive.folder}: its settings"
+    assert ran.stderr.count(note) == 1
+
+
+def test_where_the_folder_is_trusted_nothing_changes(tmp_path: Path) -> None:
+    """The traps go off: the test above would have seen them."""
+    with archive_on_stage(tmp_path, trusted=True) as (stage, archive):
+        ran = ask(stage, "ask")
+
+    assert {"SessionStart", "apiKeyHelper", "mcp"} <= set(archive.ran())
+    assert "does not trust" not in ran.stderr
+
+
+def test_hooks_of_ours_would_still_run(tmp_path: Path) -> None:
+    """Those that come by the command line, and no others."""
+    with archive_on_stage(tmp_path, trusted=False) as (stage, archive):
+        hook = {"type": "command", "command": f"touch {tmp_path}/ours"}
+        hooks = {"hooks": {"PreToolUse": [{"hooks": [hook]}]}}
+        args = [*WITHOUT_THE_FOLDER, "--settings", json.dumps(hooks)]
+        run_print(stage, "Look around.", args=args)
+
+    assert (tmp_path / "ours").exists()
+    assert archive.ran() == []
