@@ -6,8 +6,16 @@ for requests. One folder a process: with a shared one, the first session to answ
 bell would silence it for the others. A watched folder is never removed while its
 process lives: made again, it would be dead to the watcher.
 
+The client reports changes only: a file that was there before its watch is never
+reported. So a ring that finds the file gives it a new time, which the client sees as a
+change. Not within `QUIET_S` of the last ring, because the client waits until the file
+has been still for half a second. The access time stays: it says since when the bell has
+been ringing without an answer.
+
 Source: measured on Claude Code 2.1.330: 60 requests in 3 s gave 5 wakes and left
-nothing.
+nothing. A new time, new content and a file renamed over the old one are each reported
+after 0.6 s; of removing and making it again the client sometimes misses the second
+half. `/clear`, compaction, `--worktree` and EnterWorktree leave the watch alone.
 """
 
 from __future__ import annotations
@@ -28,8 +36,10 @@ if TYPE_CHECKING:
     from bridge.protocol.request import HostProcess
     from bridge.store.files import FileStore
     from bridge.store.folder import Folder
+    from bridge.store.place import Place
 
 CLAPPER = "wake"
+QUIET_S = 1.5
 _NAME = re.compile(r"([0-9]{1,10})-[0-9a-f]{12}\Z")
 
 
@@ -39,6 +49,11 @@ def bell_name(host: HostProcess) -> str:
     return f"{host.pid}-{birth[:12]}"
 
 
+def path_of(place: Place, host: HostProcess) -> str:
+    """The folder that this process watches, whether it is there or not."""
+    return f"{place.state}/bell/{bell_name(host)}"
+
+
 def hang(store: FileStore, host: HostProcess) -> str:
     """Make the bell of a process; returns the folder's path."""
     with store.open_state() as state, state.folder("bell") as bells:
@@ -46,16 +61,47 @@ def hang(store: FileStore, host: HostProcess) -> str:
             return bell.path
 
 
-def ring(store: FileStore, sessions: Iterable[Session]) -> None:
-    """Ring for each session; a bell that still rings is left alone.
+def ring(store: FileStore, sessions: Iterable[Session], *, again: bool = False) -> None:
+    """Ring for each session; a bell that rang just now is left alone.
 
-    One that cannot be rung keeps no other silent.
+    `again` rings only where nobody has answered the last ring. A bell that cannot be
+    rung keeps no other silent.
     """
     with store.open_state() as state, state.folder("bell") as bells:
         for session in sessions:
             with suppress(StateRefused, OSError):
                 with bells.folder(bell_name(session.host)) as bell:
-                    bell.touch(CLAPPER)
+                    _ring(bell, store.clock.now_us() * 1000, again=again)
+
+
+def _ring(bell: Folder, now_ns: int, *, again: bool) -> None:
+    facts = bell.facts(CLAPPER)
+    if facts is None and (again or bell.touch(CLAPPER)):
+        return
+    facts = facts or bell.facts(CLAPPER)
+    if facts is None or 0 <= now_ns - facts.st_mtime_ns < QUIET_S * 1_000_000_000:
+        return
+    with suppress(FileNotFoundError):
+        os.utime(
+            CLAPPER,
+            ns=(facts.st_atime_ns, now_ns),
+            dir_fd=bell.fd,
+            follow_symlinks=False,
+        )
+
+
+def ringing_s(store: FileStore, host: HostProcess) -> float | None:
+    """For how long the bell has been ringing, in seconds; None when it is silent."""
+    if not store.exists():
+        return None
+    with store.open_state() as state, state.folder("bell") as bells:
+        try:
+            facts = os.stat(
+                f"{bell_name(host)}/{CLAPPER}", dir_fd=bells.fd, follow_symlinks=False
+            )
+        except OSError:
+            return None
+    return max(0.0, store.clock.now_us() / 1_000_000 - facts.st_atime)
 
 
 def silence(store: FileStore, host: HostProcess) -> bool:

@@ -28,6 +28,7 @@ from bridge.host.reaction import (
     specific,
     wake,
 )
+from bridge.host.settling import ring_until_heard, settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,12 +42,25 @@ MAX_REASON = 400
 
 
 def session_start(scene: Scene) -> Reaction:
-    """Introduce ourselves and hang the bell; the same for every source."""
+    """Introduce ourselves and hang the bell; the same for every source.
+
+    Nothing else before the answer: without it the session has no watch.
+    """
+    bell = bells.hang(scene.store, scene.session.host)
+    said = specific("SessionStart", additionalContext=INTRODUCTION, watchPaths=[bell])
+    return said.then(lambda: settle(scene))
+
+
+def cwd_changed(scene: Scene) -> Reaction:
+    """The client watches from now on what is named here, and nothing else of ours.
+
+    Seen only where hooks/moved cannot tell by itself.
+    """
     bell = bells.hang(scene.store, scene.session.host)
     with suppress(StateUnavailable):
-        endings.forget_gone(scene)
-        scene.store.sweep(everything=True)
-    return specific("SessionStart", additionalContext=INTRODUCTION, watchPaths=[bell])
+        sessions.note_watch(scene.store, scene.session)
+    said = specific("CwdChanged", watchPaths=[bell])
+    return said.then(lambda: ring_until_heard(scene))
 
 
 def file_changed(scene: Scene) -> Reaction:
@@ -55,6 +69,7 @@ def file_changed(scene: Scene) -> Reaction:
         # In one-shot mode what this hook says reaches nobody: an offer would be lost.
         return SILENT
     try:
+        sessions.note_watch(scene.store, scene.session)
         scene.store.sweep()
         made = offer(scene)
     except StateUnavailable:
@@ -204,6 +219,7 @@ def tool_failed(scene: Scene) -> Reaction:
 HANDLERS: dict[str, Callable[[Scene], Reaction]] = {
     "SessionStart": session_start,
     "SessionEnd": session_end,
+    "CwdChanged": cwd_changed,
     "FileChanged": file_changed,
     "UserPromptSubmit": user_prompt,
     "Stop": stop,

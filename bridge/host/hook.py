@@ -18,6 +18,7 @@ from bridge.host.gate import read_all
 from bridge.host.reaction import SILENT, Reaction
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from bridge.host.events import HookEvent
@@ -28,6 +29,8 @@ LOCK_WAIT_S = 0.2
 # An agent is launched once and ends once: what is not decided then can be decided by
 # nobody. Everything else can wait for the next event.
 PATIENT_LOCK_WAIT_S = 2.0
+# What is done when the client has its answer.
+LATER_LIMIT_S = 20
 _PATIENT = frozenset({"PreToolUse", "SubagentStop"})
 MAX_LOG_BYTES = 1024 * 1024
 
@@ -51,7 +54,7 @@ def main() -> None:
         # What follows may no longer be interrupted half way.
         signal.alarm(0)
         _log_failure(event_name)
-        reaction = _refuse_token(data)
+        reaction = _say_even_so(data)
     signal.alarm(0)
     _emit(reaction)
 
@@ -60,24 +63,52 @@ def _too_long(_signal: int, _frame: object) -> None:
     raise _TooLong(f"the hook took more than {TIME_LIMIT_S} s")
 
 
-def _refuse_token(data: bytes) -> Reaction:
-    """Stop a call that needed us and did not get us: an agent cannot read a token."""
+def _say_even_so(data: bytes) -> Reaction:
+    """What must be said although something failed."""
     try:
         from bridge.host.events import HookEvent
-        from bridge.host.instruct import find_token
-        from bridge.host.reaction import deny
 
         event = HookEvent.parse(data)
-        if event is None or event.name != "PreToolUse":
-            return SILENT
-        if event.tool not in ("Agent", "Task"):
-            return SILENT
-        prompt = event.table("tool_input").get("prompt")
-        if isinstance(prompt, str) and find_token(prompt):
-            return deny("hostbridge could not prepare this call. Leave it; go on.")
+        if event is not None and event.name == "PreToolUse":
+            return _refuse_token(event)
+        if event is not None and event.name in ("SessionStart", "CwdChanged"):
+            return _watch(event)
     except Exception:  # noqa: BLE001, S110 - fails open
         pass
     return SILENT
+
+
+def _refuse_token(event: HookEvent) -> Reaction:
+    """Stop a call that needed us and did not get us: an agent cannot read a token."""
+    from bridge.host.instruct import find_token
+    from bridge.host.reaction import deny
+
+    if event.tool not in ("Agent", "Task"):
+        return SILENT
+    prompt = event.table("tool_input").get("prompt")
+    if isinstance(prompt, str) and find_token(prompt):
+        return deny("hostbridge could not prepare this call. Leave it; go on.")
+    return SILENT
+
+
+def _watch(event: HookEvent) -> Reaction:
+    """Name the bell, though it does not hang yet: no other event can name it.
+
+    The client watches the nearest folder that is there until the bell is.
+    """
+    from pathlib import Path
+
+    from bridge.host.bells import path_of
+    from bridge.host.reaction import specific
+    from bridge.store.place import locate
+    from bridge.store.process import identify
+
+    settings = Settings.from_environment()
+    host = identify(settings.host_pid or os.getppid())
+    if settings.off or event.agent_id or host is None:
+        return SILENT
+    place = locate(settings, settings.project_dir or Path(event.text("cwd") or "."))
+    return specific(event.name, watchPaths=[path_of(place, host)])
 
 
 def _emit(reaction: Reaction) -> None:
@@ -90,7 +121,36 @@ def _emit(reaction: Reaction) -> None:
             view = view[os.write(1, view) :]
     except OSError:
         pass
+    if reaction.later is not None:
+        _do_later(reaction.later)
     os._exit(reaction.exit_code)
+
+
+def _do_later(later: Callable[[], None]) -> None:
+    """Do it in a process of its own; the client waits for this one.
+
+    It takes whoever holds stdout for a hook that goes on.
+    """
+    try:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nowhere, stream)
+        if os.fork():
+            return
+    except OSError:
+        return
+    try:
+        os.setsid()
+        os.nice(5)
+        signal.setitimer(signal.ITIMER_REAL, LATER_LIMIT_S, 1)
+        later()
+    except _TooLong:
+        pass
+    except Exception:  # noqa: BLE001 - nobody is there to be told
+        signal.alarm(0)
+        _log_failure("after the answer")
+    finally:
+        os._exit(0)
 
 
 def react(data: bytes, event_name: str, kind: str = "") -> Reaction:

@@ -10,10 +10,13 @@ additionalContext is cut at 10,000 characters, reasons and stderr are not cut at
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import orjson
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MAX_CONTEXT = 9_000
 MAX_REASON = 2_000
@@ -27,11 +30,20 @@ _BIDI = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    """What one hook process says, and with which exit code."""
+    """What one hook process says, and with which exit code.
+
+    `later` is done once the client has its answer, by a process that it does not wait
+    for. Nothing may depend on it.
+    """
 
     stdout: bytes = b""
     stderr: str = ""
     exit_code: int = 0
+    later: Callable[[], None] | None = field(default=None, compare=False)
+
+    def then(self, later: Callable[[], None]) -> Reaction:
+        """The same, with something to do afterwards."""
+        return replace(self, later=later)
 
 
 SILENT = Reaction()

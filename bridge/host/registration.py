@@ -60,6 +60,7 @@ HOOKS = (
     Hook("SessionStart", "always"),
     Hook("SessionEnd", "always"),
     Hook("FileChanged", "bell", matcher="wake", wakes=True),
+    Hook("CwdChanged", "moved"),
     Hook("UserPromptSubmit", "turn"),
     Hook("Stop", "turn"),
     Hook("PreToolUse", "tool-start", matcher="*"),

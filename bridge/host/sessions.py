@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from bridge.store.folder import Folder
 
 HOUR_MS = 3_600_000
+# The client begins to watch what a hook of one of these events names.
+WATCHING = frozenset({"SessionStart", "CwdChanged"})
 SUFFIXES = (".json", ".owner", ".beat", ".looked", ".passed", ".offer", ".off")
 
 
@@ -53,7 +55,8 @@ class Session(Record):
     # `claude -p` without a stream of prompts: it cannot be woken, and a notice that is
     # swallowed would take the place of its result.
     one_shot: bool = False
-    # A session that was open before the install has no watch: nothing wakes it.
+    # Whether its client watches the bell. One that was open before the install does
+    # not, until it changes its folder or its SessionStart comes again.
     wakes: bool = False
 
     @property
@@ -96,7 +99,7 @@ def _register(
         former_ids=tuple(sorted(former)),
         launches=last.launches if last else (),
         one_shot=is_one_shot(arguments_of(host.pid)),
-        wakes=event.name == "SessionStart" or (before is not None and before.wakes),
+        wakes=event.name in WATCHING or (before is not None and before.wakes),
     )
     name = session_id
     if resumed and resumed.host != host and liveness(resumed.host) != Liveness.GONE:
@@ -248,6 +251,12 @@ def note_launch(store: FileStore, session: Session) -> None:
         return current.with_(launches=(*recent, now_ms), stop_offers=0)
 
     _change(store, session, counted)
+
+
+def note_watch(store: FileStore, session: Session) -> None:
+    """Write down that its client watches the bell from now on."""
+    if not session.wakes:
+        _change(store, session, lambda s: s.with_(wakes=True))
 
 
 def note_stop_offers(store: FileStore, session: Session, count: int) -> None:

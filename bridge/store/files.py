@@ -16,6 +16,7 @@ nothing.
 from __future__ import annotations
 
 import errno
+import math
 import os
 from contextlib import contextmanager
 from pathlib import Path
@@ -294,19 +295,24 @@ class FileStore:
     # Tidying
 
     def sweep(
-        self, *, everything: bool = False, waiting: Iterable[RequestId] = ()
+        self,
+        *,
+        everything: bool = False,
+        waiting: Iterable[RequestId] = (),
+        limit_s: float = math.inf,
     ) -> int:
         """Take back what dead hosts held and end what is overdue.
 
         `everything` also looks into each waiting request, a batch at a time, so that
-        others get the lock between; `waiting` looks into these. Without them the cost
-        does not grow with the queue. Returns how many requests changed.
+        others get the lock between, for at most `limit_s` seconds; `waiting` looks into
+        these. Without them the cost does not grow with the queue. Returns how many
+        requests changed.
         """
         from bridge.store.sweeping import sweep, sweep_all
 
         with self.rooms() as rooms:
             if everything:
-                return sweep_all(rooms, lease_s=self._lease_s)
+                return sweep_all(rooms, lease_s=self._lease_s, limit_s=limit_s)
             with rooms.hold():
                 return sweep(rooms, lease_s=self._lease_s, waiting=waiting)
 

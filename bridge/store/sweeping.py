@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from bridge.errors import NewerSchema
@@ -31,14 +32,31 @@ def sweep(rooms: Rooms, *, lease_s: float, waiting: Iterable[str] = ()) -> int:
     return changed + sum(_sweep_waiting(rooms, name) for name in waiting)
 
 
-def sweep_all(rooms: Rooms, *, lease_s: float) -> int:
-    """Sweep everything; takes the lock itself, for a batch at a time."""
-    names = rooms["requests"].names()
+def sweep_all(rooms: Rooms, *, lease_s: float, limit_s: float = inf) -> int:
+    """Sweep everything; takes the lock itself, for a batch at a time.
+
+    It stops after `limit_s` seconds. Each sweep begins in another place, so that those
+    that are cut short still come round.
+    """
+
+    def claimed(name: str) -> bool:
+        request = rooms.claimed(name)
+        return request is not None and _sweep_claimed(rooms, request, lease_s)
+
+    until_s = rooms.clock.monotonic_s() + limit_s
     changed = 0
-    for start in range(0, len(names) + 1, BATCH):
-        with rooms.hold():
-            batch = names[start : start + BATCH]
-            changed += sweep(rooms, lease_s=lease_s, waiting=batch)
+    for room, look in (
+        ("processing", claimed),
+        ("requests", lambda name: _sweep_waiting(rooms, name)),
+    ):
+        names = rooms[room].names()
+        first = rooms.clock.now_us() % max(1, len(names))
+        names = names[first:] + names[:first]
+        for start in range(0, len(names), BATCH):
+            if rooms.clock.monotonic_s() >= until_s:
+                return changed
+            with rooms.hold():
+                changed += sum(look(name) for name in names[start : start + BATCH])
     return changed
 
 

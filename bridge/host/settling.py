@@ -1,0 +1,66 @@
+"""After a session has its answer: tidy up, then ring for what came meanwhile.
+
+The client begins to watch the bell once it has read the answer of SessionStart or
+CwdChanged. What rings before that is a file that it does not report, and nobody else
+may be waiting. So somebody stays a few seconds and rings again, if anything waits.
+
+Nothing depends on it: it may be killed at any point, and finds nothing to do where the
+state directory is gone.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from bridge.errors import StateUnavailable
+from bridge.host import bells, endings, sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.host.scene import Scene
+
+# The watch is there within a few milliseconds of the answer; on a busy machine later.
+LOOKS_S = (1.0, 2.0, 4.0)
+SWEEP_S = 5.0
+
+
+def settle(scene: Scene, *, pause: Callable[[float], None] = time.sleep) -> None:
+    """What follows SessionStart: forget who is gone, give back what they held, ring."""
+    try:
+        endings.forget_gone(scene)
+        changed = scene.store.sweep(everything=True, limit_s=SWEEP_S)
+    except StateUnavailable:
+        changed = 0
+    if changed:
+        ring_all(scene)
+    ring_until_heard(scene, pause=pause)
+
+
+def ring_until_heard(
+    scene: Scene, *, pause: Callable[[float], None] = time.sleep
+) -> None:
+    """Ring for what waits once the watch is there; again if nobody answers."""
+    if scene.session.one_shot:
+        return
+    host = scene.session.host
+    for number, wait_s in enumerate(LOOKS_S):
+        pause(wait_s)
+        if not scene.store.exists():
+            return
+        if number == 0:
+            if not scene.store.has_waiting():
+                return
+            bells.ring(scene.store, [scene.session])
+        elif bells.ringing_s(scene.store, host) is None:
+            return
+        else:
+            bells.ring(scene.store, [scene.session], again=True)
+
+
+def ring_all(scene: Scene) -> None:
+    """Something waits again: tell every open session, each takes what it may."""
+    if scene.store.has_waiting():
+        live = sessions.live_sessions(scene.store, lease_s=scene.settings.lease_s)
+        bells.ring(scene.store, live)
