@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.doctor.hooks import Registered, all_registered
 from bridge.host.registration import HOOKS, POINTER, entries, of_this_machine
+from bridge.host.sessions import WATCHING
 from bridge.shipped import hooks_folder
 
 if TYPE_CHECKING:
@@ -59,7 +60,10 @@ def _by_event(place: Registered) -> dict[str, list[str]]:
 def _try(
     subject: Subject, name: str, argvs: dict[str, list[str]], kind: str
 ) -> Finding:
-    with tempfile.TemporaryDirectory(prefix="hostbridge-doctor-") as scratch:
+    # What follows the answer of a hook may still be at work there.
+    with tempfile.TemporaryDirectory(
+        prefix="hostbridge-doctor-", ignore_cleanup_errors=True
+    ) as scratch:
         try:
             idle_ms, floor_ms = _rehearse(subject, argvs, Path(scratch))
         except HookFailed as exc:
@@ -97,7 +101,10 @@ def _rehearse(
     _begin(_call(argvs["SessionStart"], "SessionStart", env), scratch)
     for event in sorted(argvs.keys() - {"SessionStart", "SessionEnd"}):
         said = _call(argvs[event], event, env)
-        if said:
+        if event in WATCHING:
+            if not _names_a_bell(event, said):
+                raise HookFailed(f"{event} named no folder to watch")
+        elif said:
             raise HookFailed(
                 f"{event} said something with nothing to say: {said[:200]}"
             )
@@ -134,18 +141,23 @@ def _environment(subject: Subject, scratch: Path) -> dict[str, str]:
 
 def _begin(said: str, scratch: Path) -> None:
     """Check what SessionStart must say: words for the model, a folder to watch."""
-    try:
-        told: dict[str, Any] = json.loads(said or "{}")
-    except ValueError:
-        raise HookFailed(f"SessionStart did not say JSON: {said[:200]}") from None
-    if told.get("hookSpecificOutput", {}).get("watchPaths"):
+    if _names_a_bell("SessionStart", said):
         return
+    told = json.loads(said or "{}")
     if told.get("systemMessage"):
         raise HookFailed(str(told["systemMessage"]))
     log = scratch / "home" / "hook-errors.log"
     if log.is_file():
         raise HookFailed(log.read_text(errors="replace").strip().splitlines()[-1])
     raise HookFailed("SessionStart said nothing: its scripts or its Python are missing")
+
+
+def _names_a_bell(event: str, said: str) -> bool:
+    try:
+        told: dict[str, Any] = json.loads(said or "{}")
+    except ValueError:
+        raise HookFailed(f"{event} did not say JSON: {said[:200]}") from None
+    return bool(told.get("hookSpecificOutput", {}).get("watchPaths"))
 
 
 def _call(argv: list[str], event: str, env: dict[str, str]) -> str:

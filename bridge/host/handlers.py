@@ -29,6 +29,7 @@ from bridge.host.reaction import (
     wake,
 )
 from bridge.host.settling import ring_until_heard, settle
+from bridge.host.sweeping import sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +71,7 @@ def file_changed(scene: Scene) -> Reaction:
         return SILENT
     try:
         sessions.note_watch(scene.store, scene.session)
-        scene.store.sweep()
+        sweep(scene.store, lease_s=scene.settings.lease_s)
         made = offer(scene)
     except StateUnavailable:
         # Whoever rang has gone; the next second is as good as this one.
@@ -100,7 +101,7 @@ def user_prompt(scene: Scene) -> Reaction:
         return stopped
     if not is_notice(prompt):
         sessions.note_stop_offers(scene.store, scene.session, 0)
-    scene.store.sweep()
+    sweep(scene.store, lease_s=scene.settings.lease_s)
     made = offer(scene)
     return context("UserPromptSubmit", made) if made else SILENT
 
@@ -108,7 +109,7 @@ def user_prompt(scene: Scene) -> Reaction:
 def stop(scene: Scene) -> Reaction:
     """The turn ends: settle what ended unseen, then offer, within our own limit."""
     endings.reconcile(scene)
-    scene.store.sweep()
+    sweep(scene.store, lease_s=scene.settings.lease_s)
     if agents_run(scene) or scene.session.stop_offers >= MAX_STOP_OFFERS:
         return SILENT
     made = offer(scene, repeat_at_once=True)

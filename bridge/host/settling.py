@@ -10,11 +10,13 @@ state directory is gone.
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
-from bridge.host import bells, endings, sessions
+from bridge.host import bells, endings
+from bridge.host.sweeping import ring_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +36,7 @@ def settle(scene: Scene, *, pause: Callable[[float], None] = time.sleep) -> None
     except StateUnavailable:
         changed = 0
     if changed:
-        ring_all(scene)
+        ring_all(scene.store, lease_s=scene.settings.lease_s)
     ring_until_heard(scene, pause=pause)
 
 
@@ -47,7 +49,7 @@ def ring_until_heard(
     host = scene.session.host
     for number, wait_s in enumerate(LOOKS_S):
         pause(wait_s)
-        if not scene.store.exists():
+        if not _is_open(scene):
             return
         if number == 0:
             if not scene.store.has_waiting():
@@ -59,8 +61,7 @@ def ring_until_heard(
             bells.ring(scene.store, [scene.session], again=True)
 
 
-def ring_all(scene: Scene) -> None:
-    """Something waits again: tell every open session, each takes what it may."""
-    if scene.store.has_waiting():
-        live = sessions.live_sessions(scene.store, lease_s=scene.settings.lease_s)
-        bells.ring(scene.store, live)
+def _is_open(scene: Scene) -> bool:
+    """Whether the session is still on record; what was removed is not made again."""
+    records = f"{scene.store.place.state}/sessions"
+    return os.path.exists(f"{records}/{scene.session.session_id}.json")

@@ -22,9 +22,10 @@ from bridge.spawner.ending import cancel
 from bridge.spawner.given import check_seconds, check_text
 from bridge.spawner.hosts import Hosts
 from bridge.spawner.routes import check_own
-from bridge.spawner.tending import end_overdue
+from bridge.spawner.tending import look_after
 from bridge.store.files import FileStore
 from bridge.store.place import locate
+from bridge.store.process import Liveness, liveness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -325,7 +326,8 @@ class Bridge:
         check_text("words", words)
         return respond(self.store, self.status(request), words)
 
-    # Looking: whoever looks ends what is overdue, since nobody else may be there.
+    # Looking: whoever looks ends what is overdue and gives back what a dead host held,
+    # since nobody else may be there.
 
     def status(self, request: str) -> Found:
         """One request as it stands now.
@@ -335,7 +337,7 @@ class Bridge:
         """
         request_id = self._known(request)
         found = self.store.find(request_id)
-        if found is not None and self._ended_overdue(found.request, found.response):
+        if found is not None and self._has_moved(found.request, found.response):
             found = self.store.find(request_id)
         if found is None:
             raise UnknownRequest(
@@ -348,8 +350,12 @@ class Bridge:
         from bridge.spawner.overview import overview
 
         seen = overview(self.store, self.settings)
-        overdue = [check_id(r.request_id) for r in seen.requests if r.left_s <= 0]
-        if overdue and end_overdue(self._quick, overdue):
+        due = [
+            each
+            for each in seen.requests
+            if each.left_s <= 0 or (each.is_abandoned and each.route == "host")
+        ]
+        if due and self._look_after(check_id(r.request_id) for r in due):
             return overview(self.store, self.settings)
         return seen
 
@@ -362,19 +368,26 @@ class Bridge:
         from bridge.spawner.story import tell
 
         story = tell(self.store, request)
-        if self._ended_overdue(story.request, story.response):
+        if self._has_moved(story.request, story.response):
             return tell(self.store, request)
         return story
 
-    def _ended_overdue(
-        self, request: Request | None, response: Response | None
-    ) -> bool:
-        """End a request that is overdue; whether it is to be looked at again."""
+    def _has_moved(self, request: Request | None, response: Response | None) -> bool:
+        """Look after a request that needs it; whether it is to be read again."""
         if request is None or response is not None:
             return False
-        if self.store.now_ms() < request.deadline_ms:
+        claim = request.claim
+        is_abandoned = (
+            claim is not None
+            and claim.route == "host"
+            and liveness(claim.host) is Liveness.GONE
+        )
+        if self.store.now_ms() < request.deadline_ms and not is_abandoned:
             return False
-        return end_overdue(self._quick, [check_id(request.request_id)])
+        return self._look_after([check_id(request.request_id)])
+
+    def _look_after(self, ids: Iterable[RequestId]) -> bool:
+        return look_after(self._quick, ids, lease_s=self.settings.lease_s)
 
 
 def ask(prompt: str, agent: str = "general-purpose", **options: Any) -> Result:

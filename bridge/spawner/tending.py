@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import bells
+from bridge.host.sweeping import sweep
 from bridge.protocol.status import Stage, Status
 from bridge.spawner.hosts import eligible_hosts
 from bridge.store.decide import expired
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from bridge.protocol.ids import RequestId
+    from bridge.protocol.request import Request
     from bridge.store import Found
     from bridge.store.files import FileStore
 
@@ -32,10 +34,13 @@ class Abandoned(BridgeError):
     """Nobody waits for the answer any more."""
 
 
-def end_overdue(store: FileStore, ids: Iterable[RequestId]) -> bool:
-    """End those of `ids` that are overdue; False when that cannot be done just now."""
+def look_after(store: FileStore, ids: Iterable[RequestId], *, lease_s: float) -> bool:
+    """End those of `ids` that are overdue, and give back what a dead host held.
+
+    False when that cannot be done just now.
+    """
     try:
-        store.sweep(waiting=ids)
+        sweep(store, lease_s=lease_s, waiting=ids)
     except StateUnavailable:
         return False
     return True
@@ -81,7 +86,7 @@ class Tender:
             for request_id in ids:
                 self._tell(request_id)
         with suppress(StateUnavailable):
-            self._store.sweep()
+            sweep(self._store, lease_s=self._lease_s)
             for request_id in ids:
                 self._look_after(request_id, ring=ring)
 
@@ -112,6 +117,11 @@ class Tender:
             late = expired(request, now_ms, self.stage_of(found))
             self._store.publish(late, source="waiter")
         elif ring and request.stage in (Stage.WAITING, Stage.OFFERED):
-            hosts = eligible_hosts(self._store, request, lease_s=self._lease_s)
-            with suppress(StateUnavailable):
-                bells.ring(self._store, hosts)
+            self._ring(request)
+        elif request.stage is Stage.WAITING:
+            self._ring(request, again=True)
+
+    def _ring(self, request: Request, *, again: bool = False) -> None:
+        hosts = eligible_hosts(self._store, request, lease_s=self._lease_s)
+        with suppress(StateUnavailable):
+            bells.ring(self._store, hosts, again=again)

@@ -129,7 +129,7 @@ def test_an_edited_registration_is_noticed(patient: Patient) -> None:
     assert finding == Finding(
         "hooks",
         Verdict.WARNING,
-        f"{file} holds 13 hooks, not as this hostbridge would register them",
+        f"{file} holds 14 hooks, not as this hostbridge would register them",
         "another version or installation registered them, or an edit did",
         "hostbridge install --local",
     )

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bridge.config import Settings
+from bridge.host import settling
 from bridge.host.hook import react
 from bridge.host.runs import all_runs
 from bridge.host.sessions import live_sessions
@@ -61,6 +62,8 @@ class HookWorld:
         monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(self.project))
         monkeypatch.setenv("CLAUDE_PID", str(client_pid))
         monkeypatch.setenv("BRIDGE_REQUESTER", "a test")
+        # Nobody watches a bell here.
+        monkeypatch.setattr(settling, "LOOKS_S", ())
         self.bridge = Bridge(Settings.from_environment(), self.project)
         self.store = self.bridge.store
 
@@ -76,7 +79,14 @@ class HookWorld:
         }
 
     def fire(self, name: str, **fields: Any) -> Reaction:
-        """Answer one event."""
+        """Answer one event, and do what follows the answer."""
+        reaction = self.answer(name, **fields)
+        if reaction.later is not None:
+            reaction.later()
+        return reaction
+
+    def answer(self, name: str, **fields: Any) -> Reaction:
+        """Answer one event, and leave what follows the answer undone."""
         return react(orjson.dumps(self.event(name, **fields)), name)
 
     def say(self, name: str, **fields: Any) -> dict[str, Any]:

@@ -110,3 +110,49 @@ def test_a_bell_with_more_in_it_stays(store: FileStore) -> None:
 
     assert bells.take_down(store, lease_s=LEASE_S) == 0
     assert os.listdir(folder) == ["mine"]
+
+
+# Rings
+
+
+def test_a_ring_is_always_a_change(store: FileStore) -> None:
+    """The client never reports a file that was there before its watch."""
+    host = this_process()
+    folder = bells.hang(store, host)
+    bells.ring(store, [session(host)])
+    file = f"{folder}/{bells.CLAPPER}"
+    long_ago = time.time_ns() - 60_000_000_000
+    os.utime(file, ns=(long_ago, long_ago))
+
+    bells.ring(store, [session(host)], again=True)
+
+    facts = os.stat(file)
+    assert (facts.st_atime_ns, facts.st_size) == (long_ago, 0)
+    assert facts.st_mtime_ns > long_ago
+    assert (bells.ringing_s(store, host) or 0) >= 60
+
+
+@pytest.mark.parametrize(("age_s", "is_left"), [(0.5, True), (2, False), (-60, False)])
+def test_a_bell_has_time_to_be_still(
+    store: FileStore, age_s: float, *, is_left: bool
+) -> None:
+    """One that is rung all the time is never reported; a clock may be set back."""
+    host = this_process()
+    file = f"{bells.hang(store, host)}/{bells.CLAPPER}"
+    bells.ring(store, [session(host)])
+    then = time.time_ns() - int(age_s * 1_000_000_000)
+    os.utime(file, ns=(then, then))
+
+    bells.ring(store, [session(host)])
+
+    assert (os.stat(file).st_mtime_ns == then) is is_left
+
+
+def test_only_an_unanswered_bell_rings_again(store: FileStore) -> None:
+    host = this_process()
+    folder = bells.hang(store, host)
+
+    bells.ring(store, [session(host)], again=True)
+
+    assert os.listdir(folder) == []
+    assert bells.ringing_s(store, host) is None

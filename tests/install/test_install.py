@@ -32,7 +32,7 @@ def test_install_is_for_the_user_in_this_project(world: World) -> None:
     code, out, err = world.run("install")
 
     said = (
-        f"installed for you, in this project: 14 hooks in {world.local}\n{RUN}"
+        f"installed for you, in this project: 15 hooks in {world.local}\n{RUN}"
         "  Claude Code keeps that file out of git from the next session on\n"
     )
     assert (code, out, err) == (0, said, NEXT)
@@ -43,7 +43,7 @@ def test_install_is_for_the_user_in_this_project(world: World) -> None:
 def test_install_for_every_project(world: World) -> None:
     code, out, err = world.run("install", "--user")
 
-    said = f"installed for you, in every project: 14 hooks in {world.user}\n{RUN}"
+    said = f"installed for you, in every project: 15 hooks in {world.user}\n{RUN}"
     assert (code, out, err) == (0, said, NEXT)
     assert json.loads(world.user.read_text()) == expected("user")
 
@@ -54,7 +54,7 @@ def test_install_for_the_project_names_no_path(world: World) -> None:
 
     said = (
         "installed for everyone who works on this project and has hostbridge: "
-        f"14 hooks in {world.shared}\n{RUN}"
+        f"15 hooks in {world.shared}\n{RUN}"
         "  commit that file; it does nothing on a machine without hostbridge\n"
         "  it counts for sessions that are started in the project's top folder\n"
     )
@@ -233,7 +233,7 @@ def test_dry_run_shows_the_change_and_makes_none(world: World) -> None:
     assert out.splitlines()[:9] == [
         f"--- {world.local}",
         f"+++ {world.local}",
-        "@@ -1,3 +1,276 @@",
+        "@@ -1,3 +1,295 @@",
         " {",
         '-  "model": "opus"',
         '+  "model": "opus",',

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
-from storeworld import START_US, FakeClock, request, store_in
+from storeworld import (
+    START_US,
+    FakeClock,
+    dead_process,
+    request,
+    store_in,
+    this_process,
+)
 
+from bridge.host import bells
+from bridge.host.sessions import Session
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage, Status
 from bridge.spawner.tending import TEND_S, Abandoned, Tender
+from bridge.store import Claimant
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,3 +92,51 @@ def test_nothing_is_told_of_what_has_ended_or_before_it_is_due(
 
     assert told == [Stage.NO_HOST]
     assert status(store) is Status.TIMEOUT
+
+
+def test_what_a_dead_host_held_rings_at_once(tmp_path: Path, clock: FakeClock) -> None:
+    """The other session is idle, and does not look by itself."""
+    store = store_in(tmp_path, clock=clock)
+    store.submit(request(A, created_at=START_US // 1000))
+    store.claim(Claimant("gone", dead_process()), 1, lambda _: "take")
+    idle = open_session(store)
+    tend = Tender(store, {A}, lease_s=900, on_stage=lambda _: None)
+
+    clock.go_on(TEND_S)
+    tend()
+
+    assert status(store) is Status.PENDING
+    assert bells.ringing_s(store, idle.host) is not None
+
+
+def test_a_bell_that_nobody_answered_rings_again_soon(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    """The first ring may have come before the session's watch."""
+    store = store_in(tmp_path, clock=clock)
+    store.submit(request(A, created_at=START_US // 1000))
+    idle = open_session(store)
+    tend = Tender(store, {A}, lease_s=900, on_stage=lambda _: None)
+    bells.ring(store, [idle])
+    file = f"{bells.path_of(store.place, idle.host)}/{bells.CLAPPER}"
+    first_ns = START_US * 1000
+    os.utime(file, ns=(first_ns, first_ns))
+
+    clock.go_on(TEND_S)
+    tend()
+    rung_ns = os.stat(file).st_mtime_ns
+    bells.silence(store, idle.host)
+    clock.go_on(TEND_S)
+    tend()
+
+    assert rung_ns - first_ns == TEND_S * 1_000_000_000
+    assert bells.ringing_s(store, idle.host) is None
+
+
+def open_session(store: FileStore) -> Session:
+    session = Session(
+        session_id="idle", host=this_process(), registered_at=START_US // 1000
+    )
+    with store.open_state() as state, state.folder("sessions") as folder:
+        folder.create("idle.json", session.to_json())
+    return session

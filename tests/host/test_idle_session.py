@@ -1,0 +1,162 @@
+"""An idle session hears a request, wherever it went and however early it was asked.
+
+Nobody waits for these requests: a waiter would ring again.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from hostworld import HostWorld, host_world, wait_until
+from stage.models import launching, obedient_model
+from stage.replies import reply, tool_use
+from stage.terminal import TerminalSession
+
+from bridge.errors import BridgeError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stage.api import Script
+    from stage.replies import Answer
+    from stage.turns import ApiRequest
+
+    from bridge.protocol.ids import RequestId
+
+pytestmark = pytest.mark.host
+
+CALLS = {
+    "cd": tool_use("Bash", {"command": "mkdir -p s && cd s", "description": "c"}),
+    "worktree": tool_use("EnterWorktree", {}),
+    "main": tool_use("ExitWorktree", {"action": "keep"}),
+}
+OBEY = launching()
+
+
+def moving(request: ApiRequest) -> Answer:
+    """A main thread that moves when it is told to, and otherwise obeys offers."""
+    for word, call in CALLS.items():
+        if f"go to {word}" in request.newest_text:
+            return reply(call)
+    return OBEY(request)
+
+
+def deaf_until(signal: threading.Event) -> Script:
+    """A main thread that ignores every offer until it is told not to."""
+    return lambda request: OBEY(request) if signal.is_set() else reply("no")
+
+
+def answered(world: HostWorld, request: RequestId) -> bool:
+    """Whether an idle session answers; this look changes nothing."""
+
+    def response() -> object:
+        found = world.store.find(request)
+        return found and found.response
+
+    wait_until(response, timeout_s=30, what=f"an answer\n{world.story()}")
+    return world.ended(request, timeout_s=0).success
+
+
+def make_repository(world: HostWorld) -> None:
+    git = ["git", "-C", str(world.stage.project)]
+    known = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run(
+        [*git, *known, "commit", "-q", "--allow-empty", "-m", "one"], check=True
+    )
+
+
+@pytest.mark.parametrize("how", ["stream", "terminal"])
+@pytest.mark.parametrize(
+    "moves",
+    [["cd"], ["worktree"], ["worktree", "cd"], ["worktree", "main", "cd"]],
+    ids="-".join,
+)
+def test_a_session_that_moved_hears(tmp_path: Path, how: str, moves: list[str]) -> None:
+    with host_world(tmp_path, obedient_model(main=moving)) as world:
+        world.allow("Bash", "EnterWorktree", "ExitWorktree")
+        make_repository(world)
+        with world.terminal() if how == "terminal" else world.stream() as session:
+            for move in moves:
+                turns = len(world.api.turns("main"))
+                ask = session.submit if how == "terminal" else session.ask
+                ask(f"go to {move}")
+                world.wait_for_turns(turns + 2)
+            assert answered(world, world.submit())
+
+
+@pytest.mark.parametrize("command", ["/clear", "/compact", "/add-dir ."])
+def test_a_session_hears_after_a_command(tmp_path: Path, command: str) -> None:
+    events = ["SessionStart", "DirectoryAdded"]
+    with host_world(tmp_path, record=events) as world:
+        with world.terminal() as terminal:
+            terminal.submit(command)
+            if command != "/add-dir .":
+                wait_until(lambda: len(world.told) >= len(events))
+            assert answered(world, world.submit())
+
+
+def test_a_session_in_a_worktree_of_its_own_hears(tmp_path: Path) -> None:
+    """`claude --worktree`: another folder, the same project."""
+    with host_world(tmp_path) as world:
+        make_repository(world)
+        with TerminalSession(world.stage, args=["--worktree", "wt"]):
+            wait_until(world.live)
+            assert answered(world, world.submit())
+
+
+@pytest.mark.parametrize("attempt", range(4))
+def test_a_request_that_comes_before_the_watch_is_heard(
+    tmp_path: Path, attempt: int
+) -> None:
+    """As soon as the session's record is there its bell is rung, once."""
+    del attempt
+    with host_world(tmp_path) as world:
+        asked: list[RequestId] = []
+
+        def ask_at_once() -> None:
+            wait_until(world.live)
+            asked.append(world.submit())
+
+        asker = threading.Thread(target=ask_at_once)
+        asker.start()
+        with TerminalSession(world.stage):
+            asker.join()
+            assert answered(world, asked[0])
+
+
+def test_a_session_that_is_resumed_hears_of_what_its_dead_process_held(
+    tmp_path: Path,
+) -> None:
+    """It is idle: nobody types, nobody waits."""
+    hears = threading.Event()
+    model = obedient_model(main=deaf_until(hears))
+    with host_world(tmp_path, model, env={"BRIDGE_MAX_OFFERS": "99"}) as world:
+        request = world.submit()
+        with world.stream() as session:
+            world.wait_for_stage(request, "offered")
+            (dead,) = world.live()
+            session.kill()
+        hears.set()
+        with TerminalSession(world.stage, args=["--resume", dead.session_id]):
+            assert answered(world, request)
+
+
+def test_an_idle_session_hears_of_what_a_dead_one_held(tmp_path: Path) -> None:
+    """While somebody waits, or as soon as somebody looks."""
+    hears = threading.Event()
+    model = obedient_model(main=deaf_until(hears))
+    with host_world(tmp_path, model, env={"BRIDGE_MAX_OFFERS": "99"}) as world:
+        request = world.submit()
+        with world.stream() as session:
+            world.wait_for_stage(request, "offered")
+            with world.stream():
+                session.kill()
+                hears.set()
+                with pytest.raises(BridgeError):
+                    world.bridge.wait(request, timeout_s=0.5)
+                world.bridge.status(request)
+                assert answered(world, request)

@@ -1,0 +1,259 @@
+"""The answer of SessionStart comes first; what follows it may fail or never happen."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from storeworld import dead_process
+
+import bridge
+from bridge.host import bells, settling
+from bridge.host.registration import entries, of_this_machine
+from bridge.protocol.ids import check_id
+from bridge.store import Claimant
+
+if TYPE_CHECKING:
+    from hookworld import HookWorld
+
+    from bridge.host.reaction import Reaction
+
+HOOKS = Path(bridge.__file__).parents[1] / "hooks"
+LOOKS_S = (1.0, 2.0, 4.0)
+
+
+def start(world: HookWorld, source: str = "startup") -> Reaction:
+    """Begin a session, and leave what follows the answer undone."""
+    return world.answer("SessionStart", source=source)
+
+
+def follow(reaction: Reaction) -> None:
+    assert reaction.later is not None
+    reaction.later()
+
+
+def watched(reaction: Reaction) -> list[str]:
+    return list(json.loads(reaction.stdout)["hookSpecificOutput"]["watchPaths"])
+
+
+def clapper(world: HookWorld) -> Path:
+    (session,) = world.live()
+    bell = world.store.place.state / "bell" / bells.bell_name(session.host)
+    return bell / bells.CLAPPER
+
+
+def stage(world: HookWorld, request: str) -> str:
+    """How far a request is, left as it is."""
+    found = world.store.find(check_id(request))
+    assert found is not None
+    return str(found.status)
+
+
+def held_by_the_dead(world: HookWorld) -> str:
+    request = world.submit()
+    claimant = Claimant("gone", dead_process())
+    world.store.claim(claimant, 4, lambda _: "take")
+    return request
+
+
+def test_the_answer_comes_before_any_look_at_the_queue(world: HookWorld) -> None:
+    """With a hundred thousand requests the look took as long as the client waits."""
+    held = held_by_the_dead(world)
+    overdue = world.submit(timeout_s=0.001)
+    time.sleep(0.01)
+
+    reaction = start(world)
+    before = [stage(world, each) for each in (held, overdue)]
+    follow(reaction)
+    after = [stage(world, each) for each in (held, overdue)]
+
+    assert watched(reaction) == [str(clapper(world).parent)]
+    assert before == ["processing", "pending"]
+    assert after == ["pending", "timeout"]
+
+
+def test_a_look_that_is_cut_short_begins_elsewhere_the_next_time(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else those behind the first few would never be looked at."""
+    monkeypatch.setattr("bridge.store.sweeping.BATCH", 1)
+    ids = [world.submit(timeout_s=0.001) for _ in range(5)]
+    time.sleep(0.01)
+    ticks = iter(range(10_000))
+    monkeypatch.setattr(world.store.clock, "monotonic_s", lambda: next(ticks))
+
+    rounds = 0
+    while any(stage(world, each) == "pending" for each in ids):
+        assert world.store.sweep(everything=True, limit_s=1.5) <= 1
+        rounds += 1
+
+    assert rounds >= len(ids)
+
+
+def test_what_a_dead_host_held_rings_the_session_that_is_resumed(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is idle, and nobody else may be waiting."""
+    monkeypatch.setattr(settling, "LOOKS_S", LOOKS_S)
+    monkeypatch.setattr(settling.time, "sleep", lambda _: None)
+    held = held_by_the_dead(world)
+
+    follow(start(world, "resume"))
+
+    assert clapper(world).exists()
+    assert held in world.fire("FileChanged").stderr
+
+
+def test_what_a_dead_host_held_rings_the_other_sessions_too(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be meant for one of them."""
+    held_by_the_dead(world)
+    (idle,) = world.live()
+    monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
+    world.session = "session-2"
+
+    follow(start(world))
+
+    assert bells.ringing_s(world.store, idle.host) is not None
+
+
+class Listener:
+    """Stands for time, and for a client whose watch is there at the `hears`-th look."""
+
+    def __init__(self, world: HookWorld, *, hears: int) -> None:
+        self.world, self.hears = world, hears
+        self.seen: list[tuple[float, int]] = []
+
+    def __call__(self, wait_s: float) -> None:
+        file = clapper(self.world)
+        if len(self.seen) >= self.hears:
+            file.unlink(missing_ok=True)
+        changed = file.stat().st_mtime_ns if file.exists() else 0
+        self.seen.append((wait_s, changed))
+        if changed:
+            # As much later as was waited.
+            then = changed - int(wait_s * 1_000_000_000)
+            os.utime(file, ns=(then, then))
+
+
+def settled(world: HookWorld, *, hears: int) -> list[float]:
+    """For how long it waited before each look."""
+    listener = Listener(world, hears=hears)
+    from bridge.host.events import HookEvent
+    from bridge.host.scene import Scene
+
+    event = HookEvent(world.event("SessionStart"))
+    (session,) = world.live()
+    scene = Scene(world.bridge.settings, world.store, event, session)
+    settling.ring_until_heard(scene, pause=listener)
+    return [wait_s for wait_s, _ in listener.seen]
+
+
+@pytest.mark.parametrize("hears", [0, 1, 2, 9])
+def test_a_ring_before_the_watch_is_repeated_until_it_is_heard(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch, hears: int
+) -> None:
+    """A few times: a session that never hears is not rung for ever."""
+    monkeypatch.setattr(settling, "LOOKS_S", LOOKS_S)
+    world.submit()
+
+    waited = settled(world, hears=hears)
+
+    assert waited == list(LOOKS_S)[: max(2, hears + 1)]
+
+
+def test_where_nothing_waits_nothing_rings(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settling, "LOOKS_S", LOOKS_S)
+
+    assert settled(world, hears=0) == [1.0]
+    assert not clapper(world).exists()
+
+
+# As a process
+
+
+def run(world: HookWorld, event: str, **fields: Any) -> dict[str, Any]:
+    """What a hook process answers to one event."""
+    form = of_this_machine("local", HOOKS, sys.executable)
+    (entry,) = entries(form)[event]
+    (hook,) = entry["hooks"]
+    done = subprocess.run(
+        [hook["command"], *hook["args"]],
+        input=json.dumps(world.event(event, **fields)).encode(),
+        capture_output=True,
+        env={**os.environ, "CLAUDE_CODE_SESSION_ID": world.session},
+        timeout=60,
+        check=True,
+    )
+    assert done.stderr == b""
+    return dict(json.loads(done.stdout)["hookSpecificOutput"]) if done.stdout else {}
+
+
+def test_a_process_says_what_to_watch_while_the_store_is_locked(
+    world: HookWorld,
+) -> None:
+    """Whoever reads its stdout waits for nothing that comes after."""
+    overdue = world.submit(timeout_s=0.001)
+    with world.store.exclusive():
+        said = run(world, "SessionStart", source="startup")
+        between = stage(world, overdue)
+
+    assert said["watchPaths"] == [str(clapper(world).parent)]
+    assert between == "pending"
+
+
+def test_error_what_to_watch_is_said_where_nothing_can_be_written_down(
+    world: HookWorld,
+) -> None:
+    """No later event could name it."""
+    bell = str(clapper(world).parent)
+    sessions = world.store.place.state / "sessions"
+    sessions.rename(sessions.with_name("elsewhere"))
+    sessions.touch()
+
+    for event in ("SessionStart", "CwdChanged"):
+        said = run(world, event, source="startup")
+        assert said == {"hookEventName": event, "watchPaths": [bell]}
+
+
+def test_a_change_of_the_folder_names_the_bell_again(world: HookWorld) -> None:
+    """By the shell alone; by the library where that cannot tell which it is."""
+    bell = clapper(world).parent
+    told = {"hookEventName": "CwdChanged", "watchPaths": [str(bell)]}
+    run(world, "SessionStart", source="startup")
+
+    by_shell = run(world, "CwdChanged", cwd="/")
+    pid = bell.name.partition("-")[0]
+    stale = bell.with_name(f"{pid}-0123456789ab")
+    stale.mkdir()
+    by_library = run(world, "CwdChanged", cwd="/")
+    stale.rmdir()
+    world.submit()
+    with_work = run(world, "CwdChanged", cwd="/")
+
+    assert [by_shell, by_library, with_work] == [told, told, told]
+
+
+def test_a_session_from_before_the_install_hears_after_a_change_of_folder(
+    world: HookWorld,
+) -> None:
+    world.session = "session-2"
+    world.fire("UserPromptSubmit", prompt="hello")
+    (session,) = world.live()
+    (world.store.place.state / "sessions" / "session-2.json").write_bytes(
+        session.with_(wakes=False).to_json()
+    )
+
+    told = world.say("CwdChanged", cwd="/")
+
+    assert told["hookSpecificOutput"]["watchPaths"] == [str(clapper(world).parent)]
+    assert world.live()[0].wakes
