@@ -87,7 +87,7 @@ class FileStore:
         """
         if not self.exists():
             return None
-        with self.rooms() as rooms:
+        with self.looking() as rooms:
             return looking.why_unreadable(rooms, request_id)
 
     def unknown(self, request_id: RequestId) -> UnknownRequest:
@@ -128,6 +128,22 @@ class FileStore:
         ):
             yield rooms
 
+    @contextmanager
+    def looking(self) -> Iterator[Rooms]:
+        """The folders, to be read: nothing is made; otherwise as `rooms`.
+
+        Raises:
+            StateVanished: there is no state directory.
+        """
+        with (
+            _in_our_words(self.place),
+            open_state(self.place, make=False) as state,
+            Rooms(
+                state, self.clock, lock_wait_s=self._lock_wait_s, make=False
+            ) as rooms,
+        ):
+            yield rooms
+
     # Asking
 
     def submit(self, request: Request, *, routes: Collection[str] = ()) -> Submitted:
@@ -154,7 +170,7 @@ class FileStore:
         """
         if request.dedup_key is None or not self.exists():
             return None
-        with self.rooms() as rooms:
+        with self.looking() as rooms:
             found = keys.find_same(rooms, request, routes)
             return found.response if found else None
 
@@ -166,7 +182,7 @@ class FileStore:
         """
         if not self.exists():
             return None
-        with self.rooms() as rooms:
+        with self.looking() as rooms:
             return looking.find(rooms, request_id)
 
     def waiting(self) -> list[RequestId]:
@@ -189,12 +205,12 @@ class FileStore:
 
     def claimed(self) -> list[Request]:
         """Requests that somebody holds, oldest claim first."""
-        with self.rooms() as rooms:
+        with self.looking() as rooms:
             return looking.all_claimed(rooms)
 
     def evidence(self, request_id: RequestId) -> list[dict[str, Any]]:
         """What was kept for a request, oldest first."""
-        with self.rooms() as rooms:
+        with self.looking() as rooms:
             return looking.evidence_of(rooms, request_id)
 
     # Working

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 
+# A disk that is full, or that this user can only read, is no reason not to read it.
+_NO_ROOM = frozenset(
+    {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT}
+)
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: opening a FIFO that somebody put there must not wait for its other end.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -81,8 +85,11 @@ class Folder:
         if fd >= 0:
             os.close(fd)
 
-    def folder(self, name: str) -> Folder:
+    def folder(self, name: str, *, make: bool = True) -> Folder:
         """Open the sub-folder `name`, made on demand (0700, durable).
+
+        Where it is not to be made, or no folder can be made, it is an empty one to who
+        reads, and an error to who writes.
 
         Raises:
             StateRefused: a link, a pipe or a file lies there.
@@ -90,10 +97,18 @@ class Folder:
         path = f"{self.path}/{name}"
         try:
             return Folder(_open_directory(name, path, self.fd), path)
-        except FileNotFoundError:
-            with suppress(FileExistsError):
-                os.mkdir(name, 0o700, dir_fd=self.fd)
-                self.sync()
+        except FileNotFoundError as exc:
+            if not make:
+                return Absent(path, exc)
+        try:
+            os.mkdir(name, 0o700, dir_fd=self.fd)
+            self.sync()
+        except FileExistsError:
+            pass
+        except OSError as exc:
+            if exc.errno not in _NO_ROOM:
+                raise
+            return Absent(path, exc)
         return Folder(_open_directory(name, path, self.fd), path)
 
     def names(self, suffix: str = ".json") -> list[str]:
@@ -296,6 +311,48 @@ class Folder:
                 self.remove(temporary)
             raise
         return temporary
+
+
+class Absent(Folder):
+    """A folder that is not there: nothing is in it, and nothing can be put there."""
+
+    def __init__(self, path: str, error: OSError) -> None:
+        self.path = path
+        self._error = error
+
+    @property
+    def fd(self) -> int:  # type: ignore[override]  # there is none to be had
+        """Raises why there is none."""
+        raise self._error
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def folder(self, name: str, *, make: bool = True) -> Folder:
+        """What would be in it is not there, either."""
+        if make:
+            raise self._error
+        return Absent(f"{self.path}/{name}", self._error)
+
+    def names(self, suffix: str = ".json") -> list[str]:  # noqa: ARG002 - as above
+        """None."""
+        return []
+
+    def entries(self) -> Iterator[os.DirEntry[str]]:
+        """None."""
+        return iter(())
+
+    def facts(self, name: str) -> os.stat_result | None:  # noqa: ARG002 - as above
+        """Nothing lies there."""
+        return None
+
+    def read(self, name: str, max_bytes: int = MAX_FILE_BYTES) -> bytes | None:  # noqa: ARG002 - as above
+        """There is none."""
+        return None
+
+    def remove(self, name: str) -> bool:  # noqa: ARG002 - as above
+        """It was not there."""
+        return False
 
 
 def _open_directory(name: str, path: str, dir_fd: int | None) -> int:

@@ -138,19 +138,22 @@ def check(place: Place) -> None:
                 _check_facts(folder, os.fstat(opened.fd))
 
 
-def open_state(place: Place) -> Folder:
-    """Open the state directory, made and checked on the way; raises as `prepare`.
+def open_state(place: Place, *, make: bool = True) -> Folder:
+    """Open the state directory, made if need be, checked on the way; as `prepare`.
 
     From the guard down no link is followed, whatever is swapped meanwhile: each folder
     is opened in the one before it.
+
+    Raises:
+        FileNotFoundError: it is not there, and not to be made.
     """
-    folder = _open_guard(place.guard)
+    folder = _open_guard(place.guard) if make else Folder.open(str(place.guard))
     _check(folder)
     if place.state == place.guard:
         return folder
     for name in place.state.relative_to(place.guard).parts:
         with folder as above:
-            folder = above.folder(name)
+            folder = above.folder(name, make=make)
     _check(folder)
     return folder
 

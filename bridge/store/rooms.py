@@ -47,6 +47,7 @@ class Rooms:
     Attributes:
         state: the directory itself.
         clock: wall clock and monotonic clock.
+        make: whether a sub-folder that is not there is made, or is empty.
         is_locked: whether this operation holds the store's lock.
         unread: names met in `requests/` whose file stays there and cannot be read:
             it is of a newer hostbridge; or young, so that it may still be written,
@@ -54,9 +55,12 @@ class Rooms:
             who holds the lock may put it aside.
     """
 
-    def __init__(self, state: Folder, clock: Clock, *, lock_wait_s: float) -> None:
+    def __init__(
+        self, state: Folder, clock: Clock, *, lock_wait_s: float, make: bool = True
+    ) -> None:
         self.state = state
         self.clock = clock
+        self.make = make
         self.is_locked = False
         self.unread: dict[str, Literal["newer", "young", "broken"]] = {}
         self._lock_wait_s = lock_wait_s
@@ -74,7 +78,8 @@ class Rooms:
     def __getitem__(self, name: str) -> Folder:
         """The sub-folder `name`, made on demand."""
         if name not in self._open:
-            folder = self._stack.enter_context(self.state.folder(name))
+            opened = self.state.folder(name, make=self.make)
+            folder = self._stack.enter_context(opened)
             self._open[name] = folder
         return self._open[name]
 

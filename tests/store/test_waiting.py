@@ -178,7 +178,7 @@ def test_a_planted_answer_does_not_end_the_wait(real: FileStore):
         timer.join()
 
 
-@pytest.mark.parametrize("call", ["__init__", "schedule"])
+@pytest.mark.parametrize("call", ["_start_observer", "_schedule"])
 def test_without_inotify_the_looks_come_quickly(
     real: FileStore, monkeypatch: pytest.MonkeyPatch, call: str
 ):
@@ -187,7 +187,7 @@ def test_without_inotify_the_looks_come_quickly(
     def refuse(*_args: object, **_how: object) -> None:
         raise OSError(24, "Too many open files")
 
-    monkeypatch.setattr(f"watchdog.observers.api.BaseObserver.{call}", refuse)
+    monkeypatch.setattr(f"bridge.store.noticing.{call}", refuse)
     real.submit(long("a"))
     timer = after(0.1, lambda: answer_all(real))
     began = time.monotonic()
@@ -240,8 +240,8 @@ def test_the_state_directory_is_not_made_again_by_a_waiter(real: FileStore):
     with pytest.raises(StateVanished):
         list(real.wait([A], timeout_s=10))
 
-    assert not path_of(real, "").exists()
     timer.join()
+    assert not path_of(real, "").exists()
 
 
 class CountingClock(SystemClock):
