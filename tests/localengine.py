@@ -10,7 +10,7 @@ import needs
 from bridge.config import Settings
 from bridge.local.engine import LlamaEngine
 from bridge.local.models import find_model
-from bridge.runner.engine import EngineFailed, Message
+from bridge.runner.engine import EngineFailed, Message, never
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,6 +55,7 @@ def ask(
     max_tokens: int = 200,
     within_s: float = 120,
     on_tokens: Callable[[int, float], None] = lambda _tokens, _seconds: None,
+    should_stop: Callable[[], bool] = never,
 ) -> Reply:
     """One reply."""
     return engine.reply(
@@ -64,6 +65,7 @@ def ask(
         max_tokens=max_tokens,
         deadline_s=time.monotonic() + within_s,
         on_tokens=on_tokens,
+        should_stop=should_stop,
     )
 
 

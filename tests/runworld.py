@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.agents.definition import Definition, Source
 from bridge.protocol.request import Request
-from bridge.runner.engine import Message, Reply
+from bridge.runner.engine import EngineFailed, Message, Reply
 from bridge.runner.job import Job, Outcome
 from bridge.runner.loop import run
 
@@ -36,6 +36,10 @@ def submit(status: str = "success", summary: str = "done", **more: Any) -> str:
     return call("submit_result", status=status, summary=summary, **more)
 
 
+# Said by an engine that thinks until it is told to stop.
+AT_WORK = object()
+
+
 @dataclass
 class ScriptedEngine:
     """Says what it was given to say, one reply a turn; keeps what it was asked."""
@@ -56,6 +60,7 @@ class ScriptedEngine:
         max_tokens: int,  # noqa: ARG002 - the Protocol's
         deadline_s: float,  # noqa: ARG002 - the same
         on_tokens: Callable[[int, float], None],
+        should_stop: Callable[[], bool],
     ) -> Reply:
         self.asked.append(list(messages))
         self.shapes.append(shape)
@@ -64,6 +69,10 @@ class ScriptedEngine:
         if isinstance(said, BaseException):
             raise said
         on_tokens(10, 0.5)
+        if said is AT_WORK:
+            while not should_stop():
+                pass
+            raise EngineFailed("cancelled", "the reply was wanted no more")
         text = said(messages) if callable(said) else said
         return Reply(text, prompt_tokens=100, cached_tokens=60, tokens=20, seconds=0.5)
 

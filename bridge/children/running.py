@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 # Between SIGTERM and SIGKILL; and how much longer than that the keeper may take.
 GRACE_S = 2.0
 _LATEST_S = 3.0
-_LOOK_S = 0.1
+# Whoever stops with no time left has so long to be sure that nothing is.
+_LEAST_S = 0.1
+# How long the keeper may take to kill what is left, and to see it gone.
+_BURIAL_S = 0.5
+# Both together are at most this part of the time that there was.
+_SHARE = 4
+_LOOK_S = 0.2
 _CHUNK = 1 << 16
 _MAX_STDERR = 1 << 16
 
@@ -57,8 +63,15 @@ def run(
 ) -> Ended:
     """Run `command` in `folder`; nothing of it is left on return, or on an interrupt.
 
-    `deadline_s` is on the monotonic clock; `should_stop` is asked ten times a second.
+    `deadline_s` is on the monotonic clock, and it returns by then: at the end of its
+    time the program has `grace_s` of it to end by itself, and less where there is
+    little. `should_stop` is asked several times a second.
     """
+    stop_s = deadline_s - grace_within(deadline_s - time.monotonic(), grace_s)
+
+    def left_s() -> float:
+        return max(_LEAST_S, min(grace_s + _LATEST_S, deadline_s - time.monotonic()))
+
     with ExitStack() as stack:
         kept = Kept(
             command,
@@ -69,23 +82,29 @@ def run(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        stack.callback(kept.see_off, grace_s + _LATEST_S)
+        stack.callback(lambda: kept.see_off(left_s()))
         talk = stack.enter_context(_Talk(kept.process, stdin, max_stdout))
         how: End = "exited"
         while talk.goes_on:
-            if time.monotonic() >= deadline_s:
+            if time.monotonic() >= stop_s:
                 how = "deadline"
             elif should_stop():
                 how = "stopped"
             elif talk.is_too_much:
                 how = "too much output"
             else:
-                talk.go_on(_LOOK_S)
+                talk.go_on(min(_LOOK_S, max(0.0, stop_s - time.monotonic())))
                 continue
             break
-        code = kept.see_off(grace_s + _LATEST_S)
+        code = kept.see_off(left_s())
         talk.finish()
+        code = 128 - code if code < 0 else code
         return Ended(how, code, bytes(talk.stdout), talk.complaints)
+
+
+def grace_within(left_s: float, grace_s: float) -> float:
+    """How long before its deadline a program that has `left_s` is told to end."""
+    return max(0.0, min(grace_s + _BURIAL_S, left_s / _SHARE))
 
 
 class _Talk:

@@ -18,10 +18,11 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from bridge.endpoint.failing import failure_of
+from bridge.endpoint.transport import Lines, bound
 from bridge.errors import BadSetting, ExtraMissing
 from bridge.protocol.finding import Oddity, find_json
 from bridge.protocol.names import OF_SERVER
-from bridge.runner.engine import EngineFailed, Reply
+from bridge.runner.engine import LOOK_S, EngineFailed, Reply, never
 from bridge.store.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
@@ -66,8 +67,7 @@ def open_endpoint(model: str, settings: Settings) -> EndpointEngine:
     check_endpoint(settings)
     import openai
 
-    from bridge.endpoint.transport import bound
-
+    lines = Lines()
     client = openai.OpenAI(
         base_url=settings.openai_base_url,
         api_key=settings.openai_api_key,
@@ -77,20 +77,32 @@ def open_endpoint(model: str, settings: Settings) -> EndpointEngine:
         default_headers={"Connection": "close"},
         # What is asked goes to the server that was named, and to no other.
         http_client=openai.DefaultHttpxClient(
-            event_hooks={"response": [bound]}, follow_redirects=False
+            event_hooks={"request": [lines.note], "response": [bound]},
+            follow_redirects=False,
         ),
     )
-    return EndpointEngine(name, client)
+    return EndpointEngine(name, client, lines=lines)
 
 
 class EndpointEngine:
-    """An `Engine` that asks `client`, an `openai.OpenAI`, for the model `name`."""
+    """An `Engine` that asks `client`, an `openai.OpenAI`, for the model `name`.
+
+    `lines` are the connections of that client.
+    """
 
     is_small = False
 
-    def __init__(self, name: str, client: Any, *, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        client: Any,
+        *,
+        lines: Lines | None = None,
+        clock: Clock | None = None,
+    ) -> None:
         self._name = name
         self._client = client
+        self._lines = lines or Lines()
         self._clock = clock or SystemClock()
         self._waiting: queue.SimpleQueue[Any] | None = None
         self._is_old = False
@@ -109,6 +121,7 @@ class EndpointEngine:
         max_tokens: int,
         deadline_s: float,
         on_tokens: Callable[[int, float], None],
+        should_stop: Callable[[], bool] = never,
     ) -> Reply:
         """As `Engine.reply`; raises as it does."""
         began_s = self._clock.monotonic_s()
@@ -130,29 +143,42 @@ class EndpointEngine:
         said = _Said()
         try:
             while not said.is_over:
-                said.add(self._next(told, deadline_s))
+                said.add(self._next(told, deadline_s, should_stop))
                 if said.chunks:
                     on_tokens(said.tokens, self._clock.monotonic_s() - began_s)
-        finally:
+        except BaseException:
+            # Nobody listens: the server is not to go on, and the thread not to wait.
             gone.set()
+            self._lines.cut()
+            raise
         return said.reply(self._clock.monotonic_s() - began_s)
 
     def close(self) -> None:
-        """Stop waiting, at once; the connection goes with its thread."""
+        """Stop waiting, at once, and hang up."""
         if self._waiting is not None:
             self._waiting.put(EngineFailed("AGENT_006", "the engine was closed"))
+        self._lines.cut()
         with suppress(Exception):
             self._client.close()
 
-    def _next(self, told: queue.SimpleQueue[Any], deadline_s: float) -> Any:
+    def _next(
+        self,
+        told: queue.SimpleQueue[Any],
+        deadline_s: float,
+        should_stop: Callable[[], bool],
+    ) -> Any:
         """The next chunk of the reply; None at its end."""
-        left_s = deadline_s - self._clock.monotonic_s()
-        try:
-            chunk = told.get(timeout=max(0.0, left_s))
-        except queue.Empty:
-            raise EngineFailed(
-                "AGENT_005", f"{self.model} did not answer by the deadline"
-            ) from None
+        while True:
+            if should_stop():
+                raise EngineFailed("cancelled", "the reply was wanted no more")
+            left_s = deadline_s - self._clock.monotonic_s()
+            with suppress(queue.Empty):
+                chunk = told.get(timeout=max(0.0, min(left_s, LOOK_S)))
+                break
+            if left_s <= LOOK_S:
+                raise EngineFailed(
+                    "AGENT_005", f"{self.model} did not answer by the deadline"
+                )
         if isinstance(chunk, BaseException):
             raise chunk
         return chunk

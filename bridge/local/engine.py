@@ -10,8 +10,8 @@ from bridge.local.ahead import take_ahead
 from bridge.local.checks import check_reply, check_schema
 from bridge.local.loading import load_order
 from bridge.local.models import LocalModel, find_model, require_extra
-from bridge.local.process import Process, WorkerDied, WorkerHung
-from bridge.runner.engine import EngineFailed, Reply
+from bridge.local.process import Process, WorkerDied, WorkerHung, WorkerUnwanted
+from bridge.runner.engine import EngineFailed, Reply, never
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -111,11 +111,12 @@ class LlamaEngine:
         max_tokens: int,
         deadline_s: float,
         on_tokens: Callable[[int, float], None],
+        should_stop: Callable[[], bool] = never,
     ) -> Reply:
         """Continue the conversation; as `Engine.reply`.
 
-        After AGENT_002, AGENT_005 or AGENT_006 the process is gone, and every further
-        call fails in the same way.
+        After AGENT_002, AGENT_005, AGENT_006 or cancelled the process is gone, and
+        every further call fails in the same way.
         """
         order = {
             "do": "reply",
@@ -131,7 +132,7 @@ class LlamaEngine:
                 raise EngineFailed(self._gone.code, str(self._gone))
             check_schema(shape)
             try:
-                reply = self._exchange(order, deadline_s, on_tokens)
+                reply = self._exchange(order, deadline_s, on_tokens, should_stop)
             except EngineFailed:
                 raise
             except BaseException:
@@ -161,9 +162,12 @@ class LlamaEngine:
         order: dict[str, Any],
         deadline_s: float,
         on_tokens: Callable[[int, float], None],
+        should_stop: Callable[[], bool],
     ) -> Reply:
         try:
-            for said in self._process.exchange(order, deadline_s=deadline_s):
+            for said in self._process.exchange(
+                order, deadline_s=deadline_s, should_stop=should_stop
+            ):
                 if said["is"] == "tokens":
                     on_tokens(said["tokens"], said["seconds"])
                 elif said["is"] == "failed":
@@ -173,6 +177,8 @@ class LlamaEngine:
         except WorkerDied as died:
             how = "the engine was closed" if self._closed else str(died)
             raise self._end("AGENT_006", how) from None
+        except WorkerUnwanted:
+            raise self._end("cancelled", "the reply was wanted no more") from None
         except WorkerHung:
             raise self._end(
                 "AGENT_005", "the deadline passed while the model was at work"

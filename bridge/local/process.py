@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 import bridge
 from bridge.config import environment
+from bridge.runner.engine import LOOK_S, never
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, MutableMapping
+    from collections.abc import Callable, Iterator, MutableMapping
 
 _TAIL_BYTES = 4096
 _MAX_LINE = 64 << 20
@@ -31,6 +32,10 @@ _NO_MEMORY = ("bad_alloc", "out of memory", "MemoryError", "memory allocation of
 
 class WorkerDied(Exception):
     """The worker is gone; the message says how it ended."""
+
+
+class WorkerUnwanted(Exception):
+    """What the worker was asked for is wanted no more; it is at work all the same."""
 
 
 class WorkerHung(Exception):
@@ -81,15 +86,20 @@ class Process:
             self._send()
 
     def exchange(
-        self, order: dict[str, Any], *, deadline_s: float
+        self,
+        order: dict[str, Any],
+        *,
+        deadline_s: float,
+        should_stop: Callable[[], bool] = never,
     ) -> Iterator[dict[str, Any]]:
         """Give an order, and yield what the worker says; ends only by being closed.
 
-        `deadline_s` is on the monotonic clock.
+        `deadline_s` is on the monotonic clock; `should_stop` is asked every moment.
 
         Raises:
             WorkerDied: it is gone.
             WorkerHung: the deadline passed.
+            WorkerUnwanted: it is to stop.
         """
         self.tell(order)
         with selectors.DefaultSelector() as selector:
@@ -101,7 +111,9 @@ class Process:
                 left_s = deadline_s - time.monotonic()
                 if left_s <= 0:
                     raise WorkerHung
-                for key, _ in selector.select(left_s):
+                if should_stop():
+                    raise WorkerUnwanted
+                for key, _ in selector.select(min(left_s, LOOK_S)):
                     if key.fileobj is self._in:
                         self._send_on()
                         if not self._unsent:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.children.kept import Kept
+from bridge.children.running import grace_within
 from bridge.config import environment_for_a_client
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _GRACE_S = 0.3
 _STEP_S = 0.1
 # The keeper needs its grace, and a moment to bury what it finds.
 _ENDING_S = 3.0
+_LEAST_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,8 @@ def run_command(
 ) -> Ran:
     """Run `argv` in `folder` until it ends, or until `deadline_s` (monotonic).
 
-    `env` is added to the environment.
+    It returns by then: the time to end by itself is a part of that. `env` is added to
+    the environment.
 
     Raises:
         OSError: the system starts no more processes.
@@ -82,6 +85,7 @@ def run_command(
     )
     kept = _Kept()
     is_over = False
+    stop_s = deadline_s - grace_within(deadline_s - clock.monotonic_s(), _GRACE_S)
     with ward.process as keeper:
         assert keeper.stdout is not None  # noqa: S101 - asked for just above
         out = keeper.stdout.fileno()
@@ -89,11 +93,12 @@ def run_command(
         try:
             while keeper.poll() is None and not is_over:
                 kept.read(out, _STEP_S)
-                is_over = clock.monotonic_s() >= deadline_s or is_cancelled()
+                is_over = clock.monotonic_s() >= stop_s or is_cancelled()
         finally:
             if keeper.poll() is None:
                 ward.let_go()
-            _drain(ward, kept, out)
+            left_s = deadline_s - clock.monotonic_s()
+            _drain(ward, kept, out, max(_LEAST_S, min(_ENDING_S, left_s)))
     return Ran(
         command=command,
         exit_code=None if is_over else keeper.returncode,
@@ -109,9 +114,9 @@ def _environment() -> dict[str, str]:
     return {name: value for name, value in known.items() if name not in _SECRETS}
 
 
-def _drain(ward: Kept, kept: _Kept, out: int) -> None:
+def _drain(ward: Kept, kept: _Kept, out: int, left_s: float) -> None:
     """Take what is left to read, until the keeper is done with its work."""
-    for _ in range(int(_ENDING_S / _STEP_S)):
+    for _ in range(max(1, int(left_s / _STEP_S))):
         if ward.process.poll() is not None:
             break
         kept.read(out, _STEP_S)

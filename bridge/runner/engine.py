@@ -46,12 +46,22 @@ class EngineFailed(Exception):
     AGENT_001 the shape cannot be compiled, AGENT_002 the model cannot be loaded,
     AGENT_003 the reply does not satisfy the shape after all,
     AGENT_004 the reply or the conversation is longer than its limit, AGENT_005 the
-    deadline passed, AGENT_006 the process died; agent_error for what an endpoint said.
+    deadline passed, AGENT_006 the process died; cancelled where the reply was wanted no
+    more; agent_error for what an endpoint said.
     """
 
     def __init__(self, code: FailureCode, message: str) -> None:
         super().__init__(message)
         self.code = code
+
+
+# How often an engine at work asks whether its reply is still wanted, in seconds.
+LOOK_S = 0.2
+
+
+def never() -> bool:
+    """Nobody changes their mind."""
+    return False
 
 
 class Engine(Protocol):
@@ -74,12 +84,15 @@ class Engine(Protocol):
         max_tokens: int,
         deadline_s: float,
         on_tokens: Callable[[int, float], None],
+        should_stop: Callable[[], bool] = never,
     ) -> Reply:
         """Continue the conversation with one JSON value of this shape.
 
         `shape` is a JSON Schema; `prefix` how many of the first messages every request
         to this agent shares; `deadline_s` is on the monotonic clock; `on_tokens` is
         told now and then how many tokens there are, and the seconds they took.
+        `should_stop` is asked several times a second; once it says yes the engine works
+        no more, and is good for nothing but to be closed.
 
         Raises:
             EngineFailed: there is no whole reply.

@@ -188,6 +188,7 @@ class _Run:
                 max_tokens=min(left, job.limits.reply_tokens),
                 deadline_s=job.deadline_s,
                 on_tokens=self._on_tokens,
+                should_stop=job.is_cancelled,
             )
         except EngineFailed as exc:
             self._check_limits()

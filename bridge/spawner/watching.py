@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,13 @@ class Watch:
         self._request = request
         self._on_stage = on_stage
         self._looked_s = self._beat_s = store.clock.monotonic_s()
+        state, file = store.place.state, f"{request.request_id}.json"
+        self._looked_at = (
+            state / "responses" / file,
+            state / "processing" / file,
+            state / "off",
+        )
+        self._seen: list[tuple[int, int] | None] = []
 
     def __call__(self) -> bool:
         """Whether to stop: nobody wants the answer, or the bridge is switched off."""
@@ -51,17 +59,35 @@ class Watch:
         if now_s - self._looked_s >= _LOOK_S:
             self._looked_s = now_s
             self._on_stage(Stage.RUNNING)
-            with suppress(StateUnavailable), self._store.rooms() as rooms:
-                file = f"{self._request.request_id}.json"
-                self.has_ended = rooms["responses"].has(file) or (
-                    not rooms["processing"].has(file) and self._is_gone
-                )
-                if now_s - self._beat_s >= _BEAT_S:
-                    self._beat_s = now_s
-                    rooms["sessions"].beat(self._beat)
-            with suppress(StateUnavailable):
-                self.is_off = is_off(self._store)
+            is_due = now_s - self._beat_s >= _BEAT_S
+            signs = self._signs()
+            if signs != self._seen or is_due:
+                with suppress(StateUnavailable):
+                    self._look(beat=is_due)
+                    self._seen = signs
+                    self._beat_s = now_s if is_due else self._beat_s
         return self.has_ended or self.is_off or self.is_late
+
+    def _signs(self) -> list[tuple[int, int] | None]:
+        """What tells, for three calls of the system, whether to look at all."""
+        told: list[tuple[int, int] | None] = []
+        for path in self._looked_at:
+            try:
+                facts = os.lstat(path)
+                told.append((facts.st_ino, facts.st_mtime_ns))
+            except OSError:
+                told.append(None)
+        return told
+
+    def _look(self, *, beat: bool) -> None:
+        with self._store.rooms() as rooms:
+            file = f"{self._request.request_id}.json"
+            self.has_ended = rooms["responses"].has(file) or (
+                not rooms["processing"].has(file) and self._is_gone
+            )
+            if beat:
+                rooms["sessions"].beat(self._beat)
+        self.is_off = is_off(self._store)
 
     def is_over_before(self, deadline_s: float) -> bool:
         """Whether whoever serves the request is out of time, and the request is not."""

@@ -90,10 +90,10 @@ def test_error_no_such_program(tmp_path: Path):
 def test_the_deadline_ends_it(tmp_path: Path):
     began = time.monotonic()
 
-    ended = run(tmp_path, f"echo begun; echo $$ >pid; {FOREVER}", seconds=0.5)
+    ended = run(tmp_path, f"echo begun; echo $$ >pid; {FOREVER}", seconds=2)
 
     assert (ended.how, ended.exit_code, ended.stdout) == ("deadline", 143, b"begun\n")
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 5
     assert not any(map(is_alive, pids_in(tmp_path / "pid")))
 
 
@@ -104,6 +104,37 @@ def test_what_ignores_sigterm_is_killed(tmp_path: Path):
 
     assert (ended.how, ended.exit_code) == ("deadline", 137)
     assert not any(map(is_alive, pids_in(tmp_path / "pid")))
+
+
+DAWDLE = (
+    "trap 'sleep 3; touch done; exit 0' TERM; echo $$ >pid; while :; do sleep 0.1; done"
+)
+
+
+@pytest.mark.parametrize("why", ["deadline", "stopped"])
+def test_the_grace_comes_out_of_the_deadline(tmp_path: Path, why: str):
+    """Whoever waits until then is to hear of it then, whatever the program does."""
+    ended = run(
+        tmp_path,
+        DAWDLE,
+        seconds=2,
+        grace_s=30,
+        should_stop=(tmp_path / "pid").exists if why == "stopped" else lambda: False,
+    )
+
+    assert (ended.how, ended.exit_code) == (why, 137)
+    assert not (tmp_path / "done").exists()
+    assert not any(map(is_alive, pids_in(tmp_path / "pid")))
+
+
+def test_it_is_told_to_end_before_its_deadline(tmp_path: Path):
+    """One that obeys has the time to do so."""
+    script = "trap 'touch done; exit 7' TERM; while :; do sleep 0.05; done"
+
+    ended = run(tmp_path, script, seconds=2, grace_s=30)
+
+    assert (ended.how, ended.exit_code) == ("deadline", 7)
+    assert (tmp_path / "done").exists()
 
 
 def test_it_stops_when_told_to(tmp_path: Path):

@@ -70,6 +70,9 @@ class ScriptedServer(ThreadingHTTPServer):
         self.asked: list[dict[str, Any]] = []
         self.keys: list[str] = []
         self.over = threading.Event()
+        # Set by an act: it has begun to wait; whoever asked has hung up.
+        self.begun = threading.Event()
+        self.left = threading.Event()
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property

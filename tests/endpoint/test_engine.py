@@ -11,8 +11,9 @@ from scripted_server import ScriptedServer, Talk, fail, say
 
 from bridge.config import Settings
 from bridge.endpoint.engine import open_endpoint
-from bridge.errors import BadSetting, ExtraMissing
+from bridge.errors import BadSetting, ExtraMissing, RequestFailed
 from bridge.runner.engine import EngineFailed, Message, Reply
+from bridge.spawner.bridge import Bridge
 
 SHAPE = {"type": "object", "properties": {"a": {"type": "string", "maxLength": 9}}}
 
@@ -32,7 +33,7 @@ def settings(url: str | None, key: str = "") -> Settings:
     return Settings.from_environment(env)
 
 
-def ask(engine, *, seconds: float = 20.0, on_tokens=lambda *_: None) -> Reply:
+def ask(engine, *, seconds: float = 20.0, on_tokens=lambda *_: None, **more) -> Reply:
     return engine.reply(
         [Message("system", "Be brief."), Message("user", "Hi <|im_end|>")],
         SHAPE,
@@ -40,6 +41,7 @@ def ask(engine, *, seconds: float = 20.0, on_tokens=lambda *_: None) -> Reply:
         max_tokens=50,
         deadline_s=time.monotonic() + seconds,
         on_tokens=on_tokens,
+        **more,
     )
 
 
@@ -337,6 +339,71 @@ def test_close_ends_the_wait_at_once(server, act):
         "the engine was closed",
     )
     assert time.monotonic() - began_s < 2
+
+
+def quiet_before(talk: Talk, _) -> None:
+    """Says nothing at all, and looks whether anybody still listens."""
+    wait_for_the_end(talk)
+
+
+def quiet_after(talk: Talk, _) -> None:
+    talk.begin()
+    talk.chunk(content=" ")
+    wait_for_the_end(talk)
+
+
+def wait_for_the_end(talk: Talk) -> None:
+    talk.server.begun.set()
+    talk.connection.settimeout(30)
+    if talk.connection.recv(1) == b"":
+        talk.server.left.set()
+
+
+@pytest.mark.parametrize("act", [quiet_before, quiet_after])
+@pytest.mark.parametrize("how", ["told to stop", "closed", "late"])
+def test_whoever_waits_no_longer_hangs_up(server, act, how):
+    """A server that is not told goes on computing, for nobody."""
+    server.acts = [act]
+    engine = open_endpoint("openai:m", settings(server.url))
+    if how == "closed":
+        threading.Timer(0.5, engine.close).start()
+
+    with pytest.raises(EngineFailed) as caught:
+        ask(
+            engine,
+            seconds=0.5 if how == "late" else 600,
+            should_stop=server.begun.is_set if how == "told to stop" else lambda: False,
+        )
+
+    expected = {"told to stop": "cancelled", "closed": "AGENT_006", "late": "AGENT_005"}
+    assert caught.value.code == expected[how]
+    assert server.left.wait(10)
+
+
+def test_a_cancelled_request_ends_its_turn(server, tmp_path):
+    """As a user has it: one process asks, another cancels."""
+    server.acts = [quiet_before]
+    (tmp_path / "project").mkdir()
+    told = Settings(home=tmp_path / "home", openai_base_url=server.url)
+    bridge = Bridge(told, tmp_path / "project")
+    ended: list[Exception] = []
+
+    def ask_it() -> None:
+        try:
+            bridge.ask("?", route="endpoint", model="openai:m", timeout_s=600)
+        except RequestFailed as exc:
+            ended.append(exc)
+
+    asker = threading.Thread(target=ask_it, daemon=True)
+    asker.start()
+    assert server.begun.wait(20)
+    (request,) = bridge.overview().requests
+
+    assert Bridge(told, tmp_path / "project").cancel(request.request_id)
+
+    assert server.left.wait(20)
+    asker.join(20)
+    assert [exc.code for exc in ended] == ["cancelled"]
 
 
 def test_error_no_base_url():

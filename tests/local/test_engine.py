@@ -6,6 +6,7 @@ import json
 import re
 import threading
 import time
+from pathlib import Path
 
 import needs
 import pytest
@@ -144,6 +145,27 @@ def test_close_from_another_thread_ends_a_reply_at_once(tmp_path):
         )
         assert time.monotonic() - started < 1.3
         closing.join()
+
+
+@pytest.mark.parametrize("tokens", [0, 1], ids=["reading", "replying"])
+def test_a_reply_that_is_wanted_no_more_ends_the_process(tmp_path, tokens):
+    """At once, also before there is a word."""
+    told = []
+    with start(tmp_path) as engine:
+        pid = engine.pid
+
+        code, _ = failure(
+            engine,
+            shape=LONG,
+            max_tokens=100_000,
+            on_tokens=lambda count, _: told.append(count),
+            should_stop=lambda: len(told) >= tokens,
+        )
+
+        assert code == "cancelled"
+        assert engine.pid is None
+        assert not Path(f"/proc/{pid}").exists()
+        assert failure(engine)[0] == "cancelled"
 
 
 def test_an_engine_outlives_the_thread_that_started_it(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from runworld import call, definition, submit
+from runworld import AT_WORK, call, definition, submit
 
 from bridge.agents.definition import ScriptTool
 from bridge.protocol.answer import Verdict
@@ -91,6 +91,15 @@ def test_a_command_is_ended_by_cancelling(world):
 
     assert outcome.verdict.code == "cancelled"
     assert time.monotonic() - began_s < 5
+
+
+def test_a_model_at_work_is_told_to_stop(world):
+    """And not only after its turn, which may take minutes."""
+    asked = iter([False] * 5)
+
+    outcome = world.run(AT_WORK, is_cancelled=lambda: next(asked, True))
+
+    assert outcome.verdict.code == "cancelled"
 
 
 def test_a_script_starts_no_command_once_its_run_is_over(world):

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from servingworld import GOOD, A, Scripted, response, saying, server, until_stopped
 from storeworld import (
+    FakeClock,
     claimant,
     dead_process,
+    place_in,
     request,
     rooms_of,
     store_in,
@@ -28,14 +30,15 @@ from bridge.protocol.response import failed
 from bridge.protocol.status import Stage
 from bridge.spawner import serving
 from bridge.spawner.awaiting import Waiter
+from bridge.spawner.watching import Watch
 from bridge.store import Claimant
+from bridge.store.files import FileStore
 from bridge.store.process import identify
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.protocol.request import Request
-    from bridge.store.files import FileStore
 
 
 @pytest.fixture
@@ -399,3 +402,53 @@ def test_a_request_behind_a_crowd_can_be_claimed(tmp_path: Path):
     store.submit(request("a", route="claude", priority="low"))
 
     assert store.claim_one(A, Claimant("s", claimant().host, "claude"))
+
+
+class Counting(FileStore):
+    """A store that counts how often it is opened."""
+
+    opened = 0
+
+    def open_state(self) -> Any:
+        self.opened += 1
+        return super().open_state()
+
+
+def test_to_be_asked_whether_to_stop_costs_next_to_nothing(tmp_path: Path):
+    """A client is waited for many minutes, and asked about several times a second."""
+    clock = FakeClock()
+    store = Counting(place_in(tmp_path), clock=clock, lock_wait_s=5)
+    store.submit(request("a", route="claude"))
+    held = store.claim_one(A, claimant())
+    assert held is not None
+    watch = Watch(store, held, lambda _: None)
+    clock.go_on(1)
+    assert not watch()
+    before = store.opened
+
+    for _ in range(100):
+        clock.go_on(0.25)
+        assert not watch()
+
+    assert store.opened == before
+    assert store.publish(failed(held, "cancelled", "no", now_ms=1), source="cancel")
+    clock.go_on(0.25)
+    assert watch()
+    assert watch.has_ended
+
+
+def test_a_switch_is_seen_while_it_works(tmp_path: Path):
+    clock = FakeClock()
+    store = FileStore(place_in(tmp_path), clock=clock, lock_wait_s=5)
+    store.submit(request("a", route="claude"))
+    held = store.claim_one(A, claimant())
+    assert held is not None
+    watch = Watch(store, held, lambda _: None)
+    clock.go_on(1)
+    assert not watch()
+
+    switch_off(store)
+
+    clock.go_on(1)
+    assert watch()
+    assert (watch.is_off, watch.has_ended) == (True, False)
