@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.host import runs, toolcalls
+from bridge.host import interim, runs, toolcalls
 from bridge.host.offers import look_again
 from bridge.host.patience import TooSlow, within
 from bridge.host.reaction import (
@@ -27,6 +27,7 @@ from bridge.protocol.names import MODEL_NAMES
 from bridge.protocol.response import Failure, Response, answered, failed
 
 if TYPE_CHECKING:
+    from bridge.host.interim import Expects
     from bridge.host.runs import AgentRun
     from bridge.host.scene import Scene
     from bridge.protocol.failure import FailureCode
@@ -37,6 +38,10 @@ MAX_CORRECTIONS = 2
 JUDGE_S = 8
 REPLACED = "see `hostbridge doctor` for hooks that rewrite Agent calls"
 RECEIPT = "hostbridge delivered this answer to the program that asked."
+WAIT = (
+    "hostbridge: agents that you started still work. You will be woken when they are "
+    "done; hand your answer over then."
+)
 
 
 def subagent_stop(scene: Scene) -> Reaction:
@@ -44,56 +49,44 @@ def subagent_stop(scene: Scene) -> Reaction:
     run = runs.find_run(scene.store, scene.event)
     if run is None:
         return SILENT
-    run = _note_background_work(scene, run)
+    run, expects = interim.note_waits(scene, run)
     if run.nested:
-        if not run.waits_for:
+        if expects == "nothing":
             runs.end(scene.store, run)
         return SILENT
     words = scene.event.text("last_assistant_message")
     complaint = take_words(
-        scene,
-        run,
-        words,
-        source="SubagentStop",
-        may_correct=True,
-        wait=bool(run.waits_for),
+        scene, run, words, source="SubagentStop", may_correct=True, expects=expects
     )
     if complaint is not None:
         return block(complaint)
-    if not run.waits_for:
+    if expects == "nothing":
         runs.note_sign(scene.store, run, "stopped")
     return SILENT
-
-
-def _note_background_work(scene: Scene, run: AgentRun) -> AgentRun:
-    """Write down the commands of its own that will wake a stopping agent again.
-
-    The client lists what runs in the whole session. An agent in the foreground is not
-    waited for: its call ends now.
-    """
-    waits_for: tuple[str, ...] = ()
-    listed = scene.event.background_ids or frozenset()
-    if run.agent_id in listed:
-        own = toolcalls.background_commands(scene.store, run)
-        waits_for = tuple(sorted(own & listed))
-    if waits_for != run.waits_for:
-        run = runs.change(scene.store, run, lambda r: r.with_(waits_for=waits_for))
-    return run
 
 
 def before_handback(scene: Scene) -> Reaction:
     """PreToolUse(SubagentHandback): in auto mode the answer comes through this tool."""
     run = runs.find_run(scene.store, scene.event)
-    if run is None or run.nested:
+    if run is None:
+        return SILENT
+    run, expects = interim.note_waits(scene, run)
+    if run.nested:
+        if expects == "nothing":
+            # Whoever started it has the report, and will not be told again.
+            runs.end(scene.store, run)
         return SILENT
     tool_input = scene.event.table("tool_input")
     message = tool_input.get("message")
     words = message if isinstance(message, str) else ""
     complaint = take_words(
-        scene, run, words, source="SubagentHandback", may_correct=True
+        scene, run, words, source="SubagentHandback", may_correct=True, expects=expects
     )
     if complaint is not None:
         return deny(complaint)
+    if expects == "agents":
+        # Ended here, it sleeps until it is woken; what it handed over is kept.
+        return deny(WAIT, stop=True)
     if run.answer_to_host:
         return SILENT
     if not scene.session.one_shot:
@@ -111,12 +104,13 @@ def take_words(
     *,
     source: str,
     may_correct: bool,
-    wait: bool = False,
+    expects: Expects = "nothing",
 ) -> str | None:
-    """Publish, correct or fail.
+    """Publish, correct or fail; hold what is said while agents of its own work.
 
-    Returns what to tell an agent that should try once more, None for any other.
-    `wait` leaves an answer that does not count for later: the agent will speak again.
+    Returns what to tell an agent that should try once more, None for any other. One
+    that has a command in the background may answer all the same: the command may be a
+    server. What does not count as an answer is left for later then.
     """
     found = scene.store.find(RequestId(run.request_id))
     request = found.request if found else None
@@ -136,12 +130,16 @@ def take_words(
     if run.prompt_replaced or _had_another_prompt(scene, run, request):
         fail(scene, run, "prompt_replaced", words=words, source=source, detail=REPLACED)
         return None
+    if expects == "agents":
+        _hold(scene, run, words, source)
+        return None
+    runs.let_go(scene.store, run)
     now_ms = scene.now_ms()
     verdict = _judged(scene, run, request, words)
     if verdict.is_valid:
         _publish(scene, run, request, words, verdict, source)
         return None
-    if wait:
+    if expects == "command":
         return None
     claim = request.claim if _serves(run, request) else None
     tried = claim.corrections if claim else MAX_CORRECTIONS
@@ -150,6 +148,23 @@ def take_words(
     code = verdict.code or "no_json"
     fail(scene, run, code, words=words, source=source, detail=verdict.complaint)
     return None
+
+
+def _hold(scene: Scene, run: AgentRun, words: str, source: str) -> None:
+    """Keep interim words: they count only if the agent never speaks again."""
+    if words.strip():
+        runs.hold(scene.store, run, words)
+        reason = "interim: agents that it started had not ended"
+        _keep_late(scene, run, words, source, reason)
+
+
+def take_last_words(
+    scene: Scene, run: AgentRun, words: str, *, source: str
+) -> str | None:
+    """Take what an agent that is over said last; what was held wins, being verbatim."""
+    held = runs.held_words(scene.store, run)
+    said = words if held is None else held
+    return take_words(scene, run, said, source=source, may_correct=False)
 
 
 def _judged(scene: Scene, run: AgentRun, request: Request, words: str) -> Verdict:
@@ -224,12 +239,6 @@ def _correct(
     )
     if changed is None:
         return None
-    hint = ""
-    if any(each.state != "ended" for each in runs.nested_below(scene.store, run)):
-        hint = (
-            " Agents that you started still work, and nobody wakes you when they are "
-            "done: do their work yourself, or wait for them with a tool call."
-        )
     how = (
         "call SubagentHandback again"
         if source == "SubagentHandback"
@@ -238,7 +247,7 @@ def _correct(
     return (
         f"hostbridge could not use this answer: {verdict.complaint}. Please {how} with "
         "exactly one JSON value that satisfies the schema in your instructions, and "
-        f"nothing else.{hint}"
+        "nothing else."
     )
 
 

@@ -16,8 +16,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
-from bridge.host import runs, sessions
-from bridge.host.capture import RECEIPT, REPLACED, fail, line_about, take_words
+from bridge.host import interim, runs, sessions
+from bridge.host.capture import (
+    RECEIPT,
+    REPLACED,
+    fail,
+    line_about,
+    take_last_words,
+    take_words,
+)
 from bridge.host.launch import digest
 from bridge.host.offers import decline, open_offers, ring_others
 from bridge.host.reaction import SILENT, Reaction, specific, tell_user
@@ -180,7 +187,11 @@ def _failed(
     scene: Scene, run: AgentRun, code: FailureCode, error: str, source: str
 ) -> Reaction:
     if run.nested:
-        runs.drop(scene.store, run)
+        if run.agent_id:
+            # Whoever started it will be told, and is waited for until then.
+            runs.end(scene.store, run)
+        else:
+            runs.drop(scene.store, run)
         return SILENT
     fail(scene, run, code, detail=error[:1000], source=source)
     if not run.agent_id:
@@ -202,8 +213,8 @@ def code_of(error: str) -> FailureCode:
 def reconcile(scene: Scene) -> None:
     """Stop: an agent of ours that the client no longer lists has ended unseen.
 
-    One that waits for a background command of its own is not listed, but its command
-    is.
+    One that waits for a background command or an agent of its own is not listed, but
+    what it waits for is.
     """
     running = scene.event.background_ids
     if running is None:
@@ -218,7 +229,7 @@ def reconcile(scene: Scene) -> None:
             # One that its caller waits for is not listed: it runs in the foreground.
             continue
         if run.waits_for:
-            if running.isdisjoint(run.waits_for):
+            if not interim.is_awaited(run, known, running):
                 # It is about to be woken, or was: the next Stop will tell.
                 runs.change(scene.store, run, lambda r: r.with_(waits_for=()))
         elif run.nested or run.state == "ended":
@@ -231,8 +242,16 @@ def reconcile(scene: Scene) -> None:
             fail(scene, run, "agent_error", detail=detail, source="Stop")
             runs.drop(scene.store, run)
     for run in _unheard(scene, missing):
-        detail = "the client no longer lists it among its running tasks"
-        fail(scene, run, "agent_stopped", detail=detail, source="Stop")
+        _end_unheard(scene, run)
+
+
+def _end_unheard(scene: Scene, run: AgentRun) -> None:
+    """What an agent said before it slept is its last word, if it was not woken."""
+    if runs.held_words(scene.store, run) is not None:
+        take_last_words(scene, run, "", source="Stop")
+        return
+    detail = "the client no longer lists it among its running tasks"
+    fail(scene, run, "agent_stopped", detail=detail, source="Stop")
 
 
 def _forget_later(scene: Scene, run: AgentRun) -> None:

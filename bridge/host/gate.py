@@ -5,7 +5,8 @@ it imports is what a tool call costs. It knows the two files it needs
 (`bridge.host.runs` describes them) and hands everything that is not plainly allowed to
 the full library:
 
-    PreToolUse          notes the call; says nothing where it may run
+    PreToolUse          notes the call; says nothing where it may run. SendMessage may
+                        continue an agent of its own: the full library notes that
     PostToolUse         notes the end of a Bash call
     PostToolUseFailure  the same
 """
@@ -73,6 +74,7 @@ def main(python: str, event: str, state: str, kind: str = "", waits: str = "") -
         )
         or not permits(run.get("tools"), run.get("blockedTools"), tool)
         or not has_turns(agents, run, agent_id)
+        or tool == "SendMessage"
     ):
         become_full(python, event, data, kind)
     before_tool(agents, told, run, agent_id, tool)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import StateUnavailable
-from bridge.host import bells, endings, limits, runs, sessions
+from bridge.host import bells, endings, interim, limits, runs, sessions
 from bridge.host.capture import before_handback, subagent_stop
 from bridge.host.instruct import INTRODUCTION
 from bridge.host.launch import before_agent
@@ -136,6 +136,8 @@ def subagent_tool(scene: Scene) -> Reaction:
     refused = limits.refuse(scene, run)
     if refused is not None:
         return refused
+    if event.tool == "SendMessage":
+        interim.note_message(scene, run)
     from bridge.host.gate import before_tool
 
     agents = f"{scene.store.place.state}/agents/"

@@ -18,7 +18,7 @@ from bridge.host import limits, runs, sessions
 from bridge.host.defined import limits_of, subagent_type
 from bridge.host.instruct import find_token
 from bridge.host.offers import judge_for, note_taken_up
-from bridge.host.reaction import SILENT, Reaction, allow, deny, one_line
+from bridge.host.reaction import SILENT, Reaction, allow, deny, one_line, specific
 from bridge.host.runs import AgentRun
 from bridge.protocol.contract import full_prompt
 from bridge.protocol.ids import RequestId
@@ -220,11 +220,16 @@ def _nested(scene: Scene) -> Reaction:
         agent_id="",
         state="launched",
         nested=True,
+        parent=event.agent_id,
         depth=parent.depth + 1,
         launched_at=scene.now_ms(),
     )
-    fresh = nested.with_(warnings=0, refused=0, waits_for=(), ended_at=None)
+    fresh = nested.with_(warnings=0, refused=0, waits_for=(), ended_at=None, ends=0)
     runs.note_call(scene.store, fresh)
+    if scene.session.one_shot:
+        # An agent in the foreground is not woken: what it starts must end before it.
+        tool_input = {**event.table("tool_input"), "run_in_background": False}
+        return specific("PreToolUse", updatedInput=tool_input)
     return SILENT
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.host import runs
-from bridge.host.capture import fail, line_about, take_words
+from bridge.host.capture import fail, line_about, take_last_words
 from bridge.host.endings import code_of
 from bridge.host.gate import name_of
 from bridge.host.launch import described_ids
@@ -117,7 +117,7 @@ def _settle(scene: Scene, run: AgentRun, notice: Notice) -> None:
     if notice.is_interim:
         return
     if notice.status in ("completed", "message"):
-        take_words(scene, run, notice.words, source=source, may_correct=False)
+        take_last_words(scene, run, notice.words, source=source)
         return
     detail = _QUOTED.sub("", notice.summary, count=1)[:1000].strip()
     code = "agent_stopped" if notice.status == "killed" else code_of(detail)

@@ -4,6 +4,7 @@
     agents/<agent_id>.json          the subagent it became
     agents/<agent_id>.heard         its report has come to the host
     agents/<agent_id>.stopped       it has stopped
+    agents/<agent_id>.held          its words while agents of its own still worked
 
 What the gate writes down of an agent's tool calls lies beside: see `toolcalls`.
 
@@ -46,8 +47,10 @@ class AgentRun(Record):
 
     `nested` is a subagent that one of ours started by itself: its answer is not ours,
     but it ends with the request and may not raise a dialog either. `warnings` counts
-    how often it was told to answer now. `waits_for` are the background commands it had
-    running when it last stopped: the client wakes it when they end.
+    how often it was told to answer now. `waits_for` are the background commands and
+    agents of its own that had not ended when it last stopped: the client wakes it when
+    they end. `parent` is the agent that started a nested one, `ends` counts how often
+    it ended: it may be continued.
 
     Of an agent with a definition: the `tools` it may call (None for all), those it may
     not, what is granted to it (`allow`), after how many calls it must answer
@@ -62,6 +65,7 @@ class AgentRun(Record):
     agent_id: str = ""
     state: Literal["launched", "running", "ended"] = "launched"
     nested: bool = False
+    parent: str = ""
     depth: Count = 0
     launched_at: Milliseconds
     answer_by: Milliseconds
@@ -70,6 +74,7 @@ class AgentRun(Record):
     prompt_replaced: bool = False
     answer_to_host: bool = False
     ended_at: Milliseconds | None = None
+    ends: Count = 0
     waits_for: tuple[str, ...] = ()
     tools: tuple[str, ...] | None = None
     blocked_tools: tuple[str, ...] = ()
@@ -168,7 +173,7 @@ def end(store: FileStore, run: AgentRun) -> None:
     def ended(current: AgentRun) -> AgentRun:
         if current.state == "ended":
             return current
-        return current.with_(state="ended", ended_at=now_ms)
+        return current.with_(state="ended", ended_at=now_ms, ends=current.ends + 1)
 
     if run.state != "ended":
         change(store, run, ended)
@@ -210,6 +215,7 @@ def drop(store: FileStore, run: AgentRun) -> None:
         if run.agent_id:
             for sign in _SIGNS:
                 folder.remove(f"{run.agent_id}.{sign}")
+            folder.remove(_held(run))
             toolcalls.forget(folder, run.agent_id)
 
 
@@ -238,13 +244,47 @@ def forget_gone(store: FileStore, *, lease_s: float) -> None:
         drop(store, run)
 
 
-def nested_below(store: FileStore, run: AgentRun) -> list[AgentRun]:
-    """The agents that the agent of a request started by itself."""
+def hold(store: FileStore, run: AgentRun, words: str) -> None:
+    """Keep the words of an agent that will speak again, should it not."""
+    with store.open_state() as state, state.folder("agents") as folder:
+        folder.replace(_held(run), words.encode("utf-8", "replace"), durable=False)
+
+
+def held_words(store: FileStore, run: AgentRun) -> str | None:
+    """What an agent said last while agents of its own still worked."""
+    with store.open_state() as state, state.folder("agents") as folder:
+        with suppress(NotAPlainFile):
+            data = folder.read(_held(run))
+            return None if data is None else data.decode("utf-8", "replace")
+    return None
+
+
+def let_go(store: FileStore, run: AgentRun) -> None:
+    """Forget the words that were held: the agent has spoken since."""
+    with store.open_state() as state, state.folder("agents") as folder:
+        folder.remove(_held(run))
+
+
+def started_by(store: FileStore, run: AgentRun) -> list[AgentRun]:
+    """The agents that this one started by itself, as far as they have been seen.
+
+    One that it waited for in the foreground is forgotten when it ends.
+    """
     return [
         each
         for each in all_runs(store)
-        if each.nested and each.request_id == run.request_id
+        if each.nested and each.agent_id and each.parent == run.agent_id
     ]
+
+
+def bind_listed(store: FileStore, event: HookEvent) -> None:
+    """Bind the listed agents that no event has told of yet."""
+    listed = event.background_ids or frozenset()
+    calls = {run.tool_use_id: run for run in all_runs(store) if not run.agent_id}
+    for agent_id in sorted(listed) if calls else ():
+        run = calls.get(_started_by(event, agent_id) or "")
+        if run is not None:
+            bind(store, run, agent_id)
 
 
 def all_runs(store: FileStore) -> list[AgentRun]:
@@ -256,7 +296,7 @@ def all_runs(store: FileStore) -> list[AgentRun]:
 def _started_by(event: HookEvent, agent_id: str) -> str | None:
     """The Agent call that a subagent came from, as the client has written it down."""
     folder = event.subagents_folder
-    if folder is None:
+    if folder is None or not _is_name(agent_id):
         return None
     try:
         meta = orjson.loads((folder / f"agent-{agent_id}.meta.json").read_bytes())
@@ -287,6 +327,10 @@ def _load(folder: Folder, file: str) -> AgentRun | None:
 
 def _name(run: AgentRun) -> str:
     return f"{run.agent_id}.json" if run.agent_id else _call(run.tool_use_id)
+
+
+def _held(run: AgentRun) -> str:
+    return f"{run.agent_id}.held"
 
 
 def _call(tool_use_id: str) -> str:

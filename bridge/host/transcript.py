@@ -1,4 +1,4 @@
-"""What a subagent was really given: the first record of its own transcript.
+"""What a subagent was really given, and what it has been told since: its transcript.
 
 The words that an agent ends with are not taken from there, they lag behind. Its prompt
 does not: it is the first thing written down, verbatim, and was there within 0.2 s of
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
     from typing import Any, BinaryIO
 
@@ -30,6 +31,7 @@ _LOOK_EVERY_S = 0.02
 # How far the first message may be: more than any prompt takes, and what is before it.
 _MAX_BYTES = 64 << 20
 _MAX_RECORDS = 50
+_REQUEST = b'"type":"api-request'
 
 
 def was_given(
@@ -46,6 +48,52 @@ def was_given(
             return None
         time.sleep(_LOOK_EVERY_S)
     return prompt in told
+
+
+def untold(
+    event: HookEvent, agent_id: str, ends: Mapping[str, int], *, patience_s: float = 0
+) -> frozenset[str]:
+    """Those agents of which a subagent has been told fewer ends than there were.
+
+    `ends` says how often each has ended. What stands in the way of looking makes nobody
+    wait: then none is untold.
+    """
+    folder = event.subagents_folder
+    if folder is None or not ends:
+        return frozenset()
+    file = folder / f"agent-{agent_id}.jsonl"
+    deadline = time.monotonic() + patience_s
+    while True:
+        text = _whole(file)
+        if text is None:
+            return frozenset()
+        left = frozenset(a for a, count in ends.items() if _times(text, a) < count)
+        if not left or time.monotonic() >= deadline:
+            return left
+        time.sleep(_LOOK_EVERY_S)
+
+
+def _times(text: bytes, agent_id: str) -> int:
+    """How often a transcript tells of an agent's end.
+
+    By a notice and, where reports are handed over, by a message that comes before it.
+    What the client writes down of its own requests repeats them.
+    """
+    notice = f"<task-id>{agent_id}</task-id>".encode()
+    message = f'<agent-message from=\\"{agent_id}\\"'.encode()
+    told = [line for line in text.splitlines() if _REQUEST not in line]
+    return max(sum(mark in line for line in told) for mark in (notice, message))
+
+
+def _whole(file: Path) -> bytes | None:
+    try:
+        fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(fd, "rb") as lines:
+            if stat.S_ISREG(os.fstat(fd).st_mode):
+                return lines.read(_MAX_BYTES)
+    except OSError:
+        pass
+    return None
 
 
 def _first_words(file: Path) -> str | None:
