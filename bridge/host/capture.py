@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.host import interim, runs, toolcalls
+from bridge.host.interim import Ahead
 from bridge.host.offers import look_again
 from bridge.host.patience import TooSlow, within
 from bridge.host.reaction import (
+    MAX_CONTEXT,
     SILENT,
     Reaction,
     allow,
@@ -27,7 +29,6 @@ from bridge.protocol.names import MODEL_NAMES
 from bridge.protocol.response import Failure, Response, answered, failed
 
 if TYPE_CHECKING:
-    from bridge.host.interim import Expects
     from bridge.host.runs import AgentRun
     from bridge.host.scene import Scene
     from bridge.protocol.failure import FailureCode
@@ -38,9 +39,19 @@ MAX_CORRECTIONS = 2
 JUDGE_S = 8
 REPLACED = "see `hostbridge doctor` for hooks that rewrite Agent calls"
 RECEIPT = "hostbridge delivered this answer to the program that asked."
+INTERIM = "interim: agents that it started had not ended"
+UNHEARD = (
+    "it was not woken when the agents ended that it had started; what it said before "
+    "is kept as evidence"
+)
+NOTHING = Ahead()
 WAIT = (
     "hostbridge: agents that you started still work. You will be woken when they are "
     "done; hand your answer over then."
+)
+REPORT = (
+    "hostbridge: agents that you started have ended meanwhile. Read what they report, "
+    "then answer."
 )
 
 
@@ -49,20 +60,33 @@ def subagent_stop(scene: Scene) -> Reaction:
     run = runs.find_run(scene.store, scene.event)
     if run is None:
         return SILENT
-    run, expects = interim.note_waits(scene, run)
-    if run.nested:
-        if expects == "nothing":
-            runs.end(scene.store, run)
-        return SILENT
+    run, ahead = interim.look_ahead(scene, run)
     words = scene.event.text("last_assistant_message")
+    if run.nested:
+        return _nested_stop(scene, run, words, ahead)
     complaint = take_words(
-        scene, run, words, source="SubagentStop", may_correct=True, expects=expects
+        scene, run, words, source="SubagentStop", may_correct=True, ahead=ahead
     )
     if complaint is not None:
-        return block(complaint)
-    if expects == "nothing":
+        return block(complaint, MAX_CONTEXT)
+    if not run.waits_for:
         runs.note_sign(scene.store, run, "stopped")
     return SILENT
+
+
+def _nested_stop(scene: Scene, run: AgentRun, words: str, ahead: Ahead) -> Reaction:
+    """An agent of an agent: its words are for whoever started it."""
+    if ahead.reports:
+        return block(_with_reports(ahead), MAX_CONTEXT)
+    if not run.waits_for:
+        if words:
+            runs.keep_report(scene.store, run, words)
+        runs.end(scene.store, run)
+    return SILENT
+
+
+def _with_reports(ahead: Ahead) -> str:
+    return f"{REPORT}\n\n{ahead.reports}"
 
 
 def before_handback(scene: Scene) -> Reaction:
@@ -70,23 +94,24 @@ def before_handback(scene: Scene) -> Reaction:
     run = runs.find_run(scene.store, scene.event)
     if run is None:
         return SILENT
-    run, expects = interim.note_waits(scene, run)
-    if run.nested:
-        if expects == "nothing":
-            # Whoever started it has the report, and will not be told again.
-            runs.end(scene.store, run)
-        return SILENT
+    run, ahead = interim.look_ahead(scene, run)
     tool_input = scene.event.table("tool_input")
     message = tool_input.get("message")
     words = message if isinstance(message, str) else ""
+    if run.nested:
+        if ahead.is_interim:
+            return _not_yet(ahead)
+        # Whoever started it has the report now, before this one stops.
+        runs.keep_report(scene.store, run, words)
+        runs.end(scene.store, run)
+        return SILENT
     complaint = take_words(
-        scene, run, words, source="SubagentHandback", may_correct=True, expects=expects
+        scene, run, words, source="SubagentHandback", may_correct=True, ahead=ahead
     )
+    if ahead.is_interim:
+        return _not_yet(ahead)
     if complaint is not None:
         return deny(complaint)
-    if expects == "agents":
-        # Ended here, it sleeps until it is woken; what it handed over is kept.
-        return deny(WAIT, stop=True)
     if run.answer_to_host:
         return SILENT
     if not scene.session.one_shot:
@@ -97,6 +122,13 @@ def before_handback(scene: Scene) -> Reaction:
     return allow({**tool_input, "message": RECEIPT})
 
 
+def _not_yet(ahead: Ahead) -> Reaction:
+    """Take no report yet: an agent that is ended here sleeps until it is woken."""
+    if ahead.agents:
+        return deny(WAIT, stop=True)
+    return deny(_with_reports(ahead), limit=MAX_CONTEXT)
+
+
 def take_words(
     scene: Scene,
     run: AgentRun,
@@ -104,9 +136,9 @@ def take_words(
     *,
     source: str,
     may_correct: bool,
-    expects: Expects = "nothing",
+    ahead: Ahead = NOTHING,
 ) -> str | None:
-    """Publish, correct or fail; hold what is said while agents of its own work.
+    """Publish, correct or fail; neither while agents of its own are to be heard.
 
     Returns what to tell an agent that should try once more, None for any other. One
     that has a command in the background may answer all the same: the command may be a
@@ -130,16 +162,15 @@ def take_words(
     if run.prompt_replaced or _had_another_prompt(scene, run, request):
         fail(scene, run, "prompt_replaced", words=words, source=source, detail=REPLACED)
         return None
-    if expects == "agents":
-        _hold(scene, run, words, source)
-        return None
-    runs.let_go(scene.store, run)
+    if ahead.is_interim:
+        _keep_late(scene, run, words, source, INTERIM)
+        return _with_reports(ahead) if ahead.reports else None
     now_ms = scene.now_ms()
     verdict = _judged(scene, run, request, words)
     if verdict.is_valid:
         _publish(scene, run, request, words, verdict, source)
         return None
-    if expects == "command":
+    if ahead.commands:
         return None
     claim = request.claim if _serves(run, request) else None
     tried = claim.corrections if claim else MAX_CORRECTIONS
@@ -150,21 +181,16 @@ def take_words(
     return None
 
 
-def _hold(scene: Scene, run: AgentRun, words: str, source: str) -> None:
-    """Keep interim words: they count only if the agent never speaks again."""
-    if words.strip():
-        runs.hold(scene.store, run, words)
-        reason = "interim: agents that it started had not ended"
-        _keep_late(scene, run, words, source, reason)
-
-
 def take_last_words(
     scene: Scene, run: AgentRun, words: str, *, source: str
 ) -> str | None:
-    """Take what an agent that is over said last; what was held wins, being verbatim."""
-    held = runs.held_words(scene.store, run)
-    said = words if held is None else held
-    return take_words(scene, run, said, source=source, may_correct=False)
+    """Take what an agent that is over said last; interim words are no answer."""
+    if any(
+        each.agent_id in run.waits_for for each in runs.started_by(scene.store, run)
+    ):
+        fail(scene, run, "agent_error", words=words, source=source, detail=UNHEARD)
+        return None
+    return take_words(scene, run, words, source=source, may_correct=False)
 
 
 def _judged(scene: Scene, run: AgentRun, request: Request, words: str) -> Verdict:

@@ -17,14 +17,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
 from bridge.host import interim, runs, sessions
-from bridge.host.capture import (
-    RECEIPT,
-    REPLACED,
-    fail,
-    line_about,
-    take_last_words,
-    take_words,
-)
+from bridge.host.capture import RECEIPT, REPLACED, fail, line_about, take_words
 from bridge.host.launch import digest
 from bridge.host.offers import decline, open_offers, ring_others
 from bridge.host.reaction import SILENT, Reaction, specific, tell_user
@@ -189,6 +182,7 @@ def _failed(
     if run.nested:
         if run.agent_id:
             # Whoever started it will be told, and is waited for until then.
+            runs.keep_report(scene.store, run, f"It failed: {error[:1000]}")
             runs.end(scene.store, run)
         else:
             runs.drop(scene.store, run)
@@ -242,16 +236,8 @@ def reconcile(scene: Scene) -> None:
             fail(scene, run, "agent_error", detail=detail, source="Stop")
             runs.drop(scene.store, run)
     for run in _unheard(scene, missing):
-        _end_unheard(scene, run)
-
-
-def _end_unheard(scene: Scene, run: AgentRun) -> None:
-    """What an agent said before it slept is its last word, if it was not woken."""
-    if runs.held_words(scene.store, run) is not None:
-        take_last_words(scene, run, "", source="Stop")
-        return
-    detail = "the client no longer lists it among its running tasks"
-    fail(scene, run, "agent_stopped", detail=detail, source="Stop")
+        detail = "the client no longer lists it among its running tasks"
+        fail(scene, run, "agent_stopped", detail=detail, source="Stop")
 
 
 def _forget_later(scene: Scene, run: AgentRun) -> None:

@@ -3,19 +3,24 @@
 An agent may start agents and commands of its own in the background. When it stops
 before they end, the client wakes it at each end, and what it says then counts.
 
-    agents/<agent_id>.held   what it said last while agents of its own were at work
+    agents/<agent_id>.report   the last words of an agent that one of ours started
 
 An agent of its own counts as unfinished until the agent has been told of its end. That
-is in the transcript of the one who is told; whether the other still runs is not enough:
-one that ends while its caller speaks is told of only afterwards.
+is in the transcript of the one who is told; whether the other still runs is not enough.
+Of one that ends while its caller stops the client tells sometimes the caller, and
+sometimes the main thread instead: there we hand the report over, and the caller goes
+on.
 
-Source: measured on Claude Code 2.1.330. SubagentStop comes with each stop of an agent;
-the notice that it has finished comes once, when nothing that it started is left.
+Source: measured on Claude Code 2.1.330. At a terminal SubagentStop comes with each stop
+of an agent, and the notice that it has finished once, when nothing that it started is
+left. Without one the client wakes no agent when another ends: see `bridge.host.launch`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bridge.host import runs, toolcalls, transcript
 
@@ -23,43 +28,95 @@ if TYPE_CHECKING:
     from bridge.host.runs import AgentRun
     from bridge.host.scene import Scene
 
-# What will wake an agent that stops now.
-Expects = Literal["nothing", "command", "agents"]
+# One that ends at the same moment has its own hook still to run, in seconds.
+SETTLE_S = 0.2
+MAX_REPORTS = 8_000
 
 
-def note_waits(scene: Scene, run: AgentRun) -> tuple[AgentRun, Expects]:
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What an agent that stops now has still to hear of.
+
+    `agents` are at work, and the client wakes it when they end; `reports` is what
+    others have said that it was not told of; `commands` run in the background.
+    """
+
+    agents: bool = False
+    commands: bool = False
+    reports: str = ""
+
+    @property
+    def is_interim(self) -> bool:
+        """Whether what the agent says now cannot be its answer."""
+        return self.agents or self.reports != ""
+
+
+def look_ahead(scene: Scene, run: AgentRun) -> tuple[AgentRun, Ahead]:
     """Write down what of its own will wake a stopping agent again.
 
     The client lists what runs in the whole session; an agent in the foreground is not
-    listed, and not waited for: its call ends now. Of what SubagentHandback interrupts
-    no list is told.
+    listed, and not waited for: its call ends now. With SubagentHandback no list comes.
     """
     listed = scene.event.background_ids
     if scene.session.one_shot or (listed is not None and run.agent_id not in listed):
-        agents, commands = frozenset[str](), frozenset[str]()
-    else:
-        agents = _agents_it_will_hear_of(scene, run)
-        commands = toolcalls.background_commands(scene.store, run)
-        commands &= listed or frozenset()
-    waits_for = tuple(sorted(agents | commands))
-    if waits_for != run.waits_for:
-        run = runs.change(scene.store, run, lambda r: r.with_(waits_for=waits_for))
-    return run, "agents" if agents else "command" if commands else "nothing"
+        return _wait_for(scene, run, frozenset()), Ahead()
+    commands = toolcalls.background_commands(scene.store, run) & (listed or frozenset())
+    untold = _untold(scene, run)
+    at_work = {each.agent_id for each in untold if each.state != "ended"}
+    if at_work:
+        time.sleep(SETTLE_S)
+        untold = _untold(scene, run)
+        at_work = {each.agent_id for each in untold if each.state != "ended"}
+    run = _wait_for(scene, run, commands | at_work)
+    if at_work or not untold:
+        return run, Ahead(agents=bool(at_work), commands=bool(commands))
+    heard = (*run.heard_of, *(_end_of(each) for each in untold))
+    run = runs.change(scene.store, run, lambda r: r.with_(heard_of=heard))
+    return run, Ahead(commands=bool(commands), reports=_reports(scene, untold))
 
 
-def _agents_it_will_hear_of(scene: Scene, run: AgentRun) -> frozenset[str]:
-    """The agents of its own whose end it has not been told."""
-    listed = scene.event.background_ids or frozenset()
+def _wait_for(scene: Scene, run: AgentRun, tasks: frozenset[str]) -> AgentRun:
+    waits_for = tuple(sorted(tasks))
+    if waits_for == run.waits_for:
+        return run
+    return runs.change(scene.store, run, lambda r: r.with_(waits_for=waits_for))
+
+
+def _untold(scene: Scene, run: AgentRun) -> list[AgentRun]:
+    """The agents of its own of whose end it has not heard, from the client or us.
+
+    Continued, an agent ends once more, and its caller hears of that end as well.
+    """
     runs.bind_listed(scene.store, scene.event)
-    started = runs.started_by(scene.store, run)
-    # Continued, an agent ends once more.
+    started = {each.agent_id: each for each in runs.started_by(scene.store, run)}
     ends = {
-        each.agent_id: each.ends + (each.state != "ended" or each.agent_id in listed)
-        for each in started
+        agent_id: each.ends + (each.state != "ended")
+        for agent_id, each in started.items()
+        if each.state != "ended" or _end_of(each) not in run.heard_of
     }
-    # Where one surely runs there is nothing to wait for in the transcript.
-    patience_s = 0 if listed & ends.keys() else transcript.WRITTEN_S
-    return transcript.untold(scene.event, run.agent_id, ends, patience_s=patience_s)
+    # Where one is at work there is nothing to wait for in the transcript.
+    at_work = any(started[agent_id].state != "ended" for agent_id in ends)
+    untold = transcript.untold(
+        scene.event,
+        run.agent_id,
+        ends,
+        patience_s=0 if at_work else transcript.WRITTEN_S,
+    )
+    return [started[agent_id] for agent_id in sorted(untold)]
+
+
+def _end_of(run: AgentRun) -> str:
+    return f"{run.agent_id}:{run.ends}"
+
+
+def _reports(scene: Scene, ended: list[AgentRun]) -> str:
+    share = MAX_REPORTS // len(ended)
+    said = [
+        f"Agent {each.agent_id}:\n{words[:share]}" + ("…" if words[share:] else "")
+        for each in ended
+        for words in [runs.report_of(scene.store, each) or "It ended without a report."]
+    ]
+    return "\n\n".join(said)
 
 
 def note_message(scene: Scene, caller: AgentRun) -> None:

@@ -224,13 +224,18 @@ def _nested(scene: Scene) -> Reaction:
         depth=parent.depth + 1,
         launched_at=scene.now_ms(),
     )
-    fresh = nested.with_(warnings=0, refused=0, waits_for=(), ended_at=None, ends=0)
+    fresh = nested.with_(
+        warnings=0, refused=0, waits_for=(), heard_of=(), ended_at=None, ends=0
+    )
     runs.note_call(scene.store, fresh)
-    if scene.session.one_shot:
-        # An agent in the foreground is not woken: what it starts must end before it.
-        tool_input = {**event.table("tool_input"), "run_in_background": False}
-        return specific("PreToolUse", updatedInput=tool_input)
-    return SILENT
+    # Without a terminal nobody wakes an agent when one of its own ends: it must wait.
+    # At a terminal the client starts them all in the background, and wakes. What says
+    # so itself is left as it is: auto mode reviews no call that a hook has changed.
+    tool_input = event.table("tool_input")
+    if tool_input.get("run_in_background") is False:
+        return SILENT
+    in_foreground = {**tool_input, "run_in_background": False}
+    return specific("PreToolUse", updatedInput=in_foreground)
 
 
 def digest(text: str) -> str:

@@ -67,13 +67,13 @@ def allow(tool_input: dict[str, Any], line: str = "") -> Reaction:
     )
 
 
-def deny(reason: str, *, stop: bool = False) -> Reaction:
+def deny(reason: str, *, stop: bool = False, limit: int = MAX_REASON) -> Reaction:
     """Refuse a tool call; `stop` also ends the agent that made it."""
     output: dict[str, Any] = {
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
             "permissionDecision": "deny",
-            "permissionDecisionReason": clean(reason, MAX_REASON),
+            "permissionDecisionReason": clean(reason, limit),
         }
     }
     if stop:
@@ -92,9 +92,9 @@ def grant_permission() -> Reaction:
     return specific("PermissionRequest", decision={"behavior": "allow"})
 
 
-def block(reason: str) -> Reaction:
+def block(reason: str, limit: int = MAX_REASON) -> Reaction:
     """Make an agent that wanted to stop go on."""
-    return _json({"decision": "block", "reason": clean(reason, MAX_REASON)})
+    return _json({"decision": "block", "reason": clean(reason, limit)})
 
 
 def swallow(line: str = "") -> Reaction:

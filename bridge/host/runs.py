@@ -4,7 +4,7 @@
     agents/<agent_id>.json          the subagent it became
     agents/<agent_id>.heard         its report has come to the host
     agents/<agent_id>.stopped       it has stopped
-    agents/<agent_id>.held          its words while agents of its own still worked
+    agents/<agent_id>.report        its last words, of one that one of ours started
 
 What the gate writes down of an agent's tool calls lies beside: see `toolcalls`.
 
@@ -50,7 +50,7 @@ class AgentRun(Record):
     how often it was told to answer now. `waits_for` are the background commands and
     agents of its own that had not ended when it last stopped: the client wakes it when
     they end. `parent` is the agent that started a nested one, `ends` counts how often
-    it ended: it may be continued.
+    it ended: it may be continued. `heard_of` are the ends of which it heard from us.
 
     Of an agent with a definition: the `tools` it may call (None for all), those it may
     not, what is granted to it (`allow`), after how many calls it must answer
@@ -76,6 +76,7 @@ class AgentRun(Record):
     ended_at: Milliseconds | None = None
     ends: Count = 0
     waits_for: tuple[str, ...] = ()
+    heard_of: tuple[str, ...] = ()
     tools: tuple[str, ...] | None = None
     blocked_tools: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
@@ -208,14 +209,18 @@ def note_sign(
 
 
 def drop(store: FileStore, run: AgentRun) -> None:
-    """Forget a run, its calls with it."""
+    """Forget a run, its calls with it, and those of its agent that never ran."""
     with _changing(store) as folder:
+        if not run.nested:
+            for each in _all(folder):
+                if each.request_id == run.request_id and not each.agent_id:
+                    folder.remove(_call(each.tool_use_id))
         folder.remove(_name(run))
         folder.remove(_call(run.tool_use_id))
         if run.agent_id:
             for sign in _SIGNS:
                 folder.remove(f"{run.agent_id}.{sign}")
-            folder.remove(_held(run))
+            folder.remove(_report(run))
             toolcalls.forget(folder, run.agent_id)
 
 
@@ -244,25 +249,18 @@ def forget_gone(store: FileStore, *, lease_s: float) -> None:
         drop(store, run)
 
 
-def hold(store: FileStore, run: AgentRun, words: str) -> None:
-    """Keep the words of an agent that will speak again, should it not."""
+def keep_report(store: FileStore, run: AgentRun, words: str) -> None:
+    """Keep the last words of an agent that one of ours started."""
     with store.open_state() as state, state.folder("agents") as folder:
-        folder.replace(_held(run), words.encode("utf-8", "replace"), durable=False)
+        folder.replace(_report(run), words.encode("utf-8", "replace"), durable=False)
 
 
-def held_words(store: FileStore, run: AgentRun) -> str | None:
-    """What an agent said last while agents of its own still worked."""
+def report_of(store: FileStore, run: AgentRun) -> str:
+    """The last words of an agent that one of ours started; empty for none."""
     with store.open_state() as state, state.folder("agents") as folder:
         with suppress(NotAPlainFile):
-            data = folder.read(_held(run))
-            return None if data is None else data.decode("utf-8", "replace")
-    return None
-
-
-def let_go(store: FileStore, run: AgentRun) -> None:
-    """Forget the words that were held: the agent has spoken since."""
-    with store.open_state() as state, state.folder("agents") as folder:
-        folder.remove(_held(run))
+            return (folder.read(_report(run)) or b"").decode("utf-8", "replace")
+    return ""
 
 
 def started_by(store: FileStore, run: AgentRun) -> list[AgentRun]:
@@ -329,8 +327,8 @@ def _name(run: AgentRun) -> str:
     return f"{run.agent_id}.json" if run.agent_id else _call(run.tool_use_id)
 
 
-def _held(run: AgentRun) -> str:
-    return f"{run.agent_id}.held"
+def _report(run: AgentRun) -> str:
+    return f"{run.agent_id}.report"
 
 
 def _call(tool_use_id: str) -> str:

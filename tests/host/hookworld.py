@@ -155,6 +155,29 @@ class HookWorld:
         call = self.launch(request)
         return request, call, self.start(call)
 
+    def nest(self, agent: str, **fields: Any) -> str:
+        """Have an agent start one of its own in the background; returns its id."""
+        call = f"toolu_{next(_numbers)}"
+        given = {"prompt": "inner", "description": "n"}
+        fields |= {"agent_id": agent, "tool_name": "Agent", "tool_use_id": call}
+        self.say("PreToolUse", tool_input=given, **fields)
+        self.given[call] = "inner"
+        nested = self.start(call)
+        launched = {"isAsync": True, "status": "async_launched", "agentId": nested}
+        self.say("PostToolUse", tool_input=given, tool_response=launched, **fields)
+        return nested
+
+    def tell(self, agent: str, ended: str) -> None:
+        """Have the client wake an agent with the end of one of its own."""
+        words = f"<task-notification>\n<task-id>{ended}</task-id>\n</task-notification>"
+        message = {"role": "user", "content": words}
+        told = {"type": "user", "message": message, "isMeta": True, "origin": {}}
+        sent = {"type": "api-request-blob", "message": message}
+        folder = self.transcripts / self.session / "subagents"
+        with (folder / f"agent-{agent}.jsonl").open("a") as file:
+            for each in (told, sent):
+                file.write(json.dumps(each, separators=(",", ":")) + "\n")
+
     def stop(self, agent: str, words: str | None = GOOD, **fields: Any) -> Any:
         """Have an agent stop with some last words."""
         if words is not None:

@@ -63,7 +63,8 @@ def test_agents_of_agents_go_no_deeper_than_the_limit(world: HookWorld) -> None:
             tool_input=given,
             tool_use_id=call,
         )
-        refused.append(bool(said))
+        decided = said["hookSpecificOutput"].get("permissionDecision")
+        refused.append(decided == "deny")
         agent = world.start(call)
 
     assert refused == [False, False, True]

@@ -1,0 +1,272 @@
+"""Agents of ours that start agents: what they say before those end is no answer.
+
+Event by event; the client tells an agent of an end in the agent's own transcript.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hookworld import GOOD, HookWorld
+
+from bridge.host import interim, transcript
+
+INTERIM = '{"status": "partial", "summary": "I wait for my helper"}'
+
+
+@pytest.fixture(autouse=True)
+def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the client tells an agent is written down when the agent stops."""
+    monkeypatch.setattr(transcript, "WRITTEN_S", 0)
+    monkeypatch.setattr(interim, "SETTLE_S", 0)
+
+
+def listed(*agents: str) -> list[dict[str, Any]]:
+    return [{"id": each, "type": "subagent", "status": "running"} for each in agents]
+
+
+def stops(world: HookWorld, agent: str, words: str, *running: str) -> Any:
+    """Have an agent in the background stop while others run."""
+    return world.stop(agent, words, background_tasks=listed(agent, *running))
+
+
+def hand_back(world: HookWorld, agent: str, words: str) -> Any:
+    said = world.say(
+        "PreToolUse",
+        agent_id=agent,
+        tool_name="SubagentHandback",
+        tool_use_id="handback",
+        tool_input={"message": words},
+    )
+    return said.get("hookSpecificOutput", {}).get("permissionDecisionReason")
+
+
+@pytest.mark.parametrize("words", [INTERIM, "I wait.", ""], ids=["JSON", "prose", "no"])
+def test_words_before_the_helper_ends_are_no_answer(
+    world: HookWorld, words: str
+) -> None:
+    """Neither published nor corrected; the words after its end count."""
+    request, _, agent = world.begin()
+    helper = world.nest(agent)
+
+    first = stops(world, agent, words, helper)
+    between = world.code(request)
+    stops(world, helper, "inner words")
+    world.tell(agent, helper)
+    second = stops(world, agent, GOOD)
+
+    response = world.found(request).response
+    assert (first, between, second) == ({}, None, {})
+    assert response is not None
+    assert response.raw_output == GOOD
+    kept = [each["reason"] for each in world.store.evidence(request)]
+    expected = "interim: agents that it started had not ended"
+    assert kept == ([expected] if words else [])
+
+
+def test_the_words_of_each_wake_but_the_last_are_interim(world: HookWorld) -> None:
+    request, _, agent = world.begin()
+    helpers = [world.nest(agent) for _ in range(3)]
+
+    for number, helper in enumerate(helpers):
+        stops(world, agent, INTERIM, *helpers[number:])
+        stops(world, helper, "inner words", agent)
+        world.tell(agent, helper)
+    before = world.code(request)
+    stops(world, agent, GOOD)
+
+    assert (before, world.code(request)) == (None, "success")
+
+
+def test_a_helper_that_ends_while_its_caller_stops_is_heard_from_us(
+    world: HookWorld,
+) -> None:
+    """The client may not tell: the agent is made to go on, once, with the report."""
+    request, _, agent = world.begin()
+    helper = world.nest(agent)
+
+    stops(world, helper, "inner words", agent)
+    said = stops(world, agent, INTERIM, helper)
+    before = world.code(request)
+    after = stops(world, agent, GOOD)
+
+    assert said["decision"] == "block"
+    assert said["reason"] == (
+        "hostbridge: agents that you started have ended meanwhile. Read what they "
+        f"report, then answer.\n\nAgent {helper}:\ninner words"
+    )
+    assert (before, after, world.code(request)) == (None, {}, "success")
+
+
+@pytest.mark.parametrize("end", ["killed", "failed"])
+def test_a_helper_may_end_in_any_way(world: HookWorld, end: str) -> None:
+    """Its caller is told, and answers without it."""
+    request, _, agent = world.begin()
+    helper = world.nest(agent)
+
+    if end == "failed":
+        world.say("StopFailure", agent_id=helper, error="server_error")
+    stops(world, agent, INTERIM, *([] if end == "failed" else [helper]))
+    before = world.code(request)
+    world.tell(agent, helper)
+    stops(world, agent, GOOD)
+
+    assert (before, world.code(request)) == (None, "success")
+
+
+@pytest.mark.parametrize("sign", ["notice", "stops"])
+def test_an_agent_that_is_never_woken_has_not_answered(
+    world: HookWorld, sign: str
+) -> None:
+    """A named failure, and what it said while it waited is kept."""
+    request, _, agent = world.begin()
+    helper = world.nest(agent)
+
+    stops(world, agent, GOOD, helper)
+    if sign == "notice":
+        world.notice(agent, result=GOOD)
+    else:
+        world.say("Stop", background_tasks=listed(helper))
+        alive = world.code(request)
+        world.say("Stop", background_tasks=[])
+        world.say("Stop", background_tasks=[])
+        assert alive is None
+
+    assert (
+        world.code(request) == {"notice": "agent_error", "stops": "agent_stopped"}[sign]
+    )
+    assert world.store.evidence(request)[0]["rawOutput"] == GOOD
+
+
+def test_two_deep(world: HookWorld) -> None:
+    """A helper that waits is not listed; what it waits for is."""
+    request, _, agent = world.begin()
+    helper = world.nest(agent)
+    leaf = world.nest(helper)
+
+    world.stop(helper, "soon", background_tasks=listed(agent, helper, leaf))
+    stops(world, agent, INTERIM, leaf)
+    world.say("Stop", background_tasks=listed(leaf))
+    world.say("Stop", background_tasks=listed(leaf))
+    stops(world, leaf, "leaf words")
+    world.tell(helper, leaf)
+    stops(world, helper, "inner words")
+    before = world.code(request)
+    world.tell(agent, helper)
+    stops(world, agent, GOOD)
+
+    assert (before, world.code(request)) == (None, "success")
+
+
+def test_a_report_is_handed_over_when_all_have_ended(world: HookWorld) -> None:
+    """In auto mode: the agent is put to sleep, and no correction is spent."""
+    request, _, agent = world.begin()
+    helper = world.nest(agent)
+    leaf = world.nest(helper)
+
+    said = [hand_back(world, agent, "I wait."), hand_back(world, helper, "I wait.")]
+    hand_back(world, leaf, "leaf words")
+    world.tell(helper, leaf)
+    passed = hand_back(world, helper, "inner words")
+    world.tell(agent, helper)
+    taken = hand_back(world, agent, GOOD)
+
+    wait = (
+        "hostbridge: agents that you started still work. You will be woken when they "
+        "are done; hand your answer over then."
+    )
+    assert said == [wait, wait]
+    assert (passed, taken) == (
+        None,
+        "hostbridge delivered this answer to the program that asked.",
+    )
+    assert world.code(request) == "success"
+
+
+def test_a_continued_helper_ends_once_more(world: HookWorld) -> None:
+    """SendMessage wakes one that has ended: its caller is told of two ends."""
+    request, _, agent = world.begin()
+    helper = world.nest(agent)
+    stops(world, helper, "inner words", agent)
+    world.tell(agent, helper)
+
+    world.say(
+        "PreToolUse",
+        agent_id=agent,
+        tool_name="SendMessage",
+        tool_use_id="toolu_again",
+        tool_input={"to": helper, "message": "and?"},
+    )
+    said = hand_back(world, agent, INTERIM)
+    stops(world, helper, "more", agent)
+    stops(world, agent, INTERIM)
+    before = world.code(request)
+    world.tell(agent, helper)
+    stops(world, agent, GOOD)
+
+    assert "still work" in said
+    assert (before, world.code(request)) == (None, "success")
+
+
+@pytest.mark.parametrize("end", ["cancelled", "timeout"])
+def test_a_request_that_ends_meanwhile(world: HookWorld, end: str) -> None:
+    """Words after that are evidence; the helper is stopped at its next tool call."""
+    request, _, agent = world.begin()
+    helper = world.nest(agent)
+    stops(world, agent, INTERIM, helper)
+
+    if end == "cancelled":
+        world.bridge.cancel(request)
+    else:
+        file = world.store.place.state / "processing" / f"{request}.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"createdAt": 1}))
+        world.store.sweep()
+    said = world.say("PreToolUse", agent_id=helper, tool_name="Read", tool_use_id="t")
+    stops(world, helper, "inner words", agent)
+    world.tell(agent, helper)
+    stops(world, agent, GOOD)
+    world.notice(agent, result=GOOD)
+
+    assert said["continue"] is False
+    assert world.code(request) == end
+    assert [each["rawOutput"] for each in world.store.evidence(request)][-1] == GOOD
+    assert [run for run in world.runs() if not run.nested] == []
+
+
+def test_an_agent_in_the_foreground_is_not_woken(world: HookWorld) -> None:
+    """Its call ends when it stops: it is not listed, and its words count now."""
+    request, _, agent = world.begin()
+    helper = world.nest(agent)
+
+    said = world.stop(agent, "I wait.", background_tasks=listed(helper))
+    world.stop(agent, GOOD, background_tasks=listed(helper))
+
+    assert said["decision"] == "block"
+    assert "woken" not in said["reason"]
+    assert world.code(request) == "success"
+
+
+@pytest.mark.parametrize("asked", [True, None, False], ids=str)
+def test_agents_of_agents_run_in_the_foreground_where_they_can(
+    world: HookWorld, *, asked: bool | None
+) -> None:
+    """Without a terminal nobody wakes an agent; auto mode wants calls unchanged."""
+    _, _, agent = world.begin()
+    given = {"prompt": "inner", "description": "n"}
+    told: dict[str, object] = {} if asked is None else {"run_in_background": asked}
+
+    said = world.say(
+        "PreToolUse",
+        agent_id=agent,
+        tool_name="Agent",
+        tool_use_id="nested",
+        tool_input={**given, **told},
+    )
+
+    output = {
+        "hookEventName": "PreToolUse",
+        "updatedInput": {**given, "run_in_background": False},
+    }
+    assert said == ({} if asked is False else {"hookSpecificOutput": output})
