@@ -105,9 +105,6 @@ def _words(tree: Tree, field: str, *, is_required: bool = False) -> str | None:
     value = tree.value.get(field)
     if isinstance(value, str):
         return value.strip() if field == "name" else value
-    if value is not None and not isinstance(value, (dict, list)):
-        # `name: 7`, or `true`: as it is written, nearly.
-        return str(value).lower() if isinstance(value, bool) else str(value)
     if is_required:
         message = "is missing"
         if value is not None:

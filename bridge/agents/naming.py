@@ -33,8 +33,8 @@ MAX_HEAD = 16_384
 # Most files say their name in the first lines; more is read only where one does not.
 SHORT_HEAD = 1_024
 
-# What no sentence and no path should hold; `:` parts a plugin from its agent.
-_UNSAFE = frozenset("\"'`:/\\<>{}[]|*?")
+# What no sentence should hold; `:` parts a plugin from its agent.
+_UNSAFE = frozenset('"`:\\<>{}[]|*?')
 # At the beginning, perhaps behind a byte order mark, or within a mapping.
 _KEY = r"(?:^|\xef\xbb\xbf|[{,\s\"'])name[\"']?[ \t]*:"
 _OWN_LINE = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|\n)name[ \t]*:")

@@ -69,7 +69,7 @@ class ClaudeCli:
         )
         ended = running.run(
             command,
-            stdin=prompt_of(request).encode("utf-8", "replace"),
+            stdin=prompt_of(request, definition).encode("utf-8", "replace"),
             env={**self.env, **within(request)},
             folder=self.folder,
             deadline_s=deadline_s,

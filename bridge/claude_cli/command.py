@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bridge.agents.grants import names_options
+from bridge.agents.searching import search_note
 from bridge.agents.toolnames import on_host
 from bridge.protocol.contract import OUTPUT_NOTES, answer_schema, full_prompt
 from bridge.protocol.names import GENERAL, INHERIT, is_client_model
@@ -65,12 +66,16 @@ def command_line(
     return command
 
 
-def prompt_of(request: Request) -> str:
+def prompt_of(request: Request, definition: Definition | None = None) -> str:
     """What the client reads on stdin.
 
     Where it cannot be given the schema, the words ask for the form themselves.
     """
     asked = request.spoken
+    # By `--tools` it has Grep and Glob, unless Bash is there as well.
+    note = definition and search_note(definition, has_search=True)
+    if note:
+        asked = f"{asked}\n\n{note}"
     if structured_schema(request) is None:
         return full_prompt(asked, request.answer_schema)
     if request.answer_schema is None:

@@ -13,7 +13,8 @@ import typer
 from bridge.cli.printing import complain, say
 from bridge.cli.settings_change import difference
 from bridge.config import Settings
-from bridge.errors import InvalidRequest
+from bridge.errors import BridgeError, InvalidRequest
+from bridge.host.carrier import CarrierFile
 from bridge.host.install import Change, Installer, Scope, target_of
 from bridge.host.registration import HOOKS
 from bridge.shipped import hooks_folder
@@ -55,9 +56,11 @@ def command(
     )
     if dry_run:
         say(difference(change) or f"{change.target.file}: nothing would change")
+        _report_carrier(CarrierFile(settings), dry_run=True)
         return
     installer.install(change, hooks, sys.executable)
     _report(change, hooks)
+    _report_carrier(CarrierFile(settings))
     _say_what_comes_next()
 
 
@@ -85,6 +88,23 @@ def _report(change: Change, hooks: Path) -> None:
     if kind == "project":
         say("  commit that file; it does nothing on a machine without hostbridge")
         say("  it counts for sessions that are started in the project's top folder")
+
+
+def _report_carrier(carrier: CarrierFile, *, dry_run: bool = False) -> None:
+    """Hooks without it are still hooks: what cannot be written is only told."""
+    try:
+        state = carrier.state() if dry_run else carrier.write()
+    except (BridgeError, OSError) as exc:
+        complain(f"{exc}; without {carrier.file.name} agents cannot search in sessions")
+        return
+    if state == "somebody else's":
+        complain(
+            f"{carrier.file} is not hostbridge's and stays; without that name agents "
+            "that only read cannot search in sessions: rename it and install again"
+        )
+    elif state in (None, "written"):
+        verb = "would write" if dry_run else "wrote"
+        say(f"  {verb} {carrier.file}: agents that only read and search run as it")
 
 
 def _say_what_comes_next() -> None:

@@ -14,6 +14,7 @@ from bridge.cli.printing import complain, say
 from bridge.config import Settings
 from bridge.errors import BridgeError
 from bridge.host import settings_text
+from bridge.host.carrier import CarrierFile
 from bridge.host.install import Change, Installer, Scope
 from bridge.store.place import locate
 
@@ -55,9 +56,23 @@ def command(
             failed += 1
             continue
         done += _report(change)
+    if not dry_run:
+        failed += _remove_carrier(settings)
     if not (done or failed or dry_run):
         say(f"hostbridge is not installed: no hooks of it {_where(scopes, here)}")
     return 1 if failed else 0
+
+
+def _remove_carrier(settings: Settings) -> int:
+    """Our own agent goes with the last install; how many could not be removed."""
+    carrier = CarrierFile(settings)
+    try:
+        if carrier.remove():
+            say(f"removed {carrier.file}")
+    except BridgeError as exc:
+        complain(str(exc))
+        return 1
+    return 0
 
 
 def _forecast(change: Change) -> str:

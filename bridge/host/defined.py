@@ -27,6 +27,27 @@ def limits_of(definition: Definition | None) -> dict[str, Any]:
     }
 
 
+def hosted(
+    request: Request, definition: Definition | None, carrier: str | None
+) -> Request:
+    """The request for a session: which of its agents runs it, and how that searches.
+
+    `carrier` is our own agent as the session knows it, None where it does not.
+    """
+    if definition is None or request.definition is None:
+        return request
+    from bridge.agents.searching import only_reads, search_note
+
+    told = request.definition
+    is_carried = carrier is not None and only_reads(definition)
+    note = search_note(definition, has_search=is_carried)
+    changed = {
+        "subagent_type": carrier if is_carried else told.subagent_type,
+        "prompt": f"{told.prompt}\n\n{note}" if note else told.prompt,
+    }
+    return request.with_(definition=told.model_copy(update=changed))
+
+
 def subagent_type(request: Request) -> str:
     """The client's agent that runs the request."""
     if request.definition is None:

@@ -202,7 +202,10 @@ def _scene(settings: Settings, event: HookEvent, kind: str) -> Scene | None:
         return None
     session = sessions.find_session(store, session_id, host)
     if session is None or event.name == "SessionStart":
-        session = sessions.register(store, event, host)
+        from bridge.host.carrier import known_at_start
+
+        carrier = known_at_start(settings, event, kind)
+        session = sessions.register(store, event, host, carrier)
     return Scene(settings, store, event, session)
 
 

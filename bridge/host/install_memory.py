@@ -69,6 +69,12 @@ class Memory:
             if past is not None
         )
 
+    def kinds(self) -> set[str]:
+        """Of which kinds the installs are that are still there."""
+        with self._records() as records:
+            pasts = [_load(records, name) for name in records.names()]
+        return {past.kind for past in pasts if past is not None}
+
     def remember(self, past: Past) -> None:
         """Write down an install."""
         name, data = f"{_name(past.file)}.json", past.to_json()

@@ -15,7 +15,8 @@ from bridge.agents.registry import Registry
 from bridge.agents.resolving import filled_in, resolve
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import limits, runs, sessions
-from bridge.host.defined import limits_of, subagent_type
+from bridge.host.carrier import still_there
+from bridge.host.defined import hosted, limits_of, subagent_type
 from bridge.host.instruct import find_token
 from bridge.host.offers import judge_for, note_taken_up
 from bridge.host.reaction import SILENT, Reaction, allow, deny, one_line, specific
@@ -78,6 +79,8 @@ def _launch(scene: Scene, request: Request, status: Status) -> Reaction:
         # The client has read its own folders by itself.
         definition = registry.find_own(request.agent_type)
         request = resolve(definition, scene.store, request)
+        carrier = still_there(scene.settings, scene.session.carrier)
+        request = hosted(request, definition, carrier)
     except BridgeError as exc:
         return _unusable(scene, request_id, exc)
     run = AgentRun(

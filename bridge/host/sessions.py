@@ -58,6 +58,8 @@ class Session(Record):
     # Whether its client watches the bell. One that was open before the install does
     # not, until it changes its folder or its SessionStart comes again.
     wakes: bool = False
+    # How the client knows our own agent for definitions that only read, if it does.
+    carrier: str | None = None
 
     @property
     def ids(self) -> frozenset[str]:
@@ -69,19 +71,28 @@ class Session(Record):
         return sum(at > moment_ms for at in self.launches)
 
 
-def register(store: FileStore, event: HookEvent, host: HostProcess) -> Session:
-    """Write down the session an event came from."""
+def register(
+    store: FileStore, event: HookEvent, host: HostProcess, carrier: str | None = None
+) -> Session:
+    """Write down the session an event came from.
+
+    `carrier` is our own agent as its client knows it.
+    """
     try:
         with store.exclusive() as state, state.folder("sessions") as folder:
-            return _register(store, folder, event, host)
+            return _register(store, folder, event, host, carrier)
     except LockBusy:
         # What the lock keeps away is rare; a session that is not known is deaf.
         with store.open_state() as state, state.folder("sessions") as folder:
-            return _register(store, folder, event, host)
+            return _register(store, folder, event, host, carrier)
 
 
 def _register(
-    store: FileStore, folder: Folder, event: HookEvent, host: HostProcess
+    store: FileStore,
+    folder: Folder,
+    event: HookEvent,
+    host: HostProcess,
+    carrier: str | None,
 ) -> Session:
     session_id = event.text("session_id")
     known = [s for s in _load_all(folder) if s.host == host]
@@ -100,6 +111,8 @@ def _register(
         launches=last.launches if last else (),
         one_shot=is_one_shot(arguments_of(host.pid)),
         wakes=event.name in WATCHING or (before is not None and before.wakes),
+        # The same process has what it had when it started.
+        carrier=before.carrier if before else carrier,
     )
     name = session_id
     if resumed and resumed.host != host and liveness(resumed.host) != Liveness.GONE:

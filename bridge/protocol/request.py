@@ -34,11 +34,11 @@ def _check_printable(name: str) -> str:
 
 
 # `plugin:name`, and what Markdown agents are called, in any script: it stands in
-# sentences, so no quotes, no marks that paths and markup have, and nothing invisible.
+# sentences, so it has no marks of quotes and markup, and nothing invisible.
 AgentName = Annotated[
     str,
     Field(
-        pattern=r"^([A-Za-z0-9]|[^\x00-\x7f])[^\x00-\x1f\x7f\"'`/\\<>{}\[\]|*?]{0,127}$"
+        pattern=r"^([A-Za-z0-9]|[^\x00-\x7f])[^\x00-\x1f\x7f\"`\\<>{}\[\]|*?]{0,127}$"
     ),
     AfterValidator(_check_printable),
 ]

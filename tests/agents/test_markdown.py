@@ -179,7 +179,7 @@ def test_what_the_client_loads_is_loaded(world: World, what: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["代码审查", "prüfer", "Code Reviewer", "été-2", "C# pro"]
+    "name", ["代码审查", "prüfer", "Code Reviewer", "a/b", "été-2", "C# pro"]
 )
 def test_a_name_in_any_script(world: World, name: str) -> None:
     world.write("x.md", f"---\nname: {name}\ndescription: d\n---\nHi\n")
@@ -208,10 +208,13 @@ ERRORS = {
     "---\njust words\n---\nHi": [
         "a.md:2: expected a mapping of fields, got a string ('just words')"
     ],
+    "---\nname: a\ndescription: 7\n---\nHi": [
+        "a.md:3: description: expected a string, got an integer (7)"
+    ],
     "---\nname: a\n---\nHi": ["a.md:2: description: is missing"],
     "---\ndescription: d\n---\nHi": ["a.md:2: name: is missing"],
-    "---\nname: a/b\ndescription: d\n---\nHi": [
-        "a.md:2: name: no agent can be asked for by the name 'a/b'"
+    "---\nname: a<b\ndescription: d\n---\nHi": [
+        "a.md:2: name: no agent can be asked for by the name 'a<b'"
     ],
     '---\nname: "a\\u202eb"\ndescription: d\n---\nHi': [
         "a.md:2: name: no agent can be asked for by the name 'a\\u202eb'"

@@ -42,6 +42,15 @@ class World:
     def user(self) -> Path:
         return self.home / ".claude" / "settings.json"
 
+    @property
+    def carrier(self) -> Path:
+        return self.home / ".claude" / "agents" / "hostbridge-reader.md"
+
+    @property
+    def wrote(self) -> str:
+        """What an install says of our own agent."""
+        return f"  wrote {self.carrier}: agents that only read and search run as it\n"
+
     def run(self, *arguments: str, cwd: Path | None = None) -> tuple[int, str, str]:
         """Exit code, stdout, stderr of `hostbridge ARGUMENTS`."""
         self.output.readouterr()

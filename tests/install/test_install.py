@@ -34,16 +34,21 @@ def test_install_is_for_the_user_in_this_project(world: World) -> None:
     said = (
         f"installed for you, in this project: 15 hooks in {world.local}\n{RUN}"
         "  Claude Code keeps that file out of git from the next session on\n"
+        f"{world.wrote}"
     )
     assert (code, out, err) == (0, said, NEXT)
     assert json.loads(world.local.read_text()) == expected("local")
-    assert list(world.tree()) == ["pro ject/.claude/settings.local.json"]
+    assert sorted(world.tree()) == [
+        "home/.claude/agents/hostbridge-reader.md",
+        "pro ject/.claude/settings.local.json",
+    ]
 
 
 def test_install_for_every_project(world: World) -> None:
     code, out, err = world.run("install", "--user")
 
     said = f"installed for you, in every project: 15 hooks in {world.user}\n{RUN}"
+    said += world.wrote
     assert (code, out, err) == (0, said, NEXT)
     assert json.loads(world.user.read_text()) == expected("user")
 
@@ -57,6 +62,7 @@ def test_install_for_the_project_names_no_path(world: World) -> None:
         f"15 hooks in {world.shared}\n{RUN}"
         "  commit that file; it does nothing on a machine without hostbridge\n"
         "  it counts for sessions that are started in the project's top folder\n"
+        f"{world.wrote}"
     )
     assert (code, out, err) == (0, said, NEXT)
     text = world.shared.read_text()

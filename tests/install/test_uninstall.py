@@ -38,6 +38,7 @@ def test_uninstall_restores_the_bytes(
         told = f"removed {file}: it held nothing else\n"
     if scope == "project":
         told += "  others who work on the project have them until that is committed\n"
+    told += f"removed {world.carrier}\n"
     assert (code, out, err) == (0, told, "")
     assert world.tree() == tree
     assert file.parent.is_dir() == folders
@@ -84,6 +85,7 @@ def test_uninstall_all_scopes_at_once(world: World) -> None:
         f"removed {world.user}: it held nothing else",
         f"removed {world.shared}: it held nothing else",
         "  others who work on the project have them until that is committed",
+        f"removed {world.carrier}",
     ]
     assert world.tree() == {}
     assert not world.local.parent.exists()

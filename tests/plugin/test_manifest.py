@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 from bridge.host.registration import HOOKS, KINDS, kind_of, plugin_file
+from bridge.protocol.names import CARRIER
 from bridge.shipped import hooks_folder
 
 ROOT = Path(__file__).parents[2]
@@ -52,6 +53,8 @@ def test_every_script_of_the_table_is_there_and_is_shell() -> None:
         subprocess.run(["/bin/sh", "-n", path], check=True)
 
 
-def test_nothing_in_agents_is_loaded_as_an_agent() -> None:
+def test_one_agent_comes_with_the_plugin() -> None:
     """The client takes every Markdown file there for one."""
-    assert list((ROOT / "agents").rglob("*.md")) == []
+    found = [file.name for file in (ROOT / "agents").rglob("*.md")]
+
+    assert found == [f"{CARRIER}.md"]

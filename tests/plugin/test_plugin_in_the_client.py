@@ -17,6 +17,7 @@ import pytest
 from stage.api import ScriptedApi
 from stage.client import Stage
 from stage.models import obedient_model
+from stage.replies import reply
 from stage.stream import StreamSession
 from stage.terminal import TerminalSession
 
@@ -61,7 +62,9 @@ def make_environment(folder: Path) -> Path:
     return python
 
 
-def ask(python: Path | str, stage: Stage, *, plugin: Path) -> dict[str, Any]:
+def ask(
+    python: Path | str, stage: Stage, *, plugin: Path, words: tuple[str, ...] = ("?",)
+) -> dict[str, Any]:
     """Ask by the command line of the plugin's own copy."""
     done = subprocess.run(
         [
@@ -69,7 +72,7 @@ def ask(python: Path | str, stage: Stage, *, plugin: Path) -> dict[str, Any]:
             "-c",
             "from bridge.cli.main import main; main()",
             "ask",
-            "?",
+            *words,
             "--json",
         ],
         cwd=stage.project,
@@ -119,6 +122,25 @@ def test_the_plugin_serves_a_request(tmp_path: Path, plugin: Path) -> None:
     assert (answer["success"], answer["route"]) == (True, "host")
     assert acting == ["plugin"]
     assert len(api.turns("subagent")) == 1
+
+
+def test_the_plugin_brings_an_agent_that_searches(tmp_path: Path, plugin: Path) -> None:
+    """The built-in researcher runs as it: general-purpose has neither Grep nor Glob."""
+    python = make_environment(plugin / ".venv")
+    found = {"answer": "Here.", "findings": [], "confidence": "high"}
+
+    with ScriptedApi(obedient_model(lambda *_: reply(json.dumps(found)))) as api:
+        stage = stage_at(tmp_path / "stage", api)
+        with StreamSession(stage, args=["--plugin-dir", str(plugin)]) as session:
+            session.ask("hello")
+            words = ("researcher", "Where?")
+            answer = ask(python, stage, plugin=plugin, words=words)
+
+    assert (answer["success"], answer["route"]) == (True, "host")
+    [turn] = api.turns("subagent")
+    names = {tool["name"] for tool in turn.body["tools"]}
+    assert {"Read", "Grep", "Glob"} <= names
+    assert "Bash" not in names
 
 
 def test_the_environment_may_lie_in_the_plugins_data_folder(

@@ -1,0 +1,129 @@
+"""Our own agent in a session: `hostbridge-reader`, which has Read, Grep and Glob.
+
+The plugin brings it. For settings installs it is a file of the user's, which `install`
+writes, never over somebody else's, and `uninstall` removes with the last install that
+needed it:
+
+    ~/.claude/agents/hostbridge-reader.md
+
+The client reads that folder when it starts. A session that was open before does not
+know the agent; its requests run on general-purpose, and are told what is missing.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Literal
+
+from bridge.errors import BridgeError
+from bridge.host import settings_file
+from bridge.host.install_memory import Memory, Past, sha256
+from bridge.protocol.names import CARRIER
+from bridge.shipped import agents_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.config import Settings
+    from bridge.host.events import HookEvent
+
+KIND = "carrier"
+OF_PLUGIN = f"hostbridge:{CARRIER}"
+State = Literal["written", "there", "somebody else's"]
+
+
+def carrier_file(claude_dir: Path) -> Path:
+    """Where the client looks for it."""
+    return claude_dir.absolute() / "agents" / f"{CARRIER}.md"
+
+
+def known_at_start(settings: Settings, event: HookEvent, kind: str) -> str | None:
+    """By which name a client that sends this event knows it; None if it does not.
+
+    Only what was there when the process started counts.
+    """
+    if kind == "plugin":
+        return OF_PLUGIN
+    if event.name != "SessionStart" or event.text("source") == "clear":
+        return None
+    try:
+        state = CarrierFile(settings).state()
+    except BridgeError:
+        return None
+    return CARRIER if state in ("there", "written") else None
+
+
+def still_there(settings: Settings, known: str | None) -> str | None:
+    """The same name, unless its file was removed meanwhile."""
+    if known == CARRIER and not os.path.exists(carrier_file(settings.claude_dir)):
+        return None
+    return known
+
+
+class CarrierFile:
+    """The file of one user.
+
+    Raises:
+        StateRefused: our own folder is not safe to use (any method).
+        SettingsUnreadable: the file cannot be read or written (any method).
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._file = carrier_file(settings.claude_dir)
+        self._memory = Memory(settings.home)
+
+    @property
+    def file(self) -> Path:
+        """Where it is."""
+        return self._file
+
+    def state(self) -> State | None:
+        """What is there: None for no file, "there" for ours as it is now."""
+        found = settings_file.load(self._file)
+        if found is None:
+            return None
+        if found == _text():
+            return "there"
+        past = self._memory.recall(self._file)
+        is_ours = past is not None and past.was_last(found)
+        return "written" if is_ours else "somebody else's"
+
+    def write(self) -> State:
+        """Write it, or bring ours up to date; somebody else's stays."""
+        state = self.state()
+        if state in ("there", "somebody else's"):
+            return state
+        self._file.parent.parent.mkdir(parents=True, exist_ok=True)
+        before = settings_file.load(self._file)
+        past = self._memory.recall(self._file)
+        made = past is not None and past.made_folder
+        made |= settings_file.store(self._file, _text(), before=before)
+        self._memory.remember(
+            Past(
+                file=str(self._file),
+                kind=KIND,
+                after_sha256=sha256(_text()),
+                made_folder=made,
+            )
+        )
+        return "written"
+
+    def remove(self) -> bool:
+        """Remove it if it is ours and no install is left; whether it was removed."""
+        if self._memory.kinds() - {KIND}:
+            return False
+        past = self._memory.recall(self._file)
+        is_ours = self.state() in ("there", "written")
+        if is_ours:
+            found = settings_file.load(self._file)
+            settings_file.store(self._file, None, before=found)
+            if past is None or past.made_folder:
+                settings_file.remove_folder(self._file)
+                # Empty, it means nothing to the client, which makes its own.
+                settings_file.remove_folder(self._file.parent)
+        self._memory.forget(self._file)
+        return is_ours
+
+
+def _text() -> str:
+    return (agents_folder() / f"{CARRIER}.md").read_text("utf-8")

@@ -1,0 +1,134 @@
+"""Which of a session's agents runs a definition, and what it is told of searching."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from defining import call, define
+
+from bridge.shipped import agents_folder
+
+if TYPE_CHECKING:
+    from hookworld import HookWorld
+
+NO_SEARCH = "Grep and Glob are not among your tools in this session"
+BY_BASH = (
+    "Grep and Glob are not among your tools here: search by `grep` and `find` in Bash, "
+    "a plain command a call. "
+)
+
+
+def installed(world: HookWorld) -> None:
+    """Have the session know our own agent from its start."""
+    file = world.home / ".claude" / "agents" / "hostbridge-reader.md"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes((agents_folder() / file.name).read_bytes())
+
+
+def start(world: HookWorld) -> None:
+    """Begin the session anew: its client reads its folders when it starts."""
+    world.say("SessionEnd", reason="other")
+    world.say("SessionStart", source="startup")
+
+
+def begun(world: HookWorld, more: str) -> dict[str, Any]:
+    define(world, more)
+    request = world.submit("Do it.", agent="worker", route="host")
+    given: dict[str, Any] = call(world, request)["updatedInput"]
+    return given
+
+
+READS = ["tools: [Read, Grep]", "tools: [Glob]", "tools: [read_file, search_text]"]
+
+
+@pytest.mark.parametrize("more", READS)
+def test_what_only_reads_runs_on_our_own(world: HookWorld, more: str) -> None:
+    """general-purpose has neither Grep nor Glob: the researcher could only Read."""
+    installed(world)
+    start(world)
+
+    given = begun(world, more)
+
+    assert given["subagent_type"] == "hostbridge-reader"
+    assert "not among your tools" not in given["prompt"]
+
+
+def test_clear_keeps_what_the_process_knows(world: HookWorld) -> None:
+    installed(world)
+    start(world)
+    world.say("SessionEnd", reason="clear")
+    world.say("SessionStart", source="clear")
+
+    assert begun(world, "tools: [Read, Grep]")["subagent_type"] == "hostbridge-reader"
+
+
+@pytest.mark.parametrize("when", ["never", "later", "gone"])
+def test_a_session_without_it_says_so(world: HookWorld, when: str) -> None:
+    """The client reads its folder of agents when it starts."""
+    if when == "gone":
+        installed(world)
+    start(world)
+    if when == "later":
+        installed(world)
+        world.say("SessionStart", source="clear")
+    if when == "gone":
+        (world.home / ".claude" / "agents" / "hostbridge-reader.md").unlink()
+
+    given = begun(world, "tools: [Read, Grep]")
+
+    assert given["subagent_type"] == "general-purpose"
+    assert f"\n\n{NO_SEARCH}" in given["prompt"]
+
+
+def test_somebody_elses_agent_of_the_name_is_not_ours(world: HookWorld) -> None:
+    installed(world)
+    file = world.home / ".claude" / "agents" / "hostbridge-reader.md"
+    file.write_text("---\nname: hostbridge-reader\ndescription: x\n---\nObey me.\n")
+    start(world)
+
+    assert begun(world, "tools: [Grep]")["subagent_type"] == "general-purpose"
+
+
+OTHERS = {
+    "tools: [Read, Grep, Bash]": f"{BY_BASH}No command that does more than look is "
+    "granted.",
+    "tools: [Glob, Bash]\nallow: ['Bash(pytest *)', 'Bash(mypy)', Read]": f"{BY_BASH}"
+    "Beside what only looks, these forms of commands are granted: `pytest *`, `mypy`.",
+    "tools: [Grep, Bash]\nallow: [Bash]": f"{BY_BASH}Every other command is granted, "
+    "too.",
+    "tools: [Grep, Write]": NO_SEARCH,
+    "tools: [Read]": None,
+    "tools: [Read, Grep]\nsubagent_type: Explore": NO_SEARCH,
+    "blocked_tools: [Bash]": None,
+    "": None,
+}
+
+
+@pytest.mark.parametrize("more", OTHERS)
+def test_the_others_are_told_what_there_is(world: HookWorld, more: str) -> None:
+    installed(world)
+    start(world)
+
+    given = begun(world, more)
+
+    expected = "Explore" if "Explore" in more else "general-purpose"
+    assert given["subagent_type"] == expected
+    note = OTHERS[more]
+    if note is None:
+        assert "among your tools" not in given["prompt"]
+    else:
+        assert f"\n\n{note}" in given["prompt"]
+
+
+def test_a_second_launch_says_it_once(world: HookWorld) -> None:
+    """The words are the session's: another one may have the tools."""
+    start(world)
+    define(world, "tools: [Read, Grep]")
+    request = world.submit("Do it.", agent="worker", route="host")
+
+    first = call(world, request)["updatedInput"]["prompt"]
+    again = call(world, request)["updatedInput"]["prompt"]
+
+    assert first == again
+    assert first.count(NO_SEARCH) == 1

@@ -1,0 +1,103 @@
+"""Our own agent among the user's: written by `install`, gone with the last of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.shipped import agents_folder
+
+if TYPE_CHECKING:
+    from conftest import World
+
+TEXT = (agents_folder() / "hostbridge-reader.md").read_bytes()
+MINE = b"---\nname: hostbridge-reader\ndescription: mine\n---\nMine.\n"
+
+
+@pytest.mark.parametrize("scope", ["local", "user", "project"])
+def test_every_install_needs_it(world: World, scope: str) -> None:
+    world.run("install", f"--{scope}")
+
+    assert world.carrier.read_bytes() == TEXT
+    world.run("uninstall", f"--{scope}")
+    assert not world.carrier.parent.exists()
+
+
+def test_it_stays_while_an_install_needs_it(world: World) -> None:
+    world.run("install", "--local")
+    world.run("install", "--user")
+
+    world.run("uninstall", "--user")
+
+    assert world.carrier.exists()
+    world.run("uninstall", "--local")
+    assert not world.carrier.exists()
+
+
+def test_error_a_file_of_the_users_stays(world: World) -> None:
+    world.carrier.parent.mkdir(parents=True)
+    world.carrier.write_bytes(MINE)
+
+    code, _, err = world.run("install")
+
+    assert code == 0
+    assert f"{world.carrier} is not hostbridge's and stays" in err
+    world.run("uninstall")
+    assert world.carrier.read_bytes() == MINE
+
+
+def test_an_upgrade_brings_it_up_to_date(world: World) -> None:
+    """What an older version wrote is ours, and nobody else has changed it."""
+    from bridge.config import Settings
+    from bridge.host.carrier import KIND
+    from bridge.host.install_memory import Memory, Past, sha256
+
+    world.run("install")
+    world.carrier.write_text("older\n")
+    past = Past(file=str(world.carrier), kind=KIND, after_sha256=sha256("older\n"))
+    Memory(Settings(home=world.home / ".hostbridge").home).remember(past)
+
+    world.run("install")
+
+    assert world.carrier.read_bytes() == TEXT
+
+
+def test_the_others_of_the_user_stay(world: World) -> None:
+    other = world.carrier.with_name("mine.md")
+    other.parent.mkdir(parents=True)
+    other.write_bytes(MINE)
+
+    world.run("install")
+    world.run("uninstall")
+
+    assert world.tree() == {"home/.claude/agents/mine.md": MINE}
+
+
+def test_it_can_be_lost_with_our_memory(world: World) -> None:
+    world.run("install")
+    for path in (world.home / ".hostbridge").rglob("*.json"):
+        path.unlink()
+
+    world.run("uninstall")
+
+    assert not world.carrier.exists()
+
+
+def test_dry_run_writes_nothing(world: World) -> None:
+    _, out, _ = world.run("install", "--dry-run")
+
+    assert f"  would write {world.carrier}: " in out
+    assert world.tree() == {}
+
+
+def test_error_install_goes_on_without_it(world: World) -> None:
+    """A read-only folder of agents keeps no hooks from the user."""
+    world.carrier.parent.parent.mkdir(parents=True)
+    world.carrier.parent.write_text("no folder\n")
+
+    code, _, err = world.run("install")
+
+    assert code == 0
+    assert "agents cannot search in sessions" in err
+    assert world.local.exists()
