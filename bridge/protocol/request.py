@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Annotated, Any, Literal, Self
 
+import orjson
 from pydantic import AfterValidator, Field
 
 from bridge.errors import InvalidRequest
@@ -15,6 +17,7 @@ from bridge.routes import OwnRoute
 
 DEFAULT_TIMEOUT_MS = 120_000
 MAX_PROMPT_CHARS = 10_000_000
+_ASKED = ("request_id", "agent_type", "prompt", "arguments", "node", "task_id")
 
 
 def _check(value: str) -> str:
@@ -176,6 +179,20 @@ class Request(Record):
     def whole(self) -> Self:
         """The request with everything said that was left open."""
         return self.with_(**{n: getattr(self, n) for n in type(self).model_fields})
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of what was asked, for an answer to name it by.
+
+        Only what nobody changes on the way is in it: a definition fills in more, a
+        claim is made, a file without a time gets one.
+        """
+        return hashlib.sha256(
+            orjson.dumps(
+                self.model_dump(mode="json", include=set(_ASKED)),
+                option=orjson.OPT_SORT_KEYS,
+            )
+        ).hexdigest()
 
     @property
     def deadline_ms(self) -> int:

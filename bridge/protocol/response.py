@@ -39,6 +39,7 @@ class Response(Record):
 
     `completedAt` and `duration` (since `createdAt`) are in milliseconds. `seal` tells
     an answer that hostbridge wrote from one that somebody put there; see `store.seal`.
+    `requestDigest` tells which request it answers, should an id be used again.
     `run` tells what it took where a loop of ours answered. With `ownForm` the answer
     has the form that a caller or a definition gave: every word of `parsedOutput` is the
     agent's then, also one that is called `verified`. `taskId` is the asker's.
@@ -59,6 +60,7 @@ class Response(Record):
     agent_id: str | None = None
     task_id: str | None = None
     run: RunSummary | None = None
+    request_digest: str = ""
     seal: str = ""
 
 
@@ -75,6 +77,7 @@ def answered(
     """A response with a valid answer; `failure` when the answer itself reports one."""
     return Response(
         request_id=request.request_id,
+        request_digest=request.digest,
         success=failure is None,
         status=Status.COMPLETED,
         raw_output=raw,
@@ -103,6 +106,7 @@ def failed(
     claim = request.claim
     return Response(
         request_id=request.request_id,
+        request_digest=request.digest,
         success=False,
         status=_STATUS_OF.get(code, Status.FAILED),
         raw_output=raw,

@@ -7,7 +7,7 @@ it, the request is over, and whoever looks next tidies up.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import orjson
 
@@ -30,31 +30,44 @@ def publish(rooms: Rooms, response: Response, *, source: str) -> bool:
     try:
         with rooms.hold():
             request = rooms.live(request_id)
-            won = request is not None and end(rooms, request, response, source=source)
+            won = _is_of(request, response) and end(
+                rooms, request, response, source=source
+            )
     except LockBusy:
         # An agent's words must not be lost to a lock: the link alone decides, and
         # whoever gets the lock next tidies up.
-        won = _is_live(rooms, request_id) and _link(rooms, response)
+        won = _is_live(rooms, response) and _link(rooms, response)
     if won:
         return True
-    known = rooms["responses"].has(file_of(request_id))
+    if rooms["responses"].has(file_of(request_id)):
+        why = "the request had ended"
+    elif rooms.live(request_id) is None:
+        why = "no such request is live"
+    else:
+        why = "it answers another request, which had this id before"
     keep_evidence(
         rooms,
         request_id,
-        reason="the request had ended" if known else "no such request is live",
+        reason=why,
         source=source,
         words=response.raw_output,
     )
     return False
 
 
-def _is_live(rooms: Rooms, request_id: str) -> bool:
-    """Whether the request is unfinished, as far as one can tell without the lock.
+def _is_of(request: Request | None, response: Response) -> TypeGuard[Request]:
+    """Whether a response is to this request, and not to one that had its id before."""
+    return request is not None and response.request_digest == request.digest
+
+
+def _is_live(rooms: Rooms, response: Response) -> bool:
+    """Whether its request is unfinished, as far as one can tell without the lock.
 
     Whoever holds the lock may claim it, or give it back, between the look into one
     folder and the look into the other.
     """
-    return any(rooms.live(request_id) is not None for _ in range(3))
+    request_id = response.request_id
+    return any(_is_of(rooms.live(request_id), response) for _ in range(3))
 
 
 def end(rooms: Rooms, request: Request, response: Response, *, source: str) -> bool:

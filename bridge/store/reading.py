@@ -65,9 +65,14 @@ def read_ended(folder: Folder, name: str) -> Request | None:
 
 
 def read_response(
-    folder: Folder, name: str, load_key: Callable[[], bytes]
+    folder: Folder,
+    name: str,
+    load_key: Callable[[], bytes],
+    fits: Callable[[Response], bool],
 ) -> Response | None:
     """Read `<name>.json` as a response that hostbridge wrote; None when there is none.
+
+    `fits` is whether it is to the request that has this id by now.
 
     Raises:
         Unparsable, NotAPlainFile: it is not one, or somebody else wrote it.
@@ -87,6 +92,8 @@ def read_response(
         raise Unparsable(f"requestId is {response.request_id!r}, unlike the name")
     if not is_genuine(value, load_key()):
         raise Unparsable("not written by hostbridge: the seal is missing or wrong")
+    if not fits(response):
+        raise Unparsable("it answers another request, which had this id before")
     return response
 
 

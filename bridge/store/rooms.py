@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from bridge.errors import NewerSchema
@@ -136,13 +136,13 @@ class Rooms:
             return None
 
     def response(self, name: str) -> Response | None:
-        """The response, if hostbridge wrote it.
+        """The response, if hostbridge wrote it, and to this very request.
 
         Raises:
             NewerSchema: a newer hostbridge wrote it.
         """
         try:
-            return read_response(self["responses"], name, self.key)
+            return read_response(self["responses"], name, self.key, self._fits)
         except (Unparsable, NotAPlainFile) as exc:
             if self.is_locked:
                 self.put_aside("responses", f"{name}.json", str(exc))
@@ -154,6 +154,30 @@ class Rooms:
             return self.response(name) is not None
         except NewerSchema:
             return True
+
+    def _fits(self, response: Response) -> bool:
+        """Whether a response is to the request that has its id.
+
+        Somebody may use an id again, and put an old answer back. One that names no
+        request is of an older hostbridge, which ends requests as well: it counts where
+        its request has ended. Where nobody knows the request, there is none to mistake.
+        """
+        name = response.request_id
+        if self["done"].has(file_of(name)):
+            request = self._peek("done", name)
+            return request is None or response.request_digest in ("", request.digest)
+        # In the order in which a request moves on.
+        for room in ("requests", "processing", "done"):
+            request = self._peek(room, name)
+            if request is not None:
+                return response.request_digest == request.digest
+        return True
+
+    def _peek(self, room: str, name: str) -> Request | None:
+        """A request as it lies there; None for whatever cannot be read as one."""
+        with suppress(Unparsable, NotAPlainFile, NewerSchema, OSError):
+            return read_request(self[room], name, self.now_ms())
+        return None
 
     def _request(self, room: str, name: str) -> Request | None:
         try:

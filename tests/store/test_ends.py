@@ -26,6 +26,7 @@ from bridge.protocol.status import Status
 from bridge.store.files import FileStore
 from bridge.store.lock import locked
 from bridge.store.rooms import Rooms
+from bridge.store.seal import load_key, sealed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,9 +88,10 @@ def test_an_answer_after_a_cancel_is_evidence(store: FileStore, mine: Request):
 
 def test_a_waiting_request_may_be_answered_by_a_person(store: FileStore):
     """Before any claim."""
-    store.submit(request("a"))
+    asked = request("a")
+    store.submit(asked)
 
-    assert store.publish(answer(request("a")), source="respond")
+    assert store.publish(answer(asked), source="respond")
 
     assert rooms_of(store, "a") == ["done"]
     assert claim_all(store) == []
@@ -187,12 +189,83 @@ def test_the_answer_of_another_state_directory_is_fabricated(
 ):
     """Copied with its seal: the key is another one."""
     other = store_in(tmp_path / "other")
-    other.submit(request("a"))
-    other.publish(answer(request("a"), "copied"), source="test")
+    other.submit(mine.with_(claim=None, status=Status.PENDING))
+    assert other.publish(answer(mine, "copied"), source="test")
     copied = path_of(other, "responses", "a").read_bytes()
     drop(store, "responses", "a.json", copied)
 
     assert store.publish(answer(mine), source="test") is True
+    assert summary(store) == "it is so"
+
+
+ANOTHERS = "it answers another request, which had this id before"
+
+
+def prune_all(store: FileStore) -> None:
+    store.prune(older_than_days=0, max_bytes=0)
+
+
+def test_an_answer_put_back_under_an_id_used_again_is_not_its_own(store: FileStore):
+    """Sealed by us, and to another question."""
+    old = request("a", prompt="May it be deployed?")
+    store.submit(old)
+    store.publish(answer(old, "yes"), source="test")
+    kept = path_of(store, "responses", "a").read_bytes()
+    prune_all(store)
+    new = request("a", prompt="May it be deleted?")
+    drop(store, "requests", "a.json", new.to_json())
+
+    drop(store, "responses", "a.json", kept)
+
+    assert store.find(A).status is Status.PENDING  # type: ignore[union-attr]
+    (mine,) = claim_all(store)
+    assert store.publish(answer(mine, "no"), source="test")
+    assert summary(store) == "no"
+    assert quarantined(store) == {"a.json": ANOTHERS}
+
+
+def test_an_answer_that_comes_after_its_id_was_used_again_is_evidence(
+    store: FileStore,
+):
+    """Its agent was slow; the request that has the id by now is another."""
+    drop(store, "requests", "a.json", request("a", prompt="second").to_json())
+
+    late = answer(request("a", prompt="first"), "late")
+
+    assert store.publish(late, source="test") is False
+    assert store.evidence(A)[0]["reason"] == ANOTHERS
+
+
+def test_a_newcomer_under_a_used_id_takes_no_answer_away(store: FileStore):
+    old = request("a", prompt="first")
+    store.submit(old)
+    store.publish(answer(old), source="test")
+
+    drop(store, "requests", "a.json", request("a", prompt="second").to_json())
+
+    assert summary(store) == "it is so"
+    assert claim_all(store) == []
+    assert summary(store) == "it is so"
+
+
+def test_an_answer_of_an_older_version_counts_where_its_request_has_ended(
+    store: FileStore,
+):
+    """It names no request; with one that waits it could be anybody's."""
+    asked = request("a")
+    store.submit(asked)
+    store.publish(answer(asked), source="test")
+    with store.open_state() as state:
+        key = load_key(state)
+    older = sealed(answer(asked).with_(request_digest=""), key).to_json()
+
+    drop(store, "responses", "a.json", older)
+    assert summary(store) == "it is so"
+
+    done = path_of(store, "done", "a")
+    done.rename(path_of(store, "requests", "a"))
+    assert store.find(A).status is Status.PENDING  # type: ignore[union-attr]
+    path_of(store, "requests", "a").unlink()
     assert summary(store) == "it is so"
 
 
