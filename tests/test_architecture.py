@@ -17,7 +17,7 @@ PACKAGE = Path(bridge.__file__).parent
 # A room may import from rooms further down, and from itself.
 ROOMS = (
     "cli", "doctor", "spawner", "claude_cli", "local", "endpoint", "runner", "nodes",
-    "host", "agents", "store", "protocol", "children", "config", "routes",
+    "host", "agents", "change", "store", "protocol", "children", "config", "routes",
     "errors",
 )  # fmt: skip
 

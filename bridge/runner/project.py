@@ -12,11 +12,11 @@ import errno
 import os
 import re
 import stat
-from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from bridge.agents.globs import finds
+from bridge.change.secrets import is_secret
 from bridge.store.beneath import open_beneath
 
 if TYPE_CHECKING:
@@ -28,16 +28,6 @@ _HEAD_BYTES = 8192
 # Of folders in one another: each is held open while those in it are looked at.
 MAX_DEPTH = 64
 
-# By any component of the path, as fnmatch has it, lower case.
-_SECRET = (
-    ".git", ".hg", ".svn", ".env", ".env.*", ".envrc", ".netrc", ".pypirc", ".npmrc",
-    ".pgpass", ".htpasswd", ".git-credentials", ".ssh", ".gnupg", ".aws", ".azure",
-    ".kube", ".docker", ".hostbridge", "*.pem", "*.key", "*.p12", "*.pfx", "*.kdbx",
-    "*.keystore", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "credentials",
-    "credentials.json", "secrets.json", "secrets.y*ml", "secrets.toml",
-)  # fmt: skip
-# Templates of such files, meant to be read.
-_HARMLESS = (".env.example", ".env.sample", ".env.template", "*.pub")
 # Made by tools, large, and never what is asked about.
 _MADE = frozenset({
     "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", ".mypy_cache",
@@ -91,7 +81,7 @@ class Project:
             raise Refused(f"{path!r}: {exc.strerror}") from None
         if not real.is_relative_to(self.root):
             raise Refused(f"{path!r} is a link that leads out of the project")
-        if _is_secret(asked.parts) or _is_secret(real.relative_to(self.root).parts):
+        if is_secret(asked.parts) or is_secret(real.relative_to(self.root).parts):
             raise Refused(f"{path!r} may hold secrets and is not read")
         if not os.path.exists(real):
             raise Refused(f"{path!r} does not exist")
@@ -140,7 +130,7 @@ class Project:
         for where, folders, names, here in os.fwalk(dir_fd=fd):
             self._go_on_from(seen)
             folders[:] = sorted(n for n in folders if n not in _MADE)
-            folders[:] = [n for n in folders if not _is_secret((n,))]
+            folders[:] = [n for n in folders if not is_secret((n,))]
             if where.count(os.sep) >= MAX_DEPTH:
                 folders.clear()
             # A folder counts as well: there may be nothing in any of them.
@@ -149,7 +139,7 @@ class Project:
                 seen += 1
                 self._go_on_from(seen)
                 relative = str((top / where / name).relative_to(self.root))
-                is_open = not _is_secret((name,)) and not _is_link(name, here)
+                is_open = not is_secret((name,)) and not _is_link(name, here)
                 if is_open and _is_sayable(relative) and finds(pattern, relative):
                     yield relative
 
@@ -207,16 +197,6 @@ def _not_to_read(facts: os.stat_result, max_bytes: int) -> str:
     if facts.st_size > max_bytes:
         return f"is too large: {facts.st_size:,} bytes, over {max_bytes:,}"
     return ""
-
-
-def _is_secret(parts: tuple[str, ...]) -> bool:
-    for part in parts:
-        name = part.lower()
-        if any(fnmatchcase(name, pattern) for pattern in _HARMLESS):
-            continue
-        if any(fnmatchcase(name, pattern) for pattern in _SECRET):
-            return True
-    return False
 
 
 def _is_link(name: str, folder_fd: int) -> bool:

@@ -1,0 +1,194 @@
+"""What lies in a project beside what its last commit holds.
+
+Staged, unstaged and new files are one change: what the next commit could become. Of a
+file that is too large, binary, secret or missing in this clone only the path is told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import time
+from typing import TYPE_CHECKING
+
+from bridge.change.diffs import differs, file_diff, is_binary, path_text
+from bridge.change.repository import Entry, Repository
+from bridge.change.secrets import is_secret
+from bridge.change.worktree import look, text_at, untracked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from dulwich.index import IndexEntry
+
+MAX_CHARS = 60_000
+MAX_FILE_CHARS = 20_000
+MAX_FILE_BYTES = 512 * 1024
+MAX_NAMED = 40
+_LFS = b"version https://git-lfs.github.com/spec/v1\n"
+_SUBMODULE = 0o160000
+
+
+def changed(project: Path, *, until_s: float) -> tuple[str, list[str]]:
+    """The diff, and notes on what is not in it; what there is at `until_s`.
+
+    Raises:
+        Unreadable: there is no repository that may be read.
+    """
+    return _Comparison(project, until_s).told()
+
+
+class _Comparison:
+    """One look at a project: gathers diffs, and names of what is left out."""
+
+    def __init__(self, project: Path, until_s: float) -> None:
+        self._project = project
+        self._until_s = until_s
+        self._git = Repository(project)
+        self._diffs: list[str] = []
+        self._size = 0
+        # Why something is left out -> the paths.
+        self._left: dict[str, list[str]] = {}
+
+    def told(self) -> tuple[str, list[str]]:
+        is_whole = self._look_at_all()
+        notes = [
+            f"Left out, {why}: {_listed(paths)}" for why, paths in self._left.items()
+        ]
+        if not is_whole:
+            notes.insert(0, "The time for reading the change was up: there may be more")
+        if not self._diffs and not notes:
+            notes = ["Nothing differs from the last commit"]
+        return "\n".join(self._diffs), notes
+
+    def _look_at_all(self) -> bool:
+        """False where the time was up before the end."""
+        for path in self._paths():
+            if time.monotonic() >= self._until_s:
+                return False
+            self._look_at(path)
+        return True
+
+    def _paths(self) -> Iterator[bytes]:
+        index = self._index
+        yield from sorted({*self._git.head, *index})
+        known = frozenset(index)
+        yield from untracked(self._project, known, self._git.exclude)
+
+    @property
+    def _index(self) -> dict[bytes, IndexEntry] | dict[bytes, Entry]:
+        # A clone without one has changed nothing.
+        return self._git.head if self._git.index is None else self._git.index
+
+    def _look_at(self, path: bytes) -> None:
+        head = self._git.head.get(path)
+        staged = self._index.get(path)
+        facts = look(self._project, path)
+        if staged is None and head is not None:
+            # Taken out of the index: that is a deletion, whatever still lies there.
+            facts = None
+        if _SUBMODULE in (getattr(head, "mode", 0), getattr(staged, "mode", 0)):
+            if getattr(head, "sha", None) != getattr(staged, "sha", None):
+                self._leave(path, "another commit of a submodule")
+            return
+        if facts is None and (head is None or _is_sparse(staged)):
+            return
+        if facts is not None and self._is_as_committed(head, staged, facts):
+            return
+        if is_secret(os.fsdecode(path).split("/")):
+            self._leave(path, "it may hold secrets")
+            return
+        self._compare(path, head, facts)
+
+    def _is_as_committed(
+        self,
+        head: Entry | None,
+        staged: Entry | IndexEntry | None,
+        facts: os.stat_result,
+    ) -> bool:
+        """Whether the index says so: then the file need not be read."""
+        if head is None or staged is None or isinstance(staged, Entry):
+            return False
+        return (
+            (staged.sha, staged.mode) == (head.sha, head.mode)
+            and staged.size == facts.st_size & 0xFFFFFFFF
+            and _ns(staged.mtime) == facts.st_mtime_ns
+            # One that was written with the index may have been written again since.
+            and facts.st_mtime_ns < self._git.index_ns
+        )
+
+    def _compare(
+        self, path: bytes, head: Entry | None, facts: os.stat_result | None
+    ) -> None:
+        if head is not None and facts is not None and self._has_id(path, head, facts):
+            return
+        old = new = None
+        if head is not None:
+            old = self._git.text_of(head)
+            if old is None:
+                self._leave(path, "changed, and this clone lacks its old text")
+                return
+        if facts is not None:
+            new = text_at(self._project, path, MAX_FILE_BYTES)
+            if new is None:
+                is_file = stat.S_ISREG(facts.st_mode)
+                why = "too large" if is_file else "no plain file"
+                self._leave(path, f"changed, {why}")
+                return
+        if old is not None and new is not None and not differs(old, new):
+            return
+        if old is not None and old.startswith(_LFS) and not _is_lfs(new):
+            self._leave(path, "its text is kept by Git LFS")
+            return
+        if len(old or b"") > MAX_FILE_BYTES:
+            self._leave(path, "changed, too large")
+            return
+        if any(is_binary(text) for text in (old, new) if text is not None):
+            self._leave(path, "binary")
+            return
+        self._add(path, file_diff(path, old, new))
+
+    def _has_id(self, path: bytes, head: Entry, facts: os.stat_result) -> bool:
+        """Whether a file is, letter for letter, what was committed."""
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size > 64 * MAX_FILE_BYTES:
+            return False
+        text = text_at(self._project, path, 64 * MAX_FILE_BYTES)
+        if text is None:
+            return False
+        make = hashlib.sha256 if len(head.sha) > 40 else hashlib.sha1  # noqa: PLR2004 - hex digits
+        return make(b"blob %d\0" % len(text) + text).hexdigest().encode() == head.sha
+
+    def _add(self, path: bytes, diff: str) -> None:
+        if len(diff) > MAX_FILE_CHARS:
+            diff = diff[:MAX_FILE_CHARS].rpartition("\n")[0]
+            self._leave(path, f"what comes after its first {MAX_FILE_CHARS:,} letters")
+        if self._size + len(diff) > MAX_CHARS:
+            self._leave(path, f"over {MAX_CHARS:,} letters in all")
+            return
+        self._size += len(diff) + 1
+        self._diffs.append(diff)
+
+    def _leave(self, path: bytes, why: str) -> None:
+        self._left.setdefault(why, []).append(path_text(path))
+
+
+def _listed(paths: list[str]) -> str:
+    more = len(paths) - MAX_NAMED
+    shown = ", ".join(paths[:MAX_NAMED])
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def _is_lfs(text: bytes | None) -> bool:
+    return text is None or text.startswith(_LFS)
+
+
+def _is_sparse(staged: object) -> bool:
+    return bool(getattr(staged, "skip_worktree", False))
+
+
+def _ns(moment: object) -> int:
+    if isinstance(moment, tuple):
+        return int(moment[0]) * 10**9 + int(moment[1])
+    return int(float(str(moment)) * 10**9)

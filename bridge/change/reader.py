@@ -1,0 +1,68 @@
+"""The process that reads a change: it can start, connect to and write nothing.
+
+    python -EPB reader.py PROJECT SECONDS
+
+Prints {"diff", "notes"} or {"error"}. Whatever a repository makes of it (a cut pack, a
+pipe for HEAD, a blob that unpacks to gigabytes) ends here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import time
+from pathlib import Path
+
+_MAX_MEMORY = 2 * 1024**3
+# Audit events of what a reader has no need of; the rest of a family with them.
+_FORBIDDEN = (
+    "subprocess.", "socket.", "shutil.", "ctypes.", "os.system", "os.exec", "os.fork",
+    "os.posix_spawn", "os.spawn", "os.startfile", "os.kill", "os.remove", "os.rename",
+    "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod",
+    "os.chown", "os.utime", "os.setxattr", "os.removexattr", "tempfile.", "pty.",
+)  # fmt: skip
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+
+
+class Forbidden(BaseException):
+    """Something here tried to do more than to read; no handler of a library sees it."""
+
+
+def confine() -> None:
+    """From now on this process only reads. There is no way back."""
+    resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
+
+    def look(event: str, arguments: tuple[object, ...]) -> None:
+        flags = arguments[2] if event == "open" else 0
+        if event.startswith(_FORBIDDEN) or (isinstance(flags, int) and flags & _WRITES):
+            raise Forbidden(f"{event} is not for a reader")
+
+    sys.addaudithook(look)
+
+
+def main(project: str, seconds: str) -> None:
+    """Read, and print what there is."""
+    # A moment less than our asker waits: what there is by then is told.
+    until_s = time.monotonic() + float(seconds) * 0.8
+    # Under -P nothing of ours need be on the path; behind everything else it is.
+    sys.path.append(os.path.abspath(__file__ + "/../../.."))
+    from bridge.change.compare import changed
+    from bridge.change.repository import Unreadable
+
+    confine()
+    try:
+        diff, notes = changed(Path(project), until_s=until_s)
+        told = {"diff": diff, "notes": notes}
+    except Unreadable as exc:
+        told = {"error": str(exc)}
+    except (Forbidden, MemoryError, RecursionError) as exc:
+        told = {"error": f"{type(exc).__name__}: {exc}"}
+    except Exception as exc:  # noqa: BLE001 - a broken repository raises anything
+        told = {"error": f"the repository is broken: {type(exc).__name__}: {exc}"[:300]}
+    sys.stdout.write(json.dumps(told, ensure_ascii=True))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

@@ -1,0 +1,158 @@
+"""What git has of a project: the last commit, the index, and the texts of files.
+
+By the parts of dulwich that know no configuration. Only a `.git` that belongs to this
+folder is read: one that came with an archive could name another repository, whose texts
+would end in a prompt.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dulwich.index import Index, IndexEntry
+from dulwich.object_format import SHA1, SHA256
+from dulwich.object_store import DiskObjectStore, iter_tree_contents
+from dulwich.objects import Blob, Commit, ObjectID
+from dulwich.refs import HEADREF, DiskRefsContainer
+
+from bridge.store.worktree import find_linked
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dulwich.object_format import ObjectFormat
+
+_MAX_DEPTH = 256
+_MAX_SMALL = 1 << 16
+_SHA256_HEX = 64
+_PARTS = ("HEAD", "index", "objects", "refs", "packed-refs")
+_WORKTREE = re.compile(rb"^\s*worktree\s*=\s*(.+?)\s*$", re.M)
+
+
+class Unreadable(Exception):
+    """There is no repository here, or none that may be read; `str()` says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file as git has it: its mode, and the id of its text."""
+
+    mode: int
+    sha: ObjectID
+
+
+class Repository:
+    """The repository of a project.
+
+    Attributes:
+        head: files of the last commit by path; none before the first.
+        index: files of the index by path, those in conflict with their own side.
+        index_ns: when the index was written.
+        format: how ids are made.
+        exclude: the file with patterns of files to ignore that no commit holds.
+    """
+
+    def __init__(self, project: Path) -> None:
+        """Read the last commit and the index.
+
+        Raises:
+            Unreadable: there is none, or it lies elsewhere.
+        """
+        folder, common = _folders(project)
+        for name in _PARTS:
+            _check_inside(folder, name)
+            _check_inside(common, name)
+        if (common / "reftable").exists():
+            raise Unreadable("its references are a reftable, which is not read here")
+        refs = DiskRefsContainer(common, worktree_path=folder)
+        try:
+            commit_id = refs[HEADREF]
+        except KeyError:
+            commit_id = None
+        is_long = len(commit_id or b"") == _SHA256_HEX
+        self.format: ObjectFormat = SHA256 if is_long else SHA1
+        self._objects = DiskObjectStore(common / "objects", object_format=self.format)
+        self.exclude = common / "info" / "exclude"
+        self.head = {} if commit_id is None else self._files_of(commit_id)
+        self.index: dict[bytes, IndexEntry] | None = None
+        self.index_ns = 0
+        file = folder / "index"
+        if file.exists():
+            self.index_ns = file.stat().st_mtime_ns
+            index = Index(file, object_format=self.format)
+            sides = {
+                path: entry if isinstance(entry, IndexEntry) else entry.this
+                for path, entry in index.items()
+            }
+            self.index = {path: entry for path, entry in sides.items() if entry}
+
+    def text_of(self, entry: Entry) -> bytes | None:
+        """The text of a file; None where this clone does not have it."""
+        try:
+            found = self._objects[entry.sha]
+        except KeyError:
+            return None
+        return found.data if isinstance(found, Blob) else None
+
+    def _files_of(self, commit_id: ObjectID) -> dict[bytes, Entry]:
+        try:
+            commit = self._objects[commit_id]
+            tree = commit.tree if isinstance(commit, Commit) else None
+            return {
+                entry.path: Entry(entry.mode, entry.sha)
+                for entry in iter_tree_contents(
+                    self._objects, tree, max_depth=_MAX_DEPTH
+                )
+            }
+        except KeyError as exc:
+            raise Unreadable(f"this clone lacks the object {_told(exc)}") from None
+
+
+def _folders(project: Path) -> tuple[Path, Path]:
+    """The folder of this worktree's own records, and that of all worktrees."""
+    git = project / ".git"
+    try:
+        kind = git.lstat().st_mode
+    except OSError:
+        raise Unreadable("the project is no git repository") from None
+    if stat.S_ISDIR(kind):
+        if os.path.lexists(git / "commondir"):
+            raise Unreadable(f"{git} says that it belongs to another repository")
+        return git, git
+    if not stat.S_ISREG(kind):
+        raise Unreadable(f"{git} is neither a folder nor a file")
+    named = _small(git).partition(b"\n")[0]
+    folder = project / os.fsdecode(named.removeprefix(b"gitdir: ").strip())
+    linked = find_linked(project)
+    if linked is not None and linked.is_known:
+        return folder, linked.main / ".git"
+    worktree = _WORKTREE.search(_small(folder / "config"))
+    if worktree is not None and not os.path.lexists(folder / "commondir"):
+        there = folder / os.fsdecode(worktree[1].strip(b'"'))
+        if os.path.realpath(there) == os.path.realpath(project):
+            return folder, folder
+    raise Unreadable(f"{git} names {folder}, which does not know this folder")
+
+
+def _check_inside(folder: Path, name: str) -> None:
+    real = os.path.realpath(folder / name)
+    if real != os.path.join(os.path.realpath(folder), name):
+        raise Unreadable(f"{folder / name} is a link, to {real}")
+
+
+def _small(path: Path) -> bytes:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return b""
+    with open(fd, "rb") as file:
+        return file.read(_MAX_SMALL) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+
+
+def _told(exc: KeyError) -> str:
+    key = exc.args[0] if exc.args else b""
+    return key.decode("ascii", "replace") if isinstance(key, bytes) else str(key)
