@@ -20,6 +20,7 @@ DEFAULT_MAX_TURNS = 20
 MAX_TURNS = 1000
 # What a definition may say, and nothing runs yet.
 LATER = ("workflow", "workflows", "default_workflow", "lifecycle_workflow")
+ContextName = Literal["change"]
 Spelling = Literal["yaml", "subagent", "markdown"]
 
 
@@ -109,6 +110,7 @@ class Definition(Part):
         allow: granted without asking, as permission rules of Claude Code, each tool by
             the client's name.
         script_tools: tools of its own.
+        context: what comes with each request: `change`, what is not committed.
         examples: for small models.
         output_schema: JSON Schema of its answer; None for AgentOutput.
         require_verified_evidence: success counts only with evidence that was verified;
@@ -133,6 +135,7 @@ class Definition(Part):
     blocked_tools: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
     script_tools: tuple[ScriptTool, ...] = ()
+    context: tuple[ContextName, ...] = ()
     examples: tuple[Example, ...] = ()
     output_schema: dict[str, Any] | None = None
     require_verified_evidence: bool = False

@@ -9,6 +9,7 @@ from pydantic import Field
 from bridge.agents import parts
 from bridge.agents.checking import Written, check
 from bridge.agents.definition import (
+    ContextName,
     Definition,
     Example,
     ExampleCall,
@@ -57,6 +58,7 @@ class AgentFile(Written):
     tools: list[str] | None = None
     blocked_tools: list[str] = Field(default_factory=list)
     allow: list[str] = Field(default_factory=list)
+    context: list[ContextName] = Field(default_factory=list)
     examples: list[WrittenExample] = Field(default_factory=list)
     lifecycle_variables: dict[str, Any] = Field(default_factory=dict)
     lifecycle_variables_mode: Literal["merge", "replace"] = "merge"
@@ -96,6 +98,7 @@ def read_agent(tree: Tree, layer: Layer, reader: Reader) -> Definition | None:
         exclude={"model", "examples", "timeout", "routes", "tools", "prompt"}
     )
     kept["blocked_tools"] = tuple(told.blocked_tools)
+    kept["context"] = tuple(dict.fromkeys(told.context))
     kept["allow"] = tuple(map(rule_on_host, told.allow))
     return Definition(
         **kept,

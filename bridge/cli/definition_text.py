@@ -120,6 +120,7 @@ def _facts(definition: Definition) -> list[tuple[str, str]]:
         "runs as": definition.subagent_type,
         "tools": _tools(definition),
         "never": ", ".join(definition.blocked_tools),
+        "is given": ", ".join(_CONTEXT[name] for name in definition.context),
         "granted": ", ".join(definition.allow),
         "at most": definition.max_turns and f"{definition.max_turns} turns",
         "timeout": definition.timeout_s and f"{definition.timeout_s:g} s",
@@ -132,6 +133,9 @@ def _facts(definition: Definition) -> list[tuple[str, str]]:
         scripts = (tool.pym, *tool.context_providers)
         facts.append((f"tool {tool.name}", ", ".join(map(str, scripts))))
     return facts
+
+
+_CONTEXT = {"change": "the change of the project that is not committed"}
 
 
 def _tools(definition: Definition) -> str:

@@ -135,7 +135,8 @@ class Request(Record):
 
     Only `requestId`, `agentType` and `prompt` need be there. `timeout` is in
     milliseconds from `createdAt`, which is in milliseconds since 1970. `arguments` and
-    `variables` are what the templates of a defined agent know beside the prompt.
+    `variables` are what the templates of a defined agent know beside the prompt;
+    `context` is what is put behind it as data, such as the change to be judged.
     """
 
     request_id: RequestIdField
@@ -144,6 +145,7 @@ class Request(Record):
     prompt: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS)]
     arguments: dict[str, Any] = Field(default_factory=dict)
     variables: dict[str, Any] = Field(default_factory=dict)
+    context: dict[str, str] = Field(default_factory=dict)
     definition: Applied | None = None
     node: Node | None = None
     route: RouteName = "host"

@@ -23,11 +23,12 @@ _COMPARED = {
     "arguments": "arguments",
     "variables": "variables",
     "node": "node",
+    "context": "change to look at",
     "session": "session",
     "task_id": "task id",
 }
 # What a definition fills in where the asker left it open.
-_FILLED_IN = frozenset({"answer_schema", "model", "variables"})
+_FILLED_IN = frozenset({"answer_schema", "context", "model", "variables"})
 _SHOWN = frozenset({"agent_type", "model", "session", "task_id"})
 
 

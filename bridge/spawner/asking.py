@@ -104,8 +104,9 @@ class Draft:
                 )
             return request
         from bridge.agents.applying import applied
-        from bridge.agents.resolving import parent_variables
+        from bridge.agents.resolving import parent_variables, with_context
 
+        request = with_context(definition, request, self.store.place.project)
         return applied(definition, request, parent_variables(self.store, request))
 
 
