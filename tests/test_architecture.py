@@ -28,7 +28,9 @@ PURE = (
     "runner/parroting.py", "runner/shape.py", "runner/signature.py",
     "agents/problem.py", "agents/templates.py", "agents/variables.py",
     "agents/naming.py", "agents/toolnames.py", "agents/shellsigns.py",
-    "agents/globs.py", "agents/cst_node.py", "agents/options.py", "agents/urls.py",
+    "agents/globs.py", "agents/cst_node.py",
+    "agents/options.py", "agents/programs.py", "agents/urls.py",
+    "change/diffs.py", "change/secrets.py",
 )  # fmt: skip
 IMPURE_MODULES = {"os", "io", "subprocess", "time", "socket", "pathlib", "shutil"}
 

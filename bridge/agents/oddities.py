@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.agents.grants import Rule, is_about, parse_rule
+from bridge.agents.options import GRAMMAR
+from bridge.agents.programs import is_wide, what_it_lets
 from bridge.agents.toolnames import on_host
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from bridge.agents.problem import Place
     from bridge.agents.yaml_agent import AgentFile
     from bridge.agents.yaml_tree import Tree
 
@@ -30,6 +33,7 @@ def warn_of_oddities(told: AgentFile, tree: Tree) -> None:
         place = ("allow", position)
         if _is_any_command(rule):
             tree.warn(place, _EVERY_COMMAND)
+        _warn_of_every_option(rule, place, tree)
         # Which tools of a server there are, only the session knows.
         if rule.tool.startswith("mcp__"):
             continue
@@ -46,9 +50,19 @@ def warn_of_idle_grants(allow: Iterable[str], tree: Tree) -> None:
     for position, rule in _rules(allow):
         if _is_any_command(rule):
             tree.warn(("allow", position), _EVERY_COMMAND)
-        elif rule.tool != "Bash":
+        _warn_of_every_option(rule, ("allow", position), tree)
+        if rule.tool != "Bash":
             message = "grants nothing: its scripts run commands, and no other tool"
             tree.warn(("allow", position), message)
+
+
+def _warn_of_every_option(rule: Rule, place: Place, tree: Tree) -> None:
+    if is_wide(rule):
+        tree.warn(
+            place,
+            f"lets it run {what_it_lets(rule)}; to name the options that it needs: "
+            f"{GRAMMAR.partition(', as ')[2]}",
+        )
 
 
 def _rules(allow: Iterable[str]) -> Iterator[tuple[int, Rule]]:

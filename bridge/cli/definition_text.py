@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents.grants import parse_rule
 from bridge.agents.naming import CLIENT_LAYERS
+from bridge.agents.programs import what_it_lets
 from bridge.cli.definition_words import visible, words_of
 from bridge.cli.printing import indented
 
@@ -121,7 +123,6 @@ def _facts(definition: Definition) -> list[tuple[str, str]]:
         "tools": _tools(definition),
         "never": ", ".join(definition.blocked_tools),
         "is given": ", ".join(_CONTEXT[name] for name in definition.context),
-        "granted": ", ".join(definition.allow),
         "at most": definition.max_turns and f"{definition.max_turns} turns",
         "timeout": definition.timeout_s and f"{definition.timeout_s:g} s",
         "priority": definition.priority,
@@ -129,10 +130,18 @@ def _facts(definition: Definition) -> list[tuple[str, str]]:
         "evidence": "must be verified" if definition.require_verified_evidence else "",
     }
     facts = [(name, str(value)) for name, value in told.items() if value]
+    facts += [("granted", _grant(text)) for text in definition.allow]
     for tool in definition.script_tools:
         scripts = (tool.pym, *tool.context_providers)
         facts.append((f"tool {tool.name}", ", ".join(map(str, scripts))))
     return facts
+
+
+def _grant(text: str) -> str:
+    """A rule, and what it lets the agent do."""
+    rule = parse_rule(text)
+    lets = None if isinstance(rule, str) else what_it_lets(rule)
+    return f"{text}: {lets}" if lets else text
 
 
 _CONTEXT = {"change": "the change of the project that is not committed"}

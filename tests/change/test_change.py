@@ -6,11 +6,11 @@ import os
 import shutil
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 from bridge.change.read import Change, read_change
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -99,8 +99,8 @@ worker: Works
     file     {file}
     routes   host, claude, local, endpoint
     tools    Bash
-    granted  Bash(ls *)
     timeout  5 s
+    granted  Bash(ls *): ls with any option, which can read any file
 
 prompt:
     As told: {{{{ task }}}}

@@ -20,6 +20,10 @@ def test_it_shows_what_a_definition_would_do_and_asks(project):
 
     terminal = agree(project)
 
+    can = (
+        "pytest with any option, which can run other programs, write any file and read "
+        "any file, and runs the project's own programs"
+    )
     shown = terminal.seen.replace("Type yes to agree: yes", "Type yes to agree: ")
     assert shown == (
         f"{project.folder} brings definitions of agents:\n"
@@ -28,7 +32,9 @@ def test_it_shows_what_a_definition_would_do_and_asks(project):
         f"    file     {file}\n"
         "    routes   host, claude, local, endpoint\n"
         "    tools    Read, Bash\n"
-        "    granted  Bash(pytest *)\n"
+        f"    granted  Bash(pytest *): {can}\n"
+        f"    {file}:5: warning: allow[0]: lets it run {can}; to name the options that "
+        "it needs: pytest [-q --tb=*] *\n"
         "\n"
         "prompt:\n"
         "    As told: {{ task }}\n"

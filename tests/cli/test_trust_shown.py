@@ -150,7 +150,7 @@ def test_a_long_description_hides_no_grant(project):
 
     terminal = agree(project)
 
-    assert "granted  Bash\n" in terminal.seen
+    assert "granted  Bash: every command: all that you can do" in terminal.seen
     assert "allow[0]: grants every command" in terminal.seen
     assert "(new, or changed)\n" in terminal.seen
     assert "\n… all of it: hostbridge agents show worker\n" in terminal.seen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -117,6 +118,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostWorld]:
         project = opened.stage.project
         (project / "shop.py").write_text("x = 1\n")
         (project / "broken.py").write_text("x = (1\n")
+        subprocess.run(["git", "init", "-q"], cwd=project, check=True)
         case = "import unittest\nclass T(unittest.TestCase):\n def test(self): pass\n"
         (project / "test_shop.py").write_text(case)
         with opened.stream():
@@ -146,6 +148,9 @@ def test_each_is_told_its_own_and_answers_in_its_own_form(
     form = "status" if name == "validation-runner" else next(iter(answer))
     assert sentence in turn.prompt
     assert f'"{form}"' in turn.prompt.partition("## How to answer")[2]
+    # What is to be judged comes along: nobody needs git for it.
+    judges = ("validator-logic", "validator-security", "validator-integration")
+    assert ("\n+x = 1\n" in turn.prompt) is (name in judges)
     assert (response.success, response.route) == (True, "host"), response
     told = response.parsed_output
     assert {key: told[key] for key in answer if key != "evidence"} == {

@@ -23,6 +23,7 @@ OTHERWISE: list[tuple[dict[str, Any], str]] = [
     ({"arguments": {"a": 1}}, "arguments"),
     ({"variables": {"a": None}}, "variables"),
     ({"node": NODE}, "node"),
+    ({"context": {"change": "+x"}}, "change to look at"),
     ({"session": "s"}, "session (None there, 's' here)"),
     ({"task_id": "t"}, "task id (None there, 't' here)"),
     ({"route": "local"}, "route ('host' there, 'local' here)"),

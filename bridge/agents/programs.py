@@ -1,0 +1,126 @@
+"""What a permission rule lets an agent do, in plain words. Pure.
+
+A grant of a program is a grant of all that it can do with the options it gets.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bridge.agents.options import NamedOptions, read_named
+
+if TYPE_CHECKING:
+    from bridge.agents.grants import Rule
+
+_RUN, _WRITE, _READ, _NET = (
+    "run other programs",
+    "write any file",
+    "read any file",
+    "reach the network",
+)
+_ALL = (_RUN, _WRITE, _READ, _NET)
+# By some option of theirs, or by what they are for.
+_CAN: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        (
+            "bash", "sh", "zsh", "dash", "fish", "python", "python3", "node", "deno",
+            "bun", "perl", "ruby", "php", "env", "xargs", "sudo", "ssh", "make", "npm",
+            "npx", "pnpm", "yarn", "cargo", "go", "git", "gh", "docker", "uv", "uvx",
+            "pip", "pip3", "pipx", "poetry", "hatch", "tox", "nox", "pre-commit",
+            "bundle", "gem", "rake", "mvn", "gradle", "cmake", "ninja", "dotnet",
+            "vim", "vi", "tmux", "screen", "kubectl", "terraform", "psql", "mysql",
+            "rsync", "scp", "openssl", "gcc", "g++", "clang", "just", "task",
+        ),
+        _ALL,
+    ),
+    **dict.fromkeys(("curl", "wget", "nc", "ftp"), (_WRITE, _READ, _NET)),
+    **dict.fromkeys(
+        ("find", "fd", "tar", "zip", "unzip", "sed", "awk", "gawk", "sort", "split",
+         "sqlite3", "man", "less", "time", "timeout", "nice", "watch"),
+        (_RUN, _WRITE, _READ),
+    ),
+    **dict.fromkeys(
+        ("pytest", "py.test", "coverage", "mypy", "pylint", "eslint", "jest", "vitest",
+         "tsc", "rustc", "javac", "rg"),
+        (_RUN, _WRITE, _READ),
+    ),
+    **dict.fromkeys(
+        ("ruff", "black", "isort", "flake8", "prettier", "gofmt", "rustfmt", "cp", "mv",
+         "tee", "dd", "ln", "install", "touch", "truncate", "tree", "uniq", "xxd"),
+        (_WRITE, _READ),
+    ),
+    **dict.fromkeys(("rm", "rmdir", "shred", "chmod", "chown"), ("change any file",)),
+    **dict.fromkeys(
+        ("cat", "head", "tail", "grep", "egrep", "fgrep", "ls", "wc", "diff", "cmp",
+         "jq", "stat", "file", "du", "od", "strings", "cut", "nl"),
+        (_READ,),
+    ),
+    **dict.fromkeys(("echo", "true", "false", "pwd", "date", "whoami", "which"), ()),
+}  # fmt: skip
+# They run what the project says, whatever the options.
+_RUNNERS = frozenset(
+    {
+        *("pytest", "py.test", "tox", "nox", "make", "npm", "npx", "pnpm", "yarn"),
+        *("cargo", "go", "rake", "mvn", "gradle", "just", "task", "jest", "vitest"),
+        *("unittest", "eslint", "pre-commit", "hatch"),
+    }
+)
+# Rules for a whole tool.
+_WHOLE = {
+    "Read": "reads any file, also outside the project",
+    **dict.fromkeys(
+        ("Edit", "Write", "MultiEdit", "NotebookEdit"),
+        "changes any file, also outside the project",
+    ),
+    "WebFetch": "reaches any address",
+    "Agent": "starts any agent",
+}
+_OWN = "runs the project's own programs"
+
+
+def what_it_lets(rule: Rule) -> str | None:
+    """What a rule lets an agent do; None where its own words say it."""
+    if rule.tool != "Bash":
+        return None if rule.spec else _WHOLE.get(rule.tool)
+    if rule.spec is None:
+        return "every command: all that you can do yourself"
+    program = _program(rule.spec)
+    own = f", and {_OWN}" if _starts(rule.spec) & _RUNNERS else ""
+    if isinstance(read_named(rule.spec), NamedOptions):
+        return f"only the options named, inside the project{own}"
+    if "*" not in rule.spec:
+        return f"this command alone{own}"
+    if not program or "*" in program:
+        return "whatever a program whose name fits can do"
+    can = _CAN.get(program)
+    if can is None:
+        return f"whatever {program} can do with any option"
+    if not can:
+        return f"{program} with any option"
+    return f"{program} with any option, which can {_joined(can)}{own}"
+
+
+def is_wide(rule: Rule) -> bool:
+    """Whether a rule lets a program do more than to look, by an option of its own."""
+    if rule.tool != "Bash" or rule.spec is None or "*" not in rule.spec:
+        return False
+    if read_named(rule.spec) is not None:
+        return False
+    return bool(set(_CAN.get(_program(rule.spec), ())) - {_READ})
+
+
+def _program(spec: str) -> str:
+    words = spec.removesuffix(":*").split()
+    return words[0].rpartition("/")[2] if words else ""
+
+
+def _starts(spec: str) -> set[str]:
+    """The program, and the module that Python is to run in its place."""
+    module = re.search(r"\s-m ([\w.]+)", spec.partition(" [")[0])
+    return {_program(spec), module[1] if module else ""}
+
+
+def _joined(can: tuple[str, ...]) -> str:
+    *first, last = can
+    return f"{', '.join(first)} and {last}" if first else last

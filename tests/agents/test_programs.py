@@ -1,0 +1,67 @@
+"""What a rule lets an agent do, as `agents check` and `trust` say it."""
+
+from __future__ import annotations
+
+import pytest
+
+from bridge.agents.grants import Rule, parse_rule
+from bridge.agents.programs import is_wide, what_it_lets
+
+ALL = "run other programs, write any file, read any file and reach the network"
+
+
+@pytest.mark.parametrize(
+    ("rule", "lets", "is_warned"),
+    [
+        ("Bash", "every command: all that you can do yourself", False),
+        ("Bash(git diff *)", f"git with any option, which can {ALL}", True),
+        ("Bash(/usr/bin/git:*)", f"git with any option, which can {ALL}", True),
+        (
+            "Bash(ruff check *)",
+            "ruff with any option, which can write any file and read any file",
+            True,
+        ),
+        (
+            "Bash(make *)",
+            (
+                f"make with any option, which can {ALL}, and runs the project's own "
+                "programs"
+            ),
+            True,
+        ),
+        ("Bash(cat *)", "cat with any option, which can read any file", False),
+        ("Bash(echo *)", "echo with any option", False),
+        ("Bash(mine *)", "whatever mine can do with any option", False),
+        ("Bash(g*)", "whatever a program whose name fits can do", False),
+        (
+            "Bash(make test)",
+            "this command alone, and runs the project's own programs",
+            False,
+        ),
+        ("Bash(bash -n [] *)", "only the options named, inside the project", False),
+        (
+            "Bash(python3 -m pytest [-q] *)",
+            (
+                "only the options named, inside the project, and runs the project's "
+                "own programs"
+            ),
+            False,
+        ),
+        (
+            "Bash(python3 -I -m py_compile [] *)",
+            "only the options named, inside the project",
+            False,
+        ),
+        ("Edit", "changes any file, also outside the project", False),
+        ("Edit(src/**)", None, False),
+        ("WebSearch", None, False),
+    ],
+)
+def test_what_a_rule_lets_an_agent_do(
+    rule: str, lets: str | None, *, is_warned: bool
+) -> None:
+    parsed = parse_rule(rule)
+
+    assert isinstance(parsed, Rule)
+    assert what_it_lets(parsed) == lets
+    assert is_wide(parsed) is is_warned
