@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.doctor.policy import read_or_empty
 from bridge.errors import BridgeError
-from bridge.host import settings_file, settings_text
+from bridge.host import pins, settings_file, settings_text
 from bridge.host.install import SCOPES, Target, form_of, target_of
 from bridge.host.registration import BESIDE, POINTER
 from bridge.shipped import hooks_folder
@@ -144,10 +144,4 @@ def _is_current(place: Registered) -> bool:
 
 def _acts_for_a_session(subject: Subject, kind: str) -> bool:
     store = subject.store()
-    if store is None:
-        return False
-    owners = (store.place.state / "sessions").glob("*.owner")
-    try:
-        return any(owner.read_text().split()[:1] == [kind] for owner in owners)
-    except (OSError, ValueError):
-        return False
+    return store is not None and pins.acts(store.place, kind)

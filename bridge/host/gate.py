@@ -9,6 +9,9 @@ the full library:
                         continue an agent of its own: the full library notes that
     PostToolUse         notes the end of a Bash call
     PostToolUseFailure  the same
+    PermissionRequest   hands on what an agent of ours asks
+
+What fails here, or in the full hook, says no to what is ours: see `last_word`.
 """
 
 from __future__ import annotations
@@ -28,40 +31,56 @@ if TYPE_CHECKING:
 MAX_EVENT = 64 * 1024 * 1024
 MAX_COMMAND = 20_000
 MAX_NAME = 128
-# A hook of their own looks at these.
-_NOT_HERE = frozenset({"Agent", "Task", "SubagentHandback"})
+_AGENT = frozenset({"Agent", "Task"})
+# The full hook looks at these, for a hook of their own.
+_NOT_HERE = frozenset({*_AGENT, "SubagentHandback"})
+# What waits for a yes or a no.
+_ASKS = frozenset({"PreToolUse", "PermissionRequest"})
+# How a prompt names a request, and how its call is described (see `launch.describe`).
+TOKEN = b"bridge:"
+DESCRIBED = "hostbridge: "
+# Agents above each other; the limit that a user may set is lower.
+_MAX_DEPTH = 20
+_UNDECIDED = "hostbridge could not look at this call. Leave it; go on."
 # Without them an agent could not answer, or not use what it may.
 _ALWAYS = frozenset({"SubagentHandback", "ToolSearch"})
 
 
-def main(python: str, event: str, state: str, kind: str = "", waits: str = "") -> None:
+def main(python: str, event: str, state: str, kind: str = "", task: str = "") -> None:
     """Answer one event, or become the full hook.
 
-    `waits` is not empty where the main thread has something to look at.
+    `task` is what the main thread has for the library beside its agents' calls: "offer"
+    where requests may wait, "launch" for the hook that sees Agent calls begin.
     """
     data = read_all()
+    try:
+        if _needs_full(event, state, data, task):
+            become_full(python, event, state, data, kind)
+    except Exception:  # noqa: BLE001 - the call waits for an answer
+        os.write(1, last_word(event, state, data))
+
+
+def _needs_full(event: str, state: str, data: bytes, task: str) -> bool:
+    """Whether the library has to look at an event; a call it need not see is noted."""
+    has_token = task == "launch" and TOKEN in data
     # The main thread's events name no agent: the common case, before any parsing.
-    if not waits and b'"agent_id"' not in data:
-        return
+    if b'"agent_id"' not in data:
+        return has_token or task == "offer"
     told = _parse(data)
     agent_id, tool = told.get("agent_id"), told.get("tool_name", "")
-    if not isinstance(tool, str) or tool in _NOT_HERE:
-        return
-    if agent_id is None:
-        if waits:
-            become_full(python, event, data, kind)
-        return
-    if not _is_name(agent_id):
-        return
+    if agent_id is None or not isinstance(tool, str):
+        return has_token or task == "offer"
+    if not _is_name(agent_id) or (task != "launch" and tool in _NOT_HERE):
+        return False
     agents = state + "/agents/"
-    if event != "PreToolUse":
+    if event not in _ASKS:
         after_bash(agents, told, agent_id, ok=event == "PostToolUse")
-        return
+        return False
     run = _load(agents + agent_id + ".json")
     if run is None:
-        if _started_by_us(agents, told, agent_id):
-            become_full(python, event, data, kind)
-        return
+        return has_token or is_ours(agents, told, agent_id)
+    if event != "PreToolUse" or task == "launch":
+        return True
     if (
         time.time() * 1000 >= run.get("answerBy", 0)
         or any(
@@ -76,8 +95,72 @@ def main(python: str, event: str, state: str, kind: str = "", waits: str = "") -
         or not has_turns(agents, run, agent_id)
         or tool == "SendMessage"
     ):
-        become_full(python, event, data, kind)
+        return True
     before_tool(agents, told, run, agent_id, tool)
+    return False
+
+
+def last_word(event: str, state: str, data: bytes) -> bytes:
+    """What to answer when nothing could be decided: no, to what is ours.
+
+    Let through, our agent's permission dialog would take the user's next key for a yes,
+    and an agent would get a token for a prompt. Needs nothing that is not loaded yet:
+    the package may be gone by now.
+    """
+    try:
+        if event not in _ASKS or not _concerns_us(state, _parse(data)):
+            return b""
+    except Exception:  # noqa: BLE001 - what cannot be read at all is not ours
+        return b""
+    output: Json = {"hookEventName": event}
+    if event == "PreToolUse":
+        output["permissionDecision"] = "deny"
+        output["permissionDecisionReason"] = _UNDECIDED
+    else:
+        output["decision"] = {"behavior": "deny", "message": _UNDECIDED}
+    return json.dumps({"hookSpecificOutput": output}).encode()
+
+
+def _concerns_us(state: str, told: Json) -> bool:
+    agent_id = told.get("agent_id")
+    if agent_id is not None:
+        return _is_name(agent_id) and is_ours(state + "/agents/", told, agent_id)
+    tool_input = told.get("tool_input")
+    prompt = tool_input.get("prompt") if isinstance(tool_input, dict) else None
+    if told.get("tool_name") not in _AGENT or not isinstance(prompt, str):
+        return False
+    named = prompt.partition(TOKEN.decode())[2]
+    end = next((i for i, c in enumerate(named) if not _is_name(c)), len(named))
+    rooms = ("requests", "processing")
+    return end > 0 and (
+        prompt.strip() == TOKEN.decode() + named[:end]
+        or any(os.path.lexists(f"{state}/{r}/{named[:end]}.json") for r in rooms)
+    )
+
+
+def is_ours(agents: str, told: Json, agent_id: str) -> bool:
+    """Whether a subagent came from a call of ours, or one of our agents started it.
+
+    Where our own record is lost or cannot be read, the client's tells: of each subagent
+    the call, its description, the agent that made it.
+
+    Source: measured on Claude Code 2.1.330, `agent-<id>.meta.json`.
+    """
+    transcript = told.get("transcript_path")
+    folder = transcript.removesuffix(".jsonl") if isinstance(transcript, str) else ""
+    for _ in range(_MAX_DEPTH):
+        if os.path.lexists(f"{agents}{agent_id}.json"):
+            return True
+        meta = _load(f"{folder}/subagents/agent-{agent_id}.meta.json") or {}
+        call = name_of(meta.get("toolUseId"))
+        if call and os.path.lexists(f"{agents}call-{call}.json"):
+            return True
+        if str(meta.get("description", "")).startswith(DESCRIBED):
+            return True
+        agent_id = meta.get("parentAgentId", "")
+        if not _is_name(agent_id):
+            break
+    return False
 
 
 def permits(tools: Names, blocked: Names, tool: str) -> bool:
@@ -159,17 +242,6 @@ def after_bash(agents: str, told: Json, agent_id: str, *, ok: bool) -> bool:
     return True
 
 
-def _started_by_us(agents: str, told: Json, agent_id: str) -> bool:
-    """Whether the subagent came from a call that we launched."""
-    transcript = told.get("transcript_path")
-    if not isinstance(transcript, str):
-        return False
-    folder = transcript.removesuffix(".jsonl") + "/subagents/agent-"
-    meta = _load(f"{folder}{agent_id}.meta.json")
-    call = name_of(meta.get("toolUseId")) if meta else ""
-    return call != "" and os.path.lexists(f"{agents}call-{call}.json")
-
-
 def read_all() -> bytes:
     """All of stdin, bounded; a pipe that never closes is given five seconds."""
     import select
@@ -189,7 +261,7 @@ def read_all() -> bytes:
     return b"".join(parts)
 
 
-def become_full(python: str, event: str, data: bytes, kind: str) -> None:
+def become_full(python: str, event: str, state: str, data: bytes, kind: str) -> None:
     """Start the full hook in our place, with the same event on its stdin."""
     with _room() as copy:
         copy.write(data)
@@ -197,7 +269,7 @@ def become_full(python: str, event: str, data: bytes, kind: str) -> None:
         os.dup2(copy.fileno(), 0)
     # We are hooks/gate; hooks/full lies beside it.
     full = os.path.join(os.path.dirname(sys.argv[0]), "full")
-    os.execv(python, [python, "-EP", full, event, kind])  # noqa: S606
+    os.execv(python, [python, "-EP", full, event, kind, state])  # noqa: S606
 
 
 def _room() -> IO[bytes]:
@@ -218,12 +290,19 @@ def _room() -> IO[bytes]:
 
 
 def _parse(data: bytes) -> Json:
-    """The event; empty when it is not plain JSON, which the full hook may read."""
+    """The event; of one that is no plain JSON, the few texts that tell whose it is."""
     try:
-        told = json.loads(data)
+        told = json.loads(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
-        return {}
+        head = data[:8192].decode("utf-8", "replace")
+        found = {key: _skim(head, key) for key in ("agent_id", "transcript_path")}
+        return {key: text for key, text in found.items() if text}
     return told if isinstance(told, dict) else {}
+
+
+def _skim(head: str, key: str) -> str:
+    """The first text under a key, with no look at its escapes."""
+    return head.partition(f'"{key}":')[2].partition('"')[2].partition('"')[0]
 
 
 def _load(path: str) -> Json | None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import StateUnavailable
-from bridge.host import bells, endings, interim, limits, runs, sessions
+from bridge.host import bells, endings, interim, limits, lost, runs, sessions
 from bridge.host.capture import before_handback, subagent_stop
 from bridge.host.instruct import INTRODUCTION
 from bridge.host.launch import before_agent
@@ -19,6 +19,7 @@ from bridge.host.notices import (
 )
 from bridge.host.offers import MAX_STOP_OFFERS, agents_run, offer
 from bridge.host.reaction import (
+    MAX_CONTEXT,
     SILENT,
     Reaction,
     context,
@@ -30,12 +31,18 @@ from bridge.host.reaction import (
 )
 from bridge.host.settling import ring_until_heard, settle
 from bridge.host.sweeping import sweep
+from bridge.protocol.contract import again
+from bridge.protocol.ids import RequestId
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.host.runs import AgentRun
     from bridge.host.scene import Scene
+
+# What plan mode leaves to an agent: a grant is no answer to what the user chose.
+READ_ONLY = frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead"})
+READ_ONLY |= {"WebFetch", "WebSearch"}
 
 
 # Of why a call is not granted: it quotes what a model wrote.
@@ -47,6 +54,8 @@ def session_start(scene: Scene) -> Reaction:
 
     Nothing else before the answer: without it the session has no watch.
     """
+    if scene.event.agent_id:
+        return _compacted(scene)
     bell = bells.hang(scene.store, scene.session.host)
     said = specific("SessionStart", additionalContext=INTRODUCTION, watchPaths=[bell])
     return said.then(lambda: settle(scene))
@@ -62,6 +71,17 @@ def cwd_changed(scene: Scene) -> Reaction:
         sessions.note_watch(scene.store, scene.session)
     said = specific("CwdChanged", watchPaths=[bell])
     return said.then(lambda: ring_until_heard(scene))
+
+
+def _compacted(scene: Scene) -> Reaction:
+    """The conversation of a subagent was compacted: ours hears the form again."""
+    run = runs.find_run(scene.store, scene.event)
+    found = scene.store.find(RequestId(run.request_id)) if run else None
+    if run is None or run.nested or found is None or found.request is None:
+        return SILENT
+    if found.response is not None:
+        return SILENT
+    return context("SessionStart", again(found.request.answer_schema, MAX_CONTEXT))
 
 
 def file_changed(scene: Scene) -> Reaction:
@@ -150,8 +170,13 @@ def permission_request(scene: Scene) -> Reaction:
     """No dialog from our agents: whatever the user is typing could answer it."""
     run = runs.find_run(scene.store, scene.event)
     if run is None:
-        return SILENT
+        return lost.refuse(scene)
     tool = scene.event.tool or "this tool"
+    if scene.event.text("permission_mode") == "plan" and tool not in READ_ONLY:
+        return refuse_permission(
+            f"hostbridge: the session is in plan mode, where {tool} is granted to "
+            "nobody. Work without it, or answer that you are blocked and by what."
+        )
     if run.allow and _is_granted(scene, run):
         return grant_permission()
     why = _why_not_granted(scene, run)
@@ -198,8 +223,19 @@ def session_end(scene: Scene) -> Reaction:
     return SILENT
 
 
+def agent_stopped(scene: Scene) -> Reaction:
+    """SubagentStop: the words of our agents count, as far as their record is there."""
+    if runs.find_run(scene.store, scene.event) is None:
+        return lost.refuse(scene)
+    return subagent_stop(scene)
+
+
 def pre_tool_use(scene: Scene) -> Reaction:
     """Two hooks share this event: one for Agent calls, one for calls in subagents."""
+    if scene.event.agent_id and runs.find_run(scene.store, scene.event) is None:
+        refused = lost.refuse(scene)
+        if refused != SILENT:
+            return refused
     if scene.event.tool in ("Agent", "Task"):
         return before_agent(scene)
     return subagent_tool(scene) if scene.event.agent_id else SILENT
@@ -231,5 +267,5 @@ HANDLERS: dict[str, Callable[[Scene], Reaction]] = {
     "PostToolUse": post_agent,
     "PostToolUseFailure": tool_failed,
     "PermissionRequest": permission_request,
-    "SubagentStop": subagent_stop,
+    "SubagentStop": agent_stopped,
 }

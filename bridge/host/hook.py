@@ -1,7 +1,8 @@
 """One hook process: read the event, find its handler, say at most one thing.
 
-Fails open: whatever goes wrong here is logged and the session goes on untouched. Time
-is bounded by an alarm, output by `reaction`. The handlers are in the table below.
+Whatever goes wrong here is logged, and the user's own calls go on untouched; what an
+agent of ours asks is denied (`gate.last_word`). Time is bounded by an alarm, output by
+`reaction`. The handlers are in `handlers`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.config import Settings
-from bridge.host.gate import read_all
+from bridge.host.gate import last_word, read_all
 from bridge.host.reaction import SILENT, Reaction
 
 if TYPE_CHECKING:
@@ -43,18 +44,18 @@ def main() -> None:
     """Run the hook for the event named in argv; never returns."""
     reaction = SILENT
     data = b""
-    event_name, kind = (*sys.argv[1:3], "", "")[:2]
+    event_name, kind, state = (*sys.argv[1:4], "", "", "")[:3]
     signal.signal(signal.SIGALRM, _too_long)
     # Again and again: what is raised in a destructor is lost.
     signal.setitimer(signal.ITIMER_REAL, TIME_LIMIT_S, 1)
     try:
         data = read_all()
-        reaction = react(data, event_name, kind)
+        reaction = react(data, event_name, kind, state)
     except (Exception, _TooLong):  # noqa: BLE001 - fails open, whatever it was
         # What follows may no longer be interrupted half way.
         signal.alarm(0)
         _log_failure(event_name)
-        reaction = _say_even_so(data)
+        reaction = _say_even_so(event_name, state, data)
     signal.alarm(0)
     _emit(reaction)
 
@@ -63,32 +64,18 @@ def _too_long(_signal: int, _frame: object) -> None:
     raise _TooLong(f"the hook took more than {TIME_LIMIT_S} s")
 
 
-def _say_even_so(data: bytes) -> Reaction:
+def _say_even_so(event_name: str, state: str, data: bytes) -> Reaction:
     """What must be said although something failed."""
+    said = last_word(event_name, state, data)
+    if said or event_name not in ("SessionStart", "CwdChanged"):
+        return Reaction(said)
     try:
         from bridge.host.events import HookEvent
 
         event = HookEvent.parse(data)
-        if event is not None and event.name == "PreToolUse":
-            return _refuse_token(event)
-        if event is not None and event.name in ("SessionStart", "CwdChanged"):
-            return _watch(event)
-    except Exception:  # noqa: BLE001, S110 - fails open
-        pass
-    return SILENT
-
-
-def _refuse_token(event: HookEvent) -> Reaction:
-    """Stop a call that needed us and did not get us: an agent cannot read a token."""
-    from bridge.host.instruct import find_token
-    from bridge.host.reaction import deny
-
-    if event.tool not in ("Agent", "Task"):
+        return _watch(event) if event is not None else SILENT
+    except Exception:  # noqa: BLE001 - there is no other way left
         return SILENT
-    prompt = event.table("tool_input").get("prompt")
-    if isinstance(prompt, str) and find_token(prompt):
-        return deny("hostbridge could not prepare this call. Leave it; go on.")
-    return SILENT
 
 
 def _watch(event: HookEvent) -> Reaction:
@@ -98,6 +85,7 @@ def _watch(event: HookEvent) -> Reaction:
     """
     from pathlib import Path
 
+    from bridge.host import pins
     from bridge.host.bells import path_of
     from bridge.host.reaction import specific
     from bridge.store.place import locate
@@ -107,7 +95,9 @@ def _watch(event: HookEvent) -> Reaction:
     host = identify(settings.host_pid or os.getppid())
     if settings.off or event.agent_id or host is None:
         return SILENT
-    place = locate(settings, settings.project_dir or Path(event.text("cwd") or "."))
+    start = settings.project_dir or Path(event.text("cwd") or ".")
+    found = pins.find(settings, event.text("session_id"), host)
+    place = found or locate(settings, start)
     return specific(event.name, watchPaths=[path_of(place, host)])
 
 
@@ -153,16 +143,22 @@ def _do_later(later: Callable[[], None]) -> None:
         os._exit(0)
 
 
-def react(data: bytes, event_name: str, kind: str = "") -> Reaction:
+def react(data: bytes, event_name: str, kind: str = "", state: str = "") -> Reaction:
     """Decide what to answer to one event; everything but stdin and stdout.
 
     `kind` is the install that registered the hook: of several, one acts for a session.
+    `state` is where its shell half has found the state.
     """
     from bridge.host.events import HookEvent
 
     settings = Settings.from_environment()
     event = HookEvent.parse(data)
-    if settings.off or event is None or event.name != event_name:
+    if event is None:
+        return Reaction(last_word(event_name, state, data))
+    if event.name != event_name:
+        return SILENT
+    if settings.off and event_name not in ("PreToolUse", "PermissionRequest"):
+        # What our agents ask is still refused.
         return SILENT
     scene = _scene(settings, event, kind)
     if scene is None:
@@ -182,7 +178,7 @@ def _scene(settings: Settings, event: HookEvent, kind: str) -> Scene | None:
     """Find the store and the session; an unknown session is registered."""
     from pathlib import Path
 
-    from bridge.host import sessions
+    from bridge.host import pins, sessions
     from bridge.host.scene import Scene
     from bridge.protocol.ids import is_id
     from bridge.store.files import FileStore
@@ -193,15 +189,21 @@ def _scene(settings: Settings, event: HookEvent, kind: str) -> Scene | None:
     host = identify(settings.host_pid or os.getppid())
     if host is None or not is_id(session_id):
         return None
+    place = pins.find(settings, session_id, host)
     store = FileStore(
-        locate(settings, settings.project_dir or Path(event.text("cwd") or ".")),
+        place
+        or locate(settings, settings.project_dir or Path(event.text("cwd") or ".")),
         lock_wait_s=PATIENT_LOCK_WAIT_S if event.name in _PATIENT else LOCK_WAIT_S,
         lease_s=settings.lease_s,
     )
-    if kind and not sessions.own(store, session_id, kind, host):
+    if kind and not pins.own(store, event, kind, host):
         return None
     session = sessions.find_session(store, session_id, host)
-    if session is None or event.name == "SessionStart":
+    starts = event.name == "SessionStart"
+    if starts and event.agent_id:
+        # The conversation of an agent was compacted: no session begins.
+        return Scene(settings, store, event, session) if session else None
+    if session is None or starts:
         from bridge.host.carrier import known_at_start
 
         carrier = known_at_start(settings, event, kind)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from bridge.host import sessions, settings_file, settings_text
+from bridge.host import pins, settings_file, settings_text
 from bridge.host.install_memory import Memory, Past, sha256
 from bridge.host.registration import PROJECT, Form, Kind, of_this_machine
 from bridge.host.settings_text import SettingsUnreadable
@@ -159,7 +159,7 @@ class Installer:
                 settings_file.remove_folder(target.file)
         self._memory.forget(target.file)
         for store in self._stores(target.kind):
-            sessions.disown(store, target.kind)
+            pins.disown(store.place, target.kind)
 
     def _stores(self, kind: Scope) -> Iterator[FileStore]:
         """The state of every project whose sessions an install may act for."""

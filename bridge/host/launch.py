@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.registry import Registry
 from bridge.agents.resolving import filled_in, resolve
 from bridge.errors import BridgeError, StateUnavailable
-from bridge.host import limits, runs, sessions
+from bridge.host import limits, pins, runs, sessions
 from bridge.host.carrier import still_there
 from bridge.host.defined import hosted, limits_of, subagent_type
+from bridge.host.gate import DESCRIBED
 from bridge.host.instruct import find_token
 from bridge.host.offers import judge_for, note_taken_up
 from bridge.host.reaction import SILENT, Reaction, allow, deny, one_line, specific
@@ -45,7 +46,7 @@ def before_agent(scene: Scene) -> Reaction:
     request_id = find_token(prompt) if isinstance(prompt, str) else None
     if request_id is None:
         return SILENT
-    if sessions.is_off(scene.store, scene.session.session_id):
+    if limits.is_off(scene):
         return deny("hostbridge is switched off. No agent is needed; go on.")
     earlier = runs.find_call(scene.store, event.tool_use_id)
     found = scene.store.find(RequestId(request_id))
@@ -97,6 +98,7 @@ def _launch(scene: Scene, request: Request, status: Status) -> Reaction:
     )
     # First: a launch that nobody has noted could not be settled.
     runs.note_call(scene.store, run)
+    pins.note_agents(scene.store.place, scene.session.session_id, scene.session.host)
 
     def launched(held: Request) -> Request:
         claim = held.claim
@@ -198,7 +200,7 @@ def describe(request: Request, who: str) -> str:
     The client quotes it in notices that its model may read: no room for marks in it.
     """
     plain = re.sub(r"[^\w ().:/@-]", "", who)
-    return f"hostbridge: {plain} [{request.request_id}]"
+    return f"{DESCRIBED}{plain} [{request.request_id}]"
 
 
 def described_ids(text: str) -> list[str]:

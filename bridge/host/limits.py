@@ -35,7 +35,7 @@ def refuse(scene: Scene, run: AgentRun) -> Reaction | None:
         with suppress(StateUnavailable):
             runs.end(scene.store, run)
         return deny("hostbridge: this request has ended; stop working.", stop=True)
-    if sessions.is_off(scene.store, scene.session.session_id):
+    if is_off(scene):
         with suppress(StateUnavailable):
             request_id = RequestId(run.request_id)
             scene.store.give_back(request_id, run.host, lambda held: held)
@@ -49,6 +49,11 @@ def refuse(scene: Scene, run: AgentRun) -> Reaction | None:
         limit = f"the {run.max_turns} tool calls of this request are"
         return _hurry(scene, run, limit, "AGENT_004")
     return _refuse_tool(scene, run)
+
+
+def is_off(scene: Scene) -> bool:
+    """Whether the user switched the bridge off, in whatever way."""
+    return scene.settings.off or sessions.is_off(scene.store, scene.session.session_id)
 
 
 def _refuse_tool(scene: Scene, run: AgentRun) -> Reaction | None:

@@ -1,4 +1,4 @@
-"""What a hook answers: at most one JSON object on stdout, or stderr with exit 2.
+"""What a hook answers: at most one JSON object on stdout, or stderr and a sign to wake.
 
 Every channel is capped and cleaned here, in one place: what comes out of a hook goes
 into the host's context or onto the user's screen.
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 MAX_CONTEXT = 9_000
 MAX_REASON = 2_000
 MAX_LINE = 160
+
+# What the shell half makes the client's "block", and that of FileChanged alone: an
+# interpreter that cannot start ends with 2 by itself.
+WAKES = 42
 
 # Bidirectional controls: they reorder what a person reads.
 _BIDI = frozenset(
@@ -116,8 +120,8 @@ def tell_user(line: str) -> Reaction:
 
 
 def wake(text: str) -> Reaction:
-    """Words that wake an idle model: stderr, with exit 2."""
-    return Reaction(stderr=clean(text, MAX_CONTEXT), exit_code=2)
+    """Words that wake an idle model: stderr, with a sign for the shell half."""
+    return Reaction(stderr=clean(text, MAX_CONTEXT), exit_code=WAKES)
 
 
 def clean(text: str, limit: int) -> str:

@@ -32,7 +32,7 @@ BESIDE = f'{_SAFE}[ -r "$0" ] && . "$0" {MARK}'
 # another user's making it would be another user's program.
 POINTED = (
     f"{_SAFE}h=${{BRIDGE_HOME:-$HOME/.hostbridge}}/hooks.sh; "
-    f'[ -r "$h" ] && [ -O "$h" ] && . "$h" {MARK}'
+    f'[ -f "$h" ] && [ -r "$h" ] && [ -O "$h" ] && . "$h" {MARK}'
 )
 POINTER = "hooks.sh"
 
@@ -64,12 +64,12 @@ HOOKS = (
     Hook("UserPromptSubmit", "turn"),
     Hook("Stop", "turn"),
     Hook("PreToolUse", "tool-start", matcher="*"),
-    Hook("PreToolUse", "always", matcher="Agent|SubagentHandback"),
+    Hook("PreToolUse", "agent-call", matcher="Agent|SubagentHandback"),
     Hook("PostToolUse", "tool-end", matcher="*"),
     Hook("PostToolUse", "agent-event", matcher="Agent"),
     Hook("PostToolUseFailure", "tool-end", matcher="Bash"),
     Hook("PostToolUseFailure", "agent-event", matcher="Agent"),
-    Hook("PermissionRequest", "agent-event", matcher="*"),
+    Hook("PermissionRequest", "dialog", matcher="*"),
     Hook("SubagentStop", "agent-event"),
     Hook("StopFailure", "turn"),
 )

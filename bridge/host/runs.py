@@ -33,6 +33,7 @@ from bridge.store.lock import LockBusy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Any
 
     from bridge.host.events import HookEvent
     from bridge.store.files import FileStore
@@ -218,10 +219,21 @@ def drop(store: FileStore, run: AgentRun) -> None:
         folder.remove(_name(run))
         folder.remove(_call(run.tool_use_id))
         if run.agent_id:
-            for sign in _SIGNS:
-                folder.remove(f"{run.agent_id}.{sign}")
-            folder.remove(_report(run))
-            toolcalls.forget(folder, run.agent_id)
+            _forget(folder, run.agent_id)
+
+
+def forget_agent(store: FileStore, agent_id: str) -> None:
+    """Forget a subagent by its id alone, whatever its record holds."""
+    with _changing(store) as folder:
+        folder.remove(f"{agent_id}.json")
+        _forget(folder, agent_id)
+
+
+def _forget(folder: Folder, agent_id: str) -> None:
+    for sign in _SIGNS:
+        folder.remove(f"{agent_id}.{sign}")
+    folder.remove(_report_name(agent_id))
+    toolcalls.forget(folder, agent_id)
 
 
 def forget_gone(store: FileStore, *, lease_s: float) -> None:
@@ -252,14 +264,18 @@ def forget_gone(store: FileStore, *, lease_s: float) -> None:
 def keep_report(store: FileStore, run: AgentRun, words: str) -> None:
     """Keep the last words of an agent that one of ours started."""
     with store.open_state() as state, state.folder("agents") as folder:
-        folder.replace(_report(run), words.encode("utf-8", "replace"), durable=False)
+        folder.replace(
+            _report_name(run.agent_id), words.encode("utf-8", "replace"), durable=False
+        )
 
 
 def report_of(store: FileStore, run: AgentRun) -> str:
     """The last words of an agent that one of ours started; empty for none."""
     with store.open_state() as state, state.folder("agents") as folder:
         with suppress(NotAPlainFile):
-            return (folder.read(_report(run)) or b"").decode("utf-8", "replace")
+            return (folder.read(_report_name(run.agent_id)) or b"").decode(
+                "utf-8", "replace"
+            )
     return ""
 
 
@@ -293,15 +309,19 @@ def all_runs(store: FileStore) -> list[AgentRun]:
 
 def _started_by(event: HookEvent, agent_id: str) -> str | None:
     """The Agent call that a subagent came from, as the client has written it down."""
+    return name_of(told_by_client(event, agent_id).get("toolUseId")) or None
+
+
+def told_by_client(event: HookEvent, agent_id: str) -> dict[str, Any]:
+    """What the client has written down about a subagent; empty where it is nothing."""
     folder = event.subagents_folder
     if folder is None or not _is_name(agent_id):
-        return None
+        return {}
     try:
         meta = orjson.loads((folder / f"agent-{agent_id}.meta.json").read_bytes())
-        found = meta.get("toolUseId")
-    except (OSError, orjson.JSONDecodeError, AttributeError):
-        return None
-    return name_of(found) or None
+    except (OSError, orjson.JSONDecodeError):
+        return {}
+    return meta if isinstance(meta, dict) else {}
 
 
 def _all(folder: Folder) -> list[AgentRun]:
@@ -327,8 +347,8 @@ def _name(run: AgentRun) -> str:
     return f"{run.agent_id}.json" if run.agent_id else _call(run.tool_use_id)
 
 
-def _report(run: AgentRun) -> str:
-    return f"{run.agent_id}.report"
+def _report_name(agent_id: str) -> str:
+    return f"{agent_id}.report"
 
 
 def _call(tool_use_id: str) -> str:

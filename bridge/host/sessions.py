@@ -2,7 +2,6 @@
 
     sessions/<id>.json    the session: its process, its folder, the agents it started
     sessions/<id>.<pid>.json  the same, of a second process with the same session id
-    sessions/<id>.owner   which of several installs acts for it, and for which process
     sessions/<id>.beat    its last sign of life (touched by the hooks)
     sessions/<id>.looked  the newest queue it has nothing to do with (see hooks/lib.sh)
     sessions/<id>.passed  requests that are not for it (see bridge/store/passing.py)
@@ -10,6 +9,8 @@
 A session lives as long as its process. `/clear` gives the same process a new session
 id; what was meant for the old id is then meant for the new one. A session that is
 resumed while it is still open elsewhere is two sessions with one id.
+
+Where a session belongs, and which install acts for it, is in `pins`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bridge.errors import InvalidRequest, NewerSchema, StateUnavailable
+from bridge.errors import InvalidRequest, NewerSchema
+from bridge.host import pins
 from bridge.protocol.ids import is_id
 from bridge.protocol.record import Count, Milliseconds, Record, Unparsable, parse
 from bridge.protocol.request import HostProcess, SessionId
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 HOUR_MS = 3_600_000
 # The client begins to watch what a hook of one of these events names.
 WATCHING = frozenset({"SessionStart", "CwdChanged"})
-SUFFIXES = (".json", ".owner", ".beat", ".looked", ".passed", ".offer", ".off")
+SUFFIXES = (".json", ".beat", ".looked", ".passed", ".offer", ".off")
 
 
 class Session(Record):
@@ -124,7 +126,7 @@ def _register(
         # Switched off by the user: `/clear` does not switch it on.
         if folder.has(f"{old.session_id}.off"):
             folder.touch(f"{session_id}.off")
-        _forget(folder, old)
+        _forget(store, folder, old)
     return session
 
 
@@ -148,7 +150,7 @@ def is_one_shot(arguments: list[str]) -> bool:
 def forget(store: FileStore, session: Session) -> None:
     """Remove what is written down about one session."""
     with store.open_state() as state, state.folder("sessions") as folder:
-        _forget(folder, session)
+        _forget(store, folder, session)
 
 
 def forget_gone(store: FileStore, *, lease_s: float) -> None:
@@ -156,10 +158,11 @@ def forget_gone(store: FileStore, *, lease_s: float) -> None:
     with store.exclusive() as state, state.folder("sessions") as folder:
         for session in _load_all(folder):
             if _is_gone(store, state, session, lease_s):
-                _forget(folder, session)
+                _forget(store, folder, session)
 
 
-def _forget(folder: Folder, session: Session) -> None:
+def _forget(store: FileStore, folder: Folder, session: Session) -> None:
+    pins.remove(store.place, session.session_id, session.host)
     holder = _load(folder, session.session_id)
     if holder is not None and holder.host != session.host:
         folder.remove(f"{_second(session)}.json")
@@ -288,54 +291,6 @@ def _change(
                 data = change(current).to_json()
                 folder.replace(f"{name}.json", data, durable=False)
                 return
-
-
-def own(store: FileStore, session_id: str, kind: str, host: HostProcess) -> bool:
-    """Whether the install `kind` acts for a session: the first to ask does.
-
-    A session that is resumed is asked about again: it may have other installs. Where
-    nothing can be written down, whoever asks acts: a denial that is said twice does no
-    harm, one that nobody says lets an agent's dialog reach the user.
-    """
-    name = f"{session_id}.owner"
-    mine = f"{kind}\n{host.pid} {host.start_time} {host.boot}\n".encode()
-    with store.open_state() as state, state.folder("sessions") as folder:
-        # Almost always there: to read it costs no write, and no room on the disk.
-        if folder.read(name) is None:
-            try:
-                folder.create(name, mine)
-            except FileExistsError:
-                pass
-            except OSError:
-                return True
-        owner, process = _owner(folder, name)
-    if process == mine.splitlines()[1]:
-        return owner == kind.encode()
-    try:
-        with store.exclusive() as state, state.folder("sessions") as folder:
-            owner, process = _owner(folder, name)
-            if process != mine.splitlines()[1]:
-                folder.replace(name, mine, durable=False)
-                return True
-    except LockBusy:
-        pass
-    except StateUnavailable:
-        return True
-    return owner == kind.encode()
-
-
-def disown(store: FileStore, kind: str) -> None:
-    """An install is gone: let another act for the sessions it acted for."""
-    with store.open_state() as state, state.folder("sessions") as folder:
-        for name in folder.names(".owner"):
-            if _owner(folder, f"{name}.owner")[0] == kind.encode():
-                folder.remove(f"{name}.owner")
-
-
-def _owner(folder: Folder, name: str) -> tuple[bytes, bytes]:
-    """The install that acts for a session, and the process for which it does."""
-    lines = (*(folder.read(name) or b"").splitlines(), b"", b"")
-    return lines[0], lines[1]
 
 
 def _load_all(folder: Folder) -> list[Session]:

@@ -23,6 +23,15 @@ If you cannot do the work, still answer in this form and say why.
 
 _HANDBACK = " (where a SubagentHandback tool is offered, its message is)"
 
+_AGAIN = (
+    "This conversation was compacted. The request that you work on is still open, and "
+    "what it said about your answer still holds:"
+)
+_TOO_LONG = (
+    "The schema is too long to be repeated here. Give the answer in the form that you "
+    "remember; it is checked, and you are told what is wrong with it.\n"
+)
+
 OUTPUT_NOTES = """\
 `status` is success, partial, failed or blocked: how the work really ended.
 Each `evidence` item that rests on a shell command names it in `command`, letter for letter as you ran it; the calls you made were recorded and are compared.
@@ -31,10 +40,23 @@ Each `evidence` item that rests on a shell command names it in `command`, letter
 
 def full_prompt(prompt: str, schema: dict[str, Any] | None) -> str:
     """The prompt as the agent gets it: the caller's words, then the contract."""
+    return f"{prompt}\n\n{HEADING}\n\n{_rules(schema)}\n{_shape(schema)}"
+
+
+def again(schema: dict[str, Any] | None, max_chars: int) -> str:
+    """The contract once more, for an agent whose conversation was cut short."""
+    head = f"{_AGAIN}\n\n{HEADING}\n\n{_rules(schema)}\n"
+    shape = _shape(schema)
+    return head + (shape if len(head) + len(shape) <= max_chars else _TOO_LONG)
+
+
+def _rules(schema: dict[str, Any] | None) -> str:
     notes = OUTPUT_NOTES if schema is None else ""
-    shape = json.dumps(answer_schema(schema), ensure_ascii=False)
-    rules = _RULES.format(handback=_HANDBACK)
-    return f"{prompt}\n\n{HEADING}\n\n{rules}{notes}\n```json\n{shape}\n```\n"
+    return _RULES.format(handback=_HANDBACK) + notes
+
+
+def _shape(schema: dict[str, Any] | None) -> str:
+    return f"```json\n{json.dumps(answer_schema(schema), ensure_ascii=False)}\n```\n"
 
 
 def answer_schema(schema: dict[str, Any] | None) -> dict[str, Any]:

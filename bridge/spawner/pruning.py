@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bridge.host import bells
+from bridge.host import bells, pins
 
 if TYPE_CHECKING:
     from bridge.spawner.bridge import Bridge
@@ -21,4 +21,5 @@ def prune(
     """Remove finished requests as `FileStore.prune`, and bells that nobody hears."""
     gone = bridge.store.prune(older_than_days=older_than_days, max_bytes=max_bytes)
     taken_down = bells.take_down(bridge.store, lease_s=bridge.settings.lease_s)
+    pins.forget_gone(bridge.store.place)
     return replace(gone, bells=taken_down)

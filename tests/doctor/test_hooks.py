@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pinworld import pin
 
 from bridge.doctor import hook_run, hooks, policy
 from bridge.doctor.finding import Finding, Verdict
@@ -77,9 +78,8 @@ def test_more_than_one_is_named(patient: Patient) -> None:
 
 def test_a_plugin_that_acts_for_a_session_counts(patient: Patient) -> None:
     """With --plugin-dir nothing but that tells of it."""
-    folder = patient.state / "sessions"
-    folder.mkdir(parents=True)
-    (folder / "one.owner").write_text("plugin\n7 8 9\n")
+    patient.state.mkdir(parents=True)
+    pin(patient.bridge, "one", "plugin", patient.state)
 
     assert patient.found(hooks.registered) == [
         Finding("hooks", Verdict.OK, "registered once: plugin, by --plugin-dir")

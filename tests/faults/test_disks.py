@@ -215,13 +215,13 @@ def test_an_agent_raises_no_dialog_whatever_the_disk_is_like(
         mount("tmpfs", tmp_path, 0, "size=1m,mode=700")
         with hook_world(tmp_path, monkeypatch) as world:
             _, _, agent = world.begin()
-            owner = world.store.place.state / "sessions" / f"{world.session}.owner"
             if "owner" in known:
                 hook(world, "UserPromptSubmit", prompt="owned from here on")
             if known == "agent and owner":
                 tool(world, agent)
             if known == "another owner":
-                owner.write_text("plugin\n7 of another process\n")
+                (pinned,) = (world.store.place.guard / "pins").iterdir()
+                (pinned / "host").write_text('{"pid": 7, "startTime": "1"}')
             DISKS[disk](tmp_path)
 
             asked = hook(world, "PermissionRequest", agent_id=agent, tool_name="Bash")

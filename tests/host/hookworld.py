@@ -55,6 +55,7 @@ class HookWorld:
         self.transcripts = root / "transcripts"
         self.session = "session-1"
         self.given: dict[str, str] = {}
+        self.described: dict[str, str] = {}
         for name in list(os.environ):
             if name.startswith(("BRIDGE_", "CLAUDE")):
                 monkeypatch.delenv(name)
@@ -130,9 +131,10 @@ class HookWorld:
         output = said["hookSpecificOutput"]
         assert output["permissionDecision"] == "allow", output
         self.given[call] = output["updatedInput"]["prompt"]
+        self.described[call] = output["updatedInput"]["description"]
         return call
 
-    def start(self, call: str) -> str:
+    def start(self, call: str, *, below: str | None = None) -> str:
         """Have the client start the agent of a call; returns the agent's id.
 
         Its prompt is what the call was rewritten to, or what `given` says by now.
@@ -140,8 +142,10 @@ class HookWorld:
         agent = f"agent{next(_numbers)}"
         folder = self.transcripts / self.session / "subagents"
         folder.mkdir(parents=True, exist_ok=True)
-        meta = json.dumps({"toolUseId": call})
-        (folder / f"agent-{agent}.meta.json").write_text(meta)
+        meta = {"description": self.described.get(call, "d"), "toolUseId": call}
+        if below is not None:
+            meta["parentAgentId"] = below
+        (folder / f"agent-{agent}.meta.json").write_text(json.dumps(meta))
         if call in self.given:
             message = {"role": "user", "content": self.given[call]}
             first = json.dumps({"type": "user", "message": message})

@@ -38,18 +38,18 @@ def fire(agents: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str | N
     """Answer one event; what the full hook would have been started for, or None."""
     started: list[str] = []
 
-    def become(_python: str, event: str, _data: bytes, _kind: str) -> None:
+    def become(_python: str, event: str, *_: object) -> None:
         started.append(event)
         raise SystemExit
 
     monkeypatch.setattr(gate, "become_full", become)
 
-    def answer(event: str, waits: str = "", **fields: Any) -> str | None:
+    def answer(event: str, task: str = "", **fields: Any) -> str | None:
         started.clear()
         told = json.dumps({"session_id": "s", **fields}).encode()
         monkeypatch.setattr(gate, "read_all", lambda: told)
         try:
-            gate.main("python", event, str(agents.parent), "local", waits)
+            gate.main("python", event, str(agents.parent), "local", task)
         except SystemExit:
             return started[0]
         return None
@@ -192,9 +192,9 @@ def test_odd_events_are_let_through(fire: Any, agents: Path, fields: Any) -> Non
 def test_the_main_thread_has_its_own_work(fire: Any) -> None:
     """Also where what a tool said looks like an agent's event."""
     assert fire("PostToolUse", tool_name="Read") is None
-    assert fire("PostToolUse", waits="yes", tool_name="Read") == "PostToolUse"
+    assert fire("PostToolUse", task="offer", tool_name="Read") == "PostToolUse"
     looks_so = {"tool_response": {"agent_id": "x"}}
-    assert fire("PostToolUse", waits="yes", **looks_so) == "PostToolUse"
+    assert fire("PostToolUse", task="offer", **looks_so) == "PostToolUse"
 
 
 @pytest.mark.parametrize(

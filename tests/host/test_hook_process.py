@@ -102,6 +102,13 @@ def assert_harmless(ended: dict[str, tuple[int, bytes, bytes]]) -> None:
         assert "decision" not in output, name
 
 
+def known(world: HookWorld) -> None:
+    """Let the hooks see the session: from here on they act for it."""
+    told = json.dumps(world.event("UserPromptSubmit", prompt="hello")).encode()
+    with start(command_of("UserPromptSubmit:turn")) as process:
+        process.communicate(told, timeout=PATIENCE_S)
+
+
 def feed_of(world: HookWorld) -> dict[str, bytes]:
     return {event: example(world, event) for event, _ in TABLE}
 
@@ -174,10 +181,9 @@ def test_state_that_nobody_can_read(world: HookWorld) -> None:
     for name in (
         "requests/r-1.json",
         "processing/r-2.json",
-        "agents/agent1.json",
+        "agents/agent9.json",
         "agents/call-toolu_1.json",
         f"sessions/{world.session}.json",
-        f"sessions/{world.session}.owner",
         "bell/1-x/wake",
     ):
         file = state / name
@@ -187,15 +193,50 @@ def test_state_that_nobody_can_read(world: HookWorld) -> None:
     assert_harmless(run_all(feed_of(world)))
 
 
-@pytest.mark.parametrize("suffix", ["owner", "beat"])
-def test_a_pipe_that_nobody_reads_or_writes(world: HookWorld, suffix: str) -> None:
-    """A shell that opens one waits for its other end."""
-    file = world.store.place.state / "sessions" / f"{world.session}.{suffix}"
-    (file.parent / f"{world.session}.owner").write_text("local\n")
+@pytest.mark.parametrize("what", ["pipe", "endless", "huge", "folder", "dangling"])
+@pytest.mark.parametrize(
+    "name",
+    ["beat", "looked", "offer", "json", "owner", "by-local", "host", "agents", "state"],
+)
+def test_what_lies_in_place_of_a_file_keeps_no_hook(
+    world: HookWorld, tmp_path: Path, name: str, what: str
+) -> None:
+    """A shell that opens a pipe, or a file without end, waits until it is killed."""
+    known(world)
+    file = world.store.place.state / "sessions" / f"{world.session}.{name}"
+    if name in ("by-local", "host", "agents", "state"):
+        (folder,) = (world.home / ".hostbridge/pins").iterdir()
+        file = folder / name
     file.unlink(missing_ok=True)
-    os.mkfifo(file)
+    if what == "pipe":
+        os.mkfifo(file)
+    elif what == "huge":
+        with file.open("wb") as hole:
+            hole.truncate(300 << 20)
+    elif what == "folder":
+        file.mkdir()
+    else:
+        file.symlink_to("/dev/zero" if what == "endless" else tmp_path / "nowhere")
+
+    started = time.monotonic()
+    assert_harmless(run_all(feed_of(world)))
+    assert time.monotonic() - started < PATIENCE_S
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_nothing_is_made_behind_a_link(world: HookWorld, tmp_path: Path) -> None:
+    known(world)
+    elsewhere = tmp_path / "elsewhere"
+    sessions = world.store.place.state / "sessions"
+    shutil.copytree(sessions, elsewhere)
+    (elsewhere / f"{world.session}.beat").unlink(missing_ok=True)
+    shutil.rmtree(sessions)
+    sessions.symlink_to(elsewhere)
+    before = sorted(os.listdir(elsewhere))
 
     assert_harmless(run_all(feed_of(world)))
+
+    assert sorted(os.listdir(elsewhere)) == before
 
 
 @pytest.mark.parametrize("link", [os.link, os.symlink])
@@ -204,8 +245,9 @@ def test_a_sign_of_life_empties_no_other_file(
 ) -> None:
     precious = tmp_path / "precious"
     precious.write_text("mine")
+    known(world)
     sessions = world.store.place.state / "sessions"
-    (sessions / f"{world.session}.owner").write_text("local\n")
+    (sessions / f"{world.session}.beat").unlink(missing_ok=True)
     link(precious, sessions / f"{world.session}.beat")
 
     assert_harmless(run_all(feed_of(world)))
@@ -254,8 +296,7 @@ def test_an_agent_is_stopped_without_room_for_temporary_files(
     try:
         with hook_world(root, monkeypatch) as world:
             monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", world.session)
-            owner = world.store.place.state / "sessions" / f"{world.session}.owner"
-            owner.write_text("local\n")
+            known(world)
             request, _, agent = world.begin()
             call = {"agent_id": agent, "tool_name": "Read", "tool_use_id": "t"}
             world.fire("PreToolUse", **call)
@@ -341,7 +382,7 @@ def test_error_a_token_that_cannot_be_served_now(world: HookWorld) -> None:
     )
 
     with world.store.exclusive():
-        process = start(command_of("PreToolUse:always"))
+        process = start(command_of("PreToolUse:agent-call"))
         stdout, _ = process.communicate(json.dumps(told).encode(), timeout=PATIENCE_S)
 
     output = json.loads(stdout)["hookSpecificOutput"]
@@ -397,7 +438,11 @@ DELAYS_S = [0.0, 0.03, 0.06, 0.09, 0.12, 0.15, 0.18, 0.21, 0.25, 0.3]
 def test_a_hook_that_is_killed_loses_nothing(world: HookWorld, number: int) -> None:
     """At each stage of offer, launch and capture; fresh processes finish the work."""
     for delay_s in DELAYS_S:
-        for victim in ("UserPromptSubmit:turn", "PreToolUse:always", "SubagentStop"):
+        for victim in (
+            "UserPromptSubmit:turn",
+            "PreToolUse:agent-call",
+            "SubagentStop",
+        ):
             request = world.submit()
             served = _serve(world, request, victim, delay_s, number)
             assert served == "success", (victim, delay_s)
@@ -425,7 +470,7 @@ def _serve(
     call = f"call-{request}"
     given = {"description": "b", "prompt": f"bridge:{request}"}
     tool = {"tool_name": "Agent", "tool_use_id": call, "tool_input": given}
-    fire("PreToolUse:always", "PreToolUse", **tool)
+    fire("PreToolUse:agent-call", "PreToolUse", **tool)
     # Without an answer from the hook the client would run the call as it stands; here
     # it asks again, as it does for a hook that is registered twice.
     world.fire("PreToolUse", **tool)

@@ -13,7 +13,7 @@ from bridge.host import bells
 from bridge.host.events import HookEvent
 from bridge.host.handlers import stop
 from bridge.host.offers import MAX_STOP_OFFERS
-from bridge.host.reaction import MAX_CONTEXT
+from bridge.host.reaction import MAX_CONTEXT, WAKES
 from bridge.host.scene import Scene
 from bridge.host.sessions import open_session, switch_off
 from bridge.store.files import FileStore
@@ -197,7 +197,7 @@ def test_a_bell_that_cannot_be_answered_is_rung_again(world: HookWorld) -> None:
         world.fire("FileChanged", file_path="wake", event="add")
     woken = world.fire("FileChanged", file_path="wake", event="add")
 
-    assert woken.exit_code == 2
+    assert woken.exit_code == WAKES
     assert woken.stderr.startswith("hostbridge: call Agent once")
     assert not bells.silence(world.store, session.host)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import needs
 import pytest
+from pinworld import pin
 
 from bridge.host.install_memory import Memory
 from bridge.host.registration import (
@@ -47,6 +48,7 @@ class Session:
             "BRIDGE_HOME": str(self.home),
             "CLAUDE_PROJECT_DIR": str(self.root / "project"),
             "CLAUDE_CODE_SESSION_ID": "one",
+            "CLAUDE_PID": "7",
         }
 
     def prepare(self) -> None:
@@ -55,7 +57,8 @@ class Session:
         self.home.mkdir(mode=0o700)
         sessions = Path(f"{self.home}/state{project.resolve()}/@/sessions")
         sessions.mkdir(parents=True)
-        (sessions / "one.owner").write_text(f"{self.kind}\n1 2 3\n")
+        (sessions / "one.json").write_text("{}")
+        pin(self.home, "one", self.kind, sessions.parent)
         (sessions.parent / "requests").mkdir()
         if self.kind == "project":
             Memory(self.home).point(self.hooks, sys.executable)
@@ -187,7 +190,7 @@ def found_python(path: str) -> str:
     """What `find_python` of hooks/lib.sh finds with this PATH."""
     lib = (hooks_folder() / "lib.sh").read_text()
     body = lib[lib.index("find_python() {") :]
-    body = body[: body.index("\n}\n") + 3]
+    body = body[: body.index("\n# Whether a folder of the state")]
     script = f'python=\n{body}\nfind_python\nprintf %s "$python"'
     done = subprocess.run(
         ["/bin/sh", "-c", script],

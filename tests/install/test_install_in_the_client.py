@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import needs
 import pytest
+from pinworld import kinds_at_work
 from stage.api import ScriptedApi
 from stage.client import Stage
 from stage.models import obedient_model
@@ -73,8 +74,7 @@ def test_every_scope_serves_a_request(tmp_path: Path, scope: str) -> None:
         with StreamSession(stage) as session:
             session.ask("hello")
             answer = ask(stage)
-            owners = (stage.home / ".hostbridge").rglob("sessions/*.owner")
-            acting = [owner.read_text().split()[0] for owner in owners]
+            acting = kinds_at_work(stage.home / ".hostbridge")
 
     assert (answer["success"], answer["route"], acting) == (True, "host", [scope])
     log = stage.home / ".hostbridge" / "hook-errors.log"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from pinworld import kinds_at_work, pin
 
 if TYPE_CHECKING:
     from conftest import World
@@ -155,26 +157,24 @@ def test_dry_run_of_uninstall(world: World) -> None:
 def test_uninstall_lets_another_install_act(world: World) -> None:
     """A session that these hooks served is served by the plugin's from then on."""
     world.run("install")
-    mirror = f"{world.home}/.hostbridge/state{world.project.resolve()}/@/sessions"
-    os.makedirs(mirror)
+    home = world.home / ".hostbridge"
+    state = Path(f"{home}/state{world.project.resolve()}/@")
+    state.mkdir(parents=True)
     for session, kind in {"one": "local", "two": "plugin"}.items():
-        with open(f"{mirror}/{session}.owner", "w", encoding="ascii") as owner:
-            owner.write(f"{kind}\n")
+        pin(home, session, kind, state)
 
     world.run("uninstall")
 
-    assert os.listdir(mirror) == ["two.owner"]
+    assert kinds_at_work(home) == ["plugin"]
 
 
 def test_uninstall_of_the_user_scope_reaches_every_project(world: World) -> None:
     world.run("install", "--user")
-    mirror = f"{world.home}/.hostbridge/state/elsewhere/@/sessions"
-    os.makedirs(mirror)
-    with open(f"{mirror}/one.owner", "w", encoding="ascii") as owner:
-        owner.write("user\n")
-    for folder in (mirror, os.path.dirname(mirror)):
-        os.chmod(folder, 0o700)
+    home = world.home / ".hostbridge"
+    state = home / "state/elsewhere/@"
+    state.mkdir(parents=True, mode=0o700)
+    pin(home, "one", "user", state)
 
     world.run("uninstall")
 
-    assert os.listdir(mirror) == []
+    assert kinds_at_work(home) == []

@@ -14,6 +14,7 @@ from typing import Any
 
 import needs
 import pytest
+from pinworld import kinds_at_work
 from stage.api import ScriptedApi
 from stage.client import Stage
 from stage.models import obedient_model
@@ -86,11 +87,6 @@ def ask(
     return answer
 
 
-def owners(stage: Stage) -> list[str]:
-    files = (stage.home / ".hostbridge").rglob("sessions/*.owner")
-    return [file.read_text().split()[0] for file in files]
-
-
 def test_the_client_finds_the_plugin_valid(tmp_path: Path) -> None:
     with ScriptedApi(obedient_model()) as api:
         stage = stage_at(tmp_path / "stage", api)
@@ -117,7 +113,7 @@ def test_the_plugin_serves_a_request(tmp_path: Path, plugin: Path) -> None:
         with StreamSession(stage, args=["--plugin-dir", str(plugin)]) as session:
             session.ask("hello")
             answer = ask(python, stage, plugin=plugin)
-            acting = owners(stage)
+            acting = kinds_at_work(stage.home / ".hostbridge")
 
     assert (answer["success"], answer["route"]) == (True, "host")
     assert acting == ["plugin"]
@@ -176,7 +172,7 @@ def test_plugin_and_settings_do_everything_once(tmp_path: Path, plugin: Path) ->
         with StreamSession(stage, args=["--plugin-dir", str(plugin)]) as session:
             session.ask("hello")
             answers = [ask(sys.executable, stage, plugin=ROOT) for _ in range(3)]
-            acting = owners(stage)
+            acting = kinds_at_work(stage.home / ".hostbridge")
 
     assert [answer["success"] for answer in answers] == [True] * 3
     assert len(acting) == 1

@@ -1,9 +1,8 @@
-"""Where the state lies: one rule, in Python and in the shell, and what is refused."""
+"""Where the state lies, and what is refused."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,6 @@ import pytest
 from bridge.config import Settings
 from bridge.errors import StateRefused
 from bridge.store.place import Place, find_project, locate, mirror, open_state, prepare
-
-HOOKS = Path(__file__).parents[2] / "hooks"
 
 # What the project is called, and what its state is called below `state/`.
 ODD_NAMES = {
@@ -39,26 +36,11 @@ def settings(home: Path, **more: str) -> Settings:
     return Settings.from_environment({"HOME": str(home), **more})
 
 
-def shell_state(folder: Path, env: dict[str, str]) -> str:
-    """The state directory as the hooks compute it."""
-    lines = (HOOKS / "lib.sh").read_text().splitlines()
-    stop = next(i for i, line in enumerate(lines) if line.startswith("    state=$home"))
-    script = "\n".join([*lines[: stop + 1], "fi", 'printf "%s" "$state"', "trap - 0"])
-    done = subprocess.run(
-        ["/bin/sh", "-c", script, "sh", "EVENT", "kind"],
-        env={"PATH": os.defpath, **env},
-        cwd=folder,
-        capture_output=True,
-        check=True,
-    )
-    return os.fsdecode(done.stdout)
-
-
 @pytest.mark.parametrize(
     ("name", "mirrored"), list(ODD_NAMES.values()), ids=list(ODD_NAMES)
 )
 @pytest.mark.parametrize("inside", ["", "sub", "sub/@deep"], ids=["top", "sub", "deep"])
-def test_shell_and_python_find_the_same_state(
+def test_the_state_mirrors_the_path(
     tmp_path: Path, name: str, mirrored: str, inside: str
 ):
     project = tmp_path / name
@@ -69,15 +51,11 @@ def test_shell_and_python_find_the_same_state(
     base = os.path.realpath(tmp_path)[1:]
     expected = home / ".hostbridge" / "state" / base / mirrored
 
-    python = locate(settings(home, CLAUDE_PROJECT_DIR=str(here)), here)
-    shell = shell_state(tmp_path, {"HOME": str(home), "CLAUDE_PROJECT_DIR": str(here)})
-
-    assert python.state == expected
-    assert shell == str(expected)
+    assert locate(settings(home), here).state == expected
 
 
 @pytest.mark.parametrize("git", ["folder", "file", "dangling link", "none"])
-def test_shell_and_python_find_the_same_project(tmp_path: Path, git: str):
+def test_what_makes_a_project(tmp_path: Path, git: str):
     here = tmp_path / "p" / "sub"
     here.mkdir(parents=True)
     mark = tmp_path / "p" / ".git"
@@ -89,11 +67,7 @@ def test_shell_and_python_find_the_same_project(tmp_path: Path, git: str):
         mark.symlink_to("nowhere")
     home = tmp_path / "h"
 
-    python = locate(settings(home), here)
-    shell = shell_state(here, {"HOME": str(home)})
-
-    assert shell == str(python.state)
-    assert python.project == Path(
+    assert locate(settings(home), here).project == Path(
         os.path.realpath(here if git == "none" else mark.parent)
     )
 
@@ -103,20 +77,12 @@ def test_links_on_the_way_are_resolved(tmp_path: Path):
     (tmp_path / "link").symlink_to("real")
 
     assert find_project(tmp_path / "link") == Path(os.path.realpath(tmp_path / "real"))
-    home = tmp_path / "h"
-    shell = shell_state(
-        tmp_path, {"HOME": str(home), "CLAUDE_PROJECT_DIR": str(tmp_path / "link")}
-    )
-    assert shell == str(locate(settings(home), tmp_path / "link").state)
 
 
 def test_the_root_is_a_project_too(tmp_path: Path):
     home = tmp_path / "h"
 
     assert mirror(home, Path("/")) == home / "state" / "@"
-    if not os.path.lexists("/.git"):
-        shell = shell_state(Path("/"), {"HOME": str(home)})
-        assert shell == str(locate(settings(home), Path("/")).state)
 
 
 def test_a_state_directory_can_be_named(tmp_path: Path):
@@ -126,8 +92,6 @@ def test_a_state_directory_can_be_named(tmp_path: Path):
 
     assert (place.state, place.guard) == (tmp_path / "named", tmp_path / "named")
     assert place.reason == "BRIDGE_STATE_DIR names it"
-    env = {"HOME": str(tmp_path), "BRIDGE_STATE_DIR": str(tmp_path / "named")}
-    assert shell_state(tmp_path, env) == str(tmp_path / "named")
 
 
 @pytest.mark.parametrize("variable", ["BRIDGE_STATE_DIR", "BRIDGE_HOME"])

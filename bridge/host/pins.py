@@ -1,0 +1,254 @@
+"""Where an open session belongs: decided once, when it is first seen.
+
+    pins/<session>.<pid>/by-<kind>  which of several installs acts for it
+    pins/<session>.<pid>/state      a link to its state directory
+    pins/<session>.<pid>/project    a link to its project
+    pins/<session>.<pid>/main       a link to the main worktree of that, if there is one
+    pins/<session>.<pid>/host       its process
+    pins/<session>.<pid>/agents     an agent of ours may be among its subagents
+
+They lie in the guard of the state directory: `~/.hostbridge`, or BRIDGE_STATE_DIR. A
+project that is renamed, or that becomes part of a repository above it, keeps the state
+in which its open sessions began. `/clear` and `/resume` give a process another session
+id: the pin of the earlier one tells where it belongs.
+
+The shell half of a hook (hooks/lib.sh) looks at these names and reads no file: what
+lies there instead cannot keep it. A pin appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import orjson
+from pydantic import ValidationError
+
+from bridge.errors import StateUnavailable
+from bridge.protocol.request import HostProcess
+from bridge.store.place import Place
+from bridge.store.process import Liveness, liveness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.config import Settings
+    from bridge.host.events import HookEvent
+    from bridge.store.files import FileStore
+
+_BY = "by-"
+_AGENTS = "agents"
+_MAX_BYTES = 4096
+_LEFT_OVER_S = 3600
+
+
+def find(settings: Settings, session_id: str, host: HostProcess) -> Place | None:
+    """Where the session of a process belongs; None where nobody has decided yet."""
+    guard = settings.state_dir or settings.home
+    pins = _Pins(guard)
+    own = _name(session_id, host)
+    others = (name for name in pins.names() if name.endswith(f".{host.pid}"))
+    for name in (own, *others):
+        if pins.host(name) == host:
+            return pins.place(name)
+    return None
+
+
+def own(store: FileStore, event: HookEvent, kind: str, host: HostProcess) -> bool:
+    """Whether the install `kind` acts for a session: the first to ask does.
+
+    A session that is resumed by another process is asked about again: it may have other
+    installs. Where nothing can be written down, whoever asks acts: a denial that is
+    said twice does no harm, one that nobody says lets an agent's dialog reach the user.
+    """
+    with store.open_state():
+        pass  # made and checked on the way: the pins lie above it
+    pins = _Pins(store.place.guard)
+    name = _name(event.text("session_id"), host)
+    try:
+        if pins.host(name) != host:
+            # A session that is only now seen may have agents of ours already.
+            fresh = event.name == "SessionStart" and event.text("source") == "startup"
+            _put(store, pins, name, kind, host, agents=not fresh)
+        elif not pins.kinds(name):
+            pins.touch(name, _BY + kind)
+    except (OSError, StateUnavailable):
+        return True
+    return pins.host(name) != host or pins.kinds(name)[:1] == [kind]
+
+
+def _put(
+    store: FileStore,
+    pins: _Pins,
+    name: str,
+    kind: str,
+    host: HostProcess,
+    *,
+    agents: bool,
+) -> None:
+    """Make a pin, unless another install is quicker; one of another process goes."""
+    place = store.place
+    links = {"state": place.state, "project": place.project, "main": place.main}
+    temporary = pins.make(
+        name, {key: str(path) for key, path in links.items() if path}, host
+    )
+    try:
+        pins.touch(temporary, _BY + kind)
+        if agents:
+            pins.touch(temporary, _AGENTS)
+        try:
+            pins.rename(temporary, name)
+        except OSError:
+            with store.exclusive():
+                if pins.host(name) == host:
+                    return
+                pins.remove(name)
+                pins.rename(temporary, name)
+    finally:
+        pins.remove(temporary)
+
+
+def note_agents(place: Place, session_id: str, host: HostProcess) -> None:
+    """Have the shell look at permission requests of this session, from now on."""
+    with suppress(FileNotFoundError):  # no install: the events come from a test
+        _Pins(place.guard).touch(_name(session_id, host), _AGENTS)
+
+
+def remove(place: Place, session_id: str, host: HostProcess) -> None:
+    """Forget where a session belongs."""
+    _Pins(place.guard).remove(_name(session_id, host))
+
+
+def disown(place: Place, kind: str) -> None:
+    """An install is gone: let another act for the sessions it acted for."""
+    pins = _Pins(place.guard)
+    for name in pins.names():
+        if pins.link(name, "state") == str(place.state):
+            pins.remove(f"{name}/{_BY}{kind}")
+
+
+def acts(place: Place, kind: str) -> bool:
+    """Whether an install acts for any open session of a project."""
+    pins = _Pins(place.guard)
+    return any(
+        kind in pins.kinds(name) and pins.link(name, "state") == str(place.state)
+        for name in pins.names()
+    )
+
+
+def forget_gone(place: Place) -> None:
+    """Remove the pins of processes that are gone, and what a kill has left over."""
+    pins = _Pins(place.guard)
+    for name in pins.names():
+        host = pins.host(name)
+        if host is not None and liveness(host) is Liveness.GONE:
+            pins.remove(name)
+    pins.remove_left_over()
+
+
+def _name(session_id: str, host: HostProcess) -> str:
+    return f"{session_id}.{host.pid}"
+
+
+class _Pins:
+    """The folder of the pins, by paths: nothing here follows a link."""
+
+    def __init__(self, guard: Path) -> None:
+        self._folder = f"{guard}/pins"
+        self._guard = str(guard)
+
+    def names(self) -> list[str]:
+        with suppress(OSError):
+            return [name for name in os.listdir(self._folder) if name[0] != "."]
+        return []
+
+    def host(self, name: str) -> HostProcess | None:
+        """The process of a pin; None for anything but a pin."""
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with suppress(OSError, orjson.JSONDecodeError, ValidationError):
+            fd = os.open(f"{self._folder}/{name}/host", flags)
+            try:
+                return HostProcess.model_validate(orjson.loads(os.read(fd, _MAX_BYTES)))
+            finally:
+                os.close(fd)
+        return None
+
+    def kinds(self, name: str) -> list[str]:
+        """The installs that act for a session; the first does, where two were at it."""
+        with suppress(OSError):
+            found = sorted(os.listdir(f"{self._folder}/{name}"))
+            return [each.removeprefix(_BY) for each in found if each.startswith(_BY)]
+        return []
+
+    def link(self, name: str, key: str) -> str | None:
+        with suppress(OSError):
+            return os.readlink(f"{self._folder}/{name}/{key}")
+        return None
+
+    def place(self, name: str) -> Place | None:
+        """What a pin says; None where it says what we would not."""
+        state, project = self.link(name, "state"), self.link(name, "project")
+        main = self.link(name, "main")
+        if state is None or project is None or ".." in state.split("/"):
+            return None
+        if state != self._guard and not state.startswith(f"{self._guard}/"):
+            return None
+        return Place(
+            Path(project),
+            Path(state),
+            Path(self._guard),
+            "the session began in it",
+            Path(main) if main else None,
+        )
+
+    def make(self, name: str, links: dict[str, str], host: HostProcess) -> str:
+        """Prepare a pin under a name that nobody looks at."""
+        with suppress(FileExistsError):
+            os.mkdir(self._folder, 0o700)
+        temporary = f".{name}.{os.urandom(6).hex()}"
+        folder = f"{self._folder}/{temporary}"
+        os.mkdir(folder, 0o700)
+        try:
+            for key, target in links.items():
+                os.symlink(target, f"{folder}/{key}")
+            told = orjson.dumps(host.model_dump(mode="json", by_alias=True))
+            fd = os.open(f"{folder}/host", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            try:
+                os.write(fd, told)
+            finally:
+                os.close(fd)
+        except OSError:
+            self.remove(temporary)
+            raise
+        return temporary
+
+    def touch(self, name: str, sign: str) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        os.close(os.open(f"{self._folder}/{name}/{sign}", flags, 0o600))
+
+    def rename(self, temporary: str, name: str) -> None:
+        """Fails where anything lies but an empty folder."""
+        os.rename(f"{self._folder}/{temporary}", f"{self._folder}/{name}")
+
+    def remove(self, name: str) -> None:
+        path = f"{self._folder}/{name}"
+        with suppress(OSError):
+            os.unlink(path)
+            return
+        shutil.rmtree(path, ignore_errors=True)
+
+    def remove_left_over(self) -> None:
+        for path in self._temporaries():
+            with suppress(OSError):
+                if time.time() - os.lstat(path).st_mtime > _LEFT_OVER_S:
+                    shutil.rmtree(path, ignore_errors=True)
+
+    def _temporaries(self) -> Iterator[str]:
+        with suppress(OSError):
+            for name in os.listdir(self._folder):
+                if name[0] == ".":
+                    yield f"{self._folder}/{name}"
