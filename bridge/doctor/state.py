@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.doctor.finding import Finding, ok, problem, warning
@@ -19,7 +18,6 @@ from bridge.store.place import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from bridge.doctor.subject import Subject
     from bridge.store.files import FileStore
@@ -151,23 +149,12 @@ def _store_lock(store: FileStore) -> Iterator[Finding]:
     except BridgeError as exc:
         yield problem(
             "locks",
-            f"{exc}{_holder(store.place.state / 'locks' / 'store.lock')}",
+            str(exc),
             cause="whoever holds it is stopped, or stuck in a slow file system",
             cure="end that process; the kernel then frees the lock",
         )
     else:
         yield ok("locks", f"flock works; the store's lock was free ({took_ms:.0f} ms)")
-
-
-def _holder(lock: Path) -> str:
-    """Who holds a lock, where the kernel tells."""
-    with suppress(OSError, ValueError):
-        inode = f":{lock.stat().st_ino}"
-        with open("/proc/locks", encoding="ascii") as table:
-            for fields in map(str.split, table):
-                if fields[1] == "FLOCK" and fields[5].endswith(inode):
-                    return f" (held by pid {fields[4]})"
-    return ""
 
 
 def quarantine(subject: Subject) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from bridge.spawner.ending import cancel
 from bridge.spawner.models import check_here, check_schema
 from bridge.spawner.routes import check_own, check_route, plan
 from bridge.spawner.tending import Abandoned
+from bridge.store.lock import LockBusy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -58,7 +59,10 @@ class Asker:
         )
         request = begun.on(planned.route)
         check_schema(planned.route, request, begun.definition_on(planned.route))
-        return self._submit(request, (planned.route,)).request_id
+        # Nobody reads the answer of a request whose time is up.
+        until_s = self.store.clock.monotonic_s() + request.timeout / 1000
+        store = self.store.until(until_s)
+        return self._submit(store, request, (planned.route,)).request_id
 
     def ask(
         self,
@@ -119,12 +123,13 @@ class Asker:
         """Submit a request and see it to its end; cancel it if its asker gives up."""
         from bridge.spawner.awaiting import Waiter
 
-        server = self._server(planned, on_stage, on_progress)
         clock = self.store.clock
         timeout_s = request.timeout / 1000
         deadline_s = clock.monotonic_s() + timeout_s
+        store = self.store.until(deadline_s)
+        server = self._server(store, planned, on_stage, on_progress)
         try:
-            submitted = self._submit(request, routes)
+            submitted = self._submit(store, request, routes)
             request_id, is_new = submitted.request_id, submitted.is_new
             if planned.own != "local" or not is_new:
                 end_ahead()
@@ -154,14 +159,20 @@ class Asker:
             cancel(self.quick, RequestId(request.request_id))
             raise
 
-    def _submit(self, request: Request, routes: Collection[RouteName]) -> Submitted:
-        submitted = self.store.submit(request, routes=routes)
+    def _submit(
+        self, store: FileStore, request: Request, routes: Collection[RouteName]
+    ) -> Submitted:
+        try:
+            submitted = store.submit(request, routes=routes)
+        except LockBusy as exc:
+            raise LockBusy(f"nothing was asked: {exc}") from None
         if submitted.is_new:
             self.hosts.ring(request)
         return submitted
 
     def _server(
         self,
+        store: FileStore,
         planned: Plan,
         on_stage: Callable[[Stage], None],
         on_progress: Callable[[Progress], None],
@@ -171,7 +182,7 @@ class Asker:
         from bridge.spawner.servers import open_server
 
         return open_server(
-            self.store,
+            store,
             self.settings,
             planned.own,
             on_stage=on_stage,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.errors import UnknownRequest, WaitTimeout
+from bridge.errors import StateUnavailable, UnknownRequest, WaitTimeout
 from bridge.protocol.duration import seconds
 from bridge.protocol.ids import check_id
 from bridge.protocol.response import failed
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from bridge.protocol.response import Response
     from bridge.spawner.result import Result, Shape
     from bridge.store.files import FileStore
+
+
+# The least that a file takes on a disk.
+_A_BLOCK = 4096
 
 
 class Waiter:
@@ -69,6 +73,7 @@ class Waiter:
 
         Raises:
             UnknownRequest: it was removed meanwhile.
+            WaitTimeout: that cannot be written down just now.
         """
         found = self._store.find(request_id)
         if found is not None and found.request is not None and found.response is None:
@@ -79,13 +84,28 @@ class Waiter:
                 now_ms=self._store.now_ms(),
                 stage=Stage(stage),
             )
-            self._store.publish(response, source="asker")
+            try:
+                self._store.publish(response, source="asker")
+            except StateUnavailable as exc:
+                raise self._not_ended(request_id, response, exc) from None
             found = self._store.find(request_id)
         if found is None or found.response is None:
             raise UnknownRequest(
                 f"request {request_id} has vanished", request_id=request_id
             )
         return found.response
+
+    def _not_ended(
+        self, request_id: RequestId, response: Response, why: StateUnavailable
+    ) -> WaitTimeout:
+        """The error for a request whose time is up, and that cannot be ended."""
+        failure = response.error
+        assert failure is not None, "it has failed"  # noqa: S101
+        return WaitTimeout(
+            f"request {request_id}: {failure.message}; it could not be ended: {why}",
+            stage=failure.stage,
+            request_id=request_id,
+        )
 
     def _tender(self, ids: set[RequestId]) -> Tender:
         return Tender(self._store, ids, lease_s=self._lease_s, on_stage=self._on_stage)
@@ -96,7 +116,16 @@ class Waiter:
         more = f" (and {len(ids) - 1} more)" if len(ids) > 1 else ""
         return WaitTimeout(
             f"request {ids[0]}{more}: no answer within {seconds(timeout_s)}; stage: "
-            f"{stage}",
+            f"{stage}{self._trouble()}",
             stage=str(stage),
             request_id=ids[0],
         )
+
+    def _trouble(self) -> str:
+        """What keeps any answer from being written, if something does."""
+        try:
+            with self._store.open_state() as state:
+                state.remove(state.prepare("wait", bytes(_A_BLOCK)))
+        except StateUnavailable as exc:
+            return f"; no answer can be written: {exc}"
+        return ""

@@ -19,6 +19,7 @@ import errno
 import math
 import os
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,10 @@ if TYPE_CHECKING:
     from bridge.store.prune import Pruned
 
 
+# What a deadline leaves for the lock: most are held for less.
+_MOMENT_S = 0.2
+
+
 class FileStore:
     """A `Store` in the files of one state directory.
 
@@ -54,6 +59,8 @@ class FileStore:
         clock: wall clock and monotonic clock.
         lock_wait_s: how long a transition may wait for the lock, in seconds.
         lease_s: how long an unseen host counts as alive after its last sign.
+        deadline_s: on the monotonic clock; what has to wait for the lock then waits no
+            longer, but for a moment.
     """
 
     def __init__(
@@ -61,13 +68,31 @@ class FileStore:
         place: Place,
         *,
         clock: Clock | None = None,
-        lock_wait_s: float = 30.0,
+        lock_wait_s: float = 10.0,
         lease_s: float = 900.0,
+        deadline_s: float = inf,
     ) -> None:
         self.place = place
         self.clock = clock or SystemClock()
         self._lock_wait_s = lock_wait_s
         self._lease_s = lease_s
+        self._deadline_s = deadline_s
+
+    def until(self, deadline_s: float) -> FileStore:
+        """The same store for one who has a deadline, on the monotonic clock."""
+        return FileStore(
+            self.place,
+            clock=self.clock,
+            lock_wait_s=self._lock_wait_s,
+            lease_s=self._lease_s,
+            deadline_s=deadline_s,
+        )
+
+    @property
+    def _wait_s(self) -> float:
+        """How long to wait for the lock from now on."""
+        left_s = self._deadline_s - self.clock.monotonic_s()
+        return min(self._lock_wait_s, max(left_s, _MOMENT_S))
 
     def now_ms(self) -> int:
         """The wall clock, milliseconds since 1970."""
@@ -124,7 +149,7 @@ class FileStore:
         """The folders of the state directory; raises as `open_state`."""
         with (
             self.open_state() as state,
-            Rooms(state, self.clock, lock_wait_s=self._lock_wait_s) as rooms,
+            Rooms(state, self.clock, lock_wait_s=self._wait_s) as rooms,
         ):
             yield rooms
 
@@ -138,9 +163,7 @@ class FileStore:
         with (
             _in_our_words(self.place),
             open_state(self.place, make=False) as state,
-            Rooms(
-                state, self.clock, lock_wait_s=self._lock_wait_s, make=False
-            ) as rooms,
+            Rooms(state, self.clock, lock_wait_s=self._wait_s, make=False) as rooms,
         ):
             yield rooms
 

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from filelock import lock_descriptor
 
 from bridge.errors import StateUnavailable
 from bridge.store.folder import NotAPlainFile
+from bridge.store.process import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,11 +33,15 @@ _POLL_S = 0.002
 TURN_S = 2.5 * _POLL_S
 _OPEN = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
-_held: set[int] = set()
+# By which thread each is held.
+_held: dict[int, int] = {}
 
 
 class LockBusy(StateUnavailable):
     """Somebody else held the store's lock all the time that one could wait."""
+
+    # To a program it is one case: the time was up.
+    code = "timeout"
 
 
 @contextmanager
@@ -55,12 +61,11 @@ def locked(state: Folder, *, wait_s: float) -> Iterator[None]:
     except BaseException:
         os.close(fd)
         raise
-    _held.add(fd)
+    _held[fd] = threading.get_ident()
     try:
         yield
     finally:
-        if fd in _held:
-            _held.discard(fd)
+        if _held.pop(fd, None) is not None:
             # Closing lets go of it: nobody else has this open file description.
             os.close(fd)
 
@@ -80,12 +85,16 @@ def _open(folder: Folder, path: str) -> int:
 
 
 def _acquire(fd: int, path: str, wait_s: float) -> None:
+    if _is_mine(fd):
+        # In a signal handler, say: whom we would wait for waits for us.
+        raise LockBusy(f"{path} is held by this very thread, which was interrupted")
     deadline = time.monotonic() + wait_s
     try:
         while not lock_descriptor(fd, blocking=False):
             if time.monotonic() >= deadline:
                 raise LockBusy(
-                    f"{path} is held; waited {wait_s:g} s. See `hostbridge doctor`"
+                    f"{path} is held{_by_whom(fd)}; waited {wait_s:.3g} s. See "
+                    "`hostbridge doctor`"
                 )
             time.sleep(_POLL_S)
     except OSError as exc:
@@ -95,11 +104,31 @@ def _acquire(fd: int, path: str, wait_s: float) -> None:
         ) from exc
 
 
+def _is_mine(fd: int) -> bool:
+    """Whether the thread that asks holds this very lock."""
+    mine = [held for held, thread in _held.items() if thread == threading.get_ident()]
+    return any(os.path.sameopenfile(fd, held) for held in mine)
+
+
+def _by_whom(fd: int) -> str:
+    """Who holds the lock, where the kernel tells.
+
+    Source: proc(5), "/proc/locks".
+    """
+    with suppress(OSError, ValueError, IndexError):
+        inode = f":{os.fstat(fd).st_ino}"
+        with open("/proc/locks", encoding="ascii") as table:
+            for fields in map(str.split, table):
+                if fields[1] == "FLOCK" and fields[5].endswith(inode):
+                    return f" by {describe(int(fields[4]))}"
+    return ""
+
+
 def _let_go_in_child() -> None:
     # A child made by fork shares the lock. Were it to outlive its parent, the lock
     # would outlive its holder.
     while _held:
-        os.close(_held.pop())
+        os.close(_held.popitem()[0])
 
 
 os.register_at_fork(after_in_child=_let_go_in_child)

@@ -72,6 +72,26 @@ def arguments_of(pid: int) -> list[str]:
     return [part.decode(errors="replace") for part in line.split(b"\0")[1:]]
 
 
+def describe(pid: int) -> str:
+    """A process as a person looks for it: its pid, its program, whether it stopped."""
+    if pid <= 0:
+        return "a process that cannot be seen from here"
+    name = name_of(pid)
+    stopped = ", stopped" if is_stopped(pid) else ""
+    return f"pid {pid} ({name}{stopped})" if name else f"pid {pid}"
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a process was stopped, by Ctrl-Z or a debugger."""
+    if sys.platform != "linux":
+        return _ask("ps", "-o", "state=", "-p", str(pid)).startswith("T")
+    try:
+        stat = (_PROC / str(pid) / "stat").read_text(errors="replace")
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] in ("T", "t")
+
+
 def ancestors_of(pid: int) -> list[int]:
     """The processes above `pid`, its parent first, as far as they can be seen."""
     found: list[int] = []

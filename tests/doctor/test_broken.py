@@ -14,6 +14,7 @@ import pytest
 from bridge.doctor import machine, state
 from bridge.doctor.examine import CHECKS, examine, guarded, worst
 from bridge.doctor.finding import Finding, Verdict
+from bridge.store.process import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -216,13 +217,12 @@ def test_a_lock_that_somebody_holds_is_named(patient: Patient) -> None:
         assert holder.stdout is not None
         holder.stdout.readline()
         (finding,) = patient.found(state.locks)
+        name = name_of(holder.pid)
         holder.kill()
 
     assert finding.verdict is Verdict.PROBLEM
-    held = f"{lock} is held; waited 2 s. See `hostbridge doctor`"
-    if sys.platform == "linux":
-        held += f" (held by pid {holder.pid})"
-    assert finding.found == held
+    by = f" by pid {holder.pid} ({name})" if sys.platform == "linux" else ""
+    assert finding.found == f"{lock} is held{by}; waited 2 s. See `hostbridge doctor`"
 
 
 def test_locks_that_lock_are_ok(patient: Patient) -> None:

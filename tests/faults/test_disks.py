@@ -23,12 +23,15 @@ from storeworld import (
 from test_error_points import check_outcome
 from test_kill_points import check_promises
 
-from bridge.errors import StateUnavailable
+from bridge.config import Settings
+from bridge.errors import StateUnavailable, WaitTimeout
 from bridge.host import bells, runs
 from bridge.host.hook import react
 from bridge.host.reaction import SILENT
 from bridge.host.sessions import Session
 from bridge.protocol.ids import RequestId
+from bridge.spawner.awaiting import Waiter
+from bridge.spawner.bridge import Bridge
 from bridge.store.files import FileStore
 
 if TYPE_CHECKING:
@@ -106,6 +109,53 @@ def test_a_full_disk_refuses_clearly_and_loses_nothing(tmp_path: Path):
             assert found.request is not None
         mount("tmpfs", tmp_path, _REMOUNT, "size=2m,mode=700")
         assert finish_everything(store).keys() == set(accepted)
+
+    with_mounts_of_its_own(act)
+
+
+def test_a_wait_on_a_full_disk_says_so(tmp_path: Path):
+    """No session can write an answer there: to wait longer would be in vain."""
+
+    def act() -> None:
+        mount("tmpfs", tmp_path, 0, "size=256k,mode=700")
+        store = store_in(tmp_path)
+        store.submit(request("a"))
+        list(store.wait([RequestId("a")], timeout_s=0))
+        fill(tmp_path / "filler", 0)
+        waiter = Waiter(store, lease_s=900, on_stage=lambda _: None)
+
+        with pytest.raises(WaitTimeout) as caught:
+            waiter.one(RequestId("a"), 0)
+
+        assert str(caught.value) == (
+            "request a: no answer within 0 s; stage: no host; no answer can be "
+            f"written: {store.place.state}: No space left on device; see `hostbridge "
+            "doctor`"
+        )
+
+    with_mounts_of_its_own(act)
+
+
+@pytest.mark.parametrize("how", ["full", "read-only"])
+def test_who_looks_needs_no_room(tmp_path: Path, how: str):
+    """`status` worked, and `show` failed: the one makes a folder that was missing."""
+
+    def act() -> None:
+        mount("tmpfs", tmp_path, 0, "size=256k,mode=700")
+        settings = Settings.from_environment({"HOME": str(tmp_path / "home")})
+        bridge = Bridge(settings, tmp_path)
+        asked = bridge.submit("Which?", agent="general-purpose")
+        if how == "full":
+            fill(tmp_path / "filler", 0)
+        else:
+            mount("tmpfs", tmp_path, _REMOUNT | _READ_ONLY, "size=256k,mode=700")
+
+        assert bridge.story(asked).request is not None
+        assert bridge.status(asked).request is not None
+        assert [r.request_id for r in bridge.overview().requests] == [asked]
+        assert bridge.store.waiting() == [asked]
+        assert bridge.store.evidence(asked) == []
+        assert not bridge.hosts.is_off
 
     with_mounts_of_its_own(act)
 

@@ -16,6 +16,7 @@ from bridge.errors import StateRefused, StateUnavailable
 from bridge.store.folder import Folder, NotAPlainFile
 from bridge.store.lock import LockBusy, locked
 from bridge.store.place import open_state
+from bridge.store.process import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,9 +66,45 @@ def test_error_the_lock_is_held(state: Folder):
 
     assert 0.1 <= time.monotonic() - began < 1
     assert str(caught.value) == (
-        f"{state.path}/locks/store.lock is held; waited 0.1 s. See `hostbridge doctor`"
+        f"{state.path}/locks/store.lock is held{by(child)}; waited 0.1 s. See "
+        "`hostbridge doctor`"
     )
+    assert caught.value.code == "timeout"
     end(child)
+
+
+def by(child: subprocess.Popen[str], how: str = "") -> str:
+    """How an error names a process that holds the lock."""
+    if sys.platform != "linux":
+        return ""
+    return f" by pid {child.pid} ({name_of(child.pid)}{how})"
+
+
+def test_error_a_stopped_process_holds_the_lock(state: Folder):
+    """Nobody guesses why nothing goes on: the process is named, and what is wrong."""
+    child = holder(state)
+    child.send_signal(signal.SIGSTOP)
+    os.waitpid(child.pid, os.WUNTRACED)
+
+    with pytest.raises(LockBusy) as caught, locked(state, wait_s=0):
+        pass
+
+    assert by(child, ", stopped") in str(caught.value)
+    end(child)
+
+
+def test_error_the_thread_itself_holds_the_lock(state: Folder):
+    """A signal handler that submits, while a submit is on, would wait for itself."""
+    with locked(state, wait_s=1):
+        with pytest.raises(LockBusy) as caught, locked(state, wait_s=1000):
+            pass
+
+    assert str(caught.value) == (
+        f"{state.path}/locks/store.lock is held by this very thread, which was "
+        "interrupted"
+    )
+    with locked(state, wait_s=1):
+        pass
 
 
 def test_the_lock_of_a_killed_process_is_free(state: Folder):
