@@ -39,7 +39,6 @@ class LlamaEngine:
 
     Raises:
         ExtraMissing: llama.cpp is not installed.
-        StateRefused: `settings.home`, where prompts are kept, is not safe to use.
     """
 
     def __init__(

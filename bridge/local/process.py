@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import selectors
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import bridge
 from bridge.config import environment
+from bridge.local import memory
 from bridge.runner.engine import LOOK_S, never
 
 if TYPE_CHECKING:
@@ -27,7 +29,10 @@ if TYPE_CHECKING:
 
 _TAIL_BYTES = 4096
 _MAX_LINE = 64 << 20
-_NO_MEMORY = ("bad_alloc", "out of memory", "MemoryError", "memory allocation of")
+# What a failed assertion of llama.cpp says before a debugger's backtrace, which may be
+# longer than what is kept: file, line and the assertion.
+_ASSERTION = re.compile(rb"^\S+\.(?:c|cc|cpp|cu|cuh|h|hpp|m):\d+: .+$", re.MULTILINE)
+_MAX_ASSERTION = 400
 
 
 class WorkerDied(Exception):
@@ -49,7 +54,9 @@ class Process:
         self._pid: int | None = None
         self._owner = os.getpid()
         self._end: str | None = None
-        self._tail = b""
+        self._tail = self._assertion = b""
+        self._limit_bytes = 0
+        self._killed_before = memory.kernel_kills()
         self._heard = b""
         self._unsent = b""
         # -P and the folder: a project's own `bridge` or `numpy` is not imported, and
@@ -80,6 +87,7 @@ class Process:
 
     def tell(self, order: dict[str, Any]) -> None:
         """Give an order; what the pipe does not take now, the next exchange sends."""
+        self._limit_bytes = order.get("memoryBytes", self._limit_bytes)
         self._unsent += json.dumps(order).encode() + b"\n"
         # Of its end the exchange tells.
         with suppress(BrokenPipeError):
@@ -188,21 +196,30 @@ class Process:
         """Keep the end of what stderr holds; False when it was closed."""
         with suppress(BlockingIOError):
             while part := os.read(self._err.fileno(), 1 << 16):
-                self._tail = (self._tail + part)[-_TAIL_BYTES:]
+                heard = self._tail + part
+                if found := _ASSERTION.findall(heard):
+                    self._assertion = found[-1][:_MAX_ASSERTION]
+                self._tail = heard[-_TAIL_BYTES:]
             return False
         return True
 
     def _describe(self, code: int, peak: int) -> str:
         words = self.last_words()
+        if code == -signal.SIGABRT and self._assertion:
+            words = self._assertion.decode(errors="replace")
         # Kibibytes, but bytes on macOS.
         held = f"it held up to {peak >> (20 if sys.platform == 'darwin' else 10)} MiB"
+        if self._limit_bytes:
+            held += f", its memory is limited to {self._limit_bytes >> 20} MiB"
         if code < 0:
             name = signal.Signals(-code).name
             end = f"the model's process was ended by {name}; {held}"
         else:
             end = f"the model's process ended by itself with code {code}; {held}"
-        if any(sign in words for sign in _NO_MEMORY):
+        if memory.is_told(words):
             end += "; it ran out of memory"
+        elif code == -signal.SIGKILL and memory.kernel_kills() > self._killed_before:
+            end += "; the system ran out of memory, and killed it"
         elif code == -signal.SIGKILL:
             end += "; somebody killed it, or the system, short of memory, did"
         return f"{end}: {words}" if words else end
@@ -220,10 +237,19 @@ def quiet_threads(env: MutableMapping[str, str]) -> None:
     env.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+def quiet_debugger(env: MutableMapping[str, str]) -> None:
+    """Have a failed assertion of llama.cpp start no debugger on its own process.
+
+    Source: ggml.c, `ggml_print_backtrace`.
+    """
+    env.setdefault("GGML_NO_BACKTRACE", "1")
+
+
 def _environment() -> dict[str, str]:
     """Ours, with this very package first."""
     here = str(Path(bridge.__file__).parents[1])
     env = environment()
     env["PYTHONPATH"] = os.pathsep.join(filter(None, (here, env.get("PYTHONPATH"))))
     quiet_threads(env)
+    quiet_debugger(env)
     return env

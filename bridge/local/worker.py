@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.local.bindings import LoadFailed, build, load_quickly
+from bridge.local.memory import is_told
 from bridge.runner.engine import EngineFailed
 
 if TYPE_CHECKING:
@@ -71,10 +72,10 @@ def _load(order: dict[str, Any]) -> Replier:
         raise EngineFailed("AGENT_002", f"{path}: {exc}{said}") from None
     except MemoryError:
         raise EngineFailed("AGENT_002", f"{path}: out of memory{said}") from None
-    except (ImportError, OSError) as exc:
-        raise EngineFailed(
-            "AGENT_002", f"{path}: llama.cpp cannot be used: {exc}{said}"
-        ) from None
+    except (ImportError, OSError, RuntimeError) as exc:
+        why = str(exc).strip().rpartition("\n")[2]
+        what = "out of memory" if is_told(why) else "llama.cpp cannot be used"
+        raise EngineFailed("AGENT_002", f"{path}: {what}: {why}{said}") from None
 
 
 def _replier(order: dict[str, Any]) -> Replier:

@@ -49,7 +49,8 @@ def locked(state: Folder, *, wait_s: float) -> Iterator[None]:
     """Hold the store's lock for the length of the block.
 
     Raises:
-        LockBusy: not free within `wait_s` seconds.
+        LockBusy: not free within `wait_s` seconds; or held by this very thread, which a
+            signal handler has interrupted: to wait for itself would be in vain.
         StateUnavailable: flock does not work here.
         NotAPlainFile: the lock file is something else.
     """
@@ -87,7 +88,11 @@ def _open(folder: Folder, path: str) -> int:
 def _acquire(fd: int, path: str, wait_s: float) -> None:
     if _is_mine(fd):
         # In a signal handler, say: whom we would wait for waits for us.
-        raise LockBusy(f"{path} is held by this very thread, which was interrupted")
+        raise LockBusy(
+            f"{path} is held by this very thread, which was interrupted: a signal "
+            "handler cannot use hostbridge in the middle of its own thread's use of "
+            "it; have it set a flag, and ask afterwards"
+        )
     deadline = time.monotonic() + wait_s
     try:
         while not lock_descriptor(fd, blocking=False):

@@ -19,6 +19,7 @@ from localengine import LONG, ask, failure, start
 
 from bridge.config import Settings
 from bridge.local.engine import LlamaEngine
+from bridge.local.process import _environment, quiet_debugger
 from bridge.runner.engine import EngineFailed
 from bridge.store.process import Liveness, identify, liveness
 
@@ -40,13 +41,17 @@ def has_children() -> bool:
 
 def _be_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: bytes):
     """Have a program run in its place that says one line."""
+    script = f"import os, time\nos.write(1, {line!r} + b'\\n')\ntime.sleep(30)\n"
+    _act_as_the_worker(tmp_path, monkeypatch, script)
+
+
+def _act_as_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str):
+    """Have a program run in its place."""
     folder = tmp_path / "worker" / "bridge" / "local"
     folder.mkdir(parents=True)
     for package in (folder, folder.parent):
         (package / "__init__.py").touch()
-    (folder / "worker.py").write_text(
-        f"import os, time\nos.write(1, {line!r} + b'\\n')\ntime.sleep(30)\n"
-    )
+    (folder / "worker.py").write_text(script)
     monkeypatch.setattr(
         "bridge.local.process._environment",
         lambda: {**os.environ, "PYTHONPATH": str(folder.parents[1])},
@@ -269,3 +274,93 @@ def test_no_descriptors_left(tmp_path):
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
     assert open_files() == before
+
+
+BACKTRACE = "\n".join(
+    f"#{n} 0x00007f0e4a7c{n:04x} in ggml_abort () from libggml-base.so"
+    for n in range(200)
+)
+ASSERTION = "/src/ggml/src/ggml-cpu/ops.c:4821: GGML_ASSERT(i01 >= 0) failed"
+
+
+@pytest.mark.parametrize("flushed", [True, False], ids=["in two parts", "at once"])
+def test_an_abort_is_told_by_what_failed(tmp_path, monkeypatch, flushed):
+    """And not by the end of the backtrace that a debugger printed after it."""
+    said = [f"warming up\n{ASSERTION}\n", f"{BACKTRACE}\n[Inferior 1 detached]\n"]
+    writes = said if flushed else ["".join(said)]
+    _act_as_the_worker(
+        tmp_path,
+        monkeypatch,
+        "import os, time\n"
+        + "".join(
+            f"os.write(2, {part.encode()!r})\ntime.sleep(0.2)\n" for part in writes
+        )
+        + "os.abort()\n",
+    )
+    with start(tmp_path) as engine:
+        code, told = failure(engine)
+
+    assert code == "AGENT_006"
+    assert told.startswith("the model's process was ended by SIGABRT; it held up to ")
+    assert told.endswith(f" MiB: {ASSERTION}")
+
+
+def test_its_assertions_start_no_debugger():
+    """It would be attached for seconds, and print what is in memory."""
+    env = {}
+    quiet_debugger(env)
+    assert env == {"GGML_NO_BACKTRACE": "1"}
+    assert _environment()["GGML_NO_BACKTRACE"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (0, 1, "; the system ran out of memory, and killed it"),
+        (3, 3, "; somebody killed it, or the system, short of memory, did"),
+    ],
+)
+def test_killed_for_want_of_memory(tmp_path, monkeypatch, before, after, told):
+    """The kernel counts whom it kills: it was it, or it was not."""
+    counter = tmp_path / "vmstat"
+    counter.write_text(f"nr_free_pages 7\noom_kill {before}\nx 1\n")
+    monkeypatch.setattr("bridge.local.memory._VMSTAT", counter)
+    with start(tmp_path) as engine:
+        assert engine.pid is not None
+        counter.write_text(f"nr_free_pages 7\noom_kill {after}\nx 1\n")
+        os.kill(engine.pid, signal.SIGKILL)
+
+        assert failure(engine)[1].endswith(told)
+
+
+@pytest.mark.parametrize("mib", [20, 60, 120])
+def test_a_limit_of_memory_is_named_whoever_meets_it(tmp_path, mib):
+    """The loader, Python's threads, llama.cpp: each has other words for it."""
+    with start(tmp_path, local_memory_mb=mib, local_context=8192) as engine:
+        told = failure(engine)[1]
+
+    assert "out of memory" in told or "has no room" in told
+    assert f"its memory is limited to {mib} MiB" in told
+    assert "\n" not in told
+
+
+@pytest.mark.parametrize("what", ["file", "link", "parent"])
+def test_a_cache_that_cannot_be_is_done_without(tmp_path, caplog, what):
+    """It is a cache: no ask fails for it, and it is said once."""
+    folder = tmp_path / "cache" / "prompts"
+    folder.parent.mkdir(mode=0o700)
+    if what == "file":
+        folder.write_text("")
+    elif what == "link":
+        folder.symlink_to("/tmp")
+    else:
+        folder.parent.rmdir()
+        folder.parent.write_text("")
+
+    for _ in range(2):
+        with start(tmp_path) as engine:
+            assert ask(engine).text
+
+    (said,) = caplog.messages
+    assert said.startswith("hostbridge: prompts are not kept, which takes longer: ")
+    assert str(folder.parent) in said

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING
 
 import pytest
-from storeworld import place_in
+from storeworld import FakeClock, place_in, request, store_in
 
 from bridge.errors import StateRefused, StateUnavailable
 from bridge.store.folder import Folder, NotAPlainFile
@@ -21,6 +23,8 @@ from bridge.store.process import name_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from bridge.store.files import FileStore
 
 HOLD = """
 import sys, time
@@ -101,7 +105,8 @@ def test_error_the_thread_itself_holds_the_lock(state: Folder):
 
     assert str(caught.value) == (
         f"{state.path}/locks/store.lock is held by this very thread, which was "
-        "interrupted"
+        "interrupted: a signal handler cannot use hostbridge in the middle of its own "
+        "thread's use of it; have it set a flag, and ask afterwards"
     )
     with locked(state, wait_s=1):
         pass
@@ -228,3 +233,90 @@ def test_error_no_flock_here(state: Folder, monkeypatch: pytest.MonkeyPatch):
         f"{state.path}/locks/store.lock: cannot be locked (Operation not supported); "
         "the state directory must lie on a local file system with a working flock"
     )
+
+
+REENTRY = "is held by this very thread, which was interrupted: "
+
+
+def test_error_a_handler_that_interrupts_the_holder_waits_not_for_itself(
+    state: Folder,
+):
+    """Nobody but this thread could let go of it, and it is in the handler."""
+    told: list[str] = []
+
+    def handler(*_: object) -> None:
+        with pytest.raises(LockBusy) as caught, locked(state, wait_s=1000):
+            pass
+        told.append(str(caught.value))
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        with locked(state, wait_s=5):
+            signal.raise_signal(signal.SIGUSR1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+    assert [REENTRY in words for words in told] == [True]
+    with locked(state, wait_s=5):
+        pass
+
+
+def test_another_thread_waits_and_hides_nothing(state: Folder):
+    """It tries again and again meanwhile: the holder is still known as that."""
+    got: list[bool] = []
+
+    def wait() -> None:
+        with locked(state, wait_s=30):
+            got.append(True)
+
+    with locked(state, wait_s=5):
+        other = threading.Thread(target=wait)
+        other.start()
+        time.sleep(0.1)
+        with pytest.raises(LockBusy, match=REENTRY), locked(state, wait_s=1000):
+            pass
+        assert got == []
+    other.join(30)
+
+    assert got == [True]
+    with locked(state, wait_s=5):
+        pass
+
+
+def test_error_a_submit_in_a_handler_that_interrupts_a_submit(tmp_path: Path):
+    """As a program has it: its handler asks while it asks. The first one is kept."""
+    store = store_in(tmp_path)
+    told: list[str] = []
+
+    class Interrupted(FakeClock):
+        def now_us(self) -> int:
+            if not told and lock_is_held(store):
+                signal.raise_signal(signal.SIGUSR1)
+            return super().now_us()
+
+    def handler(*_: object) -> None:
+        told.append("")
+        with pytest.raises(StateUnavailable) as caught:
+            store_in(tmp_path, lock_wait_s=1000).submit(request("b"))
+        told.append(str(caught.value))
+
+    store.submit(request("first"))
+    store.clock = Interrupted()
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        store.submit(request("a"))
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+    assert REENTRY in told[1]
+    assert set(store.waiting()) == {"first", "a"}
+
+
+def lock_is_held(store: FileStore) -> bool:
+    """Whether anybody has it, as another open file sees that."""
+    with (store.place.state / "locks" / "store.lock").open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
