@@ -213,18 +213,17 @@ def _grants_command(spec: str | None, call: _Call) -> bool:
     command = call.command
     if command is None or call.tool_input.get("dangerouslyDisableSandbox"):
         return False
-    if spec is None or command == spec:
+    named = None if spec is None else read_named(spec)
+    # The letters of a rule that names options are no command that it covers.
+    if spec is None or (named is None and command == spec):
         return True
-    if shell_sign(command) is not None:
+    if isinstance(named, str) or shell_sign(command) is not None:
         return False
-    named = read_named(spec)
-    if isinstance(named, NamedOptions):
+    if named is not None:
         return is_about_command(named, command) and (
             why_not_covered(named, command, call.is_inside) is None
         )
-    return (
-        named is None and command_pattern(spec).fullmatch(command.strip()) is not None
-    )
+    return command_pattern(spec).fullmatch(command.strip()) is not None
 
 
 def command_pattern(spec: str) -> re.Pattern[str]:

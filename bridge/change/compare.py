@@ -27,6 +27,9 @@ MAX_CHARS = 60_000
 MAX_FILE_CHARS = 20_000
 MAX_FILE_BYTES = 512 * 1024
 MAX_NAMED = 40
+_OVER = f"over {MAX_CHARS:,} letters in all"
+# Too little to say anything with.
+_LITTLE = 200
 _LFS = b"version https://git-lfs.github.com/spec/v1\n"
 _SUBMODULE = 0o160000
 
@@ -124,6 +127,10 @@ class _Comparison:
     ) -> None:
         if head is not None and facts is not None and self._has_id(path, head, facts):
             return
+        if self._size >= MAX_CHARS - _LITTLE:
+            # There may be a whole folder of what some tool has made.
+            self._leave(path, _OVER)
+            return
         old = new = None
         if head is not None:
             old = self._git.text_of(head)
@@ -139,16 +146,10 @@ class _Comparison:
                 return
         if old is not None and new is not None and not differs(old, new):
             return
-        if old is not None and old.startswith(_LFS) and not _is_lfs(new):
-            self._leave(path, "its text is kept by Git LFS")
-            return
-        if len(old or b"") > MAX_FILE_BYTES:
-            self._leave(path, "changed, too large")
-            return
-        if any(is_binary(text) for text in (old, new) if text is not None):
-            self._leave(path, "binary")
-            return
-        self._add(path, file_diff(path, old, new))
+        if hidden := _why_not_shown(old, new):
+            self._leave(path, hidden)
+        else:
+            self._add(path, file_diff(path, old, new))
 
     def _has_id(self, path: bytes, head: Entry, facts: os.stat_result) -> bool:
         """Whether a file is, letter for letter, what was committed."""
@@ -165,13 +166,24 @@ class _Comparison:
             diff = diff[:MAX_FILE_CHARS].rpartition("\n")[0]
             self._leave(path, f"what comes after its first {MAX_FILE_CHARS:,} letters")
         if self._size + len(diff) > MAX_CHARS:
-            self._leave(path, f"over {MAX_CHARS:,} letters in all")
+            self._leave(path, _OVER)
             return
         self._size += len(diff) + 1
         self._diffs.append(diff)
 
     def _leave(self, path: bytes, why: str) -> None:
         self._left.setdefault(why, []).append(path_text(path))
+
+
+def _why_not_shown(old: bytes | None, new: bytes | None) -> str | None:
+    """Why a change of these texts is no text for a prompt; None where it is."""
+    if old is not None and old.startswith(_LFS) and not _is_lfs(new):
+        return "its text is kept by Git LFS"
+    if len(old or b"") > MAX_FILE_BYTES:
+        return "changed, too large"
+    if any(is_binary(text) for text in (old, new) if text is not None):
+        return "binary"
+    return None
 
 
 def _listed(paths: list[str]) -> str:

@@ -13,6 +13,7 @@ import os
 import resource
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 _MAX_MEMORY = 2 * 1024**3
@@ -32,7 +33,9 @@ class Forbidden(BaseException):
 
 def confine() -> None:
     """From now on this process only reads. There is no way back."""
-    resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
+    # Not every system has this limit; what was reserved already may be more.
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
 
     def look(event: str, arguments: tuple[object, ...]) -> None:
         flags = arguments[2] if event == "open" else 0

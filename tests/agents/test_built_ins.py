@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
+import shutil
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +42,7 @@ NAMES = (
     "validator-security",
     "validator-syntax",
 )
+PATH = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
 JUDGES = ("validator-logic", "validator-security")
 
 
@@ -65,7 +70,7 @@ def tools_of(definition: Definition, folder: Path) -> dict[str, Tool]:
 
 
 def test_these_come_along() -> None:
-    assert tuple(sorted(f.stem for f in agents_folder().glob("*.*"))) == NAMES
+    assert tuple(sorted(f.stem for f in agents_folder().glob("*.yaml"))) == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -324,3 +329,34 @@ def test_error_a_small_model_may_not_judge(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", sorted(set(NAMES) - set(JUDGES)))
 def test_the_others_take_every_route(name: str) -> None:
     assert definition_of(name).routes == ("host", "claude", "local", "endpoint")
+
+
+SYNTAX_CHECKS = (
+    "python3 -I -m py_compile a.py",
+    "ruff check --isolated --no-cache --select E9 a.py",
+    "bash -n a.sh",
+    "sh -n a.sh",
+    "node --check a.js",
+)
+
+
+@pytest.mark.parametrize("command", SYNTAX_CHECKS)
+def test_a_check_of_syntax_runs_nothing_of_the_project(
+    command: str, tmp_path: Path
+) -> None:
+    """Without `-I` Python takes its own modules from the folder that it checks."""
+    argv = Grants(definition_of("validator-syntax").allow).argv(command)
+    if shutil.which(argv[0], path=PATH) is None:
+        pytest.skip(f"no {argv[0]} here")
+    mark = f"import pathlib; pathlib.Path({str(tmp_path / 'ran')!r}).touch()\n"
+    for name in ("a.py", "py_compile.py", "sitecustomize.py", "importlib.py"):
+        (tmp_path / name).write_text(mark)
+    (tmp_path / "a.sh").write_text("touch ran\n")
+    (tmp_path / "a.js").write_text("require('fs').writeFileSync('ran', '')\n")
+    (tmp_path / "ruff.toml").write_text("fix = true\noutput-file = 'ran'\n")
+
+    env = {"PATH": PATH, "HOME": str(tmp_path)}
+    ran = subprocess.run(argv, cwd=tmp_path, env=env, capture_output=True, check=False)
+
+    assert ran.returncode == 0, ran
+    assert not (tmp_path / "ran").exists()

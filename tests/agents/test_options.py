@@ -103,6 +103,12 @@ def test_covered(command: str) -> None:
          "quotes")),
         (RULE, "pytest t*", ("unquoted, a shell would expand '*'; put the word in "
          "quotes")),
+        # The letters of the rule itself: a shell would make files' names of them.
+        (
+            RULE,
+            RULE[5:-1],
+            "unquoted, a shell would expand '['; put the word in quotes",
+        ),
         (RULE, "pytest ~/x", ("unquoted, a shell would expand '~'; put the word in "
          "quotes")),
         (RULE, "pytest =ls", ("unquoted, a shell would expand '='; put the word in "

@@ -73,7 +73,8 @@ OPTIONS = {
     "pytest --basetemp=made": "--basetemp is not granted",
     "pytest --base=made": "--base is not granted",
     "ruff check --fix .": "--fix is not granted",
-    "ruff check --output-file=made .": "--output-file is not granted",
+    # No rule is about git: the client asks for more than a look, and is told no.
+    HOOK: "Bash is not granted to this agent",
     "pytest /etc": "'/etc' lies outside the project",
 }
 BROKEN = "Say that broken.py does not parse."
