@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 
@@ -62,7 +63,7 @@ def main(python: str, event: str, state: str, kind: str = "", task: str = "") ->
 
 def _needs_full(event: str, state: str, data: bytes, task: str) -> bool:
     """Whether the library has to look at an event; a call it need not see is noted."""
-    has_token = task == "launch" and TOKEN in data
+    has_token = task == "launch" and TOKEN in data.lower()
     # The main thread's events name no agent: the common case, before any parsing.
     if b'"agent_id"' not in data:
         return has_token or task == "offer"
@@ -129,12 +130,25 @@ def _concerns_us(state: str, told: Json) -> bool:
     prompt = tool_input.get("prompt") if isinstance(tool_input, dict) else None
     if told.get("tool_name") not in _AGENT or not isinstance(prompt, str):
         return False
-    named = prompt.partition(TOKEN.decode())[2]
-    end = next((i for i, c in enumerate(named) if not _is_name(c)), len(named))
-    rooms = ("requests", "processing")
-    return end > 0 and (
-        prompt.strip() == TOKEN.decode() + named[:end]
-        or any(os.path.lexists(f"{state}/{r}/{named[:end]}.json") for r in rooms)
+    return any(_is_awaited(state, prompt, named) for named in _tokens(prompt))
+
+
+def _tokens(prompt: str) -> list[str]:
+    """What stands after each mark of a token, as far as it can be an id."""
+    parts = re.split(TOKEN.decode() + " ?", prompt, flags=re.IGNORECASE)[1:]
+    ends = (
+        next((i for i, c in enumerate(part) if not _is_name(c)), len(part))
+        for part in parts
+    )
+    return [part[:end] for part, end in zip(parts, ends, strict=True) if end]
+
+
+def _is_awaited(state: str, prompt: str, named: str) -> bool:
+    """Whether a token is the whole prompt, or names a request that has not ended."""
+    return prompt.strip() == TOKEN.decode() + named or any(
+        os.path.lexists(f"{state}/{room}/{each}.json")
+        for room in ("requests", "processing")
+        for each in {named, named.lower(), named.rstrip("_-")}
     )
 
 

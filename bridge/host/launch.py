@@ -1,4 +1,4 @@
-"""PreToolUse(Agent): turn `bridge:<id>` into the real call.
+"""PreToolUse(Agent): turn `bridge:<id>`, whatever is around it, into the real call.
 
 The whole input is replaced: the client fails a call whose rewritten input is partial.
 State is durable before the rewrite is printed.
@@ -18,10 +18,17 @@ from bridge.host import limits, pins, runs, sessions
 from bridge.host.carrier import still_there
 from bridge.host.defined import hosted, limits_of, subagent_type
 from bridge.host.gate import DESCRIBED
-from bridge.host.instruct import find_token
 from bridge.host.offers import judge_for, note_taken_up
 from bridge.host.reaction import SILENT, Reaction, allow, deny, one_line, specific
 from bridge.host.runs import AgentRun
+from bridge.host.tokens import (
+    PREFIX,
+    find_all,
+    find_bare,
+    is_wrapped,
+    mentions,
+    offered_in,
+)
 from bridge.protocol.contract import full_prompt
 from bridge.protocol.ids import RequestId
 from bridge.protocol.names import CLIENT_MODELS
@@ -42,13 +49,16 @@ def before_agent(scene: Scene) -> Reaction:
     event = scene.event
     if event.agent_id:
         return _nested(scene)
-    prompt = event.table("tool_input").get("prompt")
-    request_id = find_token(prompt) if isinstance(prompt, str) else None
-    if request_id is None:
-        return SILENT
+    earlier = runs.find_call(scene.store, event.tool_use_id)
+    named = _named(scene)
+    if not named:
+        return _refuse_wrapped(scene)
+    if len(named) > 1:
+        tokens = ", ".join(PREFIX + each for each in named)
+        return deny(f"hostbridge: one Agent call for each of {tokens}; call again.")
+    request_id = named[0]
     if limits.is_off(scene):
         return deny("hostbridge is switched off. No agent is needed; go on.")
-    earlier = runs.find_call(scene.store, event.tool_use_id)
     found = scene.store.find(RequestId(request_id))
     if found is None or found.request is None:
         return deny(f"hostbridge knows no request {request_id}. No agent is needed.")
@@ -63,6 +73,51 @@ def before_agent(scene: Scene) -> Reaction:
         # The same call seen twice: two installs, or the client asked again.
         return _rewrite(scene, found.request)
     return _launch(scene, found.request, found.status)
+
+
+def _text(scene: Scene, key: str) -> str:
+    """A part of a call in which there can be a token; empty for any other."""
+    text = scene.event.table("tool_input").get(key)
+    return text if isinstance(text, str) and mentions(text) else ""
+
+
+def _named(scene: Scene) -> list[str]:
+    """The requests that a call stands for: more than one is one too many.
+
+    Of those offered to this session, one that the prompt names, or else the
+    description; any other only by a prompt that is nothing but its token.
+    """
+    prompt, description = _text(scene, "prompt"), _text(scene, "description")
+    if not prompt and not description:
+        return []
+    call = scene.event.tool_use_id
+    offered = [
+        request.request_id
+        for request in scene.store.claimed()
+        if (claim := request.claim) is not None
+        and claim.host == scene.session.host
+        and (claim.launched_at is None or claim.tool_use_id == call)
+    ]
+    if named := offered_in(prompt or description, offered):
+        return named
+    bare = find_bare(prompt)
+    return [bare] if bare is not None else []
+
+
+def _refuse_wrapped(scene: Scene) -> Reaction:
+    """Keep an agent from starting with a token that it cannot read.
+
+    A longer text is about something, and none of ours; so is a token that names no
+    request.
+    """
+    prompt = _text(scene, "prompt")
+    for each in find_all(prompt) if is_wrapped(prompt) else ():
+        if scene.store.find(RequestId(each)) is not None:
+            return deny(
+                f"hostbridge: request {each} is not offered here, or not any more. No "
+                "agent is needed; to ask about it leave `bridge:` out."
+            )
+    return SILENT
 
 
 def _launch(scene: Scene, request: Request, status: Status) -> Reaction:
@@ -211,8 +266,7 @@ def described_ids(text: str) -> list[str]:
 def _nested(scene: Scene) -> Reaction:
     """An agent inside a subagent: ours may start one, but not with our tokens."""
     event = scene.event
-    prompt = event.table("tool_input").get("prompt")
-    if isinstance(prompt, str) and find_token(prompt):
+    if _named(scene) or _refuse_wrapped(scene) is not SILENT:
         return deny("hostbridge tokens are for the main conversation only.")
     parent = runs.find_run(scene.store, event)
     if parent is None or not event.tool_use_id:

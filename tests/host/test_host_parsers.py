@@ -8,7 +8,7 @@ import pytest
 
 from bridge.host.endings import code_of
 from bridge.host.events import HookEvent
-from bridge.host.instruct import INTRODUCTION, find_token, instruction
+from bridge.host.instruct import INTRODUCTION, instruction
 from bridge.host.launch import described_ids
 from bridge.host.notices import Notice, is_notice, parse_notice
 from bridge.host.reaction import (
@@ -237,22 +237,6 @@ def test_several_calls_go_into_one_message() -> None:
 
 def test_the_introduction_is_short() -> None:
     assert len(INTRODUCTION) < 400
-
-
-@pytest.mark.parametrize(
-    ("prompt", "token"),
-    [
-        ("bridge:r-1", "r-1"),
-        ("  bridge:r-1 \n", "r-1"),
-        ("bridge:r-1 and more", None),
-        ("run bridge:r-1", None),
-        ("bridge:", None),
-        ("bridge:../x", None),
-        ("bridge:" + "a" * 129, None),
-    ],
-)
-def test_a_token_is_the_whole_prompt(prompt: str, token: str | None) -> None:
-    assert find_token(prompt) == token
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,61 @@
+"""Tokens in an Agent call: `bridge:<id>`, and what a model puts around it. Pure.
+
+A model that is asked to call Agent with a token often wraps it in words, quotes or a
+fence. An agent cannot read a token, so none may start with one; but a text about a
+token may be the user's own.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bridge.host.gate import TOKEN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+PREFIX = TOKEN.decode()
+# No words: what is left beside a token may be this.
+_MARKS = " \t\r\n`'\"*_~<>()[]{}.,;:!?"
+# A text with more words than this beside its tokens is about something.
+MAX_AROUND = 200
+
+_BEFORE = r"(?<![A-Za-z0-9])bridge:\s?"
+_TOKEN = re.compile(rf"{_BEFORE}([A-Za-z0-9_-]{{1,128}})(?![A-Za-z0-9_-])", re.I)
+
+
+def mentions(text: str) -> bool:
+    """Whether there can be a token in a text: cheap, for all the calls without one."""
+    return PREFIX in text.lower()
+
+
+def offered_in(text: str, offered: Iterable[str]) -> list[str]:
+    """Those of the offered ids that a text names as tokens, in whatever letter case."""
+    return [each for each in offered if _names(text, each)]
+
+
+def _names(text: str, request_id: str) -> bool:
+    # Marks of emphasis and dashes may follow; more of an id may not.
+    after = r"(?![_-]*[A-Za-z0-9])"
+    return bool(re.search(_BEFORE + re.escape(request_id) + after, text, re.I))
+
+
+def find_bare(text: str) -> str | None:
+    """The id of a text that is one token and nothing else but marks."""
+    found = find_all(text)
+    return found[0] if len(found) == 1 and not _around(text) else None
+
+
+def find_all(text: str) -> list[str]:
+    """The ids of the tokens in a text, each once."""
+    return list(dict.fromkeys(_TOKEN.findall(text)))
+
+
+def is_wrapped(text: str) -> bool:
+    """Whether a text is tokens with a few words around them."""
+    return mentions(text) and len(_around(text)) <= MAX_AROUND
+
+
+def _around(text: str) -> str:
+    return " ".join(_TOKEN.sub(" ", text).strip(_MARKS).split())

@@ -1,0 +1,191 @@
+"""What counts as a token, whatever a model puts around it; and what is the user's."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hookworld import GOOD, HookWorld
+from hostworld import host_world
+from stage.models import new_tokens, obedient_model
+from stage.replies import reply, tool_use
+
+from bridge.host.gate import last_word
+from bridge.host.tokens import find_bare
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stage.replies import Answer
+    from stage.turns import ApiRequest
+
+LONG = "Read the code of the module and say what it does, file by file. " * 5
+
+
+@pytest.mark.parametrize(
+    ("prompt", "token"),
+    [
+        ("bridge:r-1", "r-1"),
+        ("  bridge:r-1 \n", "r-1"),
+        ("```\nbridge:r-1\n```", "r-1"),
+        ("Bridge: r-1.", "r-1"),
+        ("bridge:r-1 and more", None),
+        ("run bridge:r-1", None),
+        ("bridge:r-1 bridge:r-2", None),
+        ("bridge:", None),
+        ("bridge:../x", None),
+        ("bridge:" + "a" * 129, None),
+        ("footbridge:r-1", None),
+    ],
+)
+def test_a_bare_token_is_the_whole_prompt(prompt: str, token: str | None) -> None:
+    assert find_bare(prompt) == token
+
+
+def call(world: HookWorld, prompt: str, description: str = "b", **fields: str) -> str:
+    """Have the model call Agent; what becomes of it: a prompt, a refusal, untouched."""
+    said = world.say(
+        "PreToolUse",
+        tool_name="Agent",
+        tool_input={"description": description, "prompt": prompt},
+        tool_use_id="toolu_wrapped",
+        **fields,
+    )
+    output = said.get("hookSpecificOutput", {})
+    if output.get("permissionDecision") == "allow":
+        return str(output["updatedInput"]["prompt"])
+    return str(output.get("permissionDecisionReason", "untouched"))
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Please do this: bridge:{} thank you",
+        "bridge:{}.",
+        "`bridge:{}`",
+        "_bridge:{}_",
+        "```text\nbridge:{}\n```",
+        "BRIDGE:{}",
+        "bridge: {}",
+        '{{"description": "b", "prompt": "bridge:{}"}}',
+        "Not bridge:unknown but bridge:{}",
+        LONG + "bridge:{}",
+    ],
+)
+def test_a_token_that_was_offered_counts_in_any_words(
+    world: HookWorld, prompt: str
+) -> None:
+    request = world.submit("Count the stars.")
+    world.say("UserPromptSubmit", prompt="hello")
+
+    given = call(world, prompt.format(request))
+    again = call(world, prompt.format(request))
+
+    assert given.startswith("Count the stars.")
+    assert again == given
+    world.given["toolu_wrapped"] = given
+    world.stop(world.start("toolu_wrapped"), GOOD)
+    assert world.code(request) == "success"
+
+
+def test_letters_of_another_case(world: HookWorld) -> None:
+    request = world.submit("Count the stars.")
+    world.say("UserPromptSubmit", prompt="hello")
+
+    assert call(world, f"do BRIDGE:{request.upper()}").startswith("Count the stars.")
+
+
+def test_a_token_in_the_description_alone(world: HookWorld) -> None:
+    request = world.submit("Count the stars.")
+    world.say("UserPromptSubmit", prompt="hello")
+
+    given = call(world, "Answer the request.", f"bridge:{request}")
+
+    assert given.startswith("Count the stars.")
+
+
+def test_two_tokens_are_two_calls(world: HookWorld) -> None:
+    first, second = world.submit("one"), world.submit("two")
+    world.say("UserPromptSubmit", prompt="hello")
+
+    said = call(world, f"bridge:{first} and bridge:{second}")
+
+    tokens = f"bridge:{first}, bridge:{second}"
+    assert said == f"hostbridge: one Agent call for each of {tokens}; call again."
+    assert call(world, f"bridge:{first}").startswith("one")
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "What does the string `bridge:abc` mean?",
+        "Find out about bridge:{}. " + LONG,
+        "Look at the drawbridge:{} please",
+    ],
+)
+def test_a_call_of_the_user_is_left_alone(world: HookWorld, prompt: str) -> None:
+    """It is about a token that names nothing, or about one not offered here."""
+    request = world.submit()
+
+    assert call(world, prompt.format(request)) == "untouched"
+
+
+def test_no_agent_starts_with_a_token_that_was_not_offered(world: HookWorld) -> None:
+    """One that waits, and one that an agent works on already."""
+    waits, (works, _, _) = world.submit(session="another"), world.begin()
+
+    for request in (waits, works):
+        assert call(world, f"Please do bridge:{request}") == (
+            f"hostbridge: request {request} is not offered here, or not any more. No "
+            "agent is needed; to ask about it leave `bridge:` out."
+        )
+
+
+def test_error_wrapped_token_in_a_subagent(world: HookWorld) -> None:
+    request = world.submit()
+    world.say("UserPromptSubmit", prompt="hello")
+
+    said = call(world, f"Please do bridge:{request}", agent_id="other")
+
+    assert said == "hostbridge tokens are for the main conversation only."
+
+
+@pytest.mark.parametrize(
+    ("prompt", "refused"),
+    [
+        ("bridge:r-1", True),
+        ("Not bridge:abc: please do BRIDGE: {}, thank you", True),
+        ("What does `bridge:abc` mean?", False),
+        ("hello", False),
+    ],
+)
+def test_a_hook_that_fails_refuses_what_must_be_a_call(
+    world: HookWorld, prompt: str, *, refused: bool
+) -> None:
+    """Nobody can tell whether it was offered: the user's own calls pass."""
+    prompt = prompt.format(world.submit())
+    event = {"tool_name": "Agent", "tool_input": {"prompt": prompt}}
+    state = str(world.store.place.state)
+
+    said = last_word("PreToolUse", state, json.dumps(event).encode())
+
+    assert (b'"deny"' in said) is refused
+
+
+@pytest.mark.host
+def test_a_model_that_wraps_what_it_was_told(tmp_path: Path) -> None:
+    """In the real client: the offer is taken up, and the agent gets the prompt."""
+
+    def main(request: ApiRequest) -> Answer:
+        wrapped = [
+            {"description": "b", "prompt": f"Please do this: bridge:{token} thank you"}
+            for token in new_tokens(request)
+        ]
+        calls = [tool_use("Agent", each) for each in wrapped]
+        return reply(*calls) if calls else reply("ok")
+
+    with host_world(tmp_path, obedient_model(main=main)) as world:
+        response = world.serve("stream")
+
+    assert response.success
