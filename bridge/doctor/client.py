@@ -13,7 +13,7 @@ from bridge.host import sessions
 from bridge.store.place import find_owner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from bridge.doctor.subject import Subject
     from bridge.host.sessions import Session
@@ -54,7 +54,7 @@ def open_sessions(subject: Subject) -> Iterator[Finding]:
         return
     lease_s = float(subject.settings.lease_s)
     ours = sessions.live_sessions(store, lease_s=lease_s)
-    off = {s.session_id for s in ours if sessions.is_off(store, s.session_id)}
+    off = sessions.switched_off(store)
     program = _program(subject)
     theirs = _listed(subject, program) if program else None
     yield from judge_sessions(ours, theirs, off=off, project=str(subject.project))
@@ -64,7 +64,7 @@ def judge_sessions(
     ours: list[Session],
     theirs: list[dict[str, Any]] | None,
     *,
-    off: set[str],
+    off: Container[str],
     project: str,
 ) -> Iterator[Finding]:
     """Compare our records with the client's list, None where it gave none."""

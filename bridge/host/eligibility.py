@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.host.sessions import is_off
+from bridge.host.sessions import switched_off
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,8 +32,6 @@ def eligible(
     store: FileStore, sessions: Iterable[Session], request: Request
 ) -> list[Session]:
     """Those that may take the request, and are not switched off."""
-    return [
-        session
-        for session in sessions
-        if may_take(session, request) and not is_off(store, session.session_id)
-    ]
+    meant = [session for session in sessions if may_take(session, request)]
+    off = switched_off(store) if meant else ()
+    return [session for session in meant if session.session_id not in off]

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.errors import InvalidRequest, NewerSchema
@@ -183,15 +184,23 @@ def find_session(
     return None
 
 
-def live_sessions(store: FileStore, *, lease_s: float) -> list[Session]:
-    """Sessions whose process runs, newest first."""
+def live_sessions(
+    store: FileStore,
+    *,
+    lease_s: float,
+    which: Callable[[Session], bool] = lambda _: True,
+) -> list[Session]:
+    """Sessions whose process runs, newest first; only those that `which` says.
+
+    It is asked before the process is looked for, which takes longest.
+    """
     if not store.exists():
         return []
     with store.open_state() as state, state.folder("sessions") as folder:
         alive = [
             session
             for session in _load_all(folder)
-            if not _is_gone(store, state, session, lease_s)
+            if which(session) and not _is_gone(store, state, session, lease_s)
         ]
     return sorted(alive, key=lambda s: -s.registered_at)
 
@@ -216,6 +225,25 @@ def is_off(store: FileStore, session_id: str | None = None) -> bool:
             return True
         with state.folder("sessions") as folder:
             return session_id is not None and folder.has(f"{session_id}.off")
+
+
+@dataclass(frozen=True, slots=True)
+class Off:
+    """What the user switched off: everything, or these sessions."""
+
+    is_everything: bool
+    sessions: frozenset[str]
+
+    def __contains__(self, session_id: object) -> bool:
+        return self.is_everything or session_id in self.sessions
+
+
+def switched_off(store: FileStore) -> Off:
+    """What is switched off, in one look."""
+    if not store.exists():
+        return Off(is_everything=False, sessions=frozenset())
+    with store.open_state() as state, state.folder("sessions") as folder:
+        return Off(state.has("off"), frozenset(folder.names(".off")))
 
 
 def switch_off(store: FileStore, session: Session | None = None) -> None:

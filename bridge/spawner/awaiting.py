@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable, UnknownRequest, WaitTimeout
@@ -123,9 +125,15 @@ class Waiter:
 
     def _trouble(self) -> str:
         """What keeps any answer from being written, if something does."""
-        try:
-            with self._store.open_state() as state:
-                state.remove(state.prepare("wait", bytes(_A_BLOCK)))
-        except StateUnavailable as exc:
-            return f"; no answer can be written: {exc}"
-        return ""
+        with self._store.looking() as rooms:
+            disk = os.statvfs(rooms.state.fd)
+        if disk.f_flag & os.ST_RDONLY:
+            why = errno.EROFS
+        elif disk.f_bavail * disk.f_frsize < _A_BLOCK:
+            why = errno.ENOSPC
+        else:
+            return ""
+        return (
+            f"; no answer can be written: {self._store.place.state}: "
+            f"{os.strerror(why)}; see `hostbridge doctor`"
+        )

@@ -23,7 +23,9 @@ def eligible_hosts(
     store: FileStore, request: Request, *, lease_s: float
 ) -> list[Session]:
     """Live sessions that may take the request."""
-    live = sessions.live_sessions(store, lease_s=lease_s)
+    live = sessions.live_sessions(
+        store, lease_s=lease_s, which=lambda session: may_take(session, request)
+    )
     return eligible(store, live, request)
 
 

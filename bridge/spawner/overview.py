@@ -113,7 +113,7 @@ def overview(store: FileStore, settings: Settings) -> Overview:
     if not store.exists():
         return _untouched(store, settings)
     live = sessions.live_sessions(store, lease_s=settings.lease_s)
-    off = {s.session_id for s in live if sessions.is_off(store, s.session_id)}
+    off = sessions.switched_off(store)
     hosts = [s for s in live if s.session_id not in off]
     with store.rooms() as rooms:
         claimed = looking.all_claimed(rooms)

@@ -115,7 +115,8 @@ def _start_time(pid: int) -> str | None:
     if sys.platform != "linux":
         return _ask("ps", "-o", "lstart=", "-p", str(pid)) or None
     try:
-        stat = (_PROC / str(pid) / "stat").read_text(errors="replace")
+        with open(f"{_PROC}/{pid}/stat", "rb", buffering=0) as file:
+            stat = file.read(4096).decode(errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return None
     # The name in parentheses may itself hold spaces and parentheses.

@@ -21,11 +21,13 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage, Status
 from bridge.spawner.tending import TEND_S, Abandoned, Tender
 from bridge.store import Claimant
+from bridge.store.files import FileStore
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
-    from bridge.store.files import FileStore
+    from bridge.store import Found
 
 A = RequestId("a")
 
@@ -140,3 +142,40 @@ def open_session(store: FileStore) -> Session:
     with store.open_state() as state, state.folder("sessions") as folder:
         folder.create("idle.json", session.to_json())
     return session
+
+
+class Counting(FileStore):
+    """Counts how often requests are looked at, and everything is swept."""
+
+    finds = sweeps = 0
+
+    def find(self, request_id: RequestId) -> Found | None:
+        self.finds += 1
+        return super().find(request_id)
+
+    def sweep(
+        self, *, everything: bool = False, waiting: Iterable[RequestId] = ()
+    ) -> int:
+        self.sweeps += 1
+        return super().sweep(everything=everything, waiting=waiting)
+
+
+def test_a_thousand_waiters_look_no_oftener_than_the_machine_bears(
+    store: FileStore, clock: FakeClock
+) -> None:
+    """One sweeps for all, and each is still asked whether it waits (P4, P9)."""
+    counting = Counting(store.place, clock=clock)
+    b = RequestId("b")
+    counting.submit(request(b, created_at=START_US // 1000))
+    told: list[Stage] = []
+    all_of_them = [
+        Tender(counting, {b}, lease_s=900, on_stage=told.append) for _ in range(1000)
+    ]
+    clock.go_on(TEND_S)
+
+    for tend in all_of_them:
+        tend()
+
+    assert len(told) == 1000
+    assert counting.sweeps == 1
+    assert counting.finds <= 110

@@ -1,0 +1,83 @@
+"""Who may take a request: found with few looks, however many sessions are open."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from storeworld import request, store_in
+
+from bridge.host import sessions
+from bridge.host.eligibility import eligible, may_take
+from bridge.host.sessions import Session
+from bridge.store import lease
+from bridge.store.files import FileStore
+from bridge.store.process import identify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bridge.store.folder import Folder
+
+
+class Counting(FileStore):
+    """Counts how often the state directory is opened."""
+
+    opened = 0
+
+    @contextmanager
+    def open_state(self) -> Iterator[Folder]:
+        self.opened += 1
+        with super().open_state() as state:
+            yield state
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Counting:
+    """With a hundred open sessions, of which s3 is switched off."""
+    host = identify(os.getpid())
+    assert host is not None
+    made = Counting(store_in(tmp_path).place)
+    with made.open_state() as state, state.folder("sessions") as folder:
+        for number in range(100):
+            session = Session(session_id=f"s{number}", host=host, registered_at=number)
+            folder.create(f"s{number}.json", session.to_json())
+        folder.touch("s3.off")
+    made.opened = 0
+    return made
+
+
+def test_the_state_is_opened_no_oftener_for_more_sessions(store: Counting) -> None:
+    """A submit took 19 ms with a hundred of them, and 4 with one."""
+    live = sessions.live_sessions(store, lease_s=900)
+
+    able = eligible(store, live, request("a"))
+
+    assert {s.session_id for s in live} - {s.session_id for s in able} == {"s3"}
+    assert store.opened == 2
+
+
+def test_only_who_may_take_it_is_looked_for(
+    store: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To see whether a process lives takes longer than to read what it is."""
+    looked: list[object] = []
+    alive = lease.liveness
+    monkeypatch.setattr(lease, "liveness", lambda h: looked.append(h) or alive(h))
+    asked = request("a", session="s7")
+
+    found = sessions.live_sessions(
+        store, lease_s=900, which=lambda session: may_take(session, asked)
+    )
+
+    assert [session.session_id for session in found] == ["s7"]
+    assert len(looked) == 1
+
+
+def test_all_is_off_where_the_project_is(store: Counting) -> None:
+    sessions.switch_off(store)
+
+    assert eligible(store, sessions.live_sessions(store, lease_s=900), request()) == []
