@@ -129,9 +129,12 @@ def _read(
         from bridge.agents.markdown import read_markdown
 
         return "markdown", *read_markdown(text, file, layer, reader)
+    from bridge.agents.kinds import complain_of_kind
     from bridge.agents.yaml_tree import read_tree
 
     tree = read_tree(text, file)
+    if complain_of_kind(tree):
+        return "yaml", tree, None
     if is_subagent(tree.value):
         from bridge.agents.subagent import read_subagent
 

@@ -10,7 +10,7 @@ from bridge.agents.programs import is_wide, what_it_lets
 from bridge.agents.toolnames import on_host
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from bridge.agents.problem import Place
     from bridge.agents.yaml_agent import AgentFile
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _EVERY_COMMAND = "grants every command; say which, such as Bash(pytest *)"
 
 
-def warn_of_oddities(told: AgentFile, tree: Tree) -> None:
+def warn_of_oddities(told: AgentFile, tree: Tree, routes: Collection[str]) -> None:
     """Warn of grants that are too wide or idle, and of evidence that nobody can give.
 
     Rules that mean nothing are complained of elsewhere.
@@ -43,6 +43,33 @@ def warn_of_oddities(told: AgentFile, tree: Tree) -> None:
             tree.warn(place, f"grants nothing: {rule.tool} is in `blocked_tools`")
     if told.require_verified_evidence and (why := _no_command(told, tools, blocked)):
         tree.warn(("require_verified_evidence",), why)
+    elif idle := idle_bash(tools, blocked, told.allow, routes):
+        field = "tools" if told.tools is not None else "mode"
+        tree.warn((field,), idle)
+
+
+def idle_bash(
+    tools: Collection[str] | None,
+    blocked: Collection[str],
+    allow: Iterable[str],
+    routes: Collection[str],
+) -> str | None:
+    """Why the agent will hardly run a command; None where it may, or is not meant to.
+
+    Tools are named as the client does. One with every tool is meant to run commands
+    where it is to be a process of its own: nobody is there to ask.
+    """
+    is_named = tools is not None and "Bash" in tools
+    is_meant = is_named or (tools is None and tuple(routes) == ("claude",))
+    if not is_meant or "Bash" in blocked:
+        return None
+    if any(rule.tool == "Bash" for _, rule in _rules(allow)):
+        return None
+    return (
+        "no rule of `allow` grants a command, and nobody is asked: each is denied but "
+        "what only looks, or your own settings allow. Write which it may run, such as "
+        'allow: ["Bash(pytest *)"]'
+    )
 
 
 def warn_of_idle_grants(allow: Iterable[str], tree: Tree) -> None:

@@ -4,6 +4,7 @@
     model: models/lint.gguf
     max_turns: 20
     allow: ["Bash(ruff check *)"]
+    require_verified_evidence: true
     initial_context:
       system_prompt: You are a linter.
       node_context: "{{ node_text }}"
@@ -12,7 +13,8 @@
       - {name: submit_result, pym: submit.pym, description: …, parameters: {…}}
 
 Paths are told from the definition's folder. `submit_result` ends a run: its parameters
-are the form of the answer. `allow` is ours: the commands that its scripts may run.
+are the form of the answer. `allow` is ours: the commands that its scripts may run; so
+is `require_verified_evidence`: an answer counts only where a tool or a command ran.
 
 The routes read such a file by `read_subagent`. For a program with a runner of its own
 there is `load_subagent_definition`, in `bridge` as well; what it gives holds all that
@@ -88,6 +90,7 @@ class SubagentDefinition(BaseModel):
     model: Path
     max_turns: int = DEFAULT_MAX_TURNS
     allow: list[str] = []
+    require_verified_evidence: bool = False
     initial_context: InitialContext
     tools: list[ToolDefinition]
 
@@ -131,6 +134,7 @@ class _WrittenSubagent(Written):
     model: str
     max_turns: Annotated[int, Field(ge=1, le=1000)] = DEFAULT_MAX_TURNS
     allow: list[str] = Field(default_factory=list)
+    require_verified_evidence: bool = False
     initial_context: _WrittenContext
     tools: list[_WrittenTool]
 
@@ -191,6 +195,7 @@ def read_subagent(tree: Tree, layer: Layer, reader: Reader) -> Definition | None
         ),
         output_schema=told.tools_by_name[SUBMIT].parameters,
         max_turns=told.max_turns,
+        require_verified_evidence=told.require_verified_evidence,
     )
 
 
@@ -221,7 +226,7 @@ def _read(
         tree.complain(("tools",), message)
     _check_names([tool.name for tool in tools], tree)
     try:
-        tree.problems += script_problems(codes)
+        tree.problems += script_problems(codes, _names_given(tools))
     except ExtraMissing as exc:
         tree.warn(("tools",), f"their scripts were not checked: {exc}")
     if model is None or submits != 1:
@@ -232,10 +237,22 @@ def _read(
         model=Path(model),
         max_turns=told.max_turns,
         allow=[rule_on_host(rule) for rule in told.allow],
+        require_verified_evidence=told.require_verified_evidence,
         initial_context=context,
         tools=tools,
     )
     return definition, codes
+
+
+def _names_given(tools: list[ToolDefinition]) -> dict[Path, set[str]]:
+    """The names that each script has: those of the node, and of every tool it is of."""
+    given: dict[Path, set[str]] = {}
+    for tool in tools:
+        properties = tool.parameters.get("properties")
+        names = {*NODE_NAMES, *(properties if isinstance(properties, dict) else ())}
+        for path in (tool.pym, *tool.context_providers):
+            given.setdefault(path, set()).update(names)
+    return given
 
 
 def _check_names(names: list[str], tree: Tree) -> None:

@@ -85,7 +85,7 @@ def read_agent(tree: Tree, layer: Layer, reader: Reader) -> Definition | None:
     if told is None:
         return None
     _check_answers(told, tree)
-    warn_of_oddities(told, tree)
+    warn_of_oddities(told, tree, _routes(told))
     examples = tuple(
         Example(
             prompt=each.prompt,

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.agents.oddities import idle_bash
+from bridge.agents.toolnames import on_host
 from bridge.children import running
 from bridge.claude_cli.command import (
     command_line,
@@ -57,15 +59,16 @@ class ClaudeCli:
         should_stop: Callable[[], bool],
     ) -> Outcome:
         """Run the client to its end, or to the request's."""
-        note = self.doubt()
+        doubt = self.doubt()
+        notes = (doubt, _idle(definition) if definition else None)
         # The only sign of progress: all else it prints at its end.
-        on_progress(Progress(note=note))
+        on_progress(Progress(note="\n".join(filter(None, notes)) or None))
         command = command_line(
             self.program,
             request,
             definition,
             granting=[*_GRANTING, str(self.folder)],
-            is_trusted=note is None,
+            is_trusted=doubt is None,
         )
         ended = running.run(
             command,
@@ -92,6 +95,17 @@ class ClaudeCli:
             ended.stdout, ended.stderr, ended.exit_code, is_structured=is_structured
         )
         return replace(outcome, degraded=_is_degraded(request, outcome.model))
+
+
+def _idle(definition: Definition) -> str | None:
+    """What to say of an agent that is meant to run commands, and may run none."""
+    why = idle_bash(
+        None if definition.tools is None else on_host(definition.tools),
+        on_host(definition.blocked_tools),
+        definition.allow,
+        definition.routes,
+    )
+    return why and f"agent {definition.name!r}: {why}"
 
 
 def within(request: Request) -> dict[str, str]:

@@ -22,5 +22,5 @@ def lint(world: World) -> Path:
     """A subagent definition of the user's, with the files that it names."""
     for name in ("models/lint.gguf", "tools/run.pym", "tools/config.pym"):
         world.write(name, f"# {name}\n")
-    world.write("tools/submit.pym", "submit()\n")
+    world.write("tools/submit.pym", "'noted'\n")
     return world.write("lint.yaml", LINT)

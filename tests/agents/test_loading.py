@@ -167,6 +167,11 @@ def test_error_in_a_yaml_agent(world: World, text: str) -> None:
     assert (told, found.definition) == ([ERRORS[text]], None)
 
 
+IDLE = (
+    "no rule of `allow` grants a command, and nobody is asked: each is denied but what "
+    "only looks, or your own settings allow. Write which it may run, such as "
+    'allow: ["Bash(pytest *)"]'
+)
 WARNINGS = {
     "prompt: '{{ taks }}'": [
         (
@@ -220,6 +225,15 @@ WARNINGS = {
             "command to verify: none runs but what the session's own settings allow"
         ),
     ],
+    "mode: headless\nmodel: haiku": [f"a.yaml:2: warning: mode: {IDLE}"],
+    "tools: [Read, Bash]": [f"a.yaml:2: warning: tools: {IDLE}"],
+    "tools: [run_command]\nallow: [Read]": [
+        f"a.yaml:2: warning: tools: {IDLE}",
+        "a.yaml:3: warning: allow[0]: grants nothing: no tool of `tools` is Read",
+    ],
+    "mode: headless\nblocked_tools: [Bash]": [],
+    "mode: headless\ntools: [Read]": [],
+    "mode: headless\ntools: [Bash]\nallow: ['Bash(ls)']": [],
     "mode: self": [
         "a.yaml:2: warning: mode: nothing runs mode: self yet: the agent cannot be asked"
     ],
@@ -230,6 +244,49 @@ WARNINGS = {
         ),
     ],
 }
+
+
+LATER = "; this version runs none yet"
+KINDS = {
+    "on_before_tool:\n  - when: tool_name == 'Bash'": "on_before_tool: this is a file of "
+    f"rules, not an agent: it belongs in ~/.hostbridge/rules.yaml or .bridge/rules.yaml{LATER}",
+    "steps:\n  - {name: fix, allowed_tools: [Read]}\nvariables: {}": "steps: this is a "
+    "workflow, not an agent: it belongs in ~/.hostbridge/workflows or .bridge/workflows"
+    f"{LATER}",
+    "steps:\n  - {id: a, exec: [ls]}\ninputs: {x: {}}": "steps: this is a pipeline, not "
+    f"an agent: it belongs in ~/.hostbridge/workflows or .bridge/workflows{LATER}",
+    "type: pipeline\nsteps: []": "steps: this is a pipeline, not an agent: it belongs "
+    f"in ~/.hostbridge/workflows or .bridge/workflows{LATER}",
+}
+
+
+@pytest.mark.parametrize("text", KINDS)
+def test_error_a_file_of_another_kind(world: World, text: str) -> None:
+    """It was told that its fields are unknown, each by itself."""
+    [told] = world.problems("a.yaml", f"name: a\n{text}\n")
+
+    assert told.partition(": ")[2] == KINDS[text]
+
+
+SEED = """\
+name: validation-runner
+description: Runs validation commands (pytest, ruff, mypy) and reports results
+model: haiku
+mode: headless
+lifecycle_variables: {validation_model: null, require_task_before_edit: false}
+workflow: null
+timeout: 1800
+max_turns: 10
+"""
+
+
+def test_the_first_definition_that_anybody_wrote_says_what_it_lacks(
+    world: World,
+) -> None:
+    """It was denied Bash on its only route, and nothing had said so."""
+    assert world.problems("validation-runner.yaml", SEED) == [
+        f"validation-runner.yaml:4: warning: mode: {IDLE}"
+    ]
 
 
 def test_error_a_rule_in_place_of_a_tool(world: World) -> None:

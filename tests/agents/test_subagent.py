@@ -103,7 +103,7 @@ def test_the_same_in_the_registry(world: World, lint: Path) -> None:
         "# tools/run.pym\n",
         ("# tools/config.pym\n",),
     )
-    assert (submit.code, definition.output_schema) == ("submit()\n", submit.parameters)
+    assert (submit.code, definition.output_schema) == ("'noted'\n", submit.parameters)
     assert definition.routes == ("local", "endpoint")
     assert definition.model == str(lint.parent / "models" / "lint.gguf")
     assert definition.source.spelling == "subagent"

@@ -67,10 +67,10 @@ def test_error_a_project_names_nothing_outside(
     """A clone could read, and show to a model, whatever its user can read."""
     folder = world.folders["project"]
     for name in ("models/lint.gguf", "tools/config.pym", "tools/submit.pym"):
-        world.write(name, "x", "project")
+        world.write(name, "'x'", "project")
     secret = tmp_path / "secret" / "run.pym"
     secret.parent.mkdir()
-    secret.write_text("secret")
+    secret.write_text("'secret'")
     named = {
         "dots": "../../../secret/run.pym",
         "absolute": str(secret),
@@ -117,7 +117,9 @@ def test_error_a_script_that_the_sandbox_cannot_read(
 
 
 @pytest.mark.usefixtures("lint")
-@pytest.mark.parametrize("code", ["while True:\n    pass", "1 / 0", "write('x')", ""])
+@pytest.mark.parametrize(
+    "code", ["while True:\n    pass", "1 / 0", "run_command('x')", ""]
+)
 def test_scripts_are_read_and_not_run(world: World, code: str) -> None:
     pytest.importorskip("pydantic_monty")
     world.write("tools/run.pym", code)

@@ -174,3 +174,19 @@ def test_a_field_that_is_null_asks_for_nothing(endpoint):
     ran = endpoint.run("ask", "step", "Go on.", "--route", "endpoint")
 
     assert ran.code == 0, ran
+
+
+def test_an_agent_that_may_run_nothing_says_so_when_asked(project, claude):
+    """A headless agent without a grant is denied each command, by nobody in sight."""
+    folder = project.bridge.settings.home / "agents"
+    folder.mkdir(parents=True)
+    text = "name: runner\nprompt: '{{ task }}'\nmode: headless\n"
+    (folder / "runner.yaml").write_text(text)
+
+    ran = project.run("ask", "runner", "Run pytest.")
+
+    assert ran.code == 0, ran
+    assert (claude / "stdin").exists()
+    assert "agent 'runner': no rule of `allow` grants a command" in ran.err
+    (folder / "runner.yaml").write_text(f"{text}allow: ['Bash(pytest *)']\n")
+    assert "no rule of" not in project.run("ask", "runner", "Run pytest.").err

@@ -1,0 +1,84 @@
+"""`.pym` scripts: what the sandbox will refuse is found before anybody asks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.agents.scripts import script_problems
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HAS = "a script has read_file(), list_files(), search_text(), run_command()"
+
+REFUSED = {
+    # The dialect of older subagents: the arguments in a mapping, and a function.
+    "def run(inputs):\n    return {'ok': True}\n": "1: it ends with 'run', and nobody "
+    "calls that: what a script gives is the value of its last expression, such as "
+    "run(…) on a line below; its arguments are there by their names",
+    "1\nasync def main():\n    pass\n": "2: it ends with 'main', and nobody calls ",
+    "import os\n\ndef run(inputs):\n    return os.environ\n": "3: it ends with 'run'",
+    "import os\nos.listdir('.')\n": f"2: os.listdir: {HAS}",
+    "import os.path\nos.path.exists(file)\n": f"2: os.path.exists: {HAS}",
+    "from os import environ\n1\n": "1: 'os.environ' is not supported",
+    "import subprocess\nsubprocess.run(file)\n": "1: No module named 'subprocess'",
+    "def f():\n    import shutil\nf()\n": "2: No module named 'shutil'",
+    "from grail import external\nexternal\n": "1: No module named 'grail'",
+    "with open(file) as f:\n    f.read()\n": f"1: open() opens no file here: {HAS}",
+    "from pathlib import Path\nPath(file).read_text()\n": f"2: .read_text() reaches no "
+    f"file here: {HAS}",
+    "a = 1\na + missing\n": "2: name 'missing' is not defined",
+    "def f():\n    return inputs['x']\nf()\n": "2: name 'inputs' is not defined",
+    "input('x')\n": "1: name 'input' is not defined",
+}
+
+
+def told(code: str, tmp_path: Path) -> list[str]:
+    path = tmp_path / "a.pym"
+    found = script_problems({path: code}, {path: {"file", "node_text"}})
+    return [f"{p.line}: {p.message}" for p in found]
+
+
+@pytest.mark.parametrize("code", REFUSED)
+def test_error_what_the_sandbox_will_refuse(code: str, tmp_path: Path) -> None:
+    """20 of 20 scripts of an older dialect passed the check, and failed at run."""
+    line, _, message = REFUSED[code].partition(": ")
+
+    [found] = told(code, tmp_path)
+
+    assert found.startswith(f"{line}: cannot run here: {message}")
+
+
+FINE = [
+    "",
+    "# nothing yet\n",
+    "x = run_command('a')\nx['output']\n",
+    "def f(z):\n    return z + later\nlater = 3\nf(1)\n",
+    "import os\nos.path.join('a', file)\n",
+    "from pathlib import Path\nPath(file).name\n",
+    "import json, re, math\njson.dumps(read_file(file))\n",
+    "try:\n    import tomllib\nexcept ImportError:\n    tomllib = None\n1\n",
+    "try:\n    1 / 0\nexcept Exception as e:\n    print(str(e))\n",
+    "print(file)\ndef f():\n    pass\n",
+    "def f():\n    global q\n    q = 1\nf()\nq\n",
+    "(lambda a: a + node_text)(file)\n",
+    "[a for a in [1] if (b := a)]\n",
+    "class A:\n    x = file\nA().x\n",
+]
+
+
+@pytest.mark.parametrize("code", FINE)
+def test_what_runs_is_let_through(code: str, tmp_path: Path) -> None:
+    assert told(code, tmp_path) == []
+
+
+def test_nothing_of_a_script_runs(tmp_path: Path) -> None:
+    """Anybody's file is looked at before it is trusted."""
+    assert told("while True:\n    pass\n1\n", tmp_path) == []
+
+
+def test_a_long_chain_is_read_at_once(tmp_path: Path) -> None:
+    assert told("import os\n" + "a = os" + ".path" * 150 + "\na\n", tmp_path)
+    assert told("x = 1\n" + "x\n" * 20_000, tmp_path) == []

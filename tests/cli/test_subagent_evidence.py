@@ -1,0 +1,88 @@
+"""A subagent that must show evidence: what its tools did, not what it says."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from scripted_server import ScriptedServer, say
+
+FIX = """\
+name: fixer
+model: none.gguf
+require_verified_evidence: true
+initial_context: {system_prompt: You fix., node_context: "{{ task }}"}
+tools:
+  - name: fix
+    pym: fix.pym
+    description: Fixes
+    parameters: {type: object, properties: {}, additionalProperties: false}
+  - name: submit_result
+    pym: submit.pym
+    description: Ends
+    parameters:
+      type: object
+      additionalProperties: false
+      required: [issues_fixed]
+      properties: {issues_fixed: {type: integer}}
+"""
+
+
+def turn(tool, **arguments):
+    return say(json.dumps({"tool": tool, "arguments": arguments}))
+
+
+@pytest.fixture
+def server():
+    with ScriptedServer() as server:
+        yield server
+        server.over.set()
+        server.shutdown()
+
+
+@pytest.fixture
+def fixer(project, server):
+    """The project's command, with the agent and a model that says what it is given."""
+    folder = project.bridge.settings.home / "agents"
+    folder.mkdir(parents=True)
+    (folder / "fixer.yaml").write_text(FIX)
+    (folder / "fix.pym").write_text("'fixed'\n")
+    (folder / "submit.pym").write_text("'noted'\n")
+    project.env["BRIDGE_OPENAI_BASE_URL"] = server.url
+    project.env["BRIDGE_OPENAI_MODEL"] = "m"
+    return project
+
+
+def ask(project, *more):
+    words = ("ask", "fixer", "Fix it.", "--route", "endpoint", "--json", *more)
+    return project.run(*words)
+
+
+def test_error_nothing_ran(fixer, server):
+    """One said "issues_fixed: 3" without its tool having run, with success."""
+    server.acts = [turn("submit_result", issues_fixed=3) for _ in range(8)]
+
+    ran = ask(fixer)
+
+    assert (ran.code, ran.json["success"]) == (1, False)
+    assert ran.json["error"]["code"] == "unverified"
+
+
+def test_its_tool_ran(fixer, server):
+    server.acts = [turn("fix"), turn("submit_result", issues_fixed=3)]
+
+    ran = ask(fixer)
+
+    assert (ran.code, ran.json["parsedOutput"]) == (0, {"issues_fixed": 3}), ran
+    shown = [(e["content"], e["verified"]) for e in ran.json["run"]["evidence"]]
+    assert shown[0] == ("fix ran", True)
+
+
+def test_error_its_tool_failed(fixer, server):
+    folder = fixer.bridge.settings.home / "agents"
+    (folder / "fix.pym").write_text("1 / 0\n")
+    server.acts = [turn("fix"), *(turn("submit_result", issues_fixed=3),) * 8]
+
+    ran = ask(fixer)
+
+    assert (ran.code, ran.json["success"]) == (1, False)
