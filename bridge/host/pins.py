@@ -31,7 +31,7 @@ from pydantic import ValidationError
 from bridge.errors import StateUnavailable
 from bridge.protocol.request import HostProcess
 from bridge.store.place import Place
-from bridge.store.process import Liveness, liveness
+from bridge.store.process import Liveness, identify, liveness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,6 +56,19 @@ def find(settings: Settings, session_id: str, host: HostProcess) -> Place | None
         if pins.host(name) == host:
             return pins.place(name)
     return None
+
+
+def of_process(settings: Settings, pid: int) -> list[Place]:
+    """Where the sessions of a process belong.
+
+    One that cannot be seen from here (a sandbox) is known by its pid alone.
+    """
+    pins = _Pins(settings.state_dir or settings.home)
+    names = [name for name in pins.names() if name.endswith(f".{pid}")]
+    seen = identify(pid) if names else None
+    held = [name for name in names if seen in (None, pins.host(name))]
+    places = (pins.place(name) for name in held)
+    return list(dict.fromkeys(place for place in places if place is not None))
 
 
 def own(store: FileStore, event: HookEvent, kind: str, host: HostProcess) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from bridge.errors import DepthExceeded, InvalidRequest
-from bridge.protocol.ids import PRIORITIES, check_id, is_id, new_request_id
+from bridge.protocol.ids import PRIORITIES, check_id, new_request_id
 from bridge.protocol.record import first_problem
 from bridge.protocol.request import Request
 from bridge.spawner.given import check_seconds, check_text
@@ -140,6 +140,8 @@ def draft(store: FileStore, settings: Settings, question: Question) -> Draft:
         from bridge.agents.applying import choices
 
         fields = choices(definition) | _given(fields)
+    from bridge.host.above import find_parent
+
     parent = find_parent(store, settings)
     depth = parent[1] + 1 if parent else 0
     if depth > settings.max_depth:
@@ -184,22 +186,6 @@ def _node(node: str | Node | None, project: Path) -> Node | None:
 
 def _given(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def find_parent(store: FileStore, settings: Settings) -> tuple[str, int] | None:
-    """The request of the agent that started us, and its depth.
-
-    An agent in a session did it by a Bash call that hooks saw; one of `claude -p`
-    is told by the environment.
-    """
-    parent = None
-    if settings.parent_request is not None and is_id(settings.parent_request):
-        parent = settings.parent_request, settings.parent_depth
-    if settings.host_pid is None:
-        return parent
-    from bridge.host import toolcalls
-
-    return toolcalls.running_bash_depth(store, settings.host_pid) or parent
 
 
 def _checked(shape: Shape) -> dict[str, Any] | None:

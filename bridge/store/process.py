@@ -100,6 +100,18 @@ def ancestors_of(pid: int) -> list[int]:
     return found
 
 
+def environment_of(pid: int) -> dict[str, str]:
+    """What a process was started with; empty where nobody says."""
+    if sys.platform != "linux":
+        return {}
+    try:
+        data = (_PROC / str(pid) / "environ").read_bytes()
+    except OSError:
+        return {}
+    told = (part.decode(errors="replace").partition("=") for part in data.split(b"\0"))
+    return {name: value for name, mark, value in told if mark}
+
+
 def _parent(pid: int) -> int:
     if sys.platform != "linux":
         told = _ask("ps", "-o", "ppid=", "-p", str(pid))

@@ -1,0 +1,107 @@
+"""An agent's own requests are its children, from whatever folder it asks."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import orjson
+import pytest
+from hookworld import HookWorld
+
+from bridge.config import Settings
+from bridge.host.hook import react
+from bridge.spawner.bridge import Bridge
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.protocol.request import Request
+
+SUBMIT = (sys.executable, "-m", "bridge", "submit", "inner")
+
+
+@pytest.fixture
+def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HookWorld:
+    """A session whose client is this process: what it starts is below it."""
+    world = HookWorld(tmp_path, monkeypatch, os.getpid())
+    start = world.event("SessionStart", source="startup")
+    react(orjson.dumps(start), "SessionStart", "local")
+    return world
+
+
+def runs_a_command(world: HookWorld) -> str:
+    """An agent with a Bash call running right now; its request."""
+    request, _, agent = world.begin()
+    world.fire("PreToolUse", agent_id=agent, tool_name="Bash", tool_use_id="t")
+    run = json.loads((world.store.place.state / "agents" / f"{agent}.json").read_text())
+    note = {"agentId": agent, "requestId": request, "depth": 0, "host": run["host"]}
+    (world.store.place.state / "agents" / "t.bash").write_text(json.dumps(note))
+    return request
+
+
+def asked(world: HookWorld, folder: Path, *before: str, env: dict[str, str]) -> Request:
+    """What a command of the agent asks in a folder, as it is written down."""
+    done = subprocess.run(
+        [*before, *SUBMIT],
+        cwd=folder,
+        env={"HOME": str(world.home), "PATH": os.environ["PATH"], **env},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    settings = Settings.from_environment({"HOME": str(world.home)})
+    found = Bridge(settings, folder).status(done.stdout.split()[-1]).request
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("where", ["project", "nested", "elsewhere"])
+@pytest.mark.parametrize("how", ["as it is", "env -i", "setsid"])
+def test_a_request_of_an_agent_is_its_child(
+    client: HookWorld, tmp_path: Path, where: str, how: str
+) -> None:
+    """In a nested repository or a folder of another project, with nothing inherited."""
+    request = runs_a_command(client)
+    folders = {
+        "project": client.project,
+        "nested": client.project / "nested",
+        "elsewhere": tmp_path / "elsewhere",
+    }
+    folder = folders[where]
+    folder.mkdir(exist_ok=True)
+    (folder / ".git").mkdir()
+    env = {} if how == "env -i" else {"CLAUDE_PID": str(os.getpid())}
+
+    inner = asked(client, folder, *(["setsid", "-w"] * (how == "setsid")), env=env)
+
+    assert (inner.parent_request_id, inner.depth) == (request, 1)
+
+
+def test_what_no_agent_runs_is_nobodys_child(client: HookWorld, tmp_path: Path) -> None:
+    """The same client, with no command of an agent running."""
+    client.begin()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+
+    inner = asked(client, elsewhere, env={"CLAUDE_PID": str(os.getpid())})
+
+    assert (inner.parent_request_id, inner.depth) == (None, 0)
+
+
+def test_an_environment_that_was_taken_away_is_known_above(
+    client: HookWorld, tmp_path: Path
+) -> None:
+    """Of `claude -p`, whose agents are told by the environment alone."""
+    told = {"BRIDGE_PARENT": "outer-1", "BRIDGE_DEPTH": "1"}
+    home = f"HOME={client.home}"
+    command = ("env", "-i", home, f"PATH={os.environ['PATH']}")
+
+    # The shell in between keeps what it was started with.
+    shell = ("sh", "-c", '"$@"; exit', "sh", *command)
+    inner = asked(client, tmp_path, *shell, env=told)
+
+    assert (inner.parent_request_id, inner.depth) == ("outer-1", 2)
