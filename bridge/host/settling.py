@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # The watch is there within a few milliseconds of the answer; on a busy machine later.
 LOOKS_S = (1.0, 2.0, 4.0)
-SWEEP_S = 5.0
+SWEEP_S = 1.0
 
 
 def settle(scene: Scene, *, pause: Callable[[float], None] = time.sleep) -> None:
