@@ -116,7 +116,7 @@ TOO_EARLY: dict[Stage, tuple[str, str]] = {
         "start `claude` in the project first",
     ),
     Stage.WAITING: (
-        "nobody took it: no session was open, or its hooks did not run",
+        "a session was open and did not take it: the error says why, where it is known",
         "see `session` and `hooks run`; for a route of ours: hostbridge serve",
     ),
     Stage.OFFERED: (

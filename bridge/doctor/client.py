@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.doctor.finding import Finding, ok, warning
 from bridge.host import sessions
+from bridge.host.hearing import JUST_STARTED, why_unheard
 from bridge.store.place import find_owner
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Container, Iterator, Mapping
 
     from bridge.doctor.subject import Subject
+    from bridge.host.hearing import Unheard
     from bridge.host.sessions import Session
 
 # What DESIGN's host contract was measured on.
@@ -57,7 +59,10 @@ def open_sessions(subject: Subject) -> Iterator[Finding]:
     off = sessions.switched_off(store)
     program = _program(subject)
     theirs = _listed(subject, program) if program else None
-    yield from judge_sessions(ours, theirs, off=off, project=str(subject.project))
+    unheard = {s.session_id: why_unheard(store, s) for s in ours}
+    yield from judge_sessions(
+        ours, theirs, off=off, unheard=unheard, project=str(subject.project)
+    )
 
 
 def judge_sessions(
@@ -65,9 +70,13 @@ def judge_sessions(
     theirs: list[dict[str, Any]] | None,
     *,
     off: Container[str],
+    unheard: Mapping[str, Unheard | None],
     project: str,
 ) -> Iterator[Finding]:
-    """Compare our records with the client's list, None where it gave none."""
+    """Compare our records with the client's list, None where it gave none.
+
+    `unheard` says of a session why it does not hear its bell.
+    """
     for session in ours:
         found = f"{session.session_id} (pid {session.host.pid})"
         if session.session_id in off:
@@ -77,12 +86,14 @@ def judge_sessions(
                 cause="`hostbridge off --session`",
                 cure=f"hostbridge on --session {session.session_id}",
             )
-        elif not session.wakes:
+        elif (why := unheard.get(session.session_id)) is JUST_STARTED:
+            yield ok("session", f"{found} {why.what}: {why.cause}")
+        elif why is not None:
             yield warning(
                 "session",
-                f"{found} takes requests, but does not wake from idle",
-                cause="it was open before the hooks were registered",
-                cure="restart it (claude --continue), or type anything into it",
+                f"{found} takes requests, but does not wake from idle: it {why.what}",
+                cause=why.cause,
+                cure=why.cure,
             )
         else:
             yield ok("session", f"{found} takes requests and wakes from idle")

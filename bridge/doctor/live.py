@@ -19,6 +19,7 @@ from bridge.doctor.answers import ISSUES
 from bridge.doctor.finding import Finding, ok, problem
 from bridge.errors import BridgeError
 from bridge.host import bells
+from bridge.host.hearing import why_unheard
 from bridge.protocol.duration import seconds
 from bridge.spawner.bridge import Bridge
 from bridge.spawner.hosts import eligible_hosts
@@ -152,6 +153,9 @@ def _watch(
             return
         time.sleep(_POLL_S)
     cause, cure = STOPS[progress.missing()]
+    if progress.missing() == "heard":
+        why = why_unheard(bridge.store, hosts[0]) if hosts else None
+        cause, cure = (why.cause, why.cure) if why else (cause, cure)
     with suppress(BridgeError):
         bridge.cancel(request_id)
     yield problem(

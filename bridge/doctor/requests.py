@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from bridge.doctor.finding import Finding, Verdict, ok, warning
 from bridge.host import sessions
+from bridge.host.hearing import JUST_STARTED, NO_WATCH, UNANSWERED, why_unheard
 from bridge.host.instruct import instruction
 from bridge.host.reaction import context
 from bridge.protocol.ids import RequestId
@@ -25,9 +26,10 @@ from bridge.store.looking import waiting_in_order, why_unreadable
 from bridge.store.process import Liveness, liveness
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from bridge.doctor.subject import Subject
+    from bridge.host.hearing import Unheard
     from bridge.host.sessions import Session
     from bridge.protocol.request import Request
     from bridge.store.rooms import Rooms
@@ -53,6 +55,7 @@ class Queue:
     slots: int
     agents_per_hour: int
     now_ms: int
+    unheard: Mapping[str, Unheard | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +122,21 @@ SLOTS = Why(
     "as many agents run as may at once (BRIDGE_SLOTS)",
     "",
 )
-ASLEEP = Why(
-    Verdict.WARNING,
-    "waiting, and the open session does not wake from idle",
-    "it was open before the hooks were registered",
-    "type anything into it, or restart it",
-)
+# Why the open sessions do not hear of it.
+NOT_HEARD = {
+    why: Why(verdict, f"waiting, and the open session {why.what}", why.cause, why.cure)
+    for why, verdict in (
+        (JUST_STARTED, Verdict.OK),
+        (NO_WATCH, Verdict.WARNING),
+        (UNANSWERED, Verdict.PROBLEM),
+    )
+}
 UNHEARD = Why(
     Verdict.PROBLEM,
     "waiting, though a session is open that should have taken it",
-    "its hooks do not run any more, or it hangs: a tool that does not end, a dialog",
-    "look at the session; see `hooks run` and `hook policy`; hostbridge doctor --live",
+    "nobody rang for it, or its hooks took nothing: they fail, or look elsewhere",
+    "type anything into the session; see `hook errors`, `hooks run` and `place`; "
+    "hostbridge doctor --live",
 )
 UNSERVED = Why(
     Verdict.WARNING,
@@ -197,6 +204,7 @@ def stuck(subject: Subject) -> Iterator[Finding]:
         slots=settings.slots,
         agents_per_hour=settings.agents_per_hour,
         now_ms=store.now_ms(),
+        unheard={s.session_id: why_unheard(store, s) for s in live},
     )
     yield from judge(queue)
 
@@ -263,7 +271,8 @@ def _why_no_host(request: Request, queue: Queue) -> Why:
         return SLOTS
     if queue.now_ms - request.created_at < _SOON_MS:
         return YOUNG
-    return UNHEARD if any(s.wakes for s in awake) else ASLEEP
+    deaf = [why for s in awake if (why := queue.unheard.get(s.session_id))]
+    return NOT_HEARD[deaf[0]] if len(deaf) == len(awake) else UNHEARD
 
 
 def why_held(request: Request, queue: Queue) -> Why | None:

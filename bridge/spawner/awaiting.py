@@ -79,10 +79,12 @@ class Waiter:
         """
         found = self._store.find(request_id)
         if found is not None and found.request is not None and found.response is None:
+            why = self._tender({request_id}).complaint_of(found.request, stage)
             response = failed(
                 found.request,
                 "timeout",
-                f"no answer within {seconds(timeout_s)}; stage: {stage}",
+                f"no answer within {seconds(timeout_s)}; stage: {stage}"
+                f"{why and f'; {why}'}",
                 now_ms=self._store.now_ms(),
                 stage=Stage(stage),
             )
@@ -114,11 +116,14 @@ class Waiter:
 
     def _late(self, ids: list[RequestId], timeout_s: float) -> WaitTimeout:
         found = self._store.find(ids[0])
-        stage = self._tender(set(ids)).stage_of(found) if found else Stage.WAITING
+        tender = self._tender(set(ids))
+        stage = tender.stage_of(found) if found else Stage.WAITING
+        request = found.request if found else None
+        why = tender.complaint_of(request, stage) if request else ""
         more = f" (and {len(ids) - 1} more)" if len(ids) > 1 else ""
         return WaitTimeout(
             f"request {ids[0]}{more}: no answer within {seconds(timeout_s)}; stage: "
-            f"{stage}{self._trouble()}",
+            f"{stage}{self._trouble()}{why and f'; {why}'}",
             stage=str(stage),
             request_id=ids[0],
         )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import bells
+from bridge.host.hearing import complaint
 from bridge.host.sweeping import sweep
 from bridge.protocol.status import Stage, Status
 from bridge.spawner.hosts import eligible_hosts
@@ -150,6 +151,13 @@ class Tender:
             return Stage.NO_HOST
         return request.stage
 
+    def complaint_of(self, request: Request, stage: str) -> str:
+        """Why no open session has heard of a request that waits; empty for none."""
+        if request.route != "host" or stage != Stage.WAITING:
+            return ""
+        hosts = eligible_hosts(self._store, request, lease_s=self._lease_s)
+        return complaint(self._store, hosts)
+
     def _seen(self, request_id: RequestId) -> Found | None:
         """A request that has not ended."""
         found = self._store.find(request_id)
@@ -164,7 +172,9 @@ class Tender:
             return
         now_ms = self._store.now_ms()
         if now_ms >= request.deadline_ms:
-            late = expired(request, now_ms, self.stage_of(found))
+            stage = self.stage_of(found)
+            why = self.complaint_of(request, stage)
+            late = expired(request, now_ms, stage, why)
             self._store.publish(late, source="waiter")
         elif ring and request.stage in (Stage.WAITING, Stage.OFFERED):
             self._ring(request)

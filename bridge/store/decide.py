@@ -52,14 +52,16 @@ def lost(request: Request, now_ms: int) -> Fate:
     return Fate("end", response=failed(request, "host_gone", message, now_ms=now_ms))
 
 
-def expired(request: Request, now_ms: int, stage: Stage | None = None) -> Response:
+def expired(
+    request: Request, now_ms: int, stage: Stage | None = None, why: str = ""
+) -> Response:
     """The response of a request whose deadline has passed: it ended then.
 
     `now_ms` is when somebody noticed, which may be much later. `stage` is how far it
-    had come, where more is known than the record tells.
+    had come, where more is known than the record tells, and `why` it came no further.
     """
     ended_ms = min(now_ms, request.deadline_ms)
     stage = stage or request.stage
     allowed = seconds(request.timeout / 1000)
-    message = f"no answer within {allowed}; stage: {stage}"
+    message = f"no answer within {allowed}; stage: {stage}{why and f'; {why}'}"
     return failed(request, "timeout", message, now_ms=ended_ms, stage=stage)

@@ -10,6 +10,7 @@ import pytest
 from bridge.doctor import requests as queue_check
 from bridge.doctor.finding import Finding, Verdict
 from bridge.doctor.requests import NO_SESSION, Queue, judge
+from bridge.host.hearing import JUST_STARTED, NO_WATCH, UNANSWERED
 from bridge.host.sessions import HOUR_MS, Session
 from bridge.protocol.request import Claim, HostProcess, Request
 from bridge.store.process import identify
@@ -160,10 +161,29 @@ CASES = {
         Verdict.OK,
         "1 asked just now: r1",
     ),
-    "does not wake": (
-        queue(waiting=(request(),), live=(session(wakes=False),)),
+    "has no watch": (
+        queue(waiting=(request(),), unheard={"s1": NO_WATCH}),
         Verdict.WARNING,
-        "1 waiting, and the open session does not wake from idle: r1",
+        "1 waiting, and the open session does not watch its bell: r1",
+    ),
+    "does not answer its bell": (
+        queue(waiting=(request(),), unheard={"s1": UNANSWERED}),
+        Verdict.PROBLEM,
+        "1 waiting, and the open session has not answered its bell: r1",
+    ),
+    "has just started": (
+        queue(waiting=(request(),), unheard={"s1": JUST_STARTED}),
+        Verdict.OK,
+        "1 waiting, and the open session has just started: r1",
+    ),
+    "one of two hears": (
+        queue(
+            waiting=(request(),),
+            live=(session(), session(session_id="s2")),
+            unheard={"s1": NO_WATCH},
+        ),
+        Verdict.PROBLEM,
+        "1 waiting, though a session is open that should have taken it: r1",
     ),
     "hooks do not process": (
         queue(waiting=tuple(request(request_id=f"r{n}") for n in range(5))),

@@ -10,11 +10,14 @@ import pytest
 from bridge.doctor import client
 from bridge.doctor.client import judge_sessions
 from bridge.doctor.finding import Finding, Verdict
+from bridge.host.hearing import JUST_STARTED, NO_WATCH, UNANSWERED
 from bridge.host.sessions import Session
 from bridge.protocol.request import HostProcess
 
 if TYPE_CHECKING:
     from conftest import Patient
+
+    from bridge.host.hearing import Unheard
 
 HOST = HostProcess(pid=7, start_time="1", boot="b")
 OURS = Session(session_id="s1", host=HOST, registered_at=1, wakes=True)
@@ -29,12 +32,6 @@ CASES = {
         "s1 (pid 7) takes requests and wakes from idle",
     ),
     "no list": ([OURS], None, set(), "s1 (pid 7) takes requests and wakes from idle"),
-    "does not wake": (
-        [OURS.with_(wakes=False)],
-        [THEIRS],
-        set(),
-        "s1 (pid 7) takes requests, but does not wake from idle",
-    ),
     "off": ([OURS], [THEIRS], {"s1"}, "s1 (pid 7) is switched off"),
     "never seen": (
         [],
@@ -54,10 +51,29 @@ def test_each_session_has_its_words(
     off: set[str],
     found: str,
 ) -> None:
-    (finding,) = judge_sessions(ours, theirs, off=off, project="/p")
+    (finding,) = judge_sessions(ours, theirs, off=off, unheard={}, project="/p")
 
     assert (finding.name, finding.found) == ("session", found)
     assert (finding.verdict is Verdict.OK) == ("takes requests and wakes" in found)
+
+
+@pytest.mark.parametrize("why", [NO_WATCH, UNANSWERED], ids=lambda why: why.what)
+def test_a_session_that_does_not_hear_is_told_with_its_cause(why: Unheard) -> None:
+    (finding,) = judge_sessions(
+        [OURS], None, off=set(), unheard={"s1": why}, project="/p"
+    )
+
+    told = f"s1 (pid 7) takes requests, but does not wake from idle: it {why.what}"
+    assert finding == Finding("session", Verdict.WARNING, told, why.cause, why.cure)
+
+
+def test_a_session_that_has_just_started_is_no_issue() -> None:
+    (finding,) = judge_sessions(
+        [OURS], None, off=set(), unheard={"s1": JUST_STARTED}, project="/p"
+    )
+
+    told = "s1 (pid 7) has just started: its client does not watch the bell yet"
+    assert (finding.verdict, finding.found) == (Verdict.OK, told)
 
 
 def fake_client(patient: Patient, words: str) -> str:

@@ -1,0 +1,124 @@
+"""Why an open session does not hear, in the words that everybody tells it in."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.errors import RequestFailed, WaitTimeout
+from bridge.host import bells, sessions
+from bridge.host.hearing import (
+    JUST_STARTED,
+    NO_WATCH,
+    UNANSWERED,
+    Unheard,
+    complaint,
+    why_unheard,
+)
+from bridge.spawner.bridge import Bridge
+
+if TYPE_CHECKING:
+    from hookworld import HookWorld
+
+    from bridge.host.sessions import Session
+
+
+def ring(world: HookWorld, session: Session, *, ago_s: float) -> None:
+    """Ring its bell, which nobody has answered since."""
+    bells.ring(world.store, [session])
+    then = time.time_ns() - int(ago_s * 1_000_000_000)
+    file = f"{bells.path_of(world.store.place, session.host)}/{bells.CLAPPER}"
+    os.utime(file, ns=(then, time.time_ns()))
+
+
+def record(world: HookWorld, session: Session) -> None:
+    path = world.store.place.state / "sessions" / f"{session.session_id}.json"
+    path.write_bytes(session.to_json())
+
+
+@pytest.mark.parametrize(
+    ("age_ms", "wakes", "rung_s", "why"),
+    [
+        (60_000, True, None, None),
+        (60_000, True, 1, None),
+        (60_000, True, 9, UNANSWERED),
+        (1_000, True, None, None),
+        (1_000, True, 1, JUST_STARTED),
+        (-60_000, True, 1, None),
+        (60_000, False, None, NO_WATCH),
+        (60_000, False, 9, NO_WATCH),
+    ],
+)
+def test_each_cause_has_its_name(
+    world: HookWorld,
+    age_ms: int,
+    rung_s: float | None,
+    why: Unheard | None,
+    *,
+    wakes: bool,
+) -> None:
+    (session,) = world.live()
+    begun = world.store.now_ms() - age_ms
+    session = session.with_(registered_at=begun, wakes=wakes)
+    if rung_s is not None:
+        ring(world, session, ago_s=rung_s)
+
+    assert why_unheard(world.store, session) is why
+
+
+def test_a_session_that_hears_is_no_cause(world: HookWorld) -> None:
+    (session,) = world.live()
+    deaf = session.with_(wakes=False)
+
+    assert complaint(world.store, [deaf, session]) == ""
+    assert complaint(world.store, []) == ""
+
+
+def test_error_an_unanswered_bell_is_named_by_who_waits(world: HookWorld) -> None:
+    """`ask` ends its request with these words, and `doctor` shows them."""
+    (session,) = world.live()
+    ring(world, session, ago_s=60)
+    told = (
+        f"; session {session.session_id} (pid {session.host.pid}) has not answered its "
+        f"bell for 60 s: {UNANSWERED.cause}; {UNANSWERED.cure}"
+    )
+    request = world.submit()
+    outside = Bridge(replace(world.bridge.settings, host_pid=None), world.project)
+
+    with pytest.raises(WaitTimeout) as waited:
+        world.bridge.wait(request, timeout_s=0.1)
+    with pytest.raises(RequestFailed) as asked:
+        outside.ask("hello", timeout_s=0.1)
+
+    assert str(waited.value) == (
+        f"request {request}: no answer within 0.1 s; stage: waiting{told}"
+    )
+    assert str(asked.value).endswith(f"no answer within 0.1 s; stage: waiting{told}")
+
+
+def test_error_a_session_without_a_watch_is_named(world: HookWorld) -> None:
+    (session,) = world.live()
+    record(world, session.with_(wakes=False))
+    request = world.submit()
+
+    with pytest.raises(WaitTimeout) as waited:
+        world.bridge.wait(request, timeout_s=0.1)
+
+    assert str(waited.value).endswith(
+        f"does not watch its bell: {NO_WATCH.cause}; {NO_WATCH.cure}"
+    )
+
+
+def test_a_bell_that_is_answered_shows_that_there_is_a_watch(world: HookWorld) -> None:
+    """Whatever the record says: what the client does is what counts."""
+    (session,) = world.live()
+    record(world, session.with_(wakes=False))
+    bells.ring(world.store, [session])
+
+    world.fire("FileChanged")
+
+    assert [s.wakes for s in sessions.live_sessions(world.store, lease_s=60)] == [True]
