@@ -34,6 +34,9 @@ _OF_A_CLIENT = (
     "CLAUDE_PLUGIN_DATA",
 )
 
+# Whoever was started with one of these was started by a client.
+SIGNS_OF_A_CLIENT = frozenset({"CLAUDECODE", "CLAUDE_PID", "CLAUDE_CODE_SESSION_ID"})
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:

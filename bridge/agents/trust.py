@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import orjson
 
 from bridge.agents.reading import Unreadable, read_bytes
+from bridge.config import SIGNS_OF_A_CLIENT
 from bridge.errors import BridgeError, NewerSchema, StateRefused
 from bridge.store.folder import NotAPlainFile
+from bridge.store.lineage import behind, has_terminal_from_below, variables_of
 from bridge.store.lock import locked
 from bridge.store.place import Place, open_state
-from bridge.store.process import ancestors_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -82,19 +83,32 @@ class InsideSession(BridgeError):
     """This runs inside a Claude Code session, where nobody can say who agrees."""
 
 
-def refuse_inside_a_session(settings: Settings, clients: Collection[int]) -> None:
-    """Pass where no model is above; `clients` are the pids of the open sessions.
+def refuse_inside_a_session(
+    settings: Settings, clients: Collection[int], command: str = "hostbridge trust"
+) -> None:
+    """Pass where no model is behind this; `clients` are the pids of the open sessions.
 
     Raises:
-        InsideSession: a client says that it started this, or is seen above it.
+        InsideSession: a client says that it started this process, or one above it, or
+            one that holds its terminal, or is one of them; or the terminal was made by
+            something that has left its parents since a session began.
     """
-    is_told = settings.host_pid is not None or settings.inside_client
-    # A model can start a command, and a terminal for it; it cannot change parents.
-    if is_told or not set(clients).isdisjoint(ancestors_of(os.getpid())):
+    if settings.host_pid is not None or settings.inside_client or _is_below(clients):
         raise InsideSession(
-            "this runs inside a Claude Code session, whose model could answer; run "
-            "`hostbridge trust` in a terminal of your own"
+            "this runs inside a Claude Code session, whose model could decide; run "
+            f"`{command}` in a terminal of your own"
         )
+
+
+def _is_below(clients: Collection[int]) -> bool:
+    """Whether the kernel tells of a client, whatever our own environment says."""
+    here = os.getpid()
+    others = behind(here)
+    return (
+        not set(clients).isdisjoint(others)
+        or any(variables_of(pid) & SIGNS_OF_A_CLIENT for pid in others)
+        or has_terminal_from_below(here, clients)
+    )
 
 
 def record(

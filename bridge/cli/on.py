@@ -1,11 +1,15 @@
-"""Go on after `hostbridge off`: in this project, or in one session."""
+"""Go on after `hostbridge off`: in this project, or in one session.
+
+Not from inside a Claude Code session: its model could be the one that goes on.
+"""
 
 from typing import Annotated
 
 import typer
 
+from bridge.agents.trust import refuse_inside_a_session
 from bridge.cli.printing import complain, say
-from bridge.host.sessions import is_off, open_session, switch_on
+from bridge.host.sessions import is_off, live_sessions, open_session, switch_on
 from bridge.spawner.bridge import Bridge
 
 
@@ -18,6 +22,10 @@ def command(
     """Switch on and say so."""
     bridge = Bridge.open()
     lease_s = bridge.settings.lease_s
+    # Its user has switched it off; a model that is stopped must not go on by itself.
+    live = live_sessions(bridge.store, lease_s=lease_s)
+    clients = [each.host.pid for each in live]
+    refuse_inside_a_session(bridge.settings, clients, "hostbridge on")
     which = open_session(bridge.store, session, lease_s=lease_s) if session else None
     place = f"session {which.session_id}" if which else str(bridge.store.place.owner)
     was = "" if switch_on(bridge.store, which) else " (it was not off)"

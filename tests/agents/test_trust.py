@@ -289,7 +289,7 @@ def test_error_a_program_inside_a_session_trusts_nothing(
         trust.record(settings, world.project, found, clients=clients)
 
     assert str(refused.value) == (
-        "this runs inside a Claude Code session, whose model could answer; run "
+        "this runs inside a Claude Code session, whose model could decide; run "
         "`hostbridge trust` in a terminal of your own"
     )
     assert not is_found(world)

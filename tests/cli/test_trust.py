@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
+import time
 
+import needs
 import pytest
 from agentworld import define
 from trustworld import GOOD, Terminal, agree, is_trusted
@@ -80,9 +83,16 @@ def test_error_a_pipe_cannot_answer(project, stdin):
     assert not is_trusted(project)
 
 
-def in_a_session(project):
-    """This very process is an open session: the command's parent is its client."""
-    process = identify(os.getpid())
+def wait_for(see):
+    deadline = time.monotonic() + 30
+    while not see():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.05)
+
+
+def in_a_session(project, pid=None):
+    """A process is an open session; by default this very one, the command's parent."""
+    process = identify(pid or os.getpid())
     session = Session(
         session_id="s",
         host=process,
@@ -110,9 +120,99 @@ def test_error_a_model_cannot_answer_even_at_a_terminal(project, how):
         1,
         (
             "hostbridge: this runs inside a Claude Code session, whose model could "
-            "answer; run `hostbridge trust` in a terminal of your own\n"
+            "decide; run `hostbridge trust` in a terminal of your own\n"
         ),
     )
+
+
+def started_as_a_client(root):
+    """A process that stands for a session's client; nothing in its environment."""
+    return subprocess.Popen(["sleep", "60"], env={"PATH": os.environ["PATH"]}, cwd=root)
+
+
+# What a model could run: nobody above it, nothing in its environment, a terminal.
+LEFT = {
+    "forked twice": "(setsid script -qec 'sh {}' /dev/null <answers >seen 2>&1 &)",
+    "forked twice, by its environment": (
+        "(CLAUDECODE=1 setsid script -qec 'env -u CLAUDECODE sh {}' /dev/null "
+        "<answers >seen 2>&1 &)"
+    ),
+}
+
+
+@pytest.mark.parametrize("how", LEFT)
+def test_error_a_terminal_that_a_session_made_for_itself(project, tmp_path, how):
+    """Its maker has left the session, and the session is still behind it."""
+    needs.tool("script")
+    define(project, "worker.yaml", GOOD)
+    seen, command = tmp_path / "seen", tmp_path / "command"
+    os.mkfifo(tmp_path / "answers")
+    seen.touch()
+    command.write_text(f"cd {project.folder}; {sys.executable} -m bridge trust")
+    with started_as_a_client(tmp_path) as client:
+        if how == "forked twice":
+            in_a_session(project, client.pid)
+        subprocess.run(
+            ["setsid", "sh", "-c", LEFT[how].format(command)],
+            env=project.env,
+            cwd=tmp_path,
+            check=True,
+        )
+        with (tmp_path / "answers").open("w") as answers:
+            wait_for(
+                lambda: "hostbridge" in seen.read_text() or "agree" in seen.read_text()
+            )
+            answers.write("yes\n")
+        client.kill()
+
+    assert "inside a Claude Code session" in seen.read_text()
+    assert not is_trusted(project)
+
+
+def test_a_tmux_of_the_user_is_no_session(project, tmp_path):
+    """Its server has left its parents, too, with a session open beside it."""
+    tmux = [needs.tool("tmux"), "-S", str(tmp_path / "socket")]
+    define(project, "worker.yaml", GOOD)
+    words = ["env", "-i", *(f"{name}={value}" for name, value in project.env.items())]
+    words += [sys.executable, "-m", "bridge", "trust"]
+    with started_as_a_client(tmp_path) as client:
+        in_a_session(project, client.pid)
+        subprocess.run(
+            [*tmux, "new-session", "-d", "-c", str(project.folder), *words, ";",
+             "set-option", "-g", "remain-on-exit", "on"],
+            env=project.env,
+            check=True,
+        )  # fmt: skip
+
+        def screen():
+            done = subprocess.run(
+                [*tmux, "capture-pane", "-p"],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            return done.stdout
+
+        try:
+            wait_for(lambda: "agree:" in screen() or "hostbridge:" in screen())
+            subprocess.run([*tmux, "send-keys", "yes", "Enter"], check=True)
+            wait_for(lambda: "1 trusted" in screen() or "hostbridge:" in screen())
+        finally:
+            subprocess.run([*tmux, "kill-server"], check=True)
+            client.kill()
+
+    assert is_trusted(project)
+
+
+def test_error_a_model_cannot_switch_it_on_again(project):
+    project.run("off")
+    project.env["CLAUDECODE"] = "1"
+
+    ran = project.run("on")
+
+    assert (ran.code, ran.out) == (1, "")
+    assert "run `hostbridge on` in a terminal of your own" in ran.err
+    assert project.run("off").code == 0
 
 
 def test_a_change_while_one_reads_is_not_trusted(project):
