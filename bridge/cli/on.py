@@ -22,11 +22,11 @@ def command(
     """Switch on and say so."""
     bridge = Bridge.open()
     lease_s = bridge.settings.lease_s
+    which = open_session(bridge.store, session, lease_s=lease_s) if session else None
     # Its user has switched it off; a model that is stopped must not go on by itself.
     live = live_sessions(bridge.store, lease_s=lease_s)
     clients = [each.host.pid for each in live]
     refuse_inside_a_session(bridge.settings, clients, "hostbridge on")
-    which = open_session(bridge.store, session, lease_s=lease_s) if session else None
     place = f"session {which.session_id}" if which else str(bridge.store.place.owner)
     was = "" if switch_on(bridge.store, which) else " (it was not off)"
     say(f"on in {place}{was}")
