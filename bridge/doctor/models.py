@@ -79,7 +79,7 @@ def local(subject: Subject) -> Iterator[Finding]:
         )
     else:
         yield _model(in_use)
-    yield ok("local", _kept(subject))
+    yield _kept(subject)
 
 
 def _without_extra(subject: Subject, exc: BridgeError) -> Finding:
@@ -111,14 +111,27 @@ def _model(candidate: Candidate) -> Finding:
     return ok("local", f"{candidate.path} ({candidate.found}), {size}{small}")
 
 
-def _kept(subject: Subject) -> str:
+def _kept(subject: Subject) -> Finding:
     """What the prompts on disk take; and where they lie."""
     from bridge.local.loading import prompts_folder
 
     limit_mib = subject.settings.local_cache_mb
     folder = prompts_folder(subject.settings)
+    in_the_way = [
+        path
+        for path in (folder.parent, folder)
+        if path.is_symlink() or (path.exists() and not path.is_dir())
+    ]
+    if in_the_way and limit_mib:
+        return warning(
+            "local",
+            f"prompts are not kept: {in_the_way[0]} is no folder",
+            cause="something else lies where they would be kept",
+            cure=f"mv {in_the_way[0]} {in_the_way[0]}.aside",
+        )
     used = sum(map(_size, folder.iterdir())) if folder.is_dir() else 0
-    return f"prompts kept: {used / _MIB:.0f} of {limit_mib} MiB, in {folder}"
+    told = f"prompts kept: {used / _MIB:.0f} of {limit_mib} MiB, in {folder}"
+    return ok("local", told)
 
 
 def _size(file: Path) -> int:

@@ -123,6 +123,18 @@ def test_a_value_that_is_no_object_comes_as_words(tmp_path: Path):
     assert answered(ran)["parsedOutput"] == ["billing"]
 
 
+def test_an_answer_in_words_counts_as_its_json_does(tmp_path: Path):
+    """A model may answer in the form that was asked for, and not by the tool for it."""
+    said = turns(reply(json.dumps(SUCCESS)))
+
+    with host_world(tmp_path, said) as world:
+        ran = ask(world, "Say hi.")
+
+    told = answered(ran)
+    assert (ran.returncode, told["success"]) == (0, True)
+    assert told["parsedOutput"]["summary"] == SUCCESS["summary"]
+
+
 def test_a_wrong_value_is_corrected_by_the_client(tmp_path: Path):
     model = turns(submits({"status": "great"}), submits(SUCCESS), reply("done"))
 

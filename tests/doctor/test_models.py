@@ -129,6 +129,22 @@ def test_the_model_and_what_it_keeps(patient: Patient) -> None:
     ]
 
 
+@pytest.mark.parametrize("where", ["cache", "cache/prompts"])
+def test_prompts_that_cannot_be_kept(patient: Patient, where: str) -> None:
+    needs.local_model()
+    path = patient.bridge / where
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("")
+
+    found = patient.found(models.local)[-1]
+
+    assert (found.verdict, found.found, found.cure) == (
+        Verdict.WARNING,
+        f"prompts are not kept: {path} is no folder",
+        f"mv {path} {path}.aside",
+    )
+
+
 @pytest.mark.parametrize("own", [False, True])
 def test_no_model_is_in_use(
     patient: Patient, monkeypatch: pytest.MonkeyPatch, *, own: bool
