@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,16 +44,17 @@ def test_what_needs_a_model(words: str, settings: dict[str, Any], is_needed):
 
 @pytest.mark.slow
 def test_a_model_that_has_nothing_to_do_is_ended(project, host, until):
-    """What a session answers needs none: no memory is held while it works."""
+    """What another process answers needs none: no memory is held while it works."""
     needs.local_model()
-    project.submit(prompt="Which?", dedup_key="k", route="host")
+    asked = project.submit(prompt="Which?", dedup_key="k", route="local")
+    another = replace(host.claimant, route="local")
+    request = project.bridge.store.claim_one(asked, another)
 
     with project.start("ask", "Which?", "--route=local", "--dedup-key=k") as asker:
         children = Path(f"/proc/{asker.pid}/task/{asker.pid}/children")
         until(children.read_text)
         until(lambda: not children.read_text())
         assert asker.poll() is None
-        [request] = host.claim()
         host.answer(request, '{"status": "success", "summary": "all"}')
         out, _ = asker.communicate(timeout=30)
 

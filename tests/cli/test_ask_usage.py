@@ -25,7 +25,7 @@ USAGE = {
     "Explorer x": "no agent is named 'Explorer'; did you mean Explore? (if both words "
     "are the prompt, quote them: hostbridge ask 'Explorer x')",
     "which modules": "no agent is named 'which'; known agents are: Explore, Plan, "
-    "claude-code-guide, general-purpose, researcher, statusline-setup, "
+    "claude, claude-code-guide, general-purpose, researcher, statusline-setup, "
     "validation-runner, validator-integration, validator-logic, validator-security, "
     "validator-syntax (if both words are the prompt, quote them: hostbridge ask 'which "
     "modules')",
