@@ -6,10 +6,12 @@ import os
 import posixpath
 import re
 import shlex
+import shutil
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bridge.agents.grants import is_granted, parse_rule, why_not_granted
@@ -228,3 +230,27 @@ def test_what_a_small_model_is_held_to_is_granted(command: str) -> None:
 
     assert isinstance(named, NamedOptions)
     assert granted(RULE, command), command
+
+
+@pytest.mark.parametrize("shell", ["bash", "sh", "zsh"])
+@given(words=st.lists(st.text("-qk=a.~*?[]{,}#\\'\" ^!:@", max_size=6), max_size=3))
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_shell_gives_the_program_the_words_that_were_looked_at(
+    shell: str, words: list[str], tmp_path: Path
+) -> None:
+    """In a folder whose files are named like options."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell} here")
+    command = " ".join(["pytest", *words])
+    if not granted("Bash(pytest [-q -k=*] *)", command):
+        return
+    for name in ("-c", "--basetemp=x", "-qc", "a"):
+        (tmp_path / name).touch()
+    script = f"pytest() {{ printf '%s\\0' \"$@\"; }}\n{command}\n"
+
+    ran = subprocess.run(
+        [shell, "-c", script], cwd=tmp_path, capture_output=True, check=False
+    )
+
+    given = shlex.split(command)[1:]
+    assert ran.stdout.decode() == ("\0".join([*given, ""]) if given else "\0")
