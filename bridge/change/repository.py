@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _MAX_DEPTH = 256
 _MAX_SMALL = 1 << 16
+_MAX_REFS = 8
 _SHA256_HEX = 64
 _PARTS = ("HEAD", "index", "objects", "refs", "packed-refs")
 _WORKTREE = re.compile(rb"^\s*worktree\s*=\s*(.+?)\s*$", re.M)
@@ -66,6 +67,7 @@ class Repository:
         for name in _PARTS:
             _check_inside(folder, name)
             _check_inside(common, name)
+        _check_head(folder, common)
         if (common / "reftable").exists():
             raise Unreadable("its references are a reftable, which is not read here")
         refs = DiskRefsContainer(common, worktree_path=folder)
@@ -141,7 +143,18 @@ def _folders(project: Path) -> tuple[Path, Path]:
 def _check_inside(folder: Path, name: str) -> None:
     real = os.path.realpath(folder / name)
     if real != os.path.join(os.path.realpath(folder), name):
-        raise Unreadable(f"{folder / name} is a link, to {real}")
+        raise Unreadable(f"{folder / name} leads to {real}")
+
+
+def _check_head(folder: Path, common: Path) -> None:
+    """Let no reference on the way from HEAD be a link: to another repository, say."""
+    told = _small(folder / "HEAD")
+    for _ in range(_MAX_REFS):
+        if not told.startswith(b"ref: "):
+            return
+        name = os.fsdecode(told.removeprefix(b"ref: ").strip())
+        _check_inside(common, name)
+        told = _small(common / name)
 
 
 def _small(path: Path) -> bytes:

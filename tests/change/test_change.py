@@ -248,8 +248,20 @@ def test_a_partial_clone_fetches_nothing(project: Path, tmp_path: Path) -> None:
         ("echo ../../other/.git > .git/commondir", "belongs to another repository"),
         ("mv .git ../g; ln -s ../g .git", "is neither a folder nor a file"),
         ("mv .git ../g; echo 'gitdir: ../g' > .git", "does not know this folder"),
-        ("mv .git/objects ../o; ln -s ../../o .git/objects", "is a link"),
-        ("rm .git/index; ln -s /dev/zero .git/index", "is a link"),
+        ("mv .git/objects ../o; ln -s ../../o .git/objects", "leads to"),
+        (
+            "mv .git/refs/heads/main ../m; ln -s ../../../../m .git/refs/heads/main",
+            "leads to",
+        ),
+        ("echo ref: ../../other/.git/HEAD > .git/HEAD", "leads to"),
+        (
+            (
+                "echo ref: refs/heads/x > .git/HEAD; echo ref: refs/heads/y > "
+                ".git/refs/heads/x; ln -s ../../../../m .git/refs/heads/y"
+            ),
+            "leads to",
+        ),
+        ("rm .git/index; ln -s /dev/zero .git/index", "leads to"),
     ],
 )
 def test_error_what_cannot_be_read_is_said(project: Path, harm: str, why: str) -> None:
