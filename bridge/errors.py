@@ -16,6 +16,20 @@ if TYPE_CHECKING:
     from bridge.protocol.response import Response
 
 
+def spelt(text: str) -> str:
+    r"""Text that any stream and any JSON can hold: a byte of no letter is `\xe9`.
+
+    Names of files hold such bytes, which Python keeps as surrogates.
+    """
+    if text.isascii():
+        return text
+    try:
+        data = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        data = text.encode("utf-8", "backslashreplace")
+    return data.decode("utf-8", "backslashreplace")
+
+
 class BridgeError(Exception):
     """Something a user can cause and fix.
 
@@ -34,7 +48,7 @@ class BridgeError(Exception):
         stage: str | None = None,
         request_id: str | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(spelt(message))
         self.stage = stage
         self.request_id = request_id
 

@@ -51,7 +51,13 @@ def json_text(value: Any, *, pretty: bool = False) -> str:
     option = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_NON_STR_KEYS
     if pretty:
         option |= orjson.OPT_INDENT_2
-    text = orjson.dumps(value, default=_plain, option=option).decode()
+    try:
+        text = orjson.dumps(value, default=_plain, option=option).decode()
+    except orjson.JSONEncodeError:
+        import json
+
+        # A name of a file that is not UTF-8: as escapes it is JSON, and can be undone.
+        text = json.dumps(value, default=_plain, indent=2 if pretty else None)
     return _ODD.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 # Ends the mirrored path. A component that begins with it is doubled, so that no project
 # can lie inside the state of another.
 MARK = "@"
+# Of a path, with what we put below it; and of one name in it.
+_LONGEST = (1024 if sys.platform == "darwin" else 4096) - 300
+_LONGEST_NAME = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +61,30 @@ class Place:
 
 
 def find_project(start: Path) -> Path:
-    """The project that `start` belongs to, with links resolved."""
-    here = Path(os.path.realpath(start))
+    """The project that `start` belongs to, with links resolved.
+
+    Raises:
+        StateRefused: `start` is relative, and the working folder is gone.
+    """
+    try:
+        here = Path(os.path.realpath(start))
+    except FileNotFoundError:
+        raise StateRefused(
+            _working_folder(),
+            "this working folder was removed",
+            "cd to one that is there",
+        ) from None
     for folder in (here, *here.parents):
         if os.path.lexists(folder / ".git"):
             return folder
     return here
+
+
+def _working_folder() -> Path:
+    """The working folder that was, as far as the system tells."""
+    with suppress(OSError):
+        return Path(os.readlink("/proc/self/cwd").removesuffix(" (deleted)"))
+    return Path()
 
 
 def find_owner(start: Path) -> Path:
@@ -76,7 +98,8 @@ def locate(settings: Settings, start: Path) -> Place:
     """Say where the state for `start` lies; touches nothing.
 
     Raises:
-        StateRefused: a directory set by the environment lies inside the project.
+        StateRefused: a directory set by the environment lies inside the project, or
+            a path cannot be used.
     """
     project = find_project(start)
     linked = find_linked(project)
@@ -86,14 +109,18 @@ def locate(settings: Settings, start: Path) -> Place:
             _refuse_inside(settings.state_dir, folder, "BRIDGE_STATE_DIR")
         elif not settings.home_is_default:
             _refuse_inside(settings.home, folder, "BRIDGE_HOME")
+    _refuse_unusable(project, "rename the folder")
     if settings.state_dir is not None:
         state = settings.state_dir
+        _refuse_unusable(state, "set BRIDGE_STATE_DIR to another folder")
         return Place(project, state, state, "BRIDGE_STATE_DIR names it", main)
     named = "BRIDGE_HOME" if not settings.home_is_default else "~/.hostbridge"
     whose = "the project's" if main is None else "that one's"
+    state = mirror(settings.home, main or project)
+    _refuse_unusable(state, "set BRIDGE_STATE_DIR to a folder with a shorter path")
     return Place(
         project,
-        mirror(settings.home, main or project),
+        state,
         settings.home,
         f"{_what(linked)}it mirrors {whose} real path under {named}",
         main,
@@ -211,6 +238,22 @@ def _check_facts(folder: str, facts: os.stat_result) -> None:
             f"others can write to it (mode {stat.S_IMODE(facts.st_mode):04o})",
             f"run: chmod 700 {folder}",
         )
+
+
+def _refuse_unusable(path: Path, cure: str) -> None:
+    """Refuse what settings, records and hooks could not name, or no system opens."""
+    name = os.fsencode(path)
+    try:
+        name.decode()
+    except UnicodeDecodeError:
+        raise StateRefused(
+            path,
+            "a path that is not UTF-8: neither JSON nor Claude Code can name it",
+            "rename the folder",
+        ) from None
+    if len(name) > _LONGEST or any(len(p) > _LONGEST_NAME for p in name.split(b"/")):
+        problem = f"too long a path ({len(name)} bytes) for what lies below it"
+        raise StateRefused(path, problem, cure)
 
 
 def _refuse_inside(folder: Path, project: Path, variable: str) -> None:

@@ -95,7 +95,8 @@ def is_stopped(pid: int) -> bool:
 def ancestors_of(pid: int) -> list[int]:
     """The processes above `pid`, its parent first, as far as they can be seen."""
     found: list[int] = []
-    while (pid := _parent(pid)) > 1 and pid not in found:
+    # The first process, too: in a container it may be a client.
+    while (pid := _parent(pid)) > 0 and pid not in found:
         found.append(pid)
     return found
 
