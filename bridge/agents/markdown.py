@@ -146,7 +146,7 @@ def _tools(tree: Tree, field: str) -> tuple[str, ...] | None:
                 message += "; only a YAML agent can grant a part, by `allow`"
             tree.warn(place, message)
         if not toolnames.is_known(name):
-            tree.warn(place, f"no tool named {name!r} is known; the agent has it not")
+            tree.warn(place, f"no tool named {name!r} is known here")
         names.append(name)
     return tuple(dict.fromkeys(names))
 

@@ -71,8 +71,8 @@ LOADS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         f"{HEAD}tools: Read, LS, WriteFile\n---\nHi",
         {"tools": ("Read", "LS", "WriteFile")},
         [
-            "a.md:4: warning: tools: no tool named 'LS' is known; the agent has it not",
-            "a.md:4: warning: tools: no tool named 'WriteFile' is known; the agent has it not",
+            "a.md:4: warning: tools: no tool named 'LS' is known here",
+            "a.md:4: warning: tools: no tool named 'WriteFile' is known here",
         ],
     ),
     "agents among the tools": (
