@@ -44,7 +44,8 @@ def known_at_start(settings: Settings, event: HookEvent, kind: str) -> str | Non
     """
     if kind == "plugin":
         return OF_PLUGIN
-    if event.name != "SessionStart" or event.text("source") == "clear":
+    is_new = event.text("source") in ("startup", "resume")
+    if event.name != "SessionStart" or not is_new:
         return None
     try:
         state = CarrierFile(settings).state()

@@ -147,3 +147,17 @@ def test_rules_that_name_options_go_to_our_own_hook():
     assert group["matcher"] == "Bash"
     (hook,) = group["hooks"]
     assert shlex.split(hook["command"]) == ["/py", "/a b/h.py", "/w", f'["{named}"]']
+
+
+def test_one_with_bash_is_told_how_to_search():
+    """Beside Bash the client has neither Grep nor Glob, whatever `--tools` names."""
+    request = asked(schema=MODULES)
+
+    said = prompt_of(request, defined(tools=("Grep", "Bash"), allow=("Bash(ls *)",)))
+
+    assert said == (
+        "Which?\n\nGrep and Glob are not among your tools here: search by `grep` and "
+        "`find` in Bash, a plain command a call. Beside what only looks, these forms of "
+        "commands are granted: `ls *`."
+    )
+    assert prompt_of(request, defined(tools=("Read", "Grep"))) == "Which?"
