@@ -157,7 +157,7 @@ def test_one_with_bash_is_told_how_to_search():
 
     assert said == (
         "Which?\n\nGrep and Glob are not among your tools here: search by `grep` and "
-        "`find` in Bash, a plain command a call. Beside what only looks, these forms of "
-        "commands are granted: `ls *`."
+        "`find` in Bash, a plain command a call. Beside what only looks, these forms "
+        "of commands are granted: `ls *`."
     )
     assert prompt_of(request, defined(tools=("Read", "Grep"))) == "Which?"
