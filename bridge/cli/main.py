@@ -22,7 +22,8 @@ hostbridge: ask the agent session that is already open
 
 {commands}
 
-  hostbridge COMMAND --help tells more. For a start:
+  hostbridge COMMAND --help tells more; hostbridge -C DIR COMMAND runs it in a folder.
+  For a start:
 
     hostbridge install && hostbridge doctor
     hostbridge ask general-purpose "Which modules lack tests?\"\
@@ -73,6 +74,8 @@ def _print_anything() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command; returns the exit code."""
+    if arguments[:1] == ["-C"]:
+        return _run_there(arguments[1:])
     name = arguments[0] if arguments else "--help"
     if name in ("--version", "-V"):
         return _version()
@@ -95,6 +98,22 @@ def run(arguments: list[str]) -> int:
         raise
     except Exception as exc:  # noqa: BLE001 - the top: usage errors and our own bugs
         return _usage_or_bug(name, exc)
+
+
+def _run_there(arguments: list[str]) -> int:
+    """Run a command as if it had been started in another folder."""
+    from bridge.cli.printing import complain
+
+    if len(arguments) < 2:  # noqa: PLR2004 - a folder, and the command
+        complain("-C: expected a folder, then the command; see `hostbridge --help`")
+        return Exit.USAGE
+    try:
+        os.chdir(arguments[0])
+    except OSError as exc:
+        why = os.strerror(exc.errno or 0).lower()
+        complain(f"-C {arguments[0]}: {why}; give the path of a folder")
+        return Exit.USAGE
+    return run(arguments[1:])
 
 
 def _call(name: str, arguments: list[str]) -> int:

@@ -7,12 +7,14 @@ meet. The other way round cannot be seen: nothing here names the other place.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.config import Settings
 from bridge.doctor.finding import Finding, warning
 from bridge.host import sessions
+from bridge.host.nearby import find_nearby
 from bridge.store.files import FileStore
 from bridge.store.place import locate
 
@@ -43,6 +45,27 @@ def open_elsewhere(subject: Subject) -> Iterator[Finding]:
                 cause=f"{named} is set in this shell, and was not where they started",
                 cure=f"unset {' '.join(variables)}; or start the sessions with it",
             )
+
+
+def open_nearby(subject: Subject) -> Iterator[Finding]:
+    """Whether sessions are open in a folder around the project, and none in it."""
+    store = subject.store()
+    lease_s = float(subject.settings.lease_s)
+    if store is None or sessions.live_sessions(store, lease_s=lease_s):
+        return
+    nearby = find_nearby(store.place, lease_s=lease_s)
+    if nearby is None:
+        return
+    ids = ", ".join(session.session_id for session in nearby.sessions)
+    there = shlex.quote(str(nearby.project))
+    yield warning(
+        "place",
+        f"a session is open in {nearby.project} ({ids}), none in {store.place.owner}",
+        cause="a submodule, a nested repository or a folder mounted twice is a project "
+        "of its own",
+        cure=f"ask that session: `hostbridge -C {there} ask`; or `hostbridge install` "
+        "here, and start `claude` here",
+    )
 
 
 def _without_variables(subject: Subject) -> Iterator[tuple[Settings, list[str]]]:

@@ -43,6 +43,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("client", client.version),
     ("session", client.open_sessions),
     ("place", elsewhere.open_elsewhere),
+    ("place", elsewhere.open_nearby),
     ("claude", models.claude),
     ("local", models.local),
     ("endpoint", models.endpoint),

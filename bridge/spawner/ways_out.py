@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from bridge.errors import NoHost
 from bridge.host import sessions
+from bridge.host.nearby import find_nearby
 from bridge.protocol.status import Stage
 from bridge.spawner.hosts import may_take
 
@@ -37,6 +39,12 @@ def no_host(
     else:
         live = sessions.live_sessions(store, lease_s=lease_s)
         why, ways = _cause(store.place.owner, request, live)
+        if not live and (nearby := find_nearby(store.place, lease_s=lease_s)):
+            why += f"; one is open in {nearby.project}"
+            ways = (
+                f"ask that one: `hostbridge -C {shlex.quote(str(nearby.project))} ask`",
+                *ways,
+            )
     return NoHost(f"{why}. Ways out: {'; '.join(ways)}", stage=str(Stage.NO_HOST))
 
 

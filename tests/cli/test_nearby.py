@@ -1,0 +1,91 @@
+"""Asked in an inner repository, with the session open in the outer one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.host import nearby
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Host, Project
+
+
+@pytest.fixture
+def inner(project: Project) -> Path:
+    """A submodule."""
+    folder = project.folder / "sub mod"
+    folder.mkdir()
+    (folder / ".git").write_text("gitdir: ../.git/modules/sub\n")
+    return folder
+
+
+@pytest.mark.usefixtures("host")
+def test_the_error_names_the_outer_session_and_what_to_do(
+    project: Project, inner: Path
+) -> None:
+    """It said that none was open, which is not what its user saw."""
+    ran = project.run("ask", "x", "--timeout", "1", cwd=inner)
+
+    assert (ran.code, ran.out) == (4, "")
+    assert ran.err.startswith(
+        "hostbridge: no Claude Code session with hostbridge is open in "
+        f"{inner}; one is open in {project.folder}. Ways out: ask that one: "
+        f"`hostbridge -C {project.folder} ask`; start `claude` in {inner} (after "
+        "`hostbridge install`)"
+    )
+
+
+@pytest.mark.usefixtures("host")
+def test_doctor_names_it_too(project: Project, inner: Path, host: Host) -> None:
+    ran = project.run("doctor", cwd=inner)
+
+    assert (
+        f"a session is open in {project.folder} ({host.session_id}), none in {inner}"
+    ) in ran.out
+
+
+@pytest.mark.usefixtures("host")
+def test_a_command_runs_in_another_folder(project: Project, inner: Path) -> None:
+    ran = project.run("-C", "..", "submit", "x", cwd=inner)
+
+    assert ran.code == 0
+    assert project.bridge.store.waiting() == [ran.out.strip()]
+
+
+NO_FOLDERS = {
+    "nothing": (["-C"], "-C: expected a folder, then the command; see `hostbridge"),
+    "no folder": (["-C", "nowhere", "status"], "-C nowhere: no such file or directory"),
+}
+
+
+@pytest.mark.parametrize(("words", "said"), NO_FOLDERS.values(), ids=NO_FOLDERS)
+def test_error_a_folder_that_is_none(project: Project, words: list[str], said: str):
+    ran = project.run(*words)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"hostbridge: {said}")
+
+
+def test_a_folder_mounted_twice_has_two_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What `mount --bind app mnt` leaves in the kernel's table."""
+    app, bound = tmp_path / "app", tmp_path / "m n"
+    (app / "src").mkdir(parents=True)
+    bound.symlink_to(app)
+    table = tmp_path / "mountinfo"
+    escaped = str(bound).replace(" ", "\\040")
+    table.write_text(
+        "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+        "23 22 0:5 / /proc rw - proc proc rw\n"
+        f"24 22 8:1 {app} {escaped} rw - ext4 /dev/sda1 rw\n"
+    )
+    monkeypatch.setattr(nearby, "_MOUNTS", table)
+
+    assert nearby.other_names(bound / "src") == [app / "src"]
+    assert nearby.other_names(app / "src") == [bound / "src"]
+    assert nearby.other_names(tmp_path) == []
