@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.errors import StateUnavailable
 from bridge.host import bells, endings, interim, limits, lost, runs, sessions
+from bridge.host.asking import ask_rules
 from bridge.host.capture import before_handback, subagent_stop
 from bridge.host.instruct import INTRODUCTION
 from bridge.host.launch import before_agent
@@ -35,7 +36,7 @@ from bridge.protocol.contract import again
 from bridge.protocol.ids import RequestId
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from bridge.host.runs import AgentRun
     from bridge.host.scene import Scene
@@ -177,8 +178,14 @@ def permission_request(scene: Scene) -> Reaction:
             f"hostbridge: the session is in plan mode, where {tool} is granted to "
             "nobody. Work without it, or answer that you are blocked and by what."
         )
-    if run.allow and _is_granted(scene, run):
-        return grant_permission()
+    if run.allow and _is_granted(scene, run.allow):
+        asked = ask_rules(scene.settings.claude_dir, scene.store.place.project)
+        if not _is_granted(scene, asked):
+            return grant_permission()
+        return refuse_permission(
+            f"hostbridge: the user's settings ask about this use of {tool}, and nobody "
+            "is there to be asked. Work without it, or answer that you are blocked."
+        )
     why = _why_not_granted(scene, run)
     return refuse_permission(
         f"hostbridge: {tool} is not granted to this agent{why and f': {why}'}. Nobody "
@@ -186,12 +193,12 @@ def permission_request(scene: Scene) -> Reaction:
     )
 
 
-def _is_granted(scene: Scene, run: AgentRun) -> bool:
-    """Whether the definition of the agent grants this very call."""
+def _is_granted(scene: Scene, rules: Iterable[str]) -> bool:
+    """Whether one of these rules covers this very call."""
     from bridge.agents.grants import is_granted
 
     return is_granted(
-        run.allow, scene.event.tool, scene.event.table("tool_input"), **_place_of(scene)
+        rules, scene.event.tool, scene.event.table("tool_input"), **_place_of(scene)
     )
 
 

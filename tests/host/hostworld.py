@@ -73,6 +73,8 @@ class HostWorld:
         self.api = stage.api
         self._hooks: dict[str, list[dict[str, Any]]] = {}
         self._allowed: tuple[str, ...] = ()
+        self._rules: dict[str, list[str]] = {}
+        self._env: dict[str, str] = {}
         for kind in kinds:
             self.install(kind)
         for event in record:
@@ -102,9 +104,20 @@ class HostWorld:
         self._allowed = rules
         self._write_settings()
 
+    def rule(self, behavior: str, *rules: str) -> None:
+        """Have the user deny tools, or be asked about them."""
+        self._rules[behavior] = list(rules)
+        self._write_settings()
+
+    def set_env(self, **env: str) -> None:
+        """Set variables for what the client starts; it sees them a second later."""
+        self._env = env
+        self._write_settings()
+
     def _write_settings(self) -> None:
-        permissions = {"allow": list(self._allowed)}
-        self.stage.settings({"hooks": self._hooks, "permissions": permissions})
+        permissions = {"allow": list(self._allowed), **self._rules}
+        told = {"hooks": self._hooks, "permissions": permissions, "env": self._env}
+        self.stage.settings(told)
 
     def add_command(self, event: str, command: str, matcher: str = "*") -> None:
         """Register somebody else's hook."""

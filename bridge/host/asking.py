@@ -1,0 +1,51 @@
+"""What the user wants to be asked about: the `ask` rules of the client's settings.
+
+An allow of ours overrides them without a word (measured on 2.1.330; deny rules, plan
+mode's own refusals and `dontAsk` it does not reach). Nobody is there to be asked, so
+such a call is denied.
+
+Source: Claude Code settings reference, "Permission settings".
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import orjson
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_MANAGED = "/etc/claude-code/managed-settings.json"
+_MAX_BYTES = 1 << 20
+
+
+def ask_rules(claude_dir: Path, project: Path) -> list[str]:
+    """Every `ask` rule that the client's settings files name for a project."""
+    files = (
+        _MANAGED,
+        f"{claude_dir}/settings.json",
+        f"{project}/.claude/settings.json",
+        f"{project}/.claude/settings.local.json",
+    )
+    return [rule for file in files for rule in _rules_in(file)]
+
+
+def _rules_in(file: str) -> Iterator[str]:
+    """The rules of one file; none where it is not there, or cannot be understood."""
+    with suppress(OSError, orjson.JSONDecodeError):
+        # A pipe would make us wait for its other end.
+        fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(fd, "rb") as opened:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                return
+            told = orjson.loads(opened.read(_MAX_BYTES))
+        permissions = told.get("permissions") if isinstance(told, dict) else None
+        rules = permissions.get("ask") if isinstance(permissions, dict) else None
+        for rule in rules if isinstance(rules, list) else ():
+            if isinstance(rule, str):
+                yield rule

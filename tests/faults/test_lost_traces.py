@@ -1,0 +1,227 @@
+"""Our own traces vanish while an agent of ours works: no dialog, whatever is left.
+
+The user's next key could answer it with yes. What the user's own calls ask is left to
+the client.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hookworld import HookWorld, hook_world
+
+import bridge
+from bridge.host.registration import HOOKS, of_this_machine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(bridge.__file__).parents[1]
+PATIENCE_S = 30
+FORM = of_this_machine("local", ROOT / "hooks", sys.executable)
+Patch = pytest.MonkeyPatch
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: Patch) -> Iterator[HookWorld]:
+    """A session at work, as the client has it: hooks are processes."""
+    (tmp_path / "above").mkdir()
+    with hook_world(tmp_path / "above", monkeypatch) as made:
+        monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", made.session)
+        hook(made, "SessionStart", source="startup")
+        yield made
+
+
+def hook(
+    world: HookWorld, event: str, script: str | None = None, **fields: Any
+) -> dict[str, Any]:
+    """Run one hook as the client does; what it says."""
+    found = [h for h in HOOKS if h.event == event and script in (None, h.script)]
+    done = subprocess.run(
+        ["/bin/sh", *FORM.arguments(found[0])],
+        input=json.dumps(world.event(event, **fields)).encode(),
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
+        # Of a project that is gone the client starts its hooks in the home folder.
+        cwd=world.project if world.project.is_dir() else "/",
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    said: dict[str, Any] = json.loads(done.stdout) if done.stdout else {}
+    return said
+
+
+def begin(world: HookWorld, *, bound: bool = True) -> tuple[str, str]:
+    """Have an agent of ours work, and one below it; their ids."""
+    request = world.submit()
+    hook(world, "UserPromptSubmit", prompt="hello")
+    given = {"description": "b", "prompt": f"bridge:{request}"}
+    said = hook(
+        world,
+        "PreToolUse",
+        "agent-call",
+        tool_name="Agent",
+        tool_use_id="toolu_a",
+        tool_input=given,
+    )
+    new = said["hookSpecificOutput"]["updatedInput"]
+    world.given["toolu_a"], world.described["toolu_a"] = (
+        new["prompt"],
+        new["description"],
+    )
+    agent = world.start("toolu_a")
+    nested = world.start("toolu_n", below=agent)
+    if bound:
+        call = {"tool_name": "Read", "tool_use_id": "t", "tool_input": {}}
+        hook(world, "PreToolUse", "tool-start", agent_id=agent, **call)
+    return agent, nested
+
+
+def is_denied(world: HookWorld, **who: str) -> bool:
+    call = {"tool_name": "Bash", "tool_input": {"command": "touch x"}}
+    said = hook(world, "PermissionRequest", **call, **who)
+    return bool(said and said["hookSpecificOutput"]["decision"]["behavior"] == "deny")
+
+
+def record(world: HookWorld) -> Path:
+    return next((world.store.place.state / "agents").glob("*.json"))
+
+
+FAULTS: dict[str, Callable[[HookWorld, Patch], object]] = {
+    "nothing": lambda *_: None,
+    "state removed": lambda w, _: shutil.rmtree(w.store.place.state),
+    "state renamed": lambda w, _: w.store.place.state.rename(w.home / "elsewhere"),
+    "all of ours removed": lambda w, _: shutil.rmtree(w.store.place.guard),
+    "sessions removed": lambda w, _: shutil.rmtree(w.store.place.state / "sessions"),
+    "agents removed": lambda w, _: shutil.rmtree(w.store.place.state / "agents"),
+    "record cut": lambda w, _: os.truncate(record(w), 40),
+    "record empty": lambda w, _: os.truncate(record(w), 0),
+    "record unreadable": lambda w, _: record(w).write_bytes(b"\xff"),
+    "record of a newer version": lambda w, _: record(w).write_text(
+        '{"schemaVersion": 99}'
+    ),
+    "record removed": lambda w, _: record(w).unlink(),
+    "project renamed": lambda w, _: w.project.rename(w.project.parent / "new name"),
+    "git init above": lambda w, _: (w.project.parent / ".git").mkdir(),
+    "git init below": lambda w, _: (w.project / ".git").mkdir(),
+    "switched off late": lambda _, p: p.setenv("BRIDGE_OFF", "1"),
+    "switched off by nonsense": lambda _, p: p.setenv("BRIDGE_OFF", "maybe"),
+    "under a request, late": lambda _, p: p.setenv("BRIDGE_PARENT", "r"),
+    "a setting that fails": lambda _, p: p.setenv("BRIDGE_SLOTS", "many"),
+    "another home": lambda w, p: p.setenv("BRIDGE_HOME", f"{w.home}/another"),
+    "another state": lambda w, p: p.setenv("BRIDGE_STATE_DIR", f"{w.home}/third"),
+    "off in the store": lambda w, _: (w.store.place.state / "off").touch(),
+    "a link for the state": lambda w, _: (
+        w.store.place.state.rename(w.home / "real"),
+        w.store.place.state.symlink_to(w.home / "real"),
+    ),
+    "state open to others": lambda w, _: w.store.place.state.chmod(0o777),
+}
+
+
+@pytest.mark.parametrize("bound", [True, False], ids=["seen", "not seen yet"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_no_dialog_from_our_agents(
+    world: HookWorld, monkeypatch: Patch, fault: str, *, bound: bool
+) -> None:
+    """At its next request, and at those after it: other events may come between."""
+    agent, nested = begin(world, bound=bound)
+    theirs = world.start("toolu_of_the_user")
+    FAULTS[fault](world, monkeypatch)
+
+    first = is_denied(world, agent_id=agent)
+    call = {"tool_name": "Read", "tool_use_id": "t", "tool_input": {}}
+    mine = [
+        hook(world, "PreToolUse", "tool-start", **call),
+        hook(world, "PostToolUse", "tool-end", **call),
+        hook(world, "PreToolUse", "tool-start", agent_id=theirs, **call),
+    ]
+    later = [is_denied(world, agent_id=each) for each in (agent, nested)]
+    asked = [is_denied(world), is_denied(world, agent_id=theirs)]
+
+    assert (first, later) == (True, [True, True])
+    assert (mine, asked) == ([{}, {}, {}], [False, False])
+
+
+@pytest.mark.parametrize("fault", ["project renamed", "git init above"])
+def test_the_answer_still_comes(
+    world: HookWorld, monkeypatch: Patch, fault: str
+) -> None:
+    """Where a session belongs is decided once: its asker waits in that state."""
+    request = world.submit()
+    hook(world, "UserPromptSubmit", prompt="hello")
+    given = {"description": "b", "prompt": f"bridge:{request}"}
+    FAULTS[fault](world, monkeypatch)
+
+    said = hook(
+        world,
+        "PreToolUse",
+        "agent-call",
+        tool_name="Agent",
+        tool_use_id="toolu_a",
+        tool_input=given,
+    )
+    world.given["toolu_a"] = said["hookSpecificOutput"]["updatedInput"]["prompt"]
+    agent = world.start("toolu_a")
+    words = '{"status": "success", "summary": "s"}'
+    hook(world, "SubagentStop", agent_id=agent, last_assistant_message=words)
+
+    assert world.code(request) == "success"
+
+
+def test_a_damaged_record_ends_the_request_by_name(world: HookWorld) -> None:
+    """Its asker would wait for a deadline, and its agent work for nobody."""
+    agent, _ = begin(world)
+    (request,) = [each.request_id for each in world.store.claimed()]
+    os.truncate(record(world), 40)
+
+    call = {"tool_name": "Read", "tool_use_id": "t", "tool_input": {}}
+    said = hook(world, "PreToolUse", "tool-start", agent_id=agent, **call)
+
+    assert said["continue"] is False
+    found = world.found(request)  # type: ignore[arg-type]
+    assert found.response is not None
+    assert found.response.error is not None
+    assert found.response.error.code == "agent_error"
+    assert found.response.error.message.endswith(
+        "what was written down about its agent is lost or damaged"
+    )
+    assert world.runs() == []
+
+
+@pytest.mark.parametrize("reason", ["clear", "resume"])
+def test_another_session_id_belongs_where_the_process_did(
+    world: HookWorld, monkeypatch: Patch, reason: str
+) -> None:
+    agent, _ = begin(world)
+    (world.project.parent / ".git").mkdir()
+
+    hook(world, "SessionEnd", reason=reason)
+    old = world.transcripts / world.session
+    world.session = "session-2"
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", world.session)
+    shutil.copytree(old, world.transcripts / world.session)
+    hook(world, "SessionStart", source=reason)
+
+    assert is_denied(world, agent_id=agent)
+    (session,) = world.live()
+    assert session.session_id == "session-2"
+    pins = world.store.place.guard / "pins"
+    assert [each.name.split(".")[0] for each in pins.iterdir()] == ["session-2"]
+
+
+def test_a_pin_goes_with_its_session(world: HookWorld) -> None:
+    begin(world)
+
+    hook(world, "SessionEnd", reason="other")
+
+    assert list((world.store.place.guard / "pins").iterdir()) == []

@@ -1,0 +1,84 @@
+"""Our traces vanish, a mode forbids: at a terminal, no dialog of ours all the same."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from hostworld import HostWorld, host_world, wait_until
+from stage.models import agent_output, obedient_model
+from stage.replies import reply, tool_use
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from stage.replies import Answer
+    from stage.turns import ApiRequest
+
+
+pytestmark = pytest.mark.host
+
+DIALOG = ("Do you want", "Esc to cancel", "1. Yes")
+
+
+def cut_record(world: HostWorld) -> None:
+    for file in (world.store.place.state / "agents").glob("*.json"):
+        os.truncate(file, 40)
+
+
+def was_called(world: HostWorld) -> bool:
+    """Whether hooks have heard of it; of a project that is gone they tell nothing."""
+    told = any("touch made" in f"{each}" for each in world.told)
+    return told or len(world.api.turns("subagent")) > 2
+
+
+FAULTS: dict[str, Callable[[HostWorld], object]] = {
+    "state removed": lambda w: shutil.rmtree(w.store.place.state),
+    "project renamed": lambda w: w.stage.project.rename(w.stage.root / "renamed"),
+    "git init above": lambda w: (w.stage.root / ".git").mkdir(),
+    "record cut": cut_record,
+    "an exception": lambda w: w.store.place.state.chmod(0o777),
+    "switched off late": lambda w: (w.set_env(BRIDGE_OFF="1"), time.sleep(3)),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_no_dialog_when_our_traces_vanish(tmp_path: Path, fault: str) -> None:
+    """What the user types meanwhile stays typed."""
+    begun, gone = threading.Event(), threading.Event()
+
+    def answers(_prompt: str, request: ApiRequest) -> Answer:
+        if not request.own_calls:
+            return reply(tool_use("Bash", {"command": "sleep 0.1", "description": "s"}))
+        if len(request.own_calls) == 1:
+            begun.set()
+            gone.wait(60)
+            return reply(
+                tool_use("Bash", {"command": "touch made", "description": "m"})
+            )
+        return agent_output()
+
+    model = obedient_model(answers)
+    with host_world(tmp_path, model, record=["PreToolUse"]) as world:
+        world.allow("Bash(sleep:*)")
+        with world.terminal() as terminal:
+            terminal.type("half a thought")
+            world.submit()
+            assert begun.wait(60)
+            FAULTS[fault](world)
+            gone.set()
+            wait_until(lambda: was_called(world))
+            # It is stopped, or told no; what a dialog needs to appear is a moment.
+            time.sleep(2)
+            history = terminal.history()
+        for made in (world.stage.project / "made", world.stage.root / "renamed/made"):
+            assert not made.exists()
+        (world.stage.home / ".hostbridge/hook-errors.log").unlink(missing_ok=True)
+
+    assert not any(words in history for words in DIALOG)
+    assert "half a thought" in history

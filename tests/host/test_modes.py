@@ -1,0 +1,89 @@
+"""What the user chose for the session outranks what a definition grants."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.host import runs
+
+if TYPE_CHECKING:
+    from hookworld import HookWorld
+
+
+def granted(world: HookWorld, *rules: str) -> str:
+    """An agent with these grants."""
+    _, _, agent = world.begin()
+    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+    (run,) = world.runs()
+    runs.change(world.store, run, lambda r: r.with_(allow=rules))
+    return agent
+
+
+def test_what_the_user_wants_to_be_asked_about_is_denied(world: HookWorld) -> None:
+    """Nobody is there to be asked; an allow of ours would override the rule."""
+    agent = granted(world, "Write", "Bash(git *)")
+    settings = world.project / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    told = {"permissions": {"ask": ["Bash(git push:*)", "Write", 7]}}
+    settings.write_text(json.dumps(told))
+
+    def behavior(tool: str, **given: str) -> str:
+        said = world.say(
+            "PermissionRequest", agent_id=agent, tool_name=tool, tool_input=given
+        )
+        return str(said["hookSpecificOutput"]["decision"]["behavior"])
+
+    file = str(world.project / "a")
+    asked = [
+        behavior("Write", file_path=file, content="x"),
+        behavior("Bash", command="git push origin"),
+        behavior("Bash", command="git status"),
+    ]
+    for text in ("{", "[]", '{"permissions": {"ask": 3}}'):
+        settings.write_text(text)
+        asked.append(behavior("Write", file_path=file, content="x"))
+
+    assert asked == ["deny", "deny", "allow", "allow", "allow", "allow"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "tool", "behavior"),
+    [
+        ("default", "Write", "allow"),
+        ("acceptEdits", "Write", "allow"),
+        ("plan", "Write", "deny"),
+        ("plan", "Edit", "deny"),
+        ("plan", "Bash", "deny"),
+        ("plan", "mcp__git__push", "deny"),
+        ("plan", "Read", "allow"),
+        ("plan", "WebFetch", "allow"),
+        ("plan", "Grep", "allow"),
+    ],
+)
+def test_plan_mode_outranks_a_grant(
+    world: HookWorld, mode: str, tool: str, behavior: str
+) -> None:
+    """The user's own rule would have asked, too; nobody is there to be asked."""
+    agent = granted(world, tool)
+    given = {
+        "file_path": str(world.project / "a"),
+        "path": str(world.project),
+        "command": "ls",
+        "url": "https://example.org/",
+        "pattern": "x",
+    }
+
+    said = world.say(
+        "PermissionRequest",
+        agent_id=agent,
+        tool_name=tool,
+        tool_input=given,
+        permission_mode=mode,
+    )
+
+    decision = said["hookSpecificOutput"]["decision"]
+    assert decision["behavior"] == behavior
+    assert ("plan mode" in decision.get("message", "")) is (behavior == "deny")

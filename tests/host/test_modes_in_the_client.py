@@ -1,0 +1,68 @@
+"""The real client: what the user chose for a session outranks a grant."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hostworld import host_world
+from stage.models import obedient_model
+from stage.replies import reply, tool_use
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stage.replies import Answer
+    from stage.turns import ApiRequest
+
+pytestmark = pytest.mark.host
+
+WRITER = """
+name: writer
+description: writes what it is told to
+provider: claude
+mode: terminal
+prompt: "{{ task }}"
+tools: [Write, Read]
+allow: [Write]
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "rules", "writes"),
+    [
+        ("default", {}, True),
+        ("plan", {}, False),
+        ("default", {"deny": ["Write"]}, False),
+        ("default", {"ask": ["Write"]}, False),
+        ("dontAsk", {}, False),
+    ],
+    ids=["default", "plan", "denied", "ask", "dontAsk"],
+)
+def test_what_a_granted_write_may(
+    tmp_path: Path, mode: str, rules: dict[str, list[str]], *, writes: bool
+) -> None:
+    def answers(_prompt: str, request: ApiRequest) -> Answer:
+        if request.own_calls:
+            words = request.newest_text[-2000:]
+            return reply(json.dumps({"status": "partial", "summary": words or "s"}))
+        file = str(tmp_path / "project" / "made")
+        return reply(tool_use("Write", {"file_path": file, "content": "x"}))
+
+    with host_world(
+        tmp_path, obedient_model(answers), record=["PermissionRequest"]
+    ) as world:
+        folder = world.stage.home / ".hostbridge" / "agents"
+        folder.mkdir(parents=True, mode=0o700)
+        folder.parent.chmod(0o700)
+        (folder / "writer.yaml").write_text(WRITER)
+        for behavior, names in rules.items():
+            world.rule(behavior, *names)
+        with world.terminal(mode=mode) as terminal:
+            world.ended(world.submit(agent="writer"))
+            history = terminal.history()
+        made = (world.stage.project / "made").exists()
+
+    assert made is writes
+    assert "Do you want" not in history

@@ -1,0 +1,124 @@
+"""Where a session belongs, and which of several installs acts for it."""
+
+from __future__ import annotations
+
+import multiprocessing
+from typing import TYPE_CHECKING
+
+from hookworld import HookWorld, hook_world
+
+from bridge.config import Settings
+from bridge.host import pins
+from bridge.host.events import HookEvent
+from bridge.protocol.request import HostProcess
+from bridge.store.place import locate
+from bridge.store.process import identify
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+HERE = HostProcess(pid=7, start_time="1", boot="b")
+LATER = HostProcess(pid=7, start_time="2", boot="b")
+
+
+def seen(world: HookWorld, kind: str, host: HostProcess, **fields: str) -> bool:
+    event = HookEvent(world.event("SessionStart", source="startup", **fields))
+    return pins.own(world.store, event, kind, host)
+
+
+def test_the_first_install_acts_and_a_resumed_session_asks_again(
+    world: HookWorld,
+) -> None:
+    asked = [
+        seen(world, kind, host)
+        for kind, host in (
+            ("plugin", HERE),
+            ("local", HERE),
+            ("plugin", HERE),
+            ("local", LATER),
+            ("plugin", LATER),
+        )
+    ]
+
+    assert asked == [True, False, True, True, False]
+
+
+def _ask(world: HookWorld, kind: str, ready: object, said: object) -> None:
+    ready.wait()  # type: ignore[attr-defined]
+    said.put((kind, seen(world, kind, HERE)))  # type: ignore[attr-defined]
+
+
+def test_of_installs_at_once_one_acts(world: HookWorld) -> None:
+    """They see each event in the same moment."""
+    fork = multiprocessing.get_context("fork")
+    for _ in range(20):
+        pins.remove(world.store.place, world.session, HERE)
+        ready, said = fork.Barrier(4), fork.Queue()
+        kinds = ("local", "user", "project", "plugin")
+        asked = [fork.Process(target=_ask, args=(world, k, ready, said)) for k in kinds]
+        for each in asked:
+            each.start()
+        acting = [kind for kind, acts in (said.get(timeout=30) for _ in kinds) if acts]
+        for each in asked:
+            each.join(30)
+
+        assert len(acting) == 1
+
+
+def test_another_install_acts_after_an_uninstall(world: HookWorld) -> None:
+    """The session stays where it belongs."""
+    seen(world, "local", HERE)
+
+    pins.disown(world.store.place, "local")
+
+    assert seen(world, "plugin", HERE)
+    assert not seen(world, "local", HERE)
+    assert pins.acts(world.store.place, "plugin")
+
+
+def test_a_session_keeps_its_state(world: HookWorld) -> None:
+    settings = Settings.from_environment()
+    seen(world, "local", HERE)
+    (world.project.parent / ".git").mkdir()
+
+    found = pins.find(settings, world.session, HERE)
+
+    assert found is not None
+    assert found.state == world.store.place.state != locate(settings, world.project)
+    assert found.project == world.project
+    # The same process under another id; another process.
+    assert pins.find(settings, "session-2", HERE) == found
+    assert pins.find(settings, world.session, LATER) is None
+
+
+def test_error_a_pin_that_leads_out_of_our_folder(
+    world: HookWorld, tmp_path: Path
+) -> None:
+    """Nothing of ours says so."""
+    seen(world, "local", HERE)
+    (pin,) = (world.store.place.guard / "pins").iterdir()
+    for target in (tmp_path, world.store.place.guard / "state/../../x", "relative"):
+        (pin / "state").unlink()
+        (pin / "state").symlink_to(target)
+
+        assert pins.find(Settings.from_environment(), world.session, HERE) is None
+
+
+def test_pins_of_processes_that_are_gone_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with hook_world(tmp_path, monkeypatch) as world:
+        settings = Settings.from_environment()
+        assert settings.host_pid is not None
+        alive = identify(settings.host_pid)
+        assert alive is not None
+        gone = alive.model_copy(update={"pid": 2**22 - 1})
+        seen(world, "local", alive)
+        seen(world, "local", gone, session_id="gone")
+
+        pins.forget_gone(world.store.place)
+
+        assert pins.find(settings, world.session, alive) is not None
+        assert pins.find(settings, "gone", gone) is None
