@@ -103,6 +103,8 @@ class Definition(Part):
         system_prompt: said before anything else; None: a default.
         node_context: jinja2 over `node_text, node_name, node_type, file_path`.
         model: haiku, sonnet, opus, fable, inherit, a GGUF file or `openai:NAME`.
+        model_digest: the SHA-256 of a model file that the project brings, which must
+            be that of what is loaded; None for any other.
         provider, mode: where it runs, as written; `routes` is what counts.
         routes: the routes that may answer it; none for what no route runs yet.
         tools: names it may call, None for all that the route has.
@@ -128,6 +130,7 @@ class Definition(Part):
     system_prompt: str | None = None
     node_context: str | None = None
     model: str | None = None
+    model_digest: str | None = None
     provider: Literal["claude", "local", "endpoint"] | None = None
     mode: Literal["terminal", "headless", "self"] | None = None
     routes: tuple[RouteName, ...] = ("host", "claude", "local", "endpoint")

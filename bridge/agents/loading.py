@@ -9,6 +9,7 @@ Problems are carried, never raised: the other definitions still load.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.naming import MAX_HEAD, OF_PROJECT, head_of, is_name, may_be
@@ -16,8 +17,6 @@ from bridge.agents.problem import Problem
 from bridge.agents.reading import Reader, Unreadable, read_bytes
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bridge.agents.definition import Definition, Spelling
     from bridge.agents.naming import Layer
     from bridge.agents.problem import Place
@@ -85,6 +84,8 @@ def load(
         tree.complain((), f"cannot be read as a definition: {exc}")
     if definition is not None:
         _check_name(definition.name, data, tree)
+        digest = reader.digests.get(Path(definition.model or ""))
+        definition = definition.model_copy(update={"model_digest": digest})
     # Its own first, then those of its scripts.
     problems = tuple(
         sorted(tree.problems, key=lambda p: (p.file != file, p.file, p.line, p.path))

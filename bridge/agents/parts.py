@@ -135,6 +135,11 @@ def read_model(tree: Tree, place: Place, model: str, reader: Reader) -> str | No
         tree.complain(place, f"{path} leaves {reader.folder}, where it must lie")
         return None
     _warn_of_no_file(tree, place, path, reader)
+    try:
+        reader.note_model(path)
+    except Unreadable as exc:
+        tree.complain(place, f"{path}: {exc}")
+        return None
     return str(path)
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MAX_BYTES = 256 * 1024
+# Of a model that a project brings, all of which is digested before it is used.
+MAX_MODEL_BYTES = 16 << 30
 
 
 class Unreadable(Exception):
@@ -71,6 +73,27 @@ def read_bytes(path: Path, *, follow_links: bool = True) -> bytes:
     return data
 
 
+def digest_of_model(path: Path) -> str:
+    """The SHA-256 of a whole model file, whatever its size.
+
+    Raises:
+        Unreadable: it is no plain file, or too large to be read at each look.
+    """
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as f:
+            facts = os.fstat(f.fileno())
+            if not stat.S_ISREG(facts.st_mode):
+                raise Unreadable("not a plain file")
+            if facts.st_size > MAX_MODEL_BYTES:
+                raise Unreadable(
+                    f"larger than {MAX_MODEL_BYTES >> 30} GiB; move it to the models "
+                    "folder of your own, ~/.hostbridge/models"
+                )
+            return hashlib.file_digest(f, "sha256").hexdigest()
+    except OSError as exc:
+        raise Unreadable((exc.strerror or str(exc)).lower()) from None
+
+
 def text_of(data: bytes) -> str:
     """UTF-8, without a byte order mark.
 
@@ -114,6 +137,17 @@ class Reader:
         if not is_strict:
             return data.decode("utf-8", "replace").removeprefix("\ufeff")
         return text_of(data)
+
+    def note_model(self, path: Path) -> None:
+        """Remember what a model of a project held: its template is run as well.
+
+        One that is not there is none of the project's: it may be the user's own.
+
+        Raises:
+            Unreadable: as `digest_of_model`.
+        """
+        if self.is_confined and os.path.lexists(path):
+            self.digests[path] = digest_of_model(path)
 
     @property
     def digest(self) -> str:

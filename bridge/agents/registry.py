@@ -44,6 +44,7 @@ class Entry:
     loaded: Loaded
     is_trusted: bool
     hidden_by: Path | None = None
+    changes: tuple[str, ...] = ()
 
     @property
     def is_used(self) -> bool:
@@ -136,6 +137,7 @@ class Registry:
                         loaded,
                         is_trusted=not shelf.is_projects or trust.covers(loaded),
                         hidden_by=None if winner is loaded else winner.file,
+                        changes=trust.changes_in(loaded) if shelf.is_projects else (),
                     )
                 )
         order = {layer: at for at, layer in enumerate(reversed(ALL_LAYERS))}

@@ -1,8 +1,9 @@
 """Which definitions of projects the user has looked at: `<home>/trust.json`.
 
 By project (its real path), by the definition's file, the SHA-256 of that file and of
-every script it names. Whatever changes in any of them ends the trust in that one
-definition; the file itself counts before a byte of it is parsed. Written whole, 0600,
+every script and model file of the project that it names. Whatever changes in any of
+them ends the trust in that one definition; the file itself counts before a byte of it
+is parsed. Written whole, 0600,
 under a lock; a record that cannot be read trusts nothing. Whoever runs inside a Claude
 Code session trusts nothing either: its model could be the one that agrees.
 """
@@ -17,9 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
-from bridge.agents.reading import Unreadable, read_bytes
+from bridge.agents.reading import Unreadable, digest_of_model, read_bytes
 from bridge.config import SIGNS_OF_A_CLIENT
 from bridge.errors import BridgeError, NewerSchema, StateRefused
+from bridge.protocol.names import MODEL_FILE
 from bridge.store.folder import NotAPlainFile
 from bridge.store.lineage import behind, has_terminal_from_below, variables_of
 from bridge.store.lock import locked
@@ -68,6 +70,15 @@ class Trust:
         """Whether a definition is trusted with everything that was read for it."""
         known = self._definitions.get(self._name(loaded.file))
         return known is not None and known == self.digests_of(loaded)
+
+    def changes_in(self, loaded: Loaded) -> tuple[str, ...]:
+        """Which of its files differ from those that were trusted; none were it new."""
+        known = self._definitions.get(self._name(loaded.file))
+        if known is None:
+            return ()
+        now = self.digests_of(loaded)
+        names = sorted(known.keys() | now.keys())
+        return tuple(name for name in names if known.get(name) != now.get(name))
 
     def digests_of(self, loaded: Loaded) -> Digests:
         """What trusting a definition records."""
@@ -156,11 +167,15 @@ def changes(project: Path, digests: Digests) -> dict[str, Literal["changed", "go
     for name, digest in digests.items():
         path = project / name
         try:
-            data = read_bytes(path, follow_links=False)
+            if name.endswith(MODEL_FILE):
+                now = digest_of_model(path)
+            else:
+                data = read_bytes(path, follow_links=False)
+                now = hashlib.sha256(data).hexdigest()
         except Unreadable:
             found[name] = "changed" if os.path.lexists(path) else "gone"
             continue
-        if hashlib.sha256(data).hexdigest() != digest:
+        if now != digest:
             found[name] = "changed"
     return found
 

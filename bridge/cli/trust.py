@@ -104,8 +104,12 @@ def _text(
 
 def _marks(entry: Entry, below: Mapping[str, Loaded | None]) -> Iterator[str]:
     name = entry.loaded.name
-    if not entry.is_trusted:
-        yield "new, or changed" if entry.loaded.definition else BROKEN
+    if entry.loaded.definition is None:
+        yield BROKEN
+    elif entry.changes:
+        yield visible(f"changed since you trusted it: {', '.join(entry.changes)}")
+    elif not entry.is_trusted:
+        yield "new, or changed"
     if not entry.is_used:
         yield "hidden"
     elif name in below:

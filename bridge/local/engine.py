@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from bridge.local.ahead import take_ahead
@@ -68,17 +69,20 @@ class LlamaEngine:
         settings: Settings,
         *,
         beside: Path | None = None,
+        digest: str | None = None,
         temperature: float = TEMPERATURE,
         seed: int = 0,
     ) -> Self:
         """Find the model by its name, as `find_model` does, and start it.
+
+        `digest` is the SHA-256 that its file must have when it is loaded.
 
         Raises:
             EngineFailed: AGENT_002: there is no such model.
             ExtraMissing: llama.cpp, or the default model, is not installed.
         """
         require_extra()
-        model = find_model(wanted, settings, beside=beside)
+        model = replace(find_model(wanted, settings, beside=beside), digest=digest)
         return cls(model, settings, temperature=temperature, seed=seed)
 
     @property

@@ -25,6 +25,7 @@ def load_order(model: LocalModel, settings: Settings) -> dict[str, Any]:
     return {
         "do": "load",
         "path": str(model.path),
+        "sha256": model.digest,
         "template": model.header.chat_template,
         "context": min(settings.local_context, trained),
         "memoryBytes": settings.local_memory_mb << 20,

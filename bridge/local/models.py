@@ -44,11 +44,13 @@ class LocalModel:
         header: what it says of itself.
         stands_in_for: the name that was asked for, where that is no file: an alias, or
             empty for none at all. None when this very file was asked for.
+        digest: the SHA-256 that its file must have to be loaded; None for any.
     """
 
     path: Path
     header: Header
     stands_in_for: str | None = None
+    digest: str | None = None
 
     @property
     def name(self) -> str:

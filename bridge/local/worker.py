@@ -14,6 +14,7 @@ stderr in its place.
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import json
 import os
 import queue
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.local.bindings import LoadFailed, build, load_quickly
+from bridge.local.gguf import NotAModel, read_header
 from bridge.local.memory import is_told
 from bridge.runner.engine import EngineFailed
 
@@ -68,7 +70,7 @@ def _load(order: dict[str, Any]) -> Replier:
         if limit:
             resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
         return _replier(order)
-    except LoadFailed as exc:
+    except (LoadFailed, NotAModel) as exc:
         raise EngineFailed("AGENT_002", f"{path}: {exc}{said}") from None
     except MemoryError:
         raise EngineFailed("AGENT_002", f"{path}: out of memory{said}") from None
@@ -84,6 +86,9 @@ def _replier(order: dict[str, Any]) -> Replier:
     from bridge.local.llama import Llama
 
     path, told, cache = order["path"], order["cache"], None
+    template = order["template"]
+    if order["sha256"] is not None:
+        path, template = _verified(path, order["sha256"])
     with ThreadPoolExecutor(2) as pool:
         loading = pool.submit(Llama, path, context=order["context"])
         preparing = pool.submit(lambda: loading.result().prepare())
@@ -92,11 +97,25 @@ def _replier(order: dict[str, Any]) -> Replier:
 
         if told is not None:
             # Another context length may lay the state out in another way.
-            key = model_key(Path(path), f"{build()} {order['context']}")
+            key = model_key(Path(order["path"]), f"{build()} {order['context']}")
             cache = PromptCache(Path(told["folder"]), key, told["maxBytes"])
-        replier = Replier(loading.result(), order["template"], cache)
+        replier = Replier(loading.result(), template, cache)
         preparing.result()
         return replier
+
+
+def _verified(path: str, digest: str) -> tuple[str, str | None]:
+    """The file of a model that was looked at, held open, and the template in it.
+
+    The name may stand for another file by now: what is loaded, and what is run of it,
+    is what was read here.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(fd, "rb", closefd=False) as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+            raise LoadFailed("not the file that was trusted: it has changed since")
+    held = f"/proc/self/fd/{fd}" if sys.platform == "linux" else path
+    return held, read_header(Path(held)).chat_template
 
 
 def _receive(orders: queue.SimpleQueue[dict[str, Any]]) -> None:

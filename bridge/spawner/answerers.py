@@ -60,7 +60,12 @@ def local(settings: Settings, store: FileStore) -> Answerer:
     @contextmanager
     def opened(request: Request, definition: Definition | None) -> Iterator[OpenModel]:
         beside = definition.source.file.parent if definition else None
-        with LlamaEngine.open(request.model, settings, beside=beside) as engine:
+        # What the caller has chosen in its place is the caller's own.
+        is_its_own = definition is not None and request.model == definition.model
+        digest = definition.model_digest if definition and is_its_own else None
+        with LlamaEngine.open(
+            request.model, settings, beside=beside, digest=digest
+        ) as engine:
             yield OpenModel(engine, engine.local_model.is_degraded)
 
     return ByModel(store, opened)

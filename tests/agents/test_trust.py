@@ -71,8 +71,8 @@ def test_trusted_until_it_changes_and_again_when_it_is_back(world: World) -> Non
     assert is_found(world)
 
 
-@pytest.mark.parametrize("name", ["run.pym", "more.pym"])
-def test_a_script_that_changes_ends_it(world: World, name: str) -> None:
+@pytest.mark.parametrize("name", ["run.pym", "more.pym", "m.gguf"])
+def test_a_script_or_model_that_changes_ends_it(world: World, name: str) -> None:
     world.write("m.gguf", "x", "project")
     for each in ("run.pym", "more.pym"):
         world.write(each, "1\n", "project")
@@ -83,6 +83,38 @@ def test_a_script_that_changes_ends_it(world: World, name: str) -> None:
     assert is_found(world, "lint")
     world.write(name, "2\n", "project")
     assert not is_found(world, "lint")
+
+
+def test_a_definition_says_which_bytes_its_model_has(world: World) -> None:
+    """Whoever loads it holds it to that: the file may be another one by then."""
+    for each in ("run.pym", "more.pym"):
+        world.write(each, "1\n", "project")
+    world.write("m.gguf", "weights", "project")
+    world.write("lint.yaml", LINT, "project")
+
+    world.trust()
+
+    found = world.registry.find("lint")
+    assert found is not None
+    assert found.model_digest == sha256(b"weights").hexdigest()
+
+
+def test_error_a_model_that_cannot_be_digested(world: World) -> None:
+    """A pipe would never end, and a file of terabytes not for long."""
+    for each in ("run.pym", "more.pym"):
+        world.write(each, "1\n", "project")
+    world.write("lint.yaml", LINT, "project")
+    os.mkfifo(world.folders["project"] / "m.gguf")
+    [pipe] = [entry.loaded.problems for entry in world.registry.entries()]
+    (world.folders["project"] / "m.gguf").unlink()
+    with (world.folders["project"] / "m.gguf").open("wb") as file:
+        file.truncate((16 << 30) + 1)
+    [large] = [entry.loaded.problems for entry in world.registry.entries()]
+
+    assert pipe[0].message.endswith("m.gguf: not a plain file")
+    assert "larger than 16 GiB; move it to the models folder of your own" in str(
+        large[0]
+    )
 
 
 def test_only_what_has_changed_asks_again(world: World) -> None:

@@ -231,6 +231,17 @@ def test_a_change_while_one_reads_is_not_trusted(project):
     assert is_trusted(project)
 
 
+def test_it_says_which_files_have_changed_since(project):
+    file = define(project, "worker.yaml", GOOD)
+    agree(project)
+    file.write_text(GOOD.replace("pytest *", "make *"))
+
+    terminal = agree(project)
+
+    mark = "changed since you trusted it: .bridge/agents/worker.yaml"
+    assert f"worker: Works  ({mark})\n" in terminal.seen
+
+
 def test_what_is_broken_is_shown_and_not_trusted(project):
     define(project, "worker.yaml", GOOD)
     define(project, "broken.yaml", "name: broken\ntols: 1\n")

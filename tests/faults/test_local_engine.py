@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -185,6 +186,32 @@ def test_model_is_refused_by_llama(tmp_path):
     assert code == "AGENT_002"
     assert told.startswith(f"{model}: llama.cpp cannot load it: ")
     assert not has_children()
+
+
+def test_error_a_model_that_is_not_the_one_that_was_trusted(tmp_path):
+    """Replaced between the look and the load: nothing of it is run."""
+    model = tmp_path / "m.gguf"
+    model.symlink_to(needs.local_model())
+    settings = Settings(home=tmp_path / "home")
+    digest = hashlib.sha256(b"another").hexdigest()
+
+    with LlamaEngine.open(str(model), settings, digest=digest) as engine:
+        told = failure(engine)
+
+    assert told == (
+        "AGENT_002",
+        f"{model}: not the file that was trusted: it has changed since",
+    )
+
+
+def test_the_model_that_was_trusted(tmp_path):
+    """Held open while it is loaded, and its own template is used."""
+    model = needs.local_model()
+    digest = hashlib.sha256(model.read_bytes()).hexdigest()
+    settings = Settings(home=tmp_path / "home")
+
+    with LlamaEngine.open(str(model), settings, digest=digest) as engine:
+        assert ask(engine).text
 
 
 def test_model_is_removed_after_it_was_found(tmp_path):
