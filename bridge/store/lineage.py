@@ -90,7 +90,7 @@ def _holds(process: Path, index: str) -> bool:
 def _is_orphan(pid: int) -> bool:
     """Whether it has been left to init, or to the user's own systemd."""
     above = ancestors_of(pid)
-    return not above or name_of(above[0]) in ("systemd", "init")
+    return not above or above[0] == 1 or name_of(above[0]) == "systemd"
 
 
 def _started(pid: int) -> int:
