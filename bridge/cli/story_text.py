@@ -78,7 +78,7 @@ def _asked(
 ) -> Iterator[str]:
     model = f" ({request.model})" if request.model else ""
     yield _fact("agent", request.agent_type + model)
-    age = span((now_ms - request.created_at) / 1000)
+    age = span((now_ms - request.asked_ms) / 1000)
     yield _fact("asked by", f"{request.requester or 'a program'}, {age} ago")
     if request.route != "host":
         yield _fact("for", f"route {request.route}")

@@ -250,7 +250,7 @@ def why_waiting(request: Request, queue: Queue) -> Why:
         return OFF
     if request.route == "host":
         return _why_no_host(request, queue)
-    return YOUNG if queue.now_ms - request.created_at < _SOON_MS else UNSERVED
+    return YOUNG if queue.now_ms - request.asked_ms < _SOON_MS else UNSERVED
 
 
 def _why_no_host(request: Request, queue: Queue) -> Why:
@@ -269,7 +269,7 @@ def _why_no_host(request: Request, queue: Queue) -> Why:
         return BUDGET
     if all(_is_full(s, queue) for s in awake):
         return SLOTS
-    if queue.now_ms - request.created_at < _SOON_MS:
+    if queue.now_ms - request.asked_ms < _SOON_MS:
         return YOUNG
     deaf = [why for s in awake if (why := queue.unheard.get(s.session_id))]
     return NOT_HEARD[deaf[0]] if len(deaf) == len(awake) else UNHEARD
@@ -287,14 +287,13 @@ def why_held(request: Request, queue: Queue) -> Why | None:
     if not any(session.host == claim.host for session in queue.live):
         return ORPHANED
     first = claim.offers[0] if claim.offers else claim.at
-    if claim.launched_at is None and queue.now_ms - first > _TURN_MS:
+    if claim.launched_at is None and not 0 <= queue.now_ms - first <= _TURN_MS:
         return NOT_LAUNCHED
     return None
 
 
 def _has_spent(session: Session, queue: Queue) -> bool:
-    hour_ago = queue.now_ms - sessions.HOUR_MS
-    return session.launched_since(hour_ago) >= queue.agents_per_hour
+    return len(session.launches_of_hour(queue.now_ms)) >= queue.agents_per_hour
 
 
 def _is_full(session: Session, queue: Queue) -> bool:

@@ -247,7 +247,7 @@ def _forget_later(scene: Scene, run: AgentRun) -> None:
     own agent is a matter of milliseconds.
     """
     since = run.ended_at or run.launched_at
-    if scene.now_ms() - since > runs.ENDED_KEPT_MS:
+    if not 0 <= scene.now_ms() - since <= runs.ENDED_KEPT_MS:
         runs.drop(scene.store, run)
 
 

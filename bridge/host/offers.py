@@ -91,7 +91,7 @@ def judge_for(scene: Scene, request: Request, *, promised: int = 0) -> Verdict:
         )
         return failed(request, "depth", message, now_ms=now_ms)
     budget = scene.settings.agents_per_hour
-    recent = sorted(at for at in session.launches if at > now_ms - sessions.HOUR_MS)
+    recent = session.launches_of_hour(now_ms)
     if len(recent) + promised < budget:
         return "take"
     if len(recent) < budget:
@@ -118,7 +118,8 @@ def _repeat(scene: Scene, *, at_once: bool) -> list[Request]:
     again: list[Request] = []
     for request, claim in open_offers(scene)[:MAX_NAMED]:
         last = claim.offers[-1] if claim.offers else claim.at
-        if not at_once and now_ms - last < REPEAT_AFTER_MS:
+        # One made in time to come, before the clock was set back, is no fresh one.
+        if not at_once and 0 <= now_ms - last < REPEAT_AFTER_MS:
             continue
         try:
             if len(claim.offers) >= scene.settings.max_offers:

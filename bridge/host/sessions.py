@@ -69,9 +69,12 @@ class Session(Record):
         """Every id this session has had."""
         return frozenset((self.session_id, *self.former_ids))
 
-    def launched_since(self, moment_ms: int) -> int:
-        """How many agents it started after `moment_ms`."""
-        return sum(at > moment_ms for at in self.launches)
+    def launches_of_hour(self, now_ms: int) -> list[int]:
+        """When it started agents within the last hour, oldest first.
+
+        A time to come is that of a clock which has been set back: it says nothing.
+        """
+        return sorted(at for at in self.launches if 0 <= now_ms - at < HOUR_MS)
 
 
 def register(
@@ -291,7 +294,7 @@ def note_launch(store: FileStore, session: Session) -> None:
     now_ms = store.now_ms()
 
     def counted(current: Session) -> Session:
-        recent = (at for at in current.launches if at > now_ms - HOUR_MS)
+        recent = current.launches_of_hour(now_ms)
         return current.with_(launches=(*recent, now_ms), stop_offers=0)
 
     _change(store, session, counted)

@@ -6,7 +6,7 @@ import hashlib
 from typing import Annotated, Any, Literal, Self
 
 import orjson
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, PrivateAttr
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import Priority, check_id
@@ -17,6 +17,8 @@ from bridge.routes import OwnRoute
 
 DEFAULT_TIMEOUT_MS = 120_000
 MAX_PROMPT_CHARS = 10_000_000
+# The clocks of a machine drift apart by less, in milliseconds.
+_SET_MS = 1000
 _ASKED = ("request_id", "agent_type", "prompt", "arguments", "node", "task_id")
 
 
@@ -118,6 +120,13 @@ class Node(Value):
         return f"{self.file}, line {self.line}, {self.type} {self.name}:\n\n{self.text}"
 
 
+class Uptime(Value):
+    """A time on the clock that nobody sets: milliseconds in one run of the machine."""
+
+    boot: str
+    ms: Milliseconds
+
+
 class Applied(Value):
     """The agent definition that filled in what the asker left open.
 
@@ -152,6 +161,7 @@ class Request(Record):
     task_id: str | None = None
     timeout: Annotated[Milliseconds, Field(gt=0)] = DEFAULT_TIMEOUT_MS
     created_at: Milliseconds = 0
+    uptime: Uptime | None = None
     status: Status = Status.PENDING
     priority: Priority = "normal"
     answer_schema: dict[str, Any] | None = Field(default=None, alias="schema")
@@ -165,6 +175,7 @@ class Request(Record):
     answer_to_host: bool = False
     claim: Claim | None = None
     declined_by: tuple[str, ...] = ()
+    _set_ms: int = PrivateAttr(default=0)
 
     def to_json(self) -> bytes:
         """The bytes of the file: what was said, and nothing that was left open.
@@ -196,10 +207,31 @@ class Request(Record):
             )
         ).hexdigest()
 
+    def on_clock(self, now_ms: int, uptime: Uptime) -> Self:
+        """The same request, its times as the wall clock is set by now.
+
+        Somebody may have set it since the request was made: on the machine that it was
+        made on, until that is started again, the other clock tells by how much.
+        """
+        made = self.uptime
+        if made is None or made.boot != uptime.boot:
+            return self
+        set_ms = (now_ms - self.created_at) - (uptime.ms - made.ms)
+        if abs(set_ms) < _SET_MS:
+            return self
+        moved = self.model_copy()
+        moved._set_ms = set_ms  # noqa: SLF001 - a copy that nobody else has yet
+        return moved
+
+    @property
+    def asked_ms(self) -> int:
+        """When it was asked, milliseconds since 1970, as the clock is set by now."""
+        return self.created_at + self._set_ms
+
     @property
     def deadline_ms(self) -> int:
         """When the request ends by itself, milliseconds since 1970."""
-        return self.created_at + self.timeout
+        return self.asked_ms + self.timeout
 
     @property
     def served_on(self) -> RouteName:

@@ -16,6 +16,7 @@ from bridge.protocol.request import Request
 from bridge.spawner.given import check_seconds, check_text
 from bridge.spawner.requester import default_requester
 from bridge.spawner.routes import on_route
+from bridge.store.clock import uptime
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -166,6 +167,7 @@ def draft(store: FileStore, settings: Settings, question: Question) -> Draft:
             agent_type=question.agent,
             prompt=prompt,
             created_at=now_us // 1000,
+            uptime=uptime(store.clock),
             requester=settings.requester or default_requester(),
             parent_request_id=parent[0] if parent else None,
             depth=depth,

@@ -189,7 +189,7 @@ def _live(request: Request, hosts: list[Session], now_ms: int) -> LiveRequest:
         priority=request.priority,
         route=claim.route if claim else request.route,
         session=claim.session if claim else None,
-        age_s=(now_ms - request.created_at) / 1000,
+        age_s=(now_ms - request.asked_ms) / 1000,
         left_s=(request.deadline_ms - now_ms) / 1000,
     )
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+from bridge.protocol.request import Uptime
+from bridge.store.process import boot_id
+
 
 class Clock(Protocol):
     """What the time is."""
@@ -26,3 +29,8 @@ class SystemClock:
     def monotonic_s(self) -> float:
         """Seconds since some moment in the past."""
         return time.monotonic()
+
+
+def uptime(clock: Clock) -> Uptime:
+    """What the clock that nobody sets shows in this run of the machine."""
+    return Uptime(boot=boot_id(), ms=max(0, int(clock.monotonic_s() * 1000)))

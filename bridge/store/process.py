@@ -36,13 +36,13 @@ def identify(pid: int) -> HostProcess | None:
     if started is None:
         return None
     return HostProcess(
-        pid=pid, start_time=started, boot=_boot_id(), pid_namespace=_pid_namespace()
+        pid=pid, start_time=started, boot=boot_id(), pid_namespace=_pid_namespace()
     )
 
 
 def liveness(host: HostProcess) -> Liveness:
     """Whether the very process that `host` names still runs."""
-    if host.boot != _boot_id():
+    if host.boot != boot_id():
         return Liveness.GONE
     if host.pid_namespace != _pid_namespace():
         return Liveness.UNSEEN
@@ -138,7 +138,8 @@ def _start_time(pid: int) -> str | None:
 
 
 @cache
-def _boot_id() -> str:
+def boot_id() -> str:
+    """Which run of this machine it is."""
     if sys.platform != "linux":
         return _ask("sysctl", "-n", "kern.bootsessionuuid")
     return (_PROC / "sys/kernel/random/boot_id").read_text().strip()

@@ -15,6 +15,7 @@ from bridge.errors import NewerSchema
 from bridge.protocol.ids import check_id, is_id
 from bridge.protocol.record import Unparsable
 from bridge.store.aside import is_young, put_aside
+from bridge.store.clock import uptime
 from bridge.store.folder import NotAPlainFile
 from bridge.store.journal import note
 from bridge.store.lock import TURN_S, locked
@@ -176,12 +177,16 @@ class Rooms:
     def _peek(self, room: str, name: str) -> Request | None:
         """A request as it lies there; None for whatever cannot be read as one."""
         with suppress(Unparsable, NotAPlainFile, NewerSchema, OSError):
-            return read_request(self[room], name, self.now_ms())
+            return self._read(room, name)
         return None
+
+    def _read(self, room: str, name: str) -> Request | None:
+        request = read_request(self[room], name, self.now_ms())
+        return request and request.on_clock(self.now_ms(), uptime(self.clock))
 
     def _request(self, room: str, name: str) -> Request | None:
         try:
-            return read_request(self[room], name, self.now_ms())
+            return self._read(room, name)
         except NewerSchema:
             self._note_unread(room, name, "newer")
             return None

@@ -45,7 +45,7 @@ def test_every_field_either_counts_or_is_known_not_to() -> None:
     """A new one must be thought about: it may change what an answer means."""
     counts = {field for fields, _ in OTHERWISE for field in fields}
     bookkeeping = {
-        "schema_version", "request_id", "definition", "timeout", "created_at",
+        "schema_version", "request_id", "definition", "timeout", "created_at", "uptime",
         "status", "priority", "requester", "parent_request_id", "depth", "attempt",
         "max_attempts", "dedup_key", "answer_to_host", "claim", "declined_by",
     }  # fmt: skip

@@ -1,0 +1,115 @@
+"""The wall clock is set, forward or back: nothing ends early, nothing waits for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from storeworld import FakeClock, claim_all, request, store_in
+
+from bridge.host.offers import REPEAT_AFTER_MS
+from bridge.host.sessions import HOUR_MS
+from bridge.store.clock import SystemClock, uptime
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hookworld import HookWorld
+
+DAY_S = 86_400
+
+
+@pytest.mark.parametrize("set_s", [0, DAY_S, -DAY_S], ids=["as it is", "on", "back"])
+@pytest.mark.parametrize("is_claimed", [False, True], ids=["waits", "claimed"])
+def test_a_request_ends_after_its_own_time(
+    tmp_path: Path, set_s: int, *, is_claimed: bool
+) -> None:
+    """By the clock that nobody sets: not after 2 s of 100, nor a day too late."""
+    clock = FakeClock()
+    store = store_in(tmp_path, clock=clock)
+    asked = request(timeout=100_000, uptime=uptime(clock))
+    store.submit(asked)
+    if is_claimed:
+        claim_all(store)
+
+    clock.go_on(2)
+    clock.set_wall(set_s)
+    store.sweep(everything=True)
+    early = store.find(asked.request_id)
+    clock.go_on(99)
+    store.sweep(everything=True)
+    late = store.find(asked.request_id)
+
+    assert early is not None
+    assert early.response is None
+    assert late is not None
+    assert late.response is not None
+    assert late.response.error is not None
+    assert late.response.error.message.startswith("no answer within 100 s")
+    assert late.response.duration == 100_000
+
+
+def test_another_run_of_the_machine_tells_nothing(tmp_path: Path) -> None:
+    """Its clock began anew: the wall clock is all there is."""
+    clock = FakeClock()
+    store = store_in(tmp_path, clock=clock)
+    before = uptime(clock).model_copy(update={"boot": "another"})
+    asked = request(timeout=100_000, uptime=before)
+    store.submit(asked)
+
+    clock.set_wall(DAY_S)
+    store.sweep(everything=True)
+
+    found = store.find(asked.request_id)
+    assert found is not None
+    assert found.response is not None
+
+
+def set_clock(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Set the wall clock of hooks, from where it stands."""
+    before = SystemClock.now_us
+
+    def now_us(self: SystemClock) -> int:
+        return before(self) + int(seconds * 1_000_000)
+
+    monkeypatch.setattr(SystemClock, "now_us", now_us)
+
+
+def offered(said: dict[str, Any]) -> bool:
+    return "bridge:" in str(said.get("hookSpecificOutput", {}))
+
+
+def test_launches_to_come_cost_no_budget(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were counted before the clock was set back, for hours of waiting."""
+    monkeypatch.setenv("BRIDGE_AGENTS_PER_HOUR", "1")
+    world.begin()
+    second = world.submit(timeout_s=3 * HOUR_MS / 1000)
+
+    held = offered(world.say("UserPromptSubmit", prompt="hello"))
+    set_clock(monkeypatch, -3 * HOUR_MS / 1000)
+    taken = offered(world.say("UserPromptSubmit", prompt="hello"))
+    world.launch(second)
+
+    assert (held, taken) == (False, True)
+    (session,) = world.live()
+    assert len(session.launches) == 1
+
+
+def test_an_offer_of_time_to_come_is_repeated_and_given_back(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request_id = world.submit(timeout_s=DAY_S)
+    world.say("UserPromptSubmit", prompt="hello")
+    fresh = offered(world.say("UserPromptSubmit", prompt="hello"))
+
+    set_clock(monkeypatch, -3600)
+    repeated = []
+    for _ in range(2):
+        repeated.append(offered(world.say("UserPromptSubmit", prompt="hello")))
+        set_clock(monkeypatch, 2 * REPEAT_AFTER_MS / 1000)
+    world.say("UserPromptSubmit", prompt="hello")
+
+    assert (fresh, repeated) == (False, [True, True])
+    assert world.code(request_id) == "declined"
