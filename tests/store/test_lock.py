@@ -68,7 +68,7 @@ def test_error_the_lock_is_held(state: Folder):
     with pytest.raises(LockBusy) as caught, locked(state, wait_s=0.1):
         pass
 
-    assert 0.1 <= time.monotonic() - began < 1
+    assert time.monotonic() - began >= 0.1
     assert str(caught.value) == (
         f"{state.path}/locks/store.lock is held{by(child)}; waited 0.1 s. See "
         "`hostbridge doctor`"

@@ -15,7 +15,7 @@ from storeworld import FakeClock, answer, claim_all, drop, path_of, request
 
 from bridge.errors import StateUnavailable, StateVanished
 from bridge.protocol.ids import RequestId
-from bridge.store import waiting
+from bridge.store import noticing, waiting
 from bridge.store.clock import SystemClock
 from bridge.store.files import FileStore
 
@@ -55,18 +55,20 @@ def test_an_answer_that_is_there_is_returned_at_once(real: FileStore):
     assert response.request_id == "a"
 
 
-def test_an_answer_of_another_process_wakes_the_waiter(real: FileStore):
+def test_an_answer_of_another_process_wakes_the_waiter(
+    real: FileStore, monkeypatch: pytest.MonkeyPatch
+):
+    """The kernel tells: nobody looks by himself as soon as this."""
+    monkeypatch.setattr(noticing, "LOOK_S", 1000)
     real.submit(long("a"))
     child = multiprocessing.get_context("fork").Process(
         target=lambda: (time.sleep(0.2), answer_all(real))
     )
     child.start()
-    began = time.monotonic()
 
-    (response,) = real.wait([A], timeout_s=10)
+    (response,) = real.wait([A], timeout_s=30)
 
     assert response.success
-    assert time.monotonic() - began < 0.9
     child.join()
 
 
@@ -92,7 +94,7 @@ def test_the_waiter_returns_by_its_deadline(real: FileStore):
 
     assert list(real.wait([A], timeout_s=0.2)) == []
 
-    assert 0.2 <= time.monotonic() - began < 0.6
+    assert time.monotonic() - began >= 0.2
 
 
 @pytest.mark.parametrize("step_s", [86_400, -86_400], ids=["a day on", "a day back"])
@@ -108,7 +110,7 @@ def test_a_changed_wall_clock_does_not_move_the_deadline(store: FileStore, step_
 
     assert list(waiter.wait([A], timeout_s=0.3)) == []
 
-    assert 0.3 <= time.monotonic() - began < 0.8
+    assert time.monotonic() - began >= 0.3
     timer.join()
 
 
@@ -152,12 +154,10 @@ def test_error_the_state_vanishes_under_a_waiter(real: FileStore, what: str):
             FileStore(real.place).submit(long("b"))
 
     timer = after(0.1, vanish)
-    began = time.monotonic()
 
     with pytest.raises(StateVanished) as caught:
-        list(real.wait([A], timeout_s=10))
+        list(real.wait([A], timeout_s=30))
 
-    assert time.monotonic() - began < 3
     assert str(caught.value) == (
         f"{state} was removed or replaced while waiting; what was asked there is lost"
     )
@@ -188,13 +188,12 @@ def test_without_inotify_the_looks_come_quickly(
         raise OSError(24, "Too many open files")
 
     monkeypatch.setattr(f"bridge.store.noticing.{call}", refuse)
+    monkeypatch.setattr(noticing, "LOOK_S", 1000)
     real.submit(long("a"))
     timer = after(0.1, lambda: answer_all(real))
-    began = time.monotonic()
 
-    assert len(list(real.wait([A], timeout_s=5))) == 1
+    assert len(list(real.wait([A], timeout_s=30))) == 1
 
-    assert time.monotonic() - began < 0.5
     timer.join()
 
 
@@ -279,17 +278,20 @@ def test_an_answer_does_not_wait_for_the_end_of_the_watch(
     from watchdog.observers import Observer
 
     stop = Observer.stop
+    go_on = threading.Event()
+    stopped: list[object] = []
 
     def slow_stop(observer: object) -> None:
-        time.sleep(1)
+        go_on.wait(30)
         stop(observer)  # type: ignore[arg-type]
+        stopped.append(observer)
 
     monkeypatch.setattr(Observer, "stop", slow_stop)
     real.submit(long("a"))
     timer = after(0.2, lambda: answer_all(real))
-    began = time.monotonic()
 
     assert len(list(real.wait([A], timeout_s=10))) == 1
 
-    assert time.monotonic() - began < 1
+    assert stopped == []
+    go_on.set()
     timer.join()
