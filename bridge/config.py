@@ -70,7 +70,6 @@ class Settings:
             (`BRIDGE_LOCAL_CACHE_MB`).
         host_pid: pid of the Claude Code client this process runs under (`CLAUDE_PID`).
         inside_client: a client says that it started this process (`CLAUDECODE`).
-        host_session: its session id (`CLAUDE_CODE_SESSION_ID`).
         project_dir: the client's project (`CLAUDE_PROJECT_DIR`).
         claude_dir: the client's own folder (`CLAUDE_CONFIG_DIR`, `~/.claude`).
         claude_record: what the client knows of projects: `.claude.json` in
@@ -102,7 +101,6 @@ class Settings:
     local_cache_mb: int = 1024
     host_pid: int | None = None
     inside_client: bool = False
-    host_session: str | None = None
     project_dir: Path | None = None
     claude_dir: Path = Path("~/.claude")
     claude_record: Path = Path("~/.claude.json")
@@ -142,7 +140,6 @@ class Settings:
             local_cache_mb=_count(env, "BRIDGE_LOCAL_CACHE_MB", 1024, least=0),
             host_pid=_pid(env),
             inside_client=bool(env.get("CLAUDECODE")),
-            host_session=env.get("CLAUDE_CODE_SESSION_ID") or None,
             project_dir=Path(p) if (p := env.get("CLAUDE_PROJECT_DIR")) else None,
             claude_dir=Path(env.get("CLAUDE_CONFIG_DIR") or user_home / ".claude"),
             claude_record=Path(env.get("CLAUDE_CONFIG_DIR") or user_home)

@@ -1,0 +1,67 @@
+"""Limits that nothing else would miss: each test fails without one line of ours."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from bridge.host.runs import find_agent
+
+if TYPE_CHECKING:
+    from hookworld import HookWorld
+
+
+def change(world: HookWorld, room: str, name: str, **fields: object) -> None:
+    """Change a record on disk."""
+    file = world.store.place.state / room / f"{name}.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | fields))
+
+
+def test_nothing_is_corrected_after_the_deadline(world: HookWorld) -> None:
+    request, _, agent = world.begin()
+    change(world, "processing", request, createdAt=1, uptime=None)
+
+    said = world.stop(agent, "Done!")
+
+    assert said == {}
+    assert world.code(request) == "no_json"
+
+
+def test_an_agent_is_warned_before_the_deadline(world: HookWorld) -> None:
+    request, _, agent = world.begin()
+    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t1")
+    change(world, "agents", agent, answerBy=1)
+
+    said = world.say("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t2")
+
+    reason = said["hookSpecificOutput"]["permissionDecisionReason"]
+    assert reason.startswith("hostbridge: the time for this request is nearly up.")
+    assert "continue" not in said
+    assert world.code(request) is None
+
+
+def test_launches_survive_clear(world: HookWorld) -> None:
+    """The process goes on, and so does its budget of the hour."""
+    world.begin()
+
+    world.say("SessionEnd", reason="clear")
+    world.session = "session-2"
+    world.fire("SessionStart", source="clear")
+
+    (session,) = world.live()
+    assert session.session_id == "session-2"
+    assert len(session.launches) == 1
+
+
+def test_a_stop_ends_no_agents_of_another_client(world: HookWorld) -> None:
+    request, _, agent = world.begin()
+    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+    run = find_agent(world.store, agent)
+    assert run is not None
+    host = run.host.model_dump(mode="json", by_alias=True) | {"pid": 1}
+    change(world, "agents", agent, host=host)
+
+    world.say("Stop", background_tasks=[])
+
+    assert world.code(request) is None
+    assert find_agent(world.store, agent) is not None
