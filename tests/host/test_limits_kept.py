@@ -63,5 +63,7 @@ def test_a_stop_ends_no_agents_of_another_client(world: HookWorld) -> None:
 
     world.say("Stop", background_tasks=[])
 
+    left = find_agent(world.store, agent)
     assert world.code(request) is None
-    assert find_agent(world.store, agent) is not None
+    assert left is not None
+    assert left.state == "running"
