@@ -137,7 +137,7 @@ class Life:
         offer = self.world.hook("tool-end", "PostToolUse", **ENDED)
         assert f"bridge:{name}" in str(spoken(offer, "additionalContext"))
         launch = self.world.hook(
-            "always",
+            "agent-call",
             "PreToolUse",
             tool_name="Agent",
             tool_use_id=call,

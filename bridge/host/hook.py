@@ -189,7 +189,8 @@ def _scene(settings: Settings, event: HookEvent, kind: str) -> Scene | None:
     host = identify(settings.host_pid or os.getppid())
     if host is None or not is_id(session_id):
         return None
-    place = pins.find(settings, session_id, host)
+    starts = event.name == "SessionStart" and event.text("source") == "startup"
+    place = pins.find(settings, session_id, host, starts=starts)
     store = FileStore(
         place
         or locate(settings, settings.project_dir or Path(event.text("cwd") or ".")),

@@ -46,13 +46,18 @@ _MAX_BYTES = 4096
 _LEFT_OVER_S = 3600
 
 
-def find(settings: Settings, session_id: str, host: HostProcess) -> Place | None:
-    """Where the session of a process belongs; None where nobody has decided yet."""
+def find(
+    settings: Settings, session_id: str, host: HostProcess, *, starts: bool = False
+) -> Place | None:
+    """Where the session of a process belongs; None where nobody has decided yet.
+
+    One that only `starts` follows no earlier session of its process.
+    """
     guard = settings.state_dir or settings.home
     pins = _Pins(guard)
     own = _name(session_id, host)
     others = (name for name in pins.names() if name.endswith(f".{host.pid}"))
-    for name in (own, *others):
+    for name in (own, *(() if starts else others)):
         if pins.host(name) == host:
             return pins.place(name)
     return None
