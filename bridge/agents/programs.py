@@ -58,14 +58,27 @@ _CAN: dict[str, tuple[str, ...]] = {
     ),
     **dict.fromkeys(("echo", "true", "false", "pwd", "date", "whoami", "which"), ()),
 }  # fmt: skip
-# They run what the project says, whatever the options.
+# They run what the project says, whatever the options: tests, scripts, plugins that its
+# configuration names.
 _RUNNERS = frozenset(
     {
         *("pytest", "py.test", "tox", "nox", "make", "npm", "npx", "pnpm", "yarn"),
         *("cargo", "go", "rake", "mvn", "gradle", "just", "task", "jest", "vitest"),
-        *("unittest", "eslint", "pre-commit", "hatch"),
+        *("unittest", "eslint", "prettier", "pre-commit", "hatch", "coverage"),
+        *("mypy", "dmypy", "pylint", "flake8", "sphinx-build", "mkdocs", "cmake"),
+        *("ninja", "bundle", "rspec", "rubocop", "phpunit", "composer", "dotnet"),
+        # What they start is said behind them.
+        *("env", "time", "timeout", "nice", "xargs", "sudo", "uv", "uvx", "pipx"),
+        *("poetry", "pdm"),
     }
 )
+# They run the file that they are given, unless this keeps them from it.
+_INTERPRETERS = {
+    **dict.fromkeys(("bash", "sh", "dash", "zsh"), "-n"),
+    **dict.fromkeys(("perl", "ruby", "deno", "bun")),
+    "node": "--check",
+    "php": "-l",
+}
 # Rules for a whole tool.
 _WHOLE = {
     "Read": "reads any file, also outside the project",
@@ -86,7 +99,7 @@ def what_it_lets(rule: Rule) -> str | None:
     if rule.spec is None:
         return "every command: all that you can do yourself"
     program = _program(rule.spec)
-    own = f", and {_OWN}" if _starts(rule.spec) & _RUNNERS else ""
+    own = f", and {_OWN}" if _runs_own(rule.spec) else ""
     if isinstance(read_named(rule.spec), NamedOptions):
         return f"only the options named, inside the project{own}"
     if "*" not in rule.spec:
@@ -115,10 +128,21 @@ def _program(spec: str) -> str:
     return words[0].rpartition("/")[2] if words else ""
 
 
-def _starts(spec: str) -> set[str]:
-    """The program, and the module that Python is to run in its place."""
-    module = re.search(r"\s-m ([\w.]+)", spec.partition(" [")[0])
-    return {_program(spec), module[1] if module else ""}
+def _runs_own(spec: str) -> bool:
+    """Whether a command runs what lies in the project, as far as its words tell."""
+    words = spec.partition(" [")[0].removesuffix(":*").split()
+    if not words:
+        return False
+    program = _program(spec)
+    if "/" in words[0] and not words[0].startswith("/"):
+        return True
+    if re.fullmatch(r"python[0-9.]*", program):
+        module = words[words.index("-m") + 1 :][:1] if "-m" in words else []
+        # Without -I a module of the project comes before that of Python.
+        return "-I" not in words or not module or module[0] in _RUNNERS
+    if program in _INTERPRETERS:
+        return _INTERPRETERS[program] not in words
+    return program in _RUNNERS
 
 
 def _joined(can: tuple[str, ...]) -> str:

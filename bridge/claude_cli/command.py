@@ -111,17 +111,22 @@ def _of_definition(definition: Definition, granting: Sequence[str]) -> list[str]
         flags += ["--tools", ",".join(on_host(definition.tools))]
     ours = [rule for rule in definition.allow if names_options(rule)]
     theirs = [rule for rule in definition.allow if rule not in ours]
+    settings: dict[str, Any] = {}
     if theirs:
-        flags += ["--allowedTools", *theirs]
+        # Not by --allowedTools: it parts a rule at a space or a comma behind its first
+        # `)`, and grants the parts.
+        settings["permissions"] = {"allow": theirs}
     if ours and granting:
-        flags += ["--settings", orjson.dumps(_hook(granting, ours)).decode()]
+        settings["hooks"] = _hook(granting, ours)
+    if settings:
+        flags += ["--settings", orjson.dumps(settings).decode()]
     if definition.blocked_tools:
         flags += ["--disallowedTools", *on_host(definition.blocked_tools)]
     return flags
 
 
 def _hook(granting: Sequence[str], rules: Sequence[str]) -> dict[str, Any]:
-    """Settings with the hook that decides by these rules."""
+    """The hook that decides by these rules."""
     command = shlex.join([*granting, orjson.dumps(rules).decode()])
     hook = {"type": "command", "command": command, "timeout": _HOOK_S}
-    return {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [hook]}]}}
+    return {"PreToolUse": [{"matcher": "Bash", "hooks": [hook]}]}

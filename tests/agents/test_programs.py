@@ -10,6 +10,33 @@ from bridge.agents.programs import is_wide, what_it_lets
 ALL = "run other programs, write any file, read any file and reach the network"
 
 
+OWN = "only the options named, inside the project, and runs the project's own programs"
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        # By plugins that its configuration names.
+        "Bash(mypy [--strict] *)",
+        "Bash(pylint [] *)",
+        # The file that they are given, or a module of the project.
+        "Bash(python3 [] *)",
+        "Bash(python3 -I [] *)",
+        "Bash(python3 -m py_compile [] *)",
+        "Bash(python3 tools/check.py [-q])",
+        "Bash(bash [] *)",
+        "Bash(node [] *)",
+        "Bash(tools/check [-q] *)",
+        "Bash(timeout 60 pytest [-q] *)",
+    ],
+)
+def test_what_runs_the_projects_own_programs_is_said(rule: str) -> None:
+    parsed = parse_rule(rule)
+
+    assert isinstance(parsed, Rule)
+    assert what_it_lets(parsed) == OWN
+
+
 @pytest.mark.parametrize(
     ("rule", "lets", "is_warned"),
     [

@@ -115,7 +115,7 @@ DEFINED = {
     ),
     "allow": (
         {"allow": ("Bash(git *)", "Edit")},
-        ["--allowedTools", "Bash(git *)", "Edit"],
+        ["--settings", '{"permissions":{"allow":["Bash(git *)","Edit"]}}'],
     ),
     "blocked": (
         {"blocked_tools": ("Bash", "list_files")},
@@ -139,10 +139,10 @@ def test_rules_that_name_options_go_to_our_own_hook():
 
     command = command_line("/c", asked(), told, granting=["/py", "/a b/h.py", "/w"])
 
-    assert not any("[-q]" in word for word in command[: command.index("--settings")])
-    at = command.index("--allowedTools")
-    assert command[at + 1 : at + 3] == ["Bash(make test)", "--settings"]
-    settings = json.loads(command[at + 3])
+    at = command.index("--settings")
+    assert not any("[-q]" in word for word in command[:at])
+    settings = json.loads(command[at + 1])
+    assert settings["permissions"] == {"allow": ["Bash(make test)"]}
     ((group,),) = settings["hooks"].values()
     assert group["matcher"] == "Bash"
     (hook,) = group["hooks"]

@@ -280,3 +280,23 @@ def test_options_are_granted_as_in_a_session(tmp_path: Path):
         assert why in text
     assert "denied" in other or "permission" in other.lower()
     assert not made
+
+
+def test_a_rule_is_not_parted_into_several(tmp_path: Path):
+    """`--allowedTools` grants what stands behind a rule's first bracket, too."""
+    failed = {"status": "blocked", "summary": "not granted", "evidence": []}
+    commands = ("touch made", "touch 'f(x) y'")
+    model = turns(*map(runs, commands), submits(failed), reply("done"))
+
+    with host_world(tmp_path, model) as world:
+        agents = world.stage.home / ".hostbridge" / "agents"
+        agents.mkdir(parents=True, mode=0o700)
+        (agents / "worker.yaml").write_text(
+            "name: worker\ndescription: d\nprompt: '{{ task }}'\ntools: [Bash]\n"
+            'allow: ["Bash(make test) Bash Read(x)", "Bash(touch \'f(x) y\')"]\n'
+        )
+        ask(world, "worker", "Go.")
+        project = world.stage.project
+
+        assert not (project / "made").exists()
+        assert (project / "f(x) y").exists()
