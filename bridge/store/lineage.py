@@ -54,7 +54,7 @@ def has_terminal_from_below(pid: int, clients: Collection[int]) -> bool:
         if name_of(holder).lower().startswith(_SERVERS) or not _is_orphan(holder):
             continue
         for client in clients:
-            is_younger = _started(holder) > _started(client) > 0
+            is_younger = _started(holder) >= _started(client) > 0
             if is_younger and _group(holder) == _group(client):
                 return True
     return False

@@ -85,7 +85,7 @@ def test_error_a_pipe_cannot_answer(project, stdin):
 
 
 def wait_for(see):
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while not see():
         assert time.monotonic() < deadline, "it did not happen"
         time.sleep(0.05)
@@ -128,7 +128,7 @@ def test_error_a_model_cannot_answer_even_at_a_terminal(project, how):
 
 def started_as_a_client(root):
     """A process that stands for a session's client; nothing in its environment."""
-    return subprocess.Popen(["sleep", "60"], env={"PATH": os.environ["PATH"]}, cwd=root)
+    return subprocess.Popen(["sleep", "90"], env={"PATH": os.environ["PATH"]}, cwd=root)
 
 
 # What a model could run: nobody above it, nothing in its environment, a terminal.
