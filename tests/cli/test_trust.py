@@ -179,7 +179,8 @@ def test_a_tmux_of_the_user_is_no_session(project, tmp_path):
     with started_as_a_client(tmp_path) as client:
         in_a_session(project, client.pid)
         subprocess.run(
-            [*tmux, "new-session", "-d", "-c", str(project.folder), *words, ";",
+            [*tmux, "new-session", "-d", "-x", "300", "-c", str(project.folder),
+             *words, ";",
              "set-option", "-g", "remain-on-exit", "on"],
             env=project.env,
             check=True,
