@@ -22,7 +22,9 @@ from bridge.agents.yaml_tree import Tree, read_tree
 if TYPE_CHECKING:
     from pathlib import Path
 
-_FENCE = re.compile(r"---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.S | re.M)
+# The fields end at the first line that begins with dashes: not only such as stand alone
+# at its margin. What follows them on that line belongs to the words.
+_FENCE = re.compile(r"---[ \t]*\r?\n(.*?)^[ \t]*---", re.S | re.M)
 _FIELD = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*:(?:[ \t]|$)")
 # Nobody writes more; each may be tried twice.
 MAX_FIELDS = 200

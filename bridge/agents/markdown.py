@@ -31,9 +31,11 @@ from bridge.agents.yaml_tree import Tree
 from bridge.protocol.names import MODEL_NAMES, is_model
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from bridge.agents.naming import Layer
+    from bridge.agents.problem import Place
     from bridge.agents.reading import Reader
 
 # What lies between commas or spaces that stand within no parentheses.
@@ -118,22 +120,15 @@ def _words(tree: Tree, field: str, *, is_required: bool = False) -> str | None:
 def _tools(tree: Tree, field: str) -> tuple[str, ...] | None:
     """The tools of a list, or of a text with commas; None for all of them.
 
-    A rule such as `Bash(git push *)` names its tool: routes give or keep back whole
-    tools, and to keep back too much is the safe side.
+    All of them only where the field is not there, or says `*`: to the client a field
+    that names no tool, whatever it holds, gives none. A rule such as `Bash(git push *)`
+    names its tool: routes give or keep back whole tools, and to keep back too much is
+    the safe side.
     """
-    value = tree.value.get(field)
-    if value is None:
-        return None
-    written = _ITEM.findall(value) if isinstance(value, str) else value
-    if not isinstance(written, list):
-        tree.warn((field,), f"expected tools, got {shown(value)}; left out")
+    if field not in tree.value:
         return None
     names = []
-    for position, item in enumerate(written):
-        place = (field, position) if (field, position) in tree.lines else (field,)
-        if not isinstance(item, str):
-            tree.warn(place, f"expected a tool's name, got {shown(item)}; left out")
-            continue
+    for place, item in _written(tree, field):
         name, bracket, _ = item.strip().strip("`\"'").partition("(")
         name = name.strip()
         if name == _ALL:
@@ -148,7 +143,24 @@ def _tools(tree: Tree, field: str) -> tuple[str, ...] | None:
         if not toolnames.is_known(name):
             tree.warn(place, f"no tool named {name!r} is known here")
         names.append(name)
+    if not names and field == "tools":
+        tree.warn((field,), "names no tool; the agent has none")
     return tuple(dict.fromkeys(names))
+
+
+def _written(tree: Tree, field: str) -> Iterator[tuple[Place, str]]:
+    """What a field lists, and where each stands; an item may hold several tools."""
+    value = tree.value[field]
+    if value is not None and not isinstance(value, (str, list)):
+        tree.warn((field,), f"expected tools, got {shown(value)}; left out")
+    listed = value if isinstance(value, list) else [value]
+    for position, item in enumerate(listed):
+        place = (field, position) if (field, position) in tree.lines else (field,)
+        if isinstance(item, str):
+            for each in _ITEM.findall(item):
+                yield place, each
+        elif isinstance(value, list):
+            tree.warn(place, f"expected a tool's name, got {shown(item)}; left out")
 
 
 def _model(tree: Tree, reader: Reader) -> str | None:

@@ -114,10 +114,13 @@ class Shelf:
                 return
             yield from ((name, name) for name in names if name[:1] != ".")
             return
-        for path, folders, names in os.walk(folder):
-            folders[:] = sorted(each for each in folders if each[:1] != ".")
+        # The client passes over no name, and follows links to folders; those of a
+        # project could lead out of it.
+        seen = {os.path.realpath(folder)}
+        for path, folders, names in os.walk(folder, followlinks=not self.is_projects):
+            folders[:] = [each for each in sorted(folders) if _is_new(seen, path, each)]
             for name in names:
-                if name.endswith(".md") and name[:1] != ".":
+                if name.endswith(".md"):
                     yield os.path.relpath(os.path.join(path, name), folder), name
 
     def _head(self, relative: str) -> bytes | None:
@@ -140,3 +143,11 @@ class Shelf:
         finally:
             os.close(fd)
         return head
+
+
+def _is_new(seen: set[str], path: str, folder: str) -> bool:
+    """Whether a walk has not come to this folder before, by whatever link."""
+    real = os.path.realpath(os.path.join(path, folder))
+    is_new = real not in seen
+    seen.add(real)
+    return is_new

@@ -94,10 +94,33 @@ def test_what_is_no_agent_there_is_passed_over(world: World) -> None:
     world.write("README.md", "# Our agents\n\nname: not one\n", "claude-user")
     world.write("notes.md", "---\ntitle: x\n---\nHi\n", "claude-user")
     world.write("a.yaml", "name: a\n", "claude-user")
-    world.write(".hidden/b.md", agent("b"), "claude-user")
 
     assert world.registry.entries() == []
     assert world.registry.names() == []
+
+
+def test_names_that_others_pass_over(world: World, tmp_path: Path) -> None:
+    """The client reads what is hidden, and follows links; a circle ends."""
+    world.write(".hidden/b.md", agent("b"), "claude-user")
+    world.write(".c.md", agent("c"), "claude-user")
+    elsewhere = tmp_path / "dotfiles"
+    elsewhere.mkdir()
+    (elsewhere / "d.md").write_text(agent("d"))
+    (elsewhere / "again").symlink_to(world.folders["claude-user"])
+    (world.folders["claude-user"] / "mine").symlink_to(elsewhere)
+
+    assert world.registry.names() == ["b", "c", "d"]
+    assert world.registry.find("d") is not None
+
+
+def test_no_linked_folder_leads_out_of_a_project(world: World, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "d.md").write_text(agent("d"))
+    world.write("a.md", agent("a"), "claude-project")
+    (world.folders["claude-project"] / "mine").symlink_to(elsewhere)
+
+    assert world.registry.names() == ["a"]
 
 
 @pytest.mark.parametrize("part", [".claude", "agents", "file"])

@@ -94,6 +94,40 @@ LOADS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         [],
     ),
     "every tool": (f"{HEAD}tools: '*'\n---\nHi", {}, []),
+    "tools in an item of a list": (
+        f"{HEAD}tools:\n  - Read, Grep\n  - Bash\n---\nHi",
+        {"tools": ("Read", "Grep", "Bash")},
+        [],
+    ),
+    "the field for tools left empty": (
+        f"{HEAD}tools:\n---\nHi",
+        {"tools": ()},
+        ["a.md:4: warning: tools: names no tool; the agent has none"],
+    ),
+    "a list of no tools": (
+        f"{HEAD}tools: []\n---\nHi",
+        {"tools": ()},
+        ["a.md:4: warning: tools: names no tool; the agent has none"],
+    ),
+    "tools that are no list": (
+        f"{HEAD}tools: {{Read: true}}\ndisallowedTools:\n---\nHi",
+        {"tools": ()},
+        [
+            "a.md:4: warning: tools: expected tools, got a mapping; left out",
+            "a.md:4: warning: tools: names no tool; the agent has none",
+        ],
+    ),
+    "words behind the second fence": (
+        f"{HEAD}--- # end\nHi",
+        {"system_prompt": "# end\nHi"},
+        [],
+    ),
+    "an indented fence": (f"{HEAD}  ---\nHi", {}, []),
+    "a line within a field": (
+        "---\nname: a\ndescription: >\n  d\n\n  ---\n\n  more\ntools: Read\n---\nHi",
+        {"description": "d\n", "system_prompt": "more\ntools: Read\n---\nHi"},
+        [],
+    ),
     "an unquoted colon": (
         "---\nname: a\ndescription: Use it when: a test fails. Examples: <x>user: hi</x>\ntools: [Read]\n---\nHi",
         {
