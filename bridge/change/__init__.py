@@ -5,6 +5,7 @@
     repository.py  what git has: HEAD, the index, objects, read by dulwich
     worktree.py    what lies in the folder, no link followed
     compare.py     both beside each other
+    alarm.py       ends what takes too long
     diffs.py       one file as a unified diff (pure)
     secrets.py     names of files whose content is not for a prompt (pure)
 

@@ -12,6 +12,7 @@ import stat
 import time
 from typing import TYPE_CHECKING
 
+from bridge.change.alarm import TimeUp, ring_at, silence
 from bridge.change.diffs import differs, file_diff, is_binary, path_text
 from bridge.change.repository import Entry, Repository
 from bridge.change.secrets import is_secret
@@ -27,6 +28,8 @@ MAX_CHARS = 60_000
 MAX_FILE_CHARS = 20_000
 MAX_FILE_BYTES = 512 * 1024
 MAX_NAMED = 40
+# Of the time there is, what one file may take: it keeps no other out of sight.
+_SHARE = 1 / 4
 _OVER = f"over {MAX_CHARS:,} letters in all"
 # Too little to say anything with.
 _LITTLE = 200
@@ -39,8 +42,13 @@ def changed(project: Path, *, until_s: float) -> tuple[str, list[str]]:
 
     Raises:
         Unreadable: there is no repository that may be read.
+        TimeUp: the time was up before anything could be compared.
     """
-    return _Comparison(project, until_s).told()
+    ring_at(until_s)
+    try:
+        return _Comparison(project, until_s).told()
+    finally:
+        silence()
 
 
 class _Comparison:
@@ -68,11 +76,24 @@ class _Comparison:
 
     def _look_at_all(self) -> bool:
         """False where the time was up before the end."""
-        for path in self._paths():
-            if time.monotonic() >= self._until_s:
-                return False
-            self._look_at(path)
+        a_file_s = (self._until_s - time.monotonic()) * _SHARE
+        try:
+            for path in self._paths():
+                self._look_within(path, a_file_s)
+        except TimeUp:
+            return False
+        finally:
+            silence()
         return True
+
+    def _look_within(self, path: bytes, seconds: float) -> None:
+        """Look at a file; one that takes too long to compare is only named."""
+        ring_at(min(self._until_s, time.monotonic() + seconds))
+        try:
+            self._look_at(path)
+        except (TimeUp, MemoryError):
+            self._leave(path, "it takes too much to compare")
+        ring_at(self._until_s)
 
     def _paths(self) -> Iterator[bytes]:
         index = self._index

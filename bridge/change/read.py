@@ -12,6 +12,7 @@ import orjson
 from bridge.children import running
 
 READ_S = 10.0
+_USED = 0.8
 _MAX_BYTES = 4 * 1024 * 1024
 _READER = str(Path(__file__).with_name("reader.py"))
 
@@ -38,13 +39,16 @@ def read_change(project: Path, *, timeout_s: float = READ_S) -> Change:
 
     What cannot be read is a note: whoever judges the change must know.
     """
+    now_s = time.monotonic()
+    # A moment before we stop waiting: what there is by then is told.
+    until_s = now_s + timeout_s * _USED
     ended = running.run(
         # Not the project's modules, and no bytecode: nothing is written.
-        [sys.executable, "-EPB", _READER, str(project), str(timeout_s)],
+        [sys.executable, "-EPB", _READER, str(project), str(until_s)],
         stdin=b"",
         env={},
         folder=Path("/"),
-        deadline_s=time.monotonic() + timeout_s,
+        deadline_s=now_s + timeout_s,
         should_stop=lambda: False,
         max_stdout=_MAX_BYTES,
         grace_s=0.2,
@@ -56,6 +60,8 @@ def read_change(project: Path, *, timeout_s: float = READ_S) -> Change:
     except orjson.JSONDecodeError:
         last = ended.stderr.strip().rpartition("\n")[2] or f"exit {ended.exit_code}"
         return _unreadable(last[:300])
+    if "late" in told:
+        return _unreadable(f"it took more than {timeout_s:g} s")
     if "error" in told:
         return _unreadable(told["error"])
     return Change(told["diff"], tuple(told["notes"]))

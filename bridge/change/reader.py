@@ -1,8 +1,9 @@
 """The process that reads a change: it can start, connect to and write nothing.
 
-    python -EPB reader.py PROJECT SECONDS
+    python -EPB reader.py PROJECT MOMENT
 
-Prints {"diff", "notes"} or {"error"}. Whatever a repository makes of it (a cut pack, a
+Prints {"diff", "notes"}, {"error"}, or {"late"} where nothing could be compared by that
+moment (monotonic). Whatever a repository makes of it (a cut pack, a
 pipe for HEAD, a blob that unpacks to gigabytes) ends here.
 """
 
@@ -12,7 +13,6 @@ import json
 import os
 import resource
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -45,21 +45,23 @@ def confine() -> None:
     sys.addaudithook(look)
 
 
-def main(project: str, seconds: str) -> None:
-    """Read, and print what there is."""
-    # A moment less than our asker waits: what there is by then is told.
-    until_s = time.monotonic() + float(seconds) * 0.8
+def main(project: str, moment: str) -> None:
+    """Read, and print what there is at that moment."""
     # Under -P nothing of ours need be on the path; behind everything else it is.
     sys.path.append(os.path.abspath(__file__ + "/../../.."))
+    from bridge.change.alarm import TimeUp
     from bridge.change.compare import changed
     from bridge.change.repository import Unreadable
 
     confine()
+    told: dict[str, object]
     try:
-        diff, notes = changed(Path(project), until_s=until_s)
+        diff, notes = changed(Path(project), until_s=float(moment))
         told = {"diff": diff, "notes": notes}
     except Unreadable as exc:
         told = {"error": str(exc)}
+    except TimeUp:
+        told = {"late": True}
     except (Forbidden, MemoryError, RecursionError) as exc:
         told = {"error": f"{type(exc).__name__}: {exc}"}
     except Exception as exc:  # noqa: BLE001 - a broken repository raises anything

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -274,6 +275,36 @@ def test_error_what_cannot_be_read_is_said(project: Path, harm: str, why: str) -
     (note,) = change.notes
     assert note.startswith("The change could not be read: ")
     assert why in note
+
+
+def test_a_file_that_takes_too_long_hides_no_other(project: Path) -> None:
+    """Lines that are repeated in no order cost a diff the square of their number."""
+    for seed in (1, 2):
+        lines = random.Random(seed).choices(range(180), k=40_000)  # noqa: S311 - data
+        (project / "a.csv").write_text("\n".join(map(str, lines)))
+        if seed == 1:
+            git(project, "add", ".")
+            git(project, "commit", "-qm", "data")
+    (project / "src" / "a.py").write_text("two\n")
+
+    change = read_change(project)
+
+    assert "+++ b/src/a.py" in change.diff
+    assert change.notes == ("Left out, it takes too much to compare: a.csv",)
+
+
+def test_patterns_that_take_too_long_hide_no_change(project: Path) -> None:
+    """What git knows is told, though nobody can say which new files it would ignore."""
+    (project / "src" / "a.py").write_text("two\n")
+    (project / ".gitignore").write_text("*a" * 40 + "b\n")
+    (project / ("a" * 200)).write_text("new\n")
+
+    change = read_change(project, timeout_s=8)
+
+    assert "+++ b/src/a.py" in change.diff
+    assert change.notes == (
+        "The time for reading the change was up: there may be more",
+    )
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def test_a_tmux_of_the_user_is_no_session(project, tmp_path):
 
         def screen():
             done = subprocess.run(
-                [*tmux, "capture-pane", "-p"],
+                [*tmux, "capture-pane", "-pJ"],
                 capture_output=True,
                 text=True,
                 check=False,
