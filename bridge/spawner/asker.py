@@ -152,7 +152,7 @@ class Asker:
             except WaitTimeout as exc:
                 if not is_new:
                     # Another asker's request, found by its key: not ours to end.
-                    raise
+                    raise waiter.late([request_id], timeout_s) from None
                 return waiter.expire(request_id, timeout_s, str(exc.stage))
         except (KeyboardInterrupt, Abandoned):
             # Under its own id: what a key found is another asker's.

@@ -53,7 +53,7 @@ class Waiter:
         found = self._store.wait([request_id], timeout_s=timeout_s, tend=tend)
         for response in found:
             return response
-        raise self._late([request_id], timeout_s)
+        raise self.late([request_id], timeout_s)
 
     def many(
         self, ids: set[RequestId], shape: Shape, timeout_s: float
@@ -68,7 +68,7 @@ class Waiter:
             ids.discard(check_id(response.request_id))
             yield result_of(response, shape)
         if ids:
-            raise self._late(sorted(ids), timeout_s)
+            raise self.late(sorted(ids), timeout_s)
 
     def expire(self, request_id: RequestId, timeout_s: float, stage: str) -> Response:
         """End a request whose asker's time is up, unless it has just ended.
@@ -99,6 +99,21 @@ class Waiter:
             )
         return found.response
 
+    def late(self, ids: list[RequestId], timeout_s: float) -> WaitTimeout:
+        """The error for requests that did not end within `timeout_s` seconds."""
+        found = self._store.find(ids[0])
+        tender = self._tender(set(ids))
+        stage = tender.stage_of(found) if found else Stage.WAITING
+        request = found.request if found else None
+        why = tender.complaint_of(request, stage) if request else ""
+        more = f" (and {len(ids) - 1} more)" if len(ids) > 1 else ""
+        return WaitTimeout(
+            f"request {ids[0]}{more}: no answer within {seconds(timeout_s)}; stage: "
+            f"{stage}{self._trouble()}{why and f'; {why}'}",
+            stage=str(stage),
+            request_id=ids[0],
+        )
+
     def _not_ended(
         self, request_id: RequestId, response: Response, why: StateUnavailable
     ) -> WaitTimeout:
@@ -113,20 +128,6 @@ class Waiter:
 
     def _tender(self, ids: set[RequestId]) -> Tender:
         return Tender(self._store, ids, lease_s=self._lease_s, on_stage=self._on_stage)
-
-    def _late(self, ids: list[RequestId], timeout_s: float) -> WaitTimeout:
-        found = self._store.find(ids[0])
-        tender = self._tender(set(ids))
-        stage = tender.stage_of(found) if found else Stage.WAITING
-        request = found.request if found else None
-        why = tender.complaint_of(request, stage) if request else ""
-        more = f" (and {len(ids) - 1} more)" if len(ids) > 1 else ""
-        return WaitTimeout(
-            f"request {ids[0]}{more}: no answer within {seconds(timeout_s)}; stage: "
-            f"{stage}{self._trouble()}{why and f'; {why}'}",
-            stage=str(stage),
-            request_id=ids[0],
-        )
 
     def _trouble(self) -> str:
         """What keeps any answer from being written, if something does."""

@@ -100,7 +100,14 @@ class Server:
         request = self._store.claim_one(request_id, self.claimant)
         if request is None:
             return False
-        watch = Watch(self._store, request, self._on_stage, until_s=until_s)
+        deadline_s = self._deadline_s(request)
+        watch = Watch(
+            self._store,
+            request,
+            self._on_stage,
+            deadline_s=deadline_s,
+            until_s=until_s,
+        )
         try:
             if request.depth > self._max_depth:
                 detail = f"{request.depth}; {self._max_depth} is the limit"
@@ -125,7 +132,7 @@ class Server:
             outcome = self._answerer.answer(
                 request,
                 definition,
-                deadline_s=min(self._deadline_s(request), watch.until_s),
+                deadline_s=watch.end_s,
                 on_progress=self._on_progress,
                 should_stop=watch,
             )
@@ -141,7 +148,7 @@ class Server:
         except BridgeError as exc:
             self._end(request, Outcome(code="AGENT_001", detail=str(exc)), watch)
             return
-        if not _is_answer(outcome) and watch.is_over_before(self._deadline_s(request)):
+        if not _is_answer(outcome) and watch.is_given_up:
             # Another asker's, with more time: it waits for whoever serves it next.
             self._let_go(request)
             return
@@ -223,12 +230,12 @@ class Server:
     ) -> None:
         """End the request; with a failure only while it is ours to fail.
 
-        Where that cannot be written it is tried again until the deadline: the answer
-        is in this process only, and its claim would keep everybody else away.
+        Where that cannot be written it is tried again until the deadline, or until
+        whoever asked waits no longer: the answer is in this process only, and its claim
+        would keep everybody else away.
         """
         now_ms = self._store.now_ms()
         response = response_of(request, outcome, now_ms=now_ms, must_verify=must_verify)
-        until_s = self._deadline_s(request)
         is_first = True
         while True:
             try:
@@ -237,7 +244,7 @@ class Server:
             except StateVanished:
                 raise
             except StateUnavailable:
-                if self._store.clock.monotonic_s() >= until_s:
+                if self._store.clock.monotonic_s() >= watch.end_s:
                     self._let_go(request)
                     raise
             else:

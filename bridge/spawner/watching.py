@@ -28,6 +28,8 @@ class Watch:
 
     There is none when the request has ended, or is gone with its state directory, nor
     after `until_s` on the monotonic clock, where whoever serves it waits no longer.
+    `deadline_s` is the request's own deadline on that clock: told once, since somebody
+    may set the other one.
     """
 
     def __init__(
@@ -36,10 +38,12 @@ class Watch:
         request: Request,
         on_stage: Callable[[Stage], None],
         *,
+        deadline_s: float = math.inf,
         until_s: float = math.inf,
     ) -> None:
         self.has_ended = self.is_off = self.is_late = False
-        self.until_s = until_s
+        self._deadline_s = deadline_s
+        self._until_s = until_s
         self._store = store
         self._request = request
         self._on_stage = on_stage
@@ -55,7 +59,7 @@ class Watch:
     def __call__(self) -> bool:
         """Whether to stop: nobody wants the answer, or the bridge is switched off."""
         now_s = self._store.clock.monotonic_s()
-        self.is_late = now_s >= self.until_s
+        self.is_late = now_s >= self._until_s
         if now_s - self._looked_s >= _LOOK_S:
             self._looked_s = now_s
             self._on_stage(Stage.RUNNING)
@@ -89,9 +93,15 @@ class Watch:
                 rooms["sessions"].beat(self._beat)
         self.is_off = is_off(self._store)
 
-    def is_over_before(self, deadline_s: float) -> bool:
+    @property
+    def end_s(self) -> float:
+        """When the work ends at the latest, on the monotonic clock."""
+        return min(self._deadline_s, self._until_s)
+
+    @property
+    def is_given_up(self) -> bool:
         """Whether whoever serves the request is out of time, and the request is not."""
-        return self._store.clock.monotonic_s() >= self.until_s < deadline_s
+        return self._store.clock.monotonic_s() >= self._until_s < self._deadline_s
 
     @property
     def _is_gone(self) -> bool:
