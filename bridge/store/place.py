@@ -174,7 +174,7 @@ def open_state(place: Place, *, make: bool = True) -> Folder:
     Raises:
         FileNotFoundError: it is not there, and not to be made.
     """
-    folder = _open_guard(place.guard) if make else Folder.open(str(place.guard))
+    folder = _open_guard(place.guard) if make else _open_own(place.guard)
     _check(folder)
     if place.state == place.guard:
         return folder
@@ -188,7 +188,7 @@ def open_state(place: Place, *, make: bool = True) -> Folder:
 def _open_guard(guard: Path) -> Folder:
     path = str(guard)
     with suppress(FileNotFoundError):
-        return Folder.open(path)
+        return _open_own(guard)
     try:
         _make(guard)
     except (FileExistsError, NotADirectoryError):
@@ -200,6 +200,18 @@ def _open_guard(guard: Path) -> Folder:
             guard, "no folder can be made here", "set BRIDGE_HOME to one of your own"
         ) from None
     return Folder.open(path)
+
+
+def _open_own(guard: Path) -> Folder:
+    """What the user's settings name is nothing that we could tell anyone to remove."""
+    try:
+        return Folder.open(str(guard))
+    except StateRefused:
+        raise StateRefused(
+            guard,
+            "not a folder of its own",
+            "set BRIDGE_HOME, or BRIDGE_STATE_DIR, to one; hostbridge follows no link",
+        ) from None
 
 
 def _make(folder: Path) -> None:
