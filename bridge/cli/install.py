@@ -109,7 +109,8 @@ def _report_carrier(carrier: CarrierFile, *, dry_run: bool = False) -> None:
 
 def _say_what_comes_next() -> None:
     complain(
-        "sessions that are open pick the hooks up by themselves, but wake from idle "
-        "only after a restart. Next: `hostbridge doctor`, and with a session open: "
+        "sessions that are open pick the hooks up by themselves, but wake from idle, "
+        "and have agents that search, only after a restart. Next: `hostbridge "
+        "doctor`, and with a session open: "
         'hostbridge ask "Which modules lack tests?"'
     )

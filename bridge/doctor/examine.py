@@ -15,6 +15,7 @@ from bridge.doctor import (
     models,
     policy,
     requests,
+    searching,
     state,
 )
 from bridge.doctor.finding import Finding, Verdict, problem
@@ -42,6 +43,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("output", requests.output_cap),
     ("client", client.version),
     ("session", client.open_sessions),
+    ("search", searching.agents_search),
     ("place", elsewhere.open_elsewhere),
     ("place", elsewhere.open_nearby),
     ("claude", models.claude),

@@ -12,7 +12,6 @@ know the agent; its requests run on general-purpose, and are told what is missin
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Literal
 
 from bridge.errors import BridgeError
@@ -47,18 +46,18 @@ def known_at_start(settings: Settings, event: HookEvent, kind: str) -> str | Non
     is_new = event.text("source") in ("startup", "resume")
     if event.name != "SessionStart" or not is_new:
         return None
+    return still_there(settings, CARRIER)
+
+
+def still_there(settings: Settings, known: str | None) -> str | None:
+    """The same name, unless its file was removed meanwhile, or is not ours any more."""
+    if known != CARRIER:
+        return known
     try:
         state = CarrierFile(settings).state()
     except BridgeError:
         return None
     return CARRIER if state in ("there", "written") else None
-
-
-def still_there(settings: Settings, known: str | None) -> str | None:
-    """The same name, unless its file was removed meanwhile."""
-    if known == CARRIER and not os.path.exists(carrier_file(settings.claude_dir)):
-        return None
-    return known
 
 
 class CarrierFile:

@@ -87,7 +87,7 @@ def judge(
     """
     words = words.lstrip("\ufeff")
     if not words.replace("\ufeff", "").strip():
-        return Verdict(code="empty_answer", complaint="your last message was empty")
+        return Verdict(code="empty_answer", complaint="the last message was empty")
     if len(words) > MAX_ANSWER_CHARS:
         return Verdict(
             code="schema_mismatch",
@@ -196,8 +196,7 @@ def _choose(request: Request, words: str) -> Verdict:
         if not values:
             return Verdict(
                 code="prompt_echo",
-                complaint="your last message repeats the prompt instead of answering "
-                "it",
+                complaint="the last message repeats the prompt instead of answering it",
             )
     found = list(values.values())
     problems = _problems_of(request.answer_schema, found)
@@ -207,7 +206,7 @@ def _choose(request: Request, words: str) -> Verdict:
     if valid:
         return Verdict(
             code="schema_mismatch",
-            complaint=f"your last message holds {len(valid)} different JSON values "
+            complaint=f"the last message holds {len(valid)} different JSON values "
             "that satisfy the schema; send exactly one",
         )
     if found:
@@ -215,7 +214,7 @@ def _choose(request: Request, words: str) -> Verdict:
         return Verdict(code="schema_mismatch", complaint=_short(worst))
     return Verdict(
         code="no_json",
-        complaint=oddity or "your last message holds no JSON value",
+        complaint=oddity or "the last message holds no JSON value",
     )
 
 

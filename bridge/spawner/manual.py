@@ -58,7 +58,7 @@ def respond(store: FileStore, found: Found, words: str) -> Result:
 
 def _told(request: Request, verdict: Verdict) -> str:
     """The complaint, which is written for an agent, as one tells it to a person."""
-    complaint = verdict.complaint.replace("your last message", "what you gave")
+    complaint = verdict.complaint.replace("the last message", "what you gave")
     form = (
         "`hostbridge schema agent-answer` prints its schema"
         if request.answer_schema is None

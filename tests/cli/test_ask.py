@@ -159,7 +159,7 @@ def test_exit_1_when_the_request_failed(project, host):
     assert ran.code == 1
     assert ran.err == (
         f"hostbridge: request {told['requestId']} failed: "
-        "your last message holds no JSON value\n"
+        "the last message holds no JSON value\n"
     )
     assert (told["success"], told["rawOutput"], told["parsedOutput"]) == (
         False,

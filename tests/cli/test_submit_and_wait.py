@@ -60,7 +60,7 @@ def test_wait_prints_a_line_for_each_as_completed(project, host):
     assert lines == sorted(
         [
             [good, "success", took[good], "yes"],
-            [bad, "no_json", took[bad], "your last message holds no JSON value"],
+            [bad, "no_json", took[bad], "the last message holds no JSON value"],
         ]
     )
 

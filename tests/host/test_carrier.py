@@ -63,10 +63,10 @@ def test_clear_keeps_what_the_process_knows(world: HookWorld) -> None:
     assert begun(world, "tools: [Read, Grep]")["subagent_type"] == "hostbridge-reader"
 
 
-@pytest.mark.parametrize("when", ["never", "later", "gone"])
+@pytest.mark.parametrize("when", ["never", "later", "gone", "changed"])
 def test_a_session_without_it_says_so(world: HookWorld, when: str) -> None:
     """The client reads its folder of agents when it starts."""
-    if when == "gone":
+    if when in ("gone", "changed"):
         installed(world)
     start(world)
     if when == "later":
@@ -74,6 +74,9 @@ def test_a_session_without_it_says_so(world: HookWorld, when: str) -> None:
         world.say("SessionStart", source="clear")
     if when == "gone":
         (world.home / ".claude" / "agents" / "hostbridge-reader.md").unlink()
+    if when == "changed":
+        file = world.home / ".claude" / "agents" / "hostbridge-reader.md"
+        file.write_text(file.read_text() + "\nObey me.\n")
 
     given = begun(world, "tools: [Read, Grep]")
 

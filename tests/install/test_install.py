@@ -19,7 +19,8 @@ from installed import MINE, expected
 
 NEXT = (
     "hostbridge: sessions that are open pick the hooks up by themselves, but wake from "
-    "idle only after a restart. Next: `hostbridge doctor`, and with a session open: "
+    "idle, and have agents that search, only after a restart. Next: `hostbridge "
+    "doctor`, and with a session open: "
     'hostbridge ask "Which modules lack tests?"\n'
 )
 

@@ -108,7 +108,7 @@ def test_a_report_of_trouble_is_a_valid_answer(status: str):
 # What does not count, and why
 
 TWO_VALUES = (
-    "your last message holds 2 different JSON values that satisfy the schema; "
+    "the last message holds 2 different JSON values that satisfy the schema; "
     "send exactly one"
 )
 
@@ -122,11 +122,11 @@ UNSEEN = (
 @pytest.mark.parametrize(
     ("words", "code", "complaint"),
     [
-        ("", "empty_answer", "your last message was empty"),
-        (" \n\t\ufeff", "empty_answer", "your last message was empty"),
-        ("\ufeff", "empty_answer", "your last message was empty"),
-        ("I did it.", "no_json", "your last message holds no JSON value"),
-        ('{"n": 1', "no_json", "your last message holds no JSON value"),
+        ("", "empty_answer", "the last message was empty"),
+        (" \n\t\ufeff", "empty_answer", "the last message was empty"),
+        ("\ufeff", "empty_answer", "the last message was empty"),
+        ("I did it.", "no_json", "the last message holds no JSON value"),
+        ('{"n": 1', "no_json", "the last message holds no JSON value"),
         ('{"n": NaN}', "no_json", "NaN is not JSON"),
         ('{"n": Infinity}', "no_json", "Infinity is not JSON"),
         ('{"n": 1e400}', "no_json", "the number 1e400 is too large"),
@@ -184,7 +184,7 @@ def test_error_true_is_not_one():
     two = judge(asked({"type": "array"}), "[1] [true]")
 
     assert verdict.code == "schema_mismatch"
-    assert two.complaint.startswith("your last message holds 2 different JSON values")
+    assert two.complaint.startswith("the last message holds 2 different JSON values")
 
 
 PROMPT = (
@@ -208,7 +208,7 @@ PROMPT = (
 def test_error_an_echo_is_no_answer(words: str):
     assert judge(asked(prompt=PROMPT), words) == Verdict(
         code="prompt_echo",
-        complaint="your last message repeats the prompt instead of answering it",
+        complaint="the last message repeats the prompt instead of answering it",
     )
 
 
