@@ -31,7 +31,7 @@ class Unheard:
 JUST_STARTED = Unheard(
     "has just started",
     "its client does not watch the bell yet",
-    "nothing: whoever waits rings again",
+    "wait a few seconds and ask again",
 )
 NO_WATCH = Unheard(
     "does not watch its bell",
