@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+# Of folders in one another below a client's folder: an archive can hold any number.
+MAX_DEPTH = 32
 _ORDER = {suffix: at for at, suffix in enumerate(SUFFIXES)}
 
 
@@ -118,6 +120,8 @@ class Shelf:
         # project could lead out of it.
         seen = {os.path.realpath(folder)}
         for path, folders, names in os.walk(folder, followlinks=not self.is_projects):
+            if os.path.relpath(path, folder).count(os.sep) >= MAX_DEPTH - 1:
+                folders.clear()
             folders[:] = [each for each in sorted(folders) if _is_new(seen, path, each)]
             for name in names:
                 if name.endswith(".md"):

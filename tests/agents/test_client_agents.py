@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.agents.shelves import MAX_DEPTH
 from bridge.errors import NotTrusted
 
 if TYPE_CHECKING:
@@ -44,6 +45,18 @@ def test_a_projects_waits_for_trust(world: World) -> None:
     world.write("joker.md", agent("joker", "You sing."), "claude-project")
     with pytest.raises(NotTrusted):
         world.registry.find("joker")
+
+
+def test_folders_in_one_another_come_to_an_end(world: World) -> None:
+    """An archive with a thousand of them kept every command busy, or ended it."""
+    deep = [f"{'d/' * depth}n{depth}.md" for depth in (0, MAX_DEPTH - 1, MAX_DEPTH + 1)]
+    for name in deep:
+        world.write(name, agent(name.rpartition("/")[2][:-3]), "claude-project")
+
+    names = [entry.loaded.name for entry in world.registry.entries()]
+
+    assert f"n{MAX_DEPTH - 1}" in names
+    assert f"n{MAX_DEPTH + 1}" not in names
 
 
 @pytest.mark.parametrize("layer", ["claude-user", "claude-project"])
