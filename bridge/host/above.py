@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from bridge.host import pins, toolcalls
 from bridge.protocol.ids import is_id
 from bridge.store.files import FileStore
-from bridge.store.process import ancestors_of, environment_of
+from bridge.store.process import ancestors_of, arguments_of, environment_of
 
 if TYPE_CHECKING:
     from bridge.config import Settings
@@ -38,7 +38,7 @@ def find_parent(store: FileStore, settings: Settings) -> Parent | None:
         found
         for pid in clients
         for state in _states(store, settings, pid)
-        if (found := toolcalls.running_bash_depth(state, pid))
+        if (found := toolcalls.running_bash_depth(state, pid, _shell(pid, above)))
     ]
     return max(seen, key=lambda parent: parent[1], default=told)
 
@@ -49,6 +49,13 @@ def _states(store: FileStore, settings: Settings, pid: int) -> list[FileStore]:
     # One that began without a pin is looked for in this project.
     own = [store] if pid == settings.host_pid else []
     return [each for each in (*pinned, *own) if each.exists()]
+
+
+def _shell(client: int, above: list[int]) -> str:
+    """The command line of what the client itself started for us; empty for nothing."""
+    if client not in above[1:]:
+        return ""
+    return " ".join(arguments_of(above[above.index(client) - 1]))
 
 
 def _told_to(pid: int) -> Parent | None:

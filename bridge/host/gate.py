@@ -234,21 +234,29 @@ def before_tool(agents: str, told: Json, run: Json, agent_id: str, tool: str) ->
             "depth": run.get("depth"),
             # All of it: another client may have the same pid.
             "host": run.get("host"),
+            "command": (command or "")[:MAX_COMMAND],
         }
         _write(f"{agents}{call_id}.bash", json.dumps(open_call), os.O_EXCL)
     _write(f"{agents}{agent_id}.calls", json.dumps(line) + "\n", os.O_APPEND)
 
 
 def after_bash(agents: str, told: Json, agent_id: str, *, ok: bool) -> bool:
-    """Note that a Bash call of ours has ended; False when it is none of ours."""
+    """Note that a Bash call of ours has ended; False when it is none of ours.
+
+    The note of one whose command goes on in the background is kept under another name.
+    """
     call_id = name_of(told.get("tool_use_id"))
+    response = told.get("tool_response")
+    task = response.get("backgroundTaskId") if isinstance(response, dict) else None
+    note = f"{agents}{call_id}.bash"
     try:
-        os.unlink(f"{agents}{call_id}.bash")
+        if task is None:
+            os.unlink(note)
+        else:
+            os.replace(note, f"{agents}{call_id}.background")
     except OSError:
         return False
     line = {"id": call_id, "tool": "Bash", "ok": ok}
-    response = told.get("tool_response")
-    task = response.get("backgroundTaskId") if isinstance(response, dict) else None
     if task is not None:
         # Only its launch was seen; the agent will be told of its end.
         line |= {"ok": None, "task": task}

@@ -2,8 +2,10 @@
 
     agents/<agent_id>.calls     the tool calls seen in it, one JSON line each
     agents/<tool_use_id>.bash   a Bash call of it that is running right now
+    agents/<tool_use_id>.background   one whose command goes on in the background
 
-Source: `bridge.host.gate`, which loads nothing of this.
+Source: `bridge.host.gate`, which loads nothing of this. The client's shell is started
+by `bash -c "… && eval 'COMMAND' && …"` (measured on 2.1.330).
 """
 
 from __future__ import annotations
@@ -17,6 +19,12 @@ from bridge.protocol.answer import ToolCall
 from bridge.store.folder import NotAPlainFile
 from bridge.store.process import identify
 
+BASH = ".bash"
+BACKGROUND = ".background"
+_OPEN = (BASH, BACKGROUND)
+# What a command may hold otherwise where its shell quotes it.
+_MARKS = str.maketrans("", "", "'\"\\ \t\r\n")
+
 if TYPE_CHECKING:
     from bridge.host.runs import AgentRun
     from bridge.protocol.request import HostProcess
@@ -24,31 +32,61 @@ if TYPE_CHECKING:
     from bridge.store.folder import Folder
 
 
-def running_bash_depth(store: FileStore, pid: int) -> tuple[str, int] | None:
-    """The deepest request of a host process with a Bash call running, and its depth."""
+def running_bash_depth(
+    store: FileStore, pid: int, shell: str = ""
+) -> tuple[str, int] | None:
+    """The request of a host process whose Bash call runs, and its depth.
+
+    `shell` is the command line of the shell that the client started for the call, as
+    far as it can be told: it names the very command. Otherwise the deepest counts; one
+    in the background only by its command, since others run beside it.
+    """
     client = identify(pid)
-    deepest: tuple[str, int] | None = None
+    notes = _open_calls(store, BASH, pid, client)
+    beside = _open_calls(store, BACKGROUND, pid, client) if shell else []
+    words = _plain(shell)
+    named = {
+        command: told
+        for told in (*beside, *notes)
+        if (command := _plain(str(told.get("command") or "")))
+        and f"eval{command}" in words
+    }
+    # The longest is the whole command, and no beginning of it.
+    chosen = [named[max(named, key=len)]] if named else notes
+    found = [(str(told.get("requestId")), int(told["depth"])) for told in chosen]
+    return max(found, key=lambda parent: parent[1], default=None)
+
+
+def _open_calls(
+    store: FileStore, suffix: str, pid: int, client: HostProcess | None
+) -> list[dict[str, Any]]:
+    """The notes of this client's calls."""
+    found = []
     with store.open_state() as state, state.folder("agents") as folder:
-        for name in folder.names(".bash"):
+        for name in folder.names(suffix):
             with suppress(NotAPlainFile):
-                told = _told(folder.read(f"{name}.bash"))
+                told = _told(folder.read(f"{name}{suffix}"))
                 depth = told.get("depth")
                 if not isinstance(depth, int) or depth < 0:
                     continue
-                if not _names(told.get("host"), pid, client):
-                    continue
-                if deepest is None or depth > deepest[1]:
-                    deepest = str(told.get("requestId")), depth
-    return deepest
+                if _names(told.get("host"), pid, client):
+                    found.append(told)
+    return found
+
+
+def _plain(command: str) -> str:
+    """A command without the marks that a shell's quotes add to it."""
+    return command.translate(_MARKS)
 
 
 def forget(folder: Folder, agent_id: str) -> None:
     """Remove what was written down of a subagent's calls."""
     folder.remove(f"{agent_id}.calls")
-    for name in folder.names(".bash"):
+    files = [name + suffix for suffix in _OPEN for name in folder.names(suffix)]
+    for file in files:
         with suppress(NotAPlainFile):
-            if _told(folder.read(f"{name}.bash")).get("agentId") == agent_id:
-                folder.remove(f"{name}.bash")
+            if _told(folder.read(file)).get("agentId") == agent_id:
+                folder.remove(file)
 
 
 def seen_calls(store: FileStore, run: AgentRun) -> list[ToolCall]:

@@ -13,6 +13,7 @@ import pytest
 from hookworld import HookWorld
 
 from bridge.config import Settings
+from bridge.host import runs
 from bridge.host.hook import react
 from bridge.spawner.bridge import Bridge
 
@@ -79,6 +80,53 @@ def test_a_request_of_an_agent_is_its_child(
     inner = asked(client, folder, *(["setsid", "-w"] * (how == "setsid")), env=env)
 
     assert (inner.parent_request_id, inner.depth) == (request, 1)
+
+
+def in_a_shell(command: str) -> tuple[str, ...]:
+    """A shell as the client starts it for a command, and what that runs."""
+    return ("bash", "-c", f"true && eval '{command}' && \"$@\"; exit", "bash")
+
+
+def noted(world: HookWorld, name: str, request: str, depth: int, command: str) -> None:
+    host = runs.all_runs(world.store)[0].host.model_dump(mode="json", by_alias=True)
+    note = {"agentId": "a", "requestId": request, "depth": depth, "host": host}
+    file = world.store.place.state / "agents" / name
+    file.write_text(json.dumps({**note, "command": command}))
+
+
+def test_each_of_two_agents_has_its_own_child(
+    client: HookWorld, tmp_path: Path
+) -> None:
+    """The deepest was the parent of both, and had its variables asked with."""
+    client.begin()
+    noted(client, "t1.bash", "first", 0, ": 'of the first'")
+    noted(client, "t2.bash", "second", 1, ": of the second")
+    env = {"CLAUDE_PID": str(os.getpid())}
+
+    found = [
+        asked(client, tmp_path, *in_a_shell(command), env=env)
+        for command in (": of the first", ": of the second", ": of nobody")
+    ]
+
+    told = [(each.parent_request_id, each.depth) for each in found]
+    assert told == [("first", 1), ("second", 2), ("second", 2)]
+
+
+def test_a_command_in_the_background_is_the_agents_still(
+    client: HookWorld, tmp_path: Path
+) -> None:
+    """What runs beside it, of the main thread, is not."""
+    client.begin()
+    noted(client, "t1.background", "first", 1, ": of the first")
+    env = {"CLAUDE_PID": str(os.getpid())}
+
+    found = [
+        asked(client, tmp_path, *before, env=env)
+        for before in (in_a_shell(": of the first"), in_a_shell(": other"), ())
+    ]
+
+    told = [(each.parent_request_id, each.depth) for each in found]
+    assert told == [("first", 2), (None, 0), (None, 0)]
 
 
 def test_what_no_agent_runs_is_nobodys_child(client: HookWorld, tmp_path: Path) -> None:

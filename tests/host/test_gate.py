@@ -93,12 +93,21 @@ def test_a_call_is_noted_and_its_end(fire: Any, agents: Path) -> None:
         "requestId": "r-1",
         "depth": 1,
         "host": {"pid": 7},
+        "command": "pytest",
     }
     assert not (agents / "t1.bash").exists()
     assert [{k: v for k, v in note.items() if k != "at"} for note in notes] == [
         {"id": "t1", "tool": "Bash", "command": "pytest"},
         {"id": "t1", "tool": "Bash", "ok": True},
     ]
+
+
+def test_a_command_that_goes_on_keeps_its_note(fire: Any, agents: Path) -> None:
+    fire("PreToolUse", tool_input={"command": "pytest"}, **BASH)
+    fire("PostToolUse", tool_response={"backgroundTaskId": "b1"}, **BASH)
+
+    assert not (agents / "t1.bash").exists()
+    assert json.loads((agents / "t1.background").read_text())["command"] == "pytest"
 
 
 def test_a_call_whose_id_is_no_name_is_noted(fire: Any, agents: Path) -> None:
