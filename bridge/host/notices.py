@@ -132,11 +132,20 @@ def take_stop_by_user(scene: Scene, prompt: str) -> Reaction | None:
     if not _STOPPED.match(prompt.lstrip()):
         return None
     ids = set(described_ids(prompt))
+    others = [quoted.strip('"') for quoted in _QUOTED.findall(prompt)]
     lines = []
     for run in runs.all_runs(scene.store):
-        if run.request_id in ids and not run.nested:
-            fail(scene, run, "agent_stopped", detail="by the user", source="user")
-            runs.drop(scene.store, run)
-            lines.append(line_about(scene, run.request_id))
-    ours_alone = len(lines) == len(_QUOTED.findall(prompt))
-    return swallow("; ".join(lines)) if lines and ours_alone else None
+        if run.request_id not in ids:
+            continue
+        if run.nested:
+            # Its description is its caller's, which the client has written down.
+            told = runs.told_by_client(scene.event, run.agent_id).get("description")
+            if told in others:
+                others.remove(told)
+                runs.drop(scene.store, run)
+            continue
+        fail(scene, run, "agent_stopped", detail="by the user", source="user")
+        runs.drop(scene.store, run)
+        lines.append(line_about(scene, run.request_id))
+    others = [each for each in others if not described_ids(each)]
+    return swallow("; ".join(lines)) if lines and not others else None

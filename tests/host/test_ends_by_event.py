@@ -282,6 +282,23 @@ def test_agents_that_the_user_stopped(world: HookWorld) -> None:
     assert said["decision"] == "block"
 
 
+def test_a_helper_that_was_stopped_with_its_agent_is_ours(world: HookWorld) -> None:
+    """The keys stop all: the host has not started it, and need not hear of it."""
+    request, _, agent = world.begin()
+    helper = world.nest(agent)
+    world.fire("PreToolUse", agent_id=helper, tool_name="Read", tool_use_id="t")
+
+    said = world.say(
+        "UserPromptSubmit",
+        prompt="2 background agents were stopped by the user: "
+        f'"hostbridge: a test [{request}]", "d".',
+    )
+
+    assert world.code(request) == "agent_stopped"
+    assert said["decision"] == "block"
+    assert world.runs() == []
+
+
 def test_the_host_hears_of_other_agents_that_the_user_stopped(
     world: HookWorld,
 ) -> None:
