@@ -26,10 +26,12 @@ _BEAT_S = 30.0
 class Watch:
     """Whether there is still a reason to work: asked often, looks now and then.
 
-    There is none when the request has ended, or is gone with its state directory, nor
-    after `until_s` on the monotonic clock, where whoever serves it waits no longer.
-    `deadline_s` is the request's own deadline on that clock: told once, since somebody
-    may set the other one.
+    There is none when the request has ended, or is gone with its state directory.
+
+    On the monotonic clock, `deadline_s` is the request's own deadline, told once since
+    somebody may set the other clock; after `until_s` whoever serves it waits no longer.
+    Neither is a reason to stop: the work ends at `end_s` by itself, and says that its
+    time was up, not that somebody has cancelled it.
     """
 
     def __init__(
@@ -41,7 +43,7 @@ class Watch:
         deadline_s: float = math.inf,
         until_s: float = math.inf,
     ) -> None:
-        self.has_ended = self.is_off = self.is_late = False
+        self.has_ended = self.is_off = False
         self._deadline_s = deadline_s
         self._until_s = until_s
         self._store = store
@@ -59,7 +61,6 @@ class Watch:
     def __call__(self) -> bool:
         """Whether to stop: nobody wants the answer, or the bridge is switched off."""
         now_s = self._store.clock.monotonic_s()
-        self.is_late = now_s >= self._until_s
         if now_s - self._looked_s >= _LOOK_S:
             self._looked_s = now_s
             self._on_stage(Stage.RUNNING)
@@ -70,7 +71,7 @@ class Watch:
                     self._look(beat=is_due)
                     self._seen = signs
                     self._beat_s = now_s if is_due else self._beat_s
-        return self.has_ended or self.is_off or self.is_late
+        return self.has_ended or self.is_off
 
     def _signs(self) -> list[tuple[int, int] | None]:
         """What tells, for three calls of the system, whether to look at all."""

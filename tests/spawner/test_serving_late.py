@@ -105,3 +105,21 @@ def test_with_the_clock_set_back_a_deadline_is_still_one(
     told = response(store)
     assert told.error is not None
     assert (told.error.code, told.error.stage) == ("timeout", "running")
+
+
+def test_time_that_is_up_is_no_cancel(store: FileStore, clock: FakeClock):
+    """Who asks first whether to stop, and then for the time, hears of the time."""
+
+    def work(*_: object, deadline_s: float, should_stop: Any, **_how: Any) -> Outcome:
+        while not should_stop():
+            if clock.monotonic_s() >= deadline_s:
+                return Outcome(code="AGENT_005", detail="at work")
+            clock.go_on(1)
+        return Outcome(code="cancelled", detail="the reply was wanted no more")
+
+    until_s = clock.monotonic_s() + 60
+    server(store, Scripted(work)).serve(A, until_s=until_s)
+
+    told = response(store)
+    assert told.error is not None
+    assert told.error.code == "AGENT_005"
