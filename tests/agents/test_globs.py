@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
+from counted import at_most
 
 from bridge.agents.globs import covers, finds
 
@@ -64,10 +63,8 @@ def test_a_bracket_in_a_rule_is_itself() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["*a" * 40 + "x", "**/*a/" * 20 + "x", "[a]*" * 50])
-def test_many_stars_take_no_time(pattern: str) -> None:
+def test_many_stars_are_little_work(pattern: str) -> None:
     """The pattern of a search is a model's, and so may be the names it made."""
-    began = time.process_time()
-
-    for path in ("a/" * 600 + "b", "a" * 1200 + "/"):
-        assert not finds(pattern, path)
-    assert time.process_time() - began < 2
+    with at_most(lines=1_000_000):
+        for path in ("a/" * 600 + "b", "a" * 1200 + "/"):
+            assert not finds(pattern, path)

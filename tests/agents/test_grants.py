@@ -6,10 +6,10 @@ import posixpath
 import re
 import shutil
 import subprocess
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from counted import at_most
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -246,6 +246,8 @@ def test_error_rules_that_mean_nothing(rule: str, problem: str) -> None:
     assert not granted(rule, "Bash", command="x")
 
 
+# What hangs here hangs in a regular expression, whose steps nobody counts.
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     ("spec", "command", "covers"),
     [
@@ -254,12 +256,9 @@ def test_error_rules_that_mean_nothing(rule: str, problem: str) -> None:
         ("* * * * * x", "- " * 2000, False),
     ],
 )
-def test_many_stars_take_no_time(spec: str, command: str, *, covers: bool) -> None:
+def test_many_stars_are_little_work(spec: str, command: str, *, covers: bool) -> None:
     """The command is a model's, and a hook that thinks for a minute is none."""
-    began = time.process_time()
-
     assert granted(f"Bash({spec})", "Bash", command=command) is covers
-    assert time.process_time() - began < 2
 
 
 @given(
@@ -288,13 +287,11 @@ def test_stars_stand_for_anything(parts: list[str], command: str) -> None:
         "?**" * 30 + "x",
     ],
 )
-def test_many_stars_in_a_path_take_no_time(spec: str) -> None:
+def test_many_stars_in_a_path_are_little_work(spec: str) -> None:
     """The path is a model's, and the rule may be anybody's; once it took for ever."""
-    began = time.process_time()
-
-    for path in ("a/" * 600 + "b", "a" * 1200 + "b"):
-        assert not granted(f"Read({spec})", "Read", file_path=path)
-    assert time.process_time() - began < 2
+    with at_most(lines=1_000_000):
+        for path in ("a/" * 600 + "b", "a" * 1200 + "b"):
+            assert not granted(f"Read({spec})", "Read", file_path=path)
 
 
 @given(

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from counted import at_most
 
 if TYPE_CHECKING:
     from agentworld import World
@@ -259,11 +259,8 @@ ERRORS = {
 @pytest.mark.parametrize("many", ["," * 100_000, "Read(" * 40_000, "a)" * 50_000])
 def test_a_long_list_of_tools_is_read_at_once(world: World, many: str) -> None:
     """Anybody's file is read before it is trusted."""
-    began_s = time.monotonic()
-
-    world.load("a.md", f"---\nname: a\ndescription: d\ntools: '{many}'\n---\nHi")
-
-    assert time.monotonic() - began_s < 10
+    with at_most(lines=10_000_000):
+        world.load("a.md", f"---\nname: a\ndescription: d\ntools: '{many}'\n---\nHi")
 
 
 @pytest.mark.parametrize("text", ERRORS, ids=lambda t: t[:30])

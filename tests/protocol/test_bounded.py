@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import Any
 
 import jsonschema
 import pytest
+from counted import at_most
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,8 +19,6 @@ NESTED = "^(a+)+$"
 EVIL = "a" * 60 + "!"
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
-# As long as it takes to see that nothing hangs, on a machine with other work.
-PATIENCE_S = 60.0
 
 
 def free(_steps: int) -> None:
@@ -151,16 +149,15 @@ BOMBS: dict[str, tuple[dict[str, Any], Any, str]] = {
 def test_error_a_check_that_would_not_end(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    # A fifth: what is given up is given up all the same.
-    monkeypatch.setattr(bounded, "MAX_STEPS", 1_000_000)
+    # A fiftieth: what is given up is given up all the same.
+    monkeypatch.setattr(bounded, "MAX_STEPS", 100_000)
     schema, value, told = BOMBS[name]
-    began_s = time.monotonic()
 
-    problem = problem_of(schema, value)
+    with at_most(lines=5_000_000):
+        problem = problem_of(schema, value)
 
     assert problem is not None
     assert told in problem
-    assert time.monotonic() - began_s < PATIENCE_S
 
 
 @pytest.mark.parametrize("levels", range(12))
@@ -196,26 +193,27 @@ def test_looking_around_in_many_texts_is_no_bomb() -> None:
     assert problem_of(schema, [f"name.{n}" for n in range(50_000)]) is None
 
 
-def test_many_values_have_the_steps_of_one() -> None:
+def test_many_values_have_the_steps_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent may say as many as it likes; each of them may be the answer."""
-    schema = doubling("oneOf", 12)
-    began_s = time.monotonic()
+    monkeypatch.setattr(bounded, "MAX_STEPS", 100_000)
+    schema = doubling("oneOf", 6)
 
-    problems = problems_of(schema, [{"n": n} for n in range(10_000)])
+    with at_most(lines=5_000_000):
+        problems = problems_of(schema, [{"n": n} for n in range(10_000)])
 
     assert problems[0] is not None
     assert problems[0].startswith("$: ")
     assert problems[-1] is not None
     assert "too many steps" in problems[-1]
-    assert time.monotonic() - began_s < PATIENCE_S
 
 
 def test_a_large_schema_is_read_once_for_many_values() -> None:
     schema = {"$defs": {str(n): {"$anchor": f"a{n}"} for n in range(2_000)}}
-    began_s = time.monotonic()
 
-    assert problems_of({**schema, "type": "string"}, list(range(5_000)))[-1] is not None
-    assert time.monotonic() - began_s < PATIENCE_S
+    with at_most(lines=10_000_000):
+        told = problems_of({**schema, "type": "string"}, list(range(5_000)))
+
+    assert told[-1] is not None
 
 
 @pytest.mark.parametrize(
@@ -289,10 +287,9 @@ def test_a_large_answer_is_no_bomb() -> None:
 def test_a_schema_of_many_names_is_looked_through_once() -> None:
     parts = {str(n): {"$anchor": f"a{n}"} for n in range(2_000)}
     schema = {"$defs": parts, "items": {"$ref": "#a1999"}}
-    began_s = time.monotonic()
 
-    assert problem_of(schema, list(range(20_000))) is None
-    assert time.monotonic() - began_s < PATIENCE_S
+    with at_most(lines=10_000_000):
+        assert problem_of(schema, list(range(5_000))) is None
 
 
 @pytest.mark.parametrize(
@@ -302,14 +299,11 @@ def test_a_schema_of_many_names_is_looked_through_once() -> None:
 )
 def test_patterns_that_take_long_to_compile_are_counted(pattern: str) -> None:
     """A few letters may stand for ten MiB of states, and a schema has many of them."""
-    began_s = time.monotonic()
+    patterns = {pattern.replace("%d", f"{n}"): {} for n in range(500)}
 
-    told = problem_of_schema(
-        {"patternProperties": {pattern.replace("%d", f"{n}"): {} for n in range(500)}}
-    )
+    told = problem_of_schema({"patternProperties": patterns})
 
     assert told == "cannot be used: it is too large to be checked"
-    assert time.monotonic() - began_s < PATIENCE_S
 
 
 @pytest.mark.parametrize(
