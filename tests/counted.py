@@ -1,39 +1,54 @@
-"""Work that is counted: the same on a slow machine, and under load."""
+"""Work that is counted: the same on a slow machine, and under load.
+
+Lines of Python that this thread runs; what is done in C counts as the line that calls
+it.
+"""
 
 from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 class _TooMany(BaseException):
     """No code under test catches this."""
 
 
-@contextmanager
-def at_most(lines: int) -> Iterator[None]:
-    """Fail once this thread has run more lines of Python than that inside.
+class Count:
+    """How many lines were run so far."""
 
-    What is done in C counts as the one line that calls it.
-    """
-    run = 0
+    def __init__(self) -> None:
+        self.lines = 0
+
+
+@contextmanager
+def at_most(lines: float) -> Iterator[Count]:
+    """Fail once more lines than that were run inside."""
+    count = Count()
 
     def trace(_frame: Any, event: str, _arg: Any) -> Any:
-        nonlocal run
-        run += event == "line"
-        if run > lines:
+        count.lines += event == "line"
+        if count.lines > lines:
             raise _TooMany
         return trace
 
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        yield
+        yield count
     except _TooMany:
         raise AssertionError(f"more than {lines:,} lines of Python were run") from None
     finally:
         sys.settrace(before)
+
+
+def lines_of(act: Callable[..., object], *args: Any) -> int:
+    """How many lines a call runs."""
+    with at_most(inf) as count:
+        act(*args)
+    return count.lines

@@ -39,7 +39,7 @@ def saying(outcome: Outcome | str) -> Scripted:
 
 def until_stopped(_asked: Request, *, should_stop: Callable[[], bool], **_: Any):
     pause = threading.Event()
-    for _look in range(400):
+    for _look in range(3000):
         if should_stop():
             return Outcome("late words", "agent_stopped")
         pause.wait(0.02)

@@ -35,7 +35,7 @@ def run(folder: Path, script: str, **options: Any) -> running.Ended:
 
 
 def wait_for(see: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not (seen := see()):
         assert time.monotonic() < deadline, "it did not happen"
         time.sleep(0.01)
@@ -88,27 +88,24 @@ def test_error_no_such_program(tmp_path: Path):
 
 
 def test_the_deadline_ends_it(tmp_path: Path):
-    began = time.monotonic()
+    script = f"echo begun; echo $$ >pid; {FOREVER}"
 
-    ended = run(tmp_path, f"echo begun; echo $$ >pid; {FOREVER}", seconds=2)
+    ended = run(tmp_path, script, seconds=4, grace_s=1)
 
     assert (ended.how, ended.exit_code, ended.stdout) == ("deadline", 143, b"begun\n")
-    assert time.monotonic() - began < 5
     assert not any(map(is_alive, pids_in(tmp_path / "pid")))
 
 
 def test_what_ignores_sigterm_is_killed(tmp_path: Path):
     script = "trap '' TERM; echo $$ >pid; while :; do sleep 0.1; done"
 
-    ended = run(tmp_path, script, seconds=0.5)
+    ended = run(tmp_path, script, seconds=3)
 
     assert (ended.how, ended.exit_code) == ("deadline", 137)
     assert not any(map(is_alive, pids_in(tmp_path / "pid")))
 
 
-DAWDLE = (
-    "trap 'sleep 3; touch done; exit 0' TERM; echo $$ >pid; while :; do sleep 0.1; done"
-)
+DAWDLE = "trap 'sleep 36000' TERM; echo $$ >pid; while :; do sleep 0.1; done"
 
 
 @pytest.mark.parametrize("why", ["deadline", "stopped"])
@@ -117,13 +114,12 @@ def test_the_grace_comes_out_of_the_deadline(tmp_path: Path, why: str):
     ended = run(
         tmp_path,
         DAWDLE,
-        seconds=2,
-        grace_s=30,
+        seconds=4,
+        grace_s=36_000,
         should_stop=(tmp_path / "pid").exists if why == "stopped" else lambda: False,
     )
 
     assert (ended.how, ended.exit_code) == (why, 137)
-    assert not (tmp_path / "done").exists()
     assert not any(map(is_alive, pids_in(tmp_path / "pid")))
 
 
@@ -131,7 +127,7 @@ def test_it_is_told_to_end_before_its_deadline(tmp_path: Path):
     """One that obeys has the time to do so."""
     script = "trap 'touch done; exit 7' TERM; while :; do sleep 0.05; done"
 
-    ended = run(tmp_path, script, seconds=2, grace_s=30)
+    ended = run(tmp_path, script, seconds=8, grace_s=30)
 
     assert (ended.how, ended.exit_code) == ("deadline", 7)
     assert (tmp_path / "done").exists()
@@ -142,6 +138,7 @@ def test_it_stops_when_told_to(tmp_path: Path):
         tmp_path,
         f"echo $$ >pid; {FOREVER}",
         should_stop=(tmp_path / "pid").exists,
+        grace_s=20,
     )
 
     assert (ended.how, ended.exit_code) == ("stopped", 143)
@@ -161,13 +158,11 @@ IN_A_SESSION_OF_ITS_OWN = "setsid sh -c 'echo $$ >>pids; exec sleep 1000' &"
 @pytest.mark.parametrize("start", [GRANDCHILD, IN_A_SESSION_OF_ITS_OWN])
 def test_grandchildren_holding_the_pipe_do_not_hang_us(tmp_path: Path, start: str):
     """They are ended with the program, also when they have left its group."""
-    began = time.monotonic()
     script = f"{start}\nwhile [ ! -s pids ]; do sleep 0.01; done; echo done"
 
     ended = run(tmp_path, script)
 
     assert ended == running.Ended("exited", 0, b"done\n", "")
-    assert time.monotonic() - began < 5
     (pid,) = pids_in(tmp_path / "pids")
     assert not is_alive(pid)
 
@@ -234,7 +229,7 @@ def test_nothing_outlives_keepers_that_the_program_attacks(tmp_path: Path, attac
     script = f"{IN_A_SESSION_OF_ITS_OWN}\n{GRANDCHILD}\n"
     script += "until [ $(wc -l <pids) = 2 ]; do sleep 0.01; done; echo $$ >>pids\n"
 
-    run(tmp_path, f"{script}{ATTACKS[attack]}; {FOREVER}", seconds=1.5)
+    run(tmp_path, f"{script}{ATTACKS[attack]}; {FOREVER}", seconds=4)
 
     pids = pids_in(tmp_path / "pids")
     assert len(pids) == 3
@@ -267,12 +262,20 @@ def test_what_goes_on_forking_is_ended(tmp_path: Path, code: str):
     begin = (
         "import os, time\n"
         "def beat(): open('beat', 'w').close()\n"
-        "until = time.monotonic() + 20\n"
+        "until = time.monotonic() + 120\n"
     )
     (tmp_path / "forks.py").write_text(begin + code)
+    beat = tmp_path / "beat"
+    seen = []
 
-    run(tmp_path, f"{sys.executable} -I forks.py & {FOREVER}", seconds=1)
+    def is_well_under_way() -> bool:
+        seen.append(beat.exists())
+        return sum(seen) > 5
 
-    last = (tmp_path / "beat").stat().st_mtime_ns
+    script = f"{sys.executable} -I forks.py & {FOREVER}"
+    ended = run(tmp_path, script, should_stop=is_well_under_way, seconds=60)
+
+    assert ended.how == "stopped"
+    last = beat.stat().st_mtime_ns
     time.sleep(0.3)
-    assert (tmp_path / "beat").stat().st_mtime_ns == last
+    assert beat.stat().st_mtime_ns == last

@@ -296,24 +296,23 @@ def test_error_no_server():
 
 
 def silent(talk: Talk, _) -> None:
-    talk.server.over.wait(20)
+    talk.server.begun.set()
+    talk.server.over.wait()
 
 
 def trickle(talk: Talk, _) -> None:
     """A byte now and then keeps any read from timing out."""
     talk.begin()
+    talk.server.begun.set()
     while not talk.server.over.wait(0.05):
         talk.chunk(content=" ")
 
 
 @pytest.mark.parametrize("act", [silent, trickle])
 def test_error_the_deadline_holds_whatever_the_server_does(server, act):
-    began_s = time.monotonic()
-
     told = failure(server, act, seconds=0.5)
 
     assert told[0] == "AGENT_005"
-    assert time.monotonic() - began_s < 2
 
 
 def test_error_a_reply_without_end(server, monkeypatch):
@@ -325,20 +324,25 @@ def test_error_a_reply_without_end(server, monkeypatch):
 
 
 @pytest.mark.parametrize("act", [silent, trickle])
-def test_close_ends_the_wait_at_once(server, act):
+def test_close_ends_the_wait(server, act):
     server.acts = [act]
     engine = open_endpoint("openai:m", settings(server.url))
-    threading.Timer(0.3, engine.close).start()
-    began_s = time.monotonic()
+
+    def close() -> None:
+        assert server.begun.wait(60)
+        engine.close()
+
+    closing = threading.Thread(target=close)
+    closing.start()
 
     with pytest.raises(EngineFailed) as caught:
-        ask(engine)
+        ask(engine, seconds=36_000)
 
+    closing.join()
     assert (caught.value.code, str(caught.value)) == (
         "AGENT_006",
         "the engine was closed",
     )
-    assert time.monotonic() - began_s < 2
 
 
 def quiet_before(talk: Talk, _) -> None:

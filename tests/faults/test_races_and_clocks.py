@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import needs
 import pytest
+from counted import lines_of
 from faultlab import OPERATIONS, Operation, collect, prepared, run_broken, start, tell
 from storeworld import (
     answer,
@@ -90,9 +91,9 @@ elif sys.argv[2] == "work":
     for mine in claim_all(store):
         store.publish(answer(mine), source="test")
 else:
-    began = time.monotonic()
-    found = list(store.wait(["a"], timeout_s=1.0))
-    print(len(found), round(time.monotonic() - began, 1))
+    began, timeout_s = time.monotonic(), float(sys.argv[2])
+    found = list(store.wait(["a"], timeout_s=timeout_s))
+    print(len(found), time.monotonic() - began >= timeout_s)
 """
 DAYS = {"a day on": "+1d", "a day back": "-1d", "right": "+0d"}
 
@@ -108,7 +109,7 @@ def step(tmp_path: Path, what: str, clock: str) -> str:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=300,
     )  # fmt: skip
     return done.stdout
 
@@ -118,10 +119,10 @@ def step(tmp_path: Path, what: str, clock: str) -> str:
 @pytest.mark.parametrize("waiter", list(DAYS))
 def test_clocks_that_differ_lose_nothing(tmp_path: Path, asker: str, waiter: str):
     step(tmp_path, "submit", DAYS[asker])
-    assert step(tmp_path, "wait", DAYS[waiter]).startswith("0 1.")
+    assert step(tmp_path, "1", DAYS[waiter]) == "0 True\n"
     step(tmp_path, "work", DAYS["right"])
 
-    assert step(tmp_path, "wait", DAYS[waiter]).startswith("1 0.")
+    assert step(tmp_path, "36000", DAYS[waiter]) == "1 False\n"
 
     found = store_in(tmp_path).find(A)
     assert found is not None
@@ -213,16 +214,16 @@ def test_a_crowd_costs_the_few_nothing(tmp_path: Path):
     for store in (few, many):
         store.claim(claimant(), 4, take)  # lists them once
 
-    looks = {store: median_ms(store.has_waiting, 50) for store in (few, many)}
+    looks = {store: lines_of(store.has_waiting) for store in (few, many)}
     claims = {
-        store: median_ms(lambda s=store: answer_and_claim(s), 12)
+        store: statistics.median(lines_of(answer_and_claim, store) for _ in range(12))
         for store in (few, many)
     }
 
-    costs = f"look {looks[few]:.2f} and {looks[many]:.2f} ms"
-    tell("29", f"{costs}; claim {claims[few]:.2f} and {claims[many]:.2f} ms")
-    assert looks[many] < 3 * looks[few] + 1
-    assert claims[many] < 3 * claims[few] + 5
+    costs = f"look {looks[few]} and {looks[many]}"
+    tell("29", f"{costs}, claim {claims[few]} and {claims[many]} lines of Python")
+    assert looks[many] == looks[few]
+    assert claims[many] < 1.2 * claims[few]
 
 
 def crowd(store: FileStore, count: int) -> None:
@@ -242,15 +243,6 @@ def answer_and_claim(store: FileStore) -> None:
     for mine in store.claimed():
         store.publish(answer(mine), source="test")
     store.claim(claimant(), 1, take)
-
-
-def median_ms(act, times: int) -> float:
-    took = []
-    for _ in range(times):
-        began = time.perf_counter()
-        act()
-        took.append(time.perf_counter() - began)
-    return statistics.median(took) * 1000
 
 
 def test_what_was_left_over_is_finished(tmp_path: Path):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import time
-from threading import Timer
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hookworld import GOOD, HookWorld
@@ -14,6 +12,9 @@ from hookworld import GOOD, HookWorld
 from bridge.host import capture, endings
 from bridge.host.toolcalls import running_bash_depth
 from bridge.protocol.ids import RequestId
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def test_a_second_stop_changes_nothing(world: HookWorld) -> None:
@@ -63,16 +64,36 @@ def test_an_agent_that_never_stops_is_missed(world: HookWorld) -> None:
     assert world.code(request) == "agent_stopped"
 
 
-def test_an_agent_that_ends_with_the_turn_is_heard(world: HookWorld) -> None:
+class Waiting:
+    """A clock: something happens while somebody sleeps for the third time."""
+
+    def __init__(self, happens: Callable[[], object]) -> None:
+        self.waited_s = 0.0
+        self._sleeps = 0
+        self._happens = happens
+
+    def monotonic(self) -> float:
+        return self.waited_s
+
+    def sleep(self, seconds: float) -> None:
+        self.waited_s += seconds
+        self._sleeps += 1
+        if self._sleeps == 3:
+            self._happens()
+
+
+def test_an_agent_that_ends_with_the_turn_is_heard(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The client no longer lists it, but the hook of its own end has yet to start."""
     request, _, agent = world.begin()
     world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
-    late = Timer(0.3, world.stop, (agent, GOOD))
+    clock = Waiting(lambda: world.stop(agent, GOOD))
+    monkeypatch.setattr(endings, "time", clock)
 
-    late.start()
     world.say("Stop", background_tasks=[])
-    late.join()
 
+    assert clock.waited_s > 0
     response = world.found(request).response
     assert response is not None
     assert response.success
@@ -82,19 +103,15 @@ def test_agents_that_are_missed_are_waited_for_at_once(
     world: HookWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One after the other, many would outlast the hook, which then offers nothing."""
-    monkeypatch.setattr(endings, "SETTLE_S", 1.0)
     begun = [world.begin() for _ in range(4)]
     for _, _, agent in begun:
         world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
-    late = Timer(0.3, world.stop, (begun[1][2], GOOD))
+    clock = Waiting(lambda: world.stop(begun[1][2], GOOD))
+    monkeypatch.setattr(endings, "time", clock)
 
-    began = time.monotonic()
-    late.start()
     world.say("Stop", background_tasks=[])
-    took_s = time.monotonic() - began
-    late.join()
 
-    assert took_s < 3
+    assert endings.SETTLE_S <= clock.waited_s < 1.5 * endings.SETTLE_S
     assert [world.code(request) for request, _, _ in begun] == [
         "agent_stopped",
         "success",

@@ -37,8 +37,8 @@ TABLE = [
     for hook in entry["hooks"]
 ]
 IDS = [f"{event}:{Path(command[3]).name}" for event, command in TABLE]
-# How long any hook may take; the machine may be busy.
-PATIENCE_S = 15
+# Until a hook counts as one that hangs.
+PATIENCE_S = 120
 
 
 @pytest.fixture
@@ -218,9 +218,10 @@ def test_what_lies_in_place_of_a_file_keeps_no_hook(
     else:
         file.symlink_to("/dev/zero" if what == "endless" else tmp_path / "nowhere")
 
-    started = time.monotonic()
     assert_harmless(run_all(feed_of(world)))
-    assert time.monotonic() - started < PATIENCE_S
+    # What outlasts its own limit is written down here.
+    log = world.home / ".hostbridge/hook-errors.log"
+    assert not log.exists() or "_TooLong" not in log.read_text()
     assert not (tmp_path / "nowhere").exists()
 
 

@@ -15,48 +15,48 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # The usual method has the same alarm.
-pytestmark = pytest.mark.timeout(60, method="thread")
+pytestmark = pytest.mark.timeout(300, method="thread")
 
 
 @pytest.fixture
-def rung() -> Iterator[list[float]]:
-    """When the outer limit rang; it is set to a second from now."""
+def rung(request: pytest.FixtureRequest) -> Iterator[list[float]]:
+    """When the outer limit rang; it is set to so many seconds from now."""
     times: list[float] = []
     before = signal.signal(signal.SIGALRM, lambda *_: times.append(time.monotonic()))
-    signal.setitimer(signal.ITIMER_REAL, 1)
+    signal.setitimer(signal.ITIMER_REAL, request.param)
     yield times
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.parametrize("rung", [200], indirect=True)
 def test_what_takes_too_long_is_ended(rung: list[float]) -> None:
-    began = time.monotonic()
-
     with pytest.raises(TooSlow), within(0.1):
-        time.sleep(5)
+        time.sleep(36_000)
 
-    assert time.monotonic() - began < 1
     assert rung == []
 
 
+@pytest.mark.parametrize("rung", [1], indirect=True)
 def test_the_outer_limit_goes_on(rung: list[float]) -> None:
     began = time.monotonic()
 
     with within(0.1):
         pass
     with pytest.raises(TooSlow), within(0.1):
-        time.sleep(5)
-    while not rung and time.monotonic() < began + 10:
+        time.sleep(36_000)
+    while not rung and time.monotonic() < began + 60:
         time.sleep(0.05)
 
     assert rung
     assert rung[0] - began > 0.9
 
 
+@pytest.mark.parametrize("rung", [6], indirect=True)
 def test_the_outer_limit_is_the_longer_one(rung: list[float]) -> None:
     """Otherwise nobody were left to tell what took too long."""
     with pytest.raises(TooSlow), within(60):
-        time.sleep(5)
+        time.sleep(30)
 
     assert rung == []
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import threading
-import time
 from pathlib import Path
 
 import needs
@@ -108,9 +107,7 @@ def test_error_reply_is_cut(engine):
 
 
 def test_error_conversation_is_longer_than_the_context(engine):
-    """It is said before anything is read: at once."""
-    started = time.monotonic()
-
+    """It is said before anything is read: there is no room to read it into."""
     code, told = failure(engine, [Message("user", "word " * 5000)])
 
     assert code == "AGENT_004"
@@ -119,7 +116,6 @@ def test_error_conversation_is_longer_than_the_context(engine):
         "for a reply",
         told,
     )
-    assert time.monotonic() - started < 5
     assert ask(engine).tokens
 
 
@@ -131,20 +127,30 @@ def test_error_after_close(tmp_path):
     assert failure(engine) == ("AGENT_006", "the engine was closed")
 
 
-def test_close_from_another_thread_ends_a_reply_at_once(tmp_path):
+def test_close_from_another_thread_ends_a_reply(tmp_path):
     """A request that is cancelled does not wait for its model."""
-    with start(tmp_path) as engine:
-        ask(engine)
-        closing = threading.Timer(0.3, engine.close)
-        closing.start()
-        started = time.monotonic()
+    begun = threading.Event()
+    counts = []
 
-        assert failure(engine, shape=LONG, max_tokens=1500) == (
+    def count(tokens: int, _seconds: float) -> None:
+        counts.append(tokens)
+        begun.set()
+
+    with start(tmp_path) as engine:
+
+        def close() -> None:
+            assert begun.wait(120)
+            engine.close()
+
+        closing = threading.Thread(target=close)
+        closing.start()
+
+        assert failure(engine, shape=LONG, max_tokens=1500, on_tokens=count) == (
             "AGENT_006",
             "the engine was closed",
         )
-        assert time.monotonic() - started < 1.3
         closing.join()
+    assert max(counts) < 750
 
 
 @pytest.mark.parametrize("tokens", [0, 1], ids=["reading", "replying"])

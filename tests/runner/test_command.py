@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import needs
 import pytest
 
+from bridge.runner import command
 from bridge.runner.command import KEPT_BYTES, Ran, run_command
 from bridge.store.clock import SystemClock
 
@@ -34,7 +35,7 @@ def run(tmp_path: Path):
     return run
 
 
-def is_gone(mark: str, within_s: float = 2.0) -> bool:
+def is_gone(mark: str, within_s: float = 60.0) -> bool:
     """Whether no process has `mark` among its arguments."""
     until_s = time.monotonic() + within_s
     while time.monotonic() < until_s:
@@ -116,25 +117,33 @@ def test_fifty_megabytes_are_counted_and_two_ends_kept(run):
 
 
 def test_a_command_that_never_ends_writing_is_ended(run):
-    ran = run("yes", seconds=0.5)
+    ran = run("yes", seconds=3)
 
     assert ran.exit_code is None
     assert ran.size > 1_000_000
 
 
 def test_what_ignores_the_signal_is_killed(run):
-    began_s = time.monotonic()
-
     ran = run("sh", "-c", "trap '' TERM; sleep 3601 & wait; sleep 3601", seconds=0.3)
 
     assert ran.exit_code is None
-    assert time.monotonic() - began_s < 3
     assert is_gone("sleep 3601")
 
 
-def test_what_may_tidy_up_does(run, tmp_path):
+def test_what_may_tidy_up_does(tmp_path, monkeypatch):
     """The signal comes first, so that a test runner can remove what it made."""
-    ran = run("sh", "-c", "trap 'touch tidied; exit' TERM; sleep 9 & wait", seconds=0.3)
+    monkeypatch.setattr(command, "_GRACE_S", 60)
+    monkeypatch.setattr(command, "_ENDING_S", 60)
+    script = "trap 'touch tidied; exit' TERM; touch ready; sleep 3607 & wait"
+
+    ran = run_command(
+        "sh",
+        ["sh", "-c", script],
+        folder=tmp_path,
+        deadline_s=time.monotonic() + 400,
+        clock=SystemClock(),
+        is_cancelled=(tmp_path / "ready").exists,
+    )
 
     assert ran.exit_code is None
     assert (tmp_path / "tidied").exists()
@@ -152,12 +161,9 @@ def test_what_may_tidy_up_does(run, tmp_path):
 )
 def test_grandchildren_do_not_stay_and_hold_nothing_up(run, start):
     """They hold the pipe; the command has ended all the same, and so must they."""
-    began_s = time.monotonic()
-
-    ran = run("sh", "-c", start)
+    ran = run("sh", "-c", start, seconds=10_000)
 
     assert (ran.exit_code, ran.output) == (0, "started\n")
-    assert time.monotonic() - began_s < 3
     assert is_gone("sleep 3602")
 
 
@@ -168,10 +174,10 @@ def test_a_command_dies_with_its_parent(tmp_path):
         "from bridge.runner.command import run_command\n"
         "from bridge.store.clock import SystemClock\n"
         "run_command('', ['sh', '-c', 'setsid sleep 3603 & sleep 3603'],\n"
-        "    folder=Path('.'), deadline_s=time.monotonic() + 99, clock=SystemClock())\n"
+        "    folder=Path('.'), deadline_s=time.monotonic()+999, clock=SystemClock())\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path)
-    until_s = time.monotonic() + 20
+    until_s = time.monotonic() + 60
     while sum(words == "sleep 3603" for words in arguments_of_all()) < 2:
         assert time.monotonic() < until_s
         time.sleep(0.02)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -292,15 +291,13 @@ def test_what_is_gone_with_its_directory_is_worked_on_no_longer(store: FileStore
         return until_stopped(asked, **how)
 
     waiter = Waiter(store, lease_s=60, on_stage=lambda _: None)
-    began_s = time.monotonic()
 
     with pytest.raises(StateVanished) as caught:
-        server(store, Scripted(removed)).see_to(A, waiter, after_s=0, timeout_s=60)
+        server(store, Scripted(removed)).see_to(A, waiter, after_s=0, timeout_s=36_000)
 
     assert str(caught.value) == (
         f"request {A} has vanished: {store.place.state} was removed while it was served"
     )
-    assert time.monotonic() - began_s < 20
 
 
 def test_a_failure_is_not_ours_to_report_when_somebody_else_has_the_request(
@@ -365,7 +362,7 @@ def test_too_many_agents_above_it(tmp_path: Path):
 
 
 def test_the_deadline_is_that_of_the_record(tmp_path: Path):
-    store = store_in(tmp_path)
+    store = store_in(tmp_path, clock=FakeClock())
     now_ms = store.now_ms()
     store.submit(request("a", route="claude", created_at=now_ms, timeout=60_000))
     seen = []
@@ -376,7 +373,7 @@ def test_the_deadline_is_that_of_the_record(tmp_path: Path):
 
     server(store, Scripted(look)).serve(A)
 
-    assert 50 < seen[0] <= 60
+    assert seen == [60]
 
 
 def test_a_claim_of_a_process_that_is_gone_is_taken_back(store: FileStore):
