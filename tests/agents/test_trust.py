@@ -213,6 +213,23 @@ def test_an_untrusted_file_is_not_even_parsed(
         world.registry.find("a")
 
 
+def test_a_trusted_file_that_changed_is_not_even_parsed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was trusted are bytes, and not whatever has their name."""
+    file = world.write("a.yaml", GOOD, "project")
+    world.trust()
+    file.write_text(EVIL)
+
+    def parse(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(loading, "load", parse)
+
+    with pytest.raises(NotTrusted):
+        world.registry.find("a")
+
+
 def test_the_record_on_disk(world: World) -> None:
     world.write("a.yaml", GOOD, "project")
 

@@ -209,7 +209,7 @@ def files(store: FileStore) -> dict[str, bytes]:
 @pytest.mark.slow
 def test_a_crowd_costs_the_few_nothing(tmp_path: Path):
     few, many = store_in(tmp_path / "few"), store_in(tmp_path / "many")
-    crowd(few, 12)
+    crowd(few, 1_000)
     crowd(many, 10_000)
     for store in (few, many):
         store.claim(claimant(), 4, take)  # lists them once

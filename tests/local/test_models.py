@@ -30,6 +30,18 @@ def test_an_alias_is_the_configured_model_and_degraded(settings, alias):
     assert (model.stands_in_for, model.is_degraded) == (alias, True)
 
 
+def test_an_alias_is_degraded_however_large_the_model() -> None:
+    """It is another model than the one that was asked for."""
+    large = models.Header(3, {}, SMALL_BELOW, "Q4_1", 1)
+
+    told = {
+        alias: models.LocalModel(Path("/m.gguf"), large, alias).is_degraded
+        for alias in ("opus", "sonnet", None)
+    }
+
+    assert told == {"opus": True, "sonnet": True, None: False}
+
+
 def test_a_path_is_looked_for_beside_the_definition_and_at_home(settings, tmp_path):
     """A definition names its model as it names its scripts."""
     beside = tmp_path / "agents"

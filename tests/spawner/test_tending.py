@@ -19,7 +19,7 @@ from bridge.host import bells
 from bridge.host.sessions import Session
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage, Status
-from bridge.spawner.tending import TEND_S, Abandoned, Tender
+from bridge.spawner.tending import RING_S, TEND_S, Abandoned, Tender
 from bridge.store import Claimant
 from bridge.store.files import FileStore
 
@@ -133,6 +133,23 @@ def test_a_bell_that_nobody_answered_rings_again_soon(
 
     assert rung_ns - first_ns == TEND_S * 1_000_000_000
     assert bells.ringing_s(store, idle.host) is None
+
+
+def test_a_session_that_has_not_begun_what_it_was_offered_is_rung(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    """What the first offer said may have got lost; only a hook can repeat it."""
+    store = store_in(tmp_path, clock=clock)
+    store.submit(request(A, created_at=START_US // 1000))
+    idle = open_session(store)
+    (offered,) = store.claim(Claimant("idle", idle.host), 1, lambda _: "take")
+    tend = Tender(store, {A}, lease_s=900, on_stage=lambda _: None)
+
+    clock.go_on(RING_S)
+    tend()
+
+    assert offered.stage is Stage.OFFERED
+    assert bells.ringing_s(store, idle.host) is not None
 
 
 def open_session(store: FileStore) -> Session:

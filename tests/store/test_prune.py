@@ -187,6 +187,27 @@ def test_hooks_get_the_lock_between(
     assert max(removed) == 10
 
 
+def test_a_request_that_lives_again_meanwhile_stays(
+    store: FileStore, later: FileStore, monkeypatch: pytest.MonkeyPatch
+):
+    """What was looked up without the lock is looked at again with it."""
+    finished(store, "a", "b")
+    hold = Rooms.hold
+
+    @contextmanager
+    def come_back_first(rooms: Rooms) -> Iterator[None]:
+        drop(store, "requests", "a.json", "{}")
+        with hold(rooms):
+            yield
+
+    monkeypatch.setattr(Rooms, "hold", come_back_first)
+
+    assert later.prune(older_than_days=9).requests == 1
+
+    assert rooms_of(store, "a") == ["requests", "done"]
+    assert rooms_of(store, "b") == []
+
+
 def test_a_key_that_is_given_to_a_new_request_meanwhile_stays(
     store: FileStore, later: FileStore, monkeypatch: pytest.MonkeyPatch
 ):

@@ -1,0 +1,74 @@
+"""A lock that somebody else holds: which events wait for it longer than others."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.host import hook
+from bridge.store.files import FileStore
+from bridge.store.lock import LockBusy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hookworld import HookWorld
+
+
+@pytest.fixture
+def held(world: HookWorld, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The lock is held, until somebody waits for it."""
+    monkeypatch.setattr(hook, "LOCK_WAIT_S", 0)
+    monkeypatch.setattr(hook, "PATIENT_LOCK_WAIT_S", 36_000)
+    world.say("UserPromptSubmit", prompt="hello")
+    is_held, is_waited_for = threading.Event(), threading.Event()
+    sleep = time.sleep
+
+    def wait(seconds: float) -> None:
+        is_waited_for.set()
+        sleep(seconds)
+
+    def hold() -> None:
+        with FileStore(world.store.place).exclusive():
+            is_held.set()
+            is_waited_for.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    is_held.wait()
+    monkeypatch.setattr(time, "sleep", wait)
+    yield
+    is_waited_for.set()
+    holder.join()
+
+
+@pytest.fixture
+def begun(world: HookWorld) -> tuple[str, str]:
+    """A request, and its agent."""
+    request, _, agent = world.begin()
+    return request, agent
+
+
+def test_an_agent_that_ends_waits_for_the_lock(
+    world: HookWorld,
+    begun: tuple[str, str],
+    held: None,  # noqa: ARG001 - locked
+) -> None:
+    """It stops once for each of its words: nobody could correct them later."""
+    request, agent = begun
+
+    said = world.stop(agent, "It went well.")
+
+    assert said["decision"] == "block"
+    assert world.code(request) is None
+
+
+def test_what_can_be_done_later_does_not_wait(
+    world: HookWorld,
+    held: None,  # noqa: ARG001 - locked
+) -> None:
+    with pytest.raises(LockBusy):
+        world.say("UserPromptSubmit", prompt="hello")
