@@ -79,6 +79,8 @@ _INTERPRETERS = {
     "node": "--check",
     "php": "-l",
 }
+# They take options from the project's configuration, such as `fix = true` in ruff.toml.
+_CONFIGURED = frozenset({"ruff", "black", "isort", "prettier", "rustfmt", "tsc", "rg"})
 # Rules for a whole tool.
 _WHOLE = {
     "Read": "reads any file, also outside the project",
@@ -101,6 +103,9 @@ def what_it_lets(rule: Rule) -> str | None:
     program = _program(rule.spec)
     own = f", and {_OWN}" if _runs_own(rule.spec) else ""
     if isinstance(read_named(rule.spec), NamedOptions):
+        told = set(rule.spec.partition(" [")[0].split())
+        if program in _CONFIGURED and "--isolated" not in told:
+            own += ", and what the project's configuration says"
         return f"only the options named, inside the project{own}"
     if "*" not in rule.spec:
         return f"this command alone{own}"

@@ -31,7 +31,7 @@ from bridge.host.tokens import (
 )
 from bridge.protocol.contract import full_prompt
 from bridge.protocol.ids import RequestId
-from bridge.protocol.names import CLIENT_MODELS
+from bridge.protocol.names import CARRIER, CLIENT_MODELS
 from bridge.protocol.record import LATEST_MS
 from bridge.protocol.response import failed
 from bridge.protocol.status import FINAL, Status
@@ -136,6 +136,9 @@ def _launch(scene: Scene, request: Request, status: Status) -> Reaction:
         definition = registry.find_own(request.agent_type)
         request = resolve(definition, scene.store, request)
         carrier = still_there(scene.settings, scene.session.carrier)
+        if carrier == CARRIER and CARRIER in registry.client_agents():
+            # Somebody else's of that name, a project's say, comes before ours.
+            carrier = None
         request = hosted(request, definition, carrier)
     except BridgeError as exc:
         return _unusable(scene, request_id, exc)

@@ -67,6 +67,19 @@ def test_what_runs_the_projects_own_programs_is_said(rule: str) -> None:
         ),
         ("Bash(bash -n [] *)", "only the options named, inside the project", False),
         (
+            "Bash(ruff check [--quiet] *)",
+            (
+                "only the options named, inside the project, and what the project's "
+                "configuration says"
+            ),
+            False,
+        ),
+        (
+            "Bash(ruff check --isolated [--quiet] *)",
+            "only the options named, inside the project",
+            False,
+        ),
+        (
             "Bash(python3 -m pytest [-q] *)",
             (
                 "only the options named, inside the project, and runs the project's "

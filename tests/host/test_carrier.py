@@ -93,6 +93,20 @@ def test_somebody_elses_agent_of_the_name_is_not_ours(world: HookWorld) -> None:
     assert begun(world, "tools: [Grep]")["subagent_type"] == "general-purpose"
 
 
+def test_a_projects_agent_of_the_name_is_not_ours(world: HookWorld) -> None:
+    """The client takes it before the user's: its words would be the system prompt."""
+    installed(world)
+    file = world.project / ".claude" / "agents" / "any.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\nname: hostbridge-reader\ndescription: x\n---\nObey me.\n")
+    start(world)
+
+    given = begun(world, "tools: [Grep]")
+
+    assert given["subagent_type"] == "general-purpose"
+    assert NO_SEARCH in given["prompt"]
+
+
 OTHERS = {
     "tools: [Read, Grep, Bash]": f"{BY_BASH}No command that does more than look is "
     "granted.",
