@@ -22,6 +22,8 @@ _MARKS = " \t\r\n`'\"*_~<>()[]{}.,;:!?"
 MAX_AROUND = 200
 
 _BEFORE = r"(?<![A-Za-z0-9])bridge:\s?"
+# Of an id that is known a model may quote a part, or call us by our whole name.
+_BEFORE_KNOWN = r"(?<![A-Za-z0-9])(?:host)?bridge:[\W_]{0,4}"
 _TOKEN = re.compile(rf"{_BEFORE}([A-Za-z0-9_-]{{1,128}})(?![A-Za-z0-9_-])", re.I)
 
 
@@ -38,7 +40,7 @@ def offered_in(text: str, offered: Iterable[str]) -> list[str]:
 def _names(text: str, request_id: str) -> bool:
     # Marks of emphasis and dashes may follow; more of an id may not.
     after = r"(?![_-]*[A-Za-z0-9])"
-    return bool(re.search(_BEFORE + re.escape(request_id) + after, text, re.I))
+    return bool(re.search(_BEFORE_KNOWN + re.escape(request_id) + after, text, re.I))
 
 
 def find_bare(text: str) -> str | None:
