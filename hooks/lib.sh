@@ -193,14 +193,15 @@ if [ -n "$off" ]; then
     esac
 fi
 [ -n "$session" ] && [ "$event" != SessionStart ] || full
-if [ ! -e "$pin/by-$kind" ]; then
+# What another user has put there is no pin: the library refuses such a folder.
+if [ ! -O "$pin/by-$kind" ]; then
     set -- "$pin/by-"*
-    [ ! -e "$1" ] || exit 0 # another install acts for this session
+    [ ! -O "$1" ] || exit 0 # another install acts for this session
     full                    # a session not seen before, whatever the event
 fi
 # Its record is gone, or all of its state.
-[ -e "$state/sessions/$session.json" ] ||
-    [ -e "$state/sessions/$session.$CLAUDE_PID.json" ] || full
+[ -O "$state/sessions/$session.json" ] ||
+    [ -O "$state/sessions/$session.$CLAUDE_PID.json" ] || full
 # The last sign of life, for those who cannot see this process.
 # One with something in it, a link or a pipe is none of ours: nothing goes through it.
 beat=$state/sessions/$session.beat

@@ -46,8 +46,10 @@ def main() -> None:
     data = b""
     event_name, kind, state = (*sys.argv[1:4], "", "", "")[:3]
     signal.signal(signal.SIGALRM, _too_long)
+    # The scripts have set one that ends the process, and some of it may be used up.
+    left = signal.getitimer(signal.ITIMER_REAL)[0] or TIME_LIMIT_S
     # Again and again: what is raised in a destructor is lost.
-    signal.setitimer(signal.ITIMER_REAL, TIME_LIMIT_S, 1)
+    signal.setitimer(signal.ITIMER_REAL, min(TIME_LIMIT_S, left), 1)
     try:
         data = read_all()
         reaction = react(data, event_name, kind, state)
@@ -88,7 +90,7 @@ def _watch(event: HookEvent) -> Reaction:
     from bridge.host import pins
     from bridge.host.bells import path_of
     from bridge.host.reaction import specific
-    from bridge.store.place import locate
+    from bridge.store.place import check, locate
     from bridge.store.process import identify
 
     settings = Settings.from_environment()
@@ -98,6 +100,8 @@ def _watch(event: HookEvent) -> Reaction:
     start = settings.project_dir or Path(event.text("cwd") or ".")
     found = pins.find(settings, event.text("session_id"), host)
     place = found or locate(settings, start)
+    # Where others could ring nothing is watched.
+    check(place)
     return specific(event.name, watchPaths=[path_of(place, host)])
 
 
@@ -215,7 +219,11 @@ def _scene(settings: Settings, event: HookEvent, kind: str) -> Scene | None:
 def _log_failure(event_name: str) -> None:
     """Keep what went wrong, for `hostbridge doctor`; bounded, and never an error."""
     try:
+        from bridge.store.place import Place, check
+
         home = Settings.from_environment().home
+        # In another user's folder the paths would be theirs to read.
+        check(Place(home, home, home, "our own folder"))
         _append_log(home / "hook-errors.log", f"{event_name}\n{traceback.format_exc()}")
     except Exception:  # noqa: BLE001, S110 - there is nowhere left to complain
         pass

@@ -211,9 +211,13 @@ class _Pins:
         """What a pin says; None where it says what we would not."""
         state, project = self.link(name, "state"), self.link(name, "project")
         main = self.link(name, "main")
-        if state is None or project is None or ".." in state.split("/"):
+        if state is None or project is None:
             return None
-        if state != self._guard and not state.startswith(f"{self._guard}/"):
+        try:
+            below = Path(state).relative_to(self._guard)
+        except ValueError:
+            return None
+        if ".." in below.parts:
             return None
         return Place(
             Path(project),

@@ -295,6 +295,38 @@ def test_a_package_that_is_not_whole_denies_what_is_ours(
     ]
 
 
+@pytest.mark.parametrize("room", ["gate", "hook"])
+def test_a_package_that_hangs_denies_what_is_ours(
+    world: HookWorld, tmp_path: Path, room: str
+) -> None:
+    """The client gives a hook its time, and then lets the call through."""
+    copy = tmp_path / "plugin"
+    for name in ("hooks", "bridge"):
+        shutil.copytree(ROOT / name, copy / name)
+    (copy / "bridge" / "host" / f"{room}.py").write_text(
+        "import time\ntime.sleep(600)\n"
+    )
+    for script in ("full", "gate"):
+        file = copy / "hooks" / script
+        file.write_text(file.read_text().replace("signal.alarm(25)", "signal.alarm(2)"))
+    _, _, agent = world.begin()
+    (pinned,) = (world.home / ".hostbridge/pins").iterdir()
+    (pinned / "by-local").rename(pinned / "by-plugin")
+    form = of_this_machine("plugin", copy / "hooks", sys.executable)
+    hook = next(h for h in HOOKS if h.event == "PermissionRequest")
+    call = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
+
+    done = subprocess.run(
+        ["/bin/sh", *form.arguments(hook)],
+        input=json.dumps(world.event(hook.event, agent_id=agent, **call)).encode(),
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+    assert denied((done.returncode, done.stdout, done.stderr))
+
+
 def until(holds: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while not holds():

@@ -39,6 +39,7 @@ TABLE = [
 IDS = [f"{event}:{Path(command[3]).name}" for event, command in TABLE]
 # Until a hook counts as one that hangs.
 PATIENCE_S = 120
+OTHER_USER = 54321
 
 
 @pytest.fixture
@@ -254,6 +255,27 @@ def test_a_sign_of_life_empties_no_other_file(
     assert_harmless(run_all(feed_of(world)))
 
     assert precious.read_text() == "mine"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+@pytest.mark.parametrize("what", ["all", "pins", "state"])
+def test_what_another_user_has_put_there_is_not_believed(
+    world: HookWorld, what: str
+) -> None:
+    """In a folder that others can write to: they name no bell, nothing is made."""
+    known(world)
+    guard = world.store.place.guard
+    world.fire("CwdChanged")
+    others = guard if what == "all" else guard / what
+    for path in (others, *others.rglob("*")):
+        os.lchown(path, OTHER_USER, OTHER_USER)
+    guard.chmod(0o777)
+    before = sorted(guard.rglob("*"))
+
+    ended = run_all(feed_of(world))
+
+    assert set(ended.values()) == {(0, b"", b"")}
+    assert sorted(guard.rglob("*")) == before
 
 
 @pytest.mark.parametrize("name", ["", "sessions", "requests", "agents", "locks"])

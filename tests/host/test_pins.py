@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hookworld import HookWorld, hook_world
@@ -11,6 +12,7 @@ from bridge.config import Settings
 from bridge.host import pins
 from bridge.host.events import HookEvent
 from bridge.protocol.request import HostProcess
+from bridge.store.files import FileStore
 from bridge.store.place import locate
 from bridge.store.process import identify
 
@@ -91,6 +93,21 @@ def test_a_session_keeps_its_state(world: HookWorld) -> None:
     # The same process under another id; another process.
     assert pins.find(settings, "session-2", HERE) == found
     assert pins.find(settings, world.session, LATER) is None
+
+
+def test_a_home_with_dots_in_its_path(
+    world: HookWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ours is what lies below it, however it is spelt."""
+    monkeypatch.setenv("BRIDGE_HOME", f"{tmp_path}/project/../dotted")
+    settings = Settings.from_environment()
+    store = FileStore(locate(settings, world.project))
+    event = HookEvent(world.event("SessionStart", source="startup"))
+    pins.own(store, event, "local", HERE)
+
+    assert pins.find(settings, world.session, HERE) == replace(
+        store.place, reason="the session began in it"
+    )
 
 
 def test_error_a_pin_that_leads_out_of_our_folder(
