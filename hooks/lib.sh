@@ -12,7 +12,7 @@
 
 # Exit 2 would block the session, and a shell exits 2 on its own errors.
 trap 'exit 0' 0
-event=$1 kind=$2 python=${3-} child=
+event=$1 kind=$2 python=${3-}
 
 # Below a request of ours: this client serves that one, and no queue.
 off=${BRIDGE_PARENT-}
@@ -63,11 +63,12 @@ run() {
     # What FileChanged says there is read by the model, once it ends with 2.
     [ "$event" = FileChanged ] || exec 2>/dev/null
     ended=127
-    trap '[ -z "$child" ] || kill "$child"; exit 0' HUP INT TERM
+    # A signal may come right behind the start: before a line of ours could note the
+    # child, and while the child itself would still hold back a milder one.
+    trap '[ -z "$!" ] || kill -9 "$!"; exit 0' HUP INT TERM
     if [ -n "$python" ]; then
         "$python" "$@" <&3 3<&- &
-        child=$!
-        wait "$child"
+        wait "$!"
         ended=$?
     fi
     case $ended:$event in

@@ -204,6 +204,37 @@ def test_a_hook_that_is_ended_takes_its_interpreter_along(
     until(lambda: not alive(int(pid_file.read_text())))
 
 
+def test_a_hook_that_is_ended_as_it_starts_leaves_nothing(
+    world: HookWorld, tmp_path: Path
+) -> None:
+    """The moment in which there is a child, and nobody has noted it yet."""
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nexec sleep 600\n")
+    python.chmod(0o755)
+    form = of_this_machine("local", ROOT / "hooks", str(python))
+    command = ["/bin/sh", *form.arguments(Hook("SessionStart", "always"))]
+    left = []
+
+    for number in range(100):
+        shell = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, start_new_session=True
+        )
+        time.sleep(number % 25 / 5000)
+        shell.send_signal(signal.SIGTERM)
+        shell.wait(PATIENCE_S)
+        left.append(shell.pid)
+
+    until(lambda: not any(map(group_is_alive, left)))
+
+
+def group_is_alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def test_reinstalling_while_hooks_fire_blocks_nothing(
     world: HookWorld, tmp_path: Path
 ) -> None:
