@@ -204,9 +204,8 @@ def test_a_hook_that_is_ended_takes_its_interpreter_along(
     until(lambda: not alive(int(pid_file.read_text())))
 
 
-def test_a_hook_that_is_ended_as_it_starts_leaves_nothing(
-    world: HookWorld, tmp_path: Path
-) -> None:
+@pytest.mark.usefixtures("world")
+def test_a_hook_that_is_ended_as_it_starts_leaves_nothing(tmp_path: Path) -> None:
     """The moment in which there is a child, and nobody has noted it yet."""
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\nexec sleep 600\n")
