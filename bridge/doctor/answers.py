@@ -164,12 +164,15 @@ def judge(ended: Sequence[Response], now_ms: int) -> Iterator[Finding]:
             f"{newest.request_id}: {newest.error.message if newest.error else ''}"
         )
         verdict = Verdict.PROBLEM if repeated else Verdict.WARNING
-        yield Finding(
-            "answers", verdict, found, cause, cure.replace("ID", newest.request_id)
-        )
+        yield Finding("answers", verdict, found, cause, naming(cure, newest.request_id))
     if not counted:
         told = f"no failure among the last {len(fresh)}" if fresh else "none in a day"
         yield ok("answers", told)
+
+
+def naming(cure: str, request_id: str) -> str:
+    """A cure, for this request."""
+    return cure.replace("show ID", f"show {request_id}")
 
 
 def _why(response: Response) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bridge.doctor.answers import ISSUES
+from bridge.doctor.answers import ISSUES, naming
 from bridge.doctor.finding import Finding, ok, problem
 from bridge.errors import BridgeError
 from bridge.host import bells
@@ -199,7 +199,7 @@ def _end(found: Found, progress: Progress) -> Finding:
         "live",
         f"ended after {spent_s:.2f} s with {code}: {response.error.message}",
         cause=cause,
-        cure=cure.replace("ID", response.request_id),
+        cure=naming(cure, response.request_id),
     )
 
 

@@ -42,7 +42,7 @@ def test_one_failure_is_a_warning(code: FailureCode) -> None:
         Verdict.WARNING,
         f"1 of the last 3 ended with {code} ({MEANINGS[code]}): r1: why",
         cause,
-        cure.replace("ID", "r1"),
+        cure.replace("hostbridge show ID", "hostbridge show r1"),
     )
 
 
