@@ -52,6 +52,9 @@ def read_request(folder: Folder, name: str, now_ms: int) -> Request | None:
     created = request.created_at or _changed_ms(folder, file, now_ms)
     if (request.status, request.created_at) == (status, created):
         return request
+    if not request.created_at:
+        # Nobody said when: the other clock's time is that of whatever was copied.
+        request = request.with_(uptime=None)
     return request.with_(status=status, created_at=created)
 
 

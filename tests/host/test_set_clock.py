@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from storeworld import FakeClock, claim_all, request, store_in
+from storeworld import FakeClock, claim_all, drop, request, store_in
 
 from bridge.host.offers import REPEAT_AFTER_MS
 from bridge.host.sessions import HOUR_MS
@@ -63,6 +65,26 @@ def test_another_run_of_the_machine_tells_nothing(tmp_path: Path) -> None:
     found = store.find(asked.request_id)
     assert found is not None
     assert found.response is not None
+
+
+def test_a_file_that_does_not_say_when_is_of_now(tmp_path: Path) -> None:
+    """A program copied an old record, and left out its time, but not the other one."""
+    clock = FakeClock()
+    store = store_in(tmp_path, clock=clock)
+    copied: dict[str, Any] = {
+        "requestId": "a",
+        "agentType": "Explore",
+        "prompt": "Why?",
+    }
+    copied["uptime"] = uptime(clock).model_dump()
+    clock.go_on(DAY_S)
+    file = drop(store, "requests", "a.json", json.dumps(copied))
+    written_s = clock.now_us() / 1_000_000
+    os.utime(file, (written_s, written_s))
+
+    (taken,) = claim_all(store)
+
+    assert taken.deadline_ms > store.now_ms()
 
 
 def set_clock(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
