@@ -24,6 +24,9 @@ BUILT_IN = frozenset(
     {GENERAL, "Explore", "Plan", "claude", "statusline-setup", "claude-code-guide"}
 )
 
+# A sentence that names more is not read.
+MAX_NAMED = 40
+
 
 def is_clients_own(name: str) -> bool:
     """Whether only the client has the words of such an agent: built in, or a plugin's.
@@ -68,7 +71,7 @@ def check_away(name: str, route: str, registry: Registry) -> None:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Which of the known names may be meant; all of them where none is near."""
+    """Which of the known names may be meant; where none is near, what there is."""
     # Hooks use this module, too, and have no time for that one.
     from difflib import get_close_matches
 
@@ -76,7 +79,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     near = get_close_matches(name, names, n=3, cutoff=0.5)
     if near:
         return f"did you mean {' or '.join(near)}?"
-    return f"known agents are: {', '.join(names)}"
+    rest = len(names) - MAX_NAMED
+    more = f" and {rest} more (hostbridge agents list)" if rest > 0 else ""
+    return f"known agents are: {', '.join(names[:MAX_NAMED])}{more}"
 
 
 def check_model(name: str) -> None:

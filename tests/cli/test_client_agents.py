@@ -190,3 +190,18 @@ def test_an_agent_that_may_run_nothing_says_so_when_asked(project, claude):
     assert "agent 'runner': no rule of `allow` grants a command" in ran.err
     (folder / "runner.yaml").write_text(f"{text}allow: ['Bash(pytest *)']\n")
     assert "no rule of" not in project.run("ask", "runner", "Run pytest.").err
+
+
+def test_error_of_many_agents_only_some_are_named(project):
+    """One word too few of 5,000 names was an error of 35,000 characters."""
+    folder = project.folder / ".claude" / "agents"
+    folder.mkdir(parents=True)
+    for number in range(50):
+        file = folder / f"n{number}.md"
+        file.write_text(JOKER.replace("joker", f"n{number}"))
+
+    ran = project.run("submit", "zzz-zzz", "Go on.")
+
+    assert ran.code == 2
+    assert " more (hostbridge agents list)" in ran.err
+    assert len(ran.err) < 1_000
