@@ -1,7 +1,7 @@
 """Measure the store against the floor of the machine: files, inotify, a bare python.
 
 scripts/bench_store.py            all of it, a table
-scripts/bench_store.py exchange   one part: exchange, claim, wake, memory
+scripts/bench_store.py exchange   one part: exchange, claim, wake, memory, many
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import argparse
 import ctypes
 import multiprocessing
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -169,6 +170,30 @@ def claim_four(store: FileStore) -> float:
     return time_ms
 
 
+def many(folder: Path) -> None:
+    """Each of the store's acts among 100,000 that wait; beside the same among 1,000."""
+    floors, times = (
+        acts_among(store_in(folder / str(count)), count) for count in (1_000, 100_000)
+    )
+    for what, floor in floors.items():
+        show(f"{what}, 100,000 waiting", floor, [times[what]], "ms", "<= 100 x 1,000")
+    peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{'  the most memory':30} {'':10} {peak_mib:7.0f} MiB")
+
+
+def acts_among(store: FileStore, count: int) -> dict[str, float]:
+    """The time of each, once, in ms."""
+    fill(store, count)
+    acts: dict[str, Callable[[], object]] = {
+        "submit": lambda: store.submit(request(time.time_ns() // 1000)),
+        "has_waiting": store.has_waiting,
+        "claim 4": lambda: claim_four(store),
+        "sweep": lambda: store.sweep(everything=True),
+        "waiting": store.waiting,
+    }
+    return {what: timed(act) for what, act in acts.items()}
+
+
 def wake(folder: Path) -> None:
     """Response on disk to waiter awake; beside bare inotify."""
     store = store_in(folder)
@@ -259,6 +284,7 @@ def resident_mib(code: str, folder: Path) -> float:
 PARTS: dict[str, Callable[[Path], None]] = {
     "exchange": exchange,
     "claim": claim,
+    "many": many,
     "wake": wake,
     "memory": memory,
 }
