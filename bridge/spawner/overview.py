@@ -116,8 +116,14 @@ def overview(store: FileStore, settings: Settings) -> Overview:
     off = sessions.switched_off(store)
     hosts = [s for s in live if s.session_id not in off]
     with store.rooms() as rooms:
-        claimed = looking.all_claimed(rooms)
-        names = rooms["requests"].names()
+        ended = set(rooms["responses"].names())
+
+        def is_over(name: str) -> bool:
+            # Not tidied up yet: somebody else has the lock, say.
+            return name in ended and rooms.is_answered(name)
+
+        claimed = [r for r in looking.all_claimed(rooms) if not is_over(r.request_id)]
+        names = [name for name in rooms["requests"].names() if not is_over(name)]
         waiting = _first_waiting(rooms, names)
         return Overview(
             project=str(store.place.owner),
@@ -135,7 +141,7 @@ def overview(store: FileStore, settings: Settings) -> Overview:
             unreadable=tuple(sorted(rooms.unread)),
             claimed=len(claimed),
             waiting=len(names),
-            ended=len(rooms["responses"].names()),
+            ended=len(ended),
             last=tuple(islice(_last_ended(rooms), SHOWN_ENDED)),
         )
 

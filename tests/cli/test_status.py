@@ -142,6 +142,17 @@ def test_what_cannot_be_read_is_named(project):
     assert "more wait" not in ran.out
 
 
+def test_what_has_ended_and_is_not_tidied_up_is_not_open(project):
+    """Somebody else had the lock when it was cancelled: the response decides."""
+    request_id = project.submit()
+    with project.bridge.store.exclusive():
+        assert project.run("cancel", request_id).code == 0
+
+        told = project.run("status", "--json").json
+
+    assert (told["requests"], told["waiting"], told["ended"]) == ([], 0, 1)
+
+
 def test_off_is_said_with_its_cause(project):
     """Two switches: one for the project, one for what is started in this shell."""
     project.run("off")
