@@ -210,10 +210,12 @@ class _Run:
 
     def _check_limits(self) -> None:
         job = self._job
-        if job.is_cancelled():
-            raise _Ended("cancelled", "the request was cancelled")
+        # The time first: who asked stops waiting at that moment, too, and has cancelled
+        # nothing.
         if job.clock.monotonic_s() >= job.deadline_s:
             raise _Ended("AGENT_005", f"the deadline passed in turn {self._turn}")
+        if job.is_cancelled():
+            raise _Ended("cancelled", "the request was cancelled")
         if self._spent["said"] >= job.limits.tokens:
             raise _Ended("AGENT_004", f"no answer within {job.limits.tokens} tokens")
 

@@ -80,6 +80,15 @@ def test_error_cancelled(world):
     )
 
 
+def test_at_its_deadline_nothing_was_cancelled(world):
+    """Also where whoever asked has stopped waiting by then, which says: stop."""
+    outcome = world.run(AT_WORK, seconds=0, is_cancelled=lambda: True)
+
+    assert outcome.verdict == Verdict(
+        code="AGENT_005", complaint="the deadline passed in turn 1"
+    )
+
+
 def test_a_command_is_ended_by_cancelling(world):
     seen = []
 
