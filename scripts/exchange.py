@@ -118,7 +118,8 @@ def standalone(stage: Stage) -> int:
     ask = ("ask", "unit-tests", "Run the unit tests.", "--route", "local", "--json")
     asked = hostbridge(stage, *ask)
     tell_answer(asked)
-    print("What it says is its own; the evidence is what hostbridge saw run.")
+    print("What it says is its own, and `degraded` because the model is small;")
+    print("the evidence is what hostbridge saw run.")
     return asked.returncode
 
 

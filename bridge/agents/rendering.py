@@ -129,7 +129,11 @@ def _filled(
         return render(template, scope)
     except TemplateFailed as exc:
         lacks_node = "node_text" not in scope and names_in(template) & NODE_NAMES
-        cure = "; it works on a node: give one" if lacks_node else ""
+        cure = (
+            "; it works on a piece of source: name one with --node FILE::NAME"
+            if lacks_node
+            else ""
+        )
         raise InvalidRequest(
             f"agent {definition.name!r} cannot be told this: {field}: {exc}{cure}"
         ) from None

@@ -15,7 +15,7 @@ from importlib import import_module
 from bridge.cli.ahead import start_model
 from bridge.cli.commands import COMMANDS
 from bridge.cli.exit_codes import Exit, exit_code
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, RequestFailed
 
 _HELP = """\
 hostbridge: ask the agent session that is already open
@@ -147,7 +147,19 @@ def _report(error: BridgeError, arguments: list[str]) -> int:
     if "--json" in before_words:
         say_json(error_value(error))
     complain(str(error))
+    if isinstance(error, RequestFailed) and (way_out := _way_out(error)):
+        complain(f"{error.code}: {way_out}")
     return exit_code(error)
+
+
+def _way_out(error: RequestFailed) -> str:
+    """What to do about a request that failed; of a deadline, its own words say it."""
+    from bridge.doctor.answers import ISSUES
+
+    code = error.response.error.code if error.response.error else "timeout"
+    if code == "timeout" or code not in ISSUES:
+        return ""
+    return ISSUES[code][1].replace("show ID", f"show {error.request_id}")
 
 
 def _usage_or_bug(name: str, exc: Exception) -> int:

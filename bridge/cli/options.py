@@ -36,7 +36,8 @@ NodeSpec: TypeAlias = Annotated[
     typer.Option(
         "--node",
         metavar="FILE::NAME",
-        help="The piece of source it is about, such as src/app.py::Class.method.",
+        help="The piece of source it is about, such as src/app.py::Class.method, or a "
+        "whole file.",
     ),
 ]
 Model: TypeAlias = Annotated[

@@ -64,8 +64,8 @@ def check_away(name: str, route: str, registry: Registry) -> None:
     if is_clients_own(name):
         whose = "a plugin's" if ":" in name else "Claude Code's own"
         raise UnknownAgent(
-            f"agent {name!r} is {whose}: the route {route} has not its words; ask by "
-            f"--route host or claude, or another agent: {near}"
+            f"agent {name!r} is {whose}: the route {route} does not have its "
+            f"prompt; ask by --route host or claude, or another agent: {near}"
         )
     raise UnknownAgent(f"no agent is named {name!r}; {near}")
 

@@ -86,8 +86,8 @@ def plan(
         return Plan("host", own, fallback_after_s)
     if fallback is not None:
         raise InvalidRequest(
-            f"fallback {fallback!r}: say with fallback_after_s (--fallback-after) how "
-            "many seconds an open session has first"
+            f"fallback {fallback!r}: say with --fallback-after (in Python: "
+            "fallback_after_s) how many seconds an open session has first"
         )
     if choice == "auto":
         if accepted and (flag or "host") not in accepted:
@@ -103,14 +103,14 @@ def _fallback(
     """The route to fall back to. Never one that nobody named: it may be a toy model."""
     if choice not in ("auto", "host"):
         raise InvalidRequest(
-            f"route {choice!r} is served here at once: fallback_after_s belongs to "
-            "auto and host"
+            f"route {choice!r} is served here at once: --fallback-after (in Python: "
+            "fallback_after_s) belongs to the routes auto and host"
         )
     if not 0 <= check_seconds(fallback_after_s, "fallback_after_s") < float("inf"):
         raise InvalidRequest(f"fallback_after_s {fallback_after_s!r}: expected seconds")
     if own is None:
         raise InvalidRequest(
-            "fallback_after_s does not say what to fall back to; name it with "
+            "--fallback-after does not say what to fall back to: name it with "
             "--fallback claude (`claude -p`), endpoint or local (in Python: "
             "fallback='claude'), or set BRIDGE_CLI_FALLBACK to one of them"
         )

@@ -80,7 +80,10 @@ def test_a_markdown_agent_is_told_first_who_it_is(world: World) -> None:
         ("{{ arguments.n }}", "there is no 'n' in it"),
         (
             "{{ node_text }}",
-            "'node_text' is undefined; it works on a node: give one",
+            (
+                "'node_text' is undefined; it works on a piece of source: name one "
+                "with --node FILE::NAME"
+            ),
         ),
     ],
 )

@@ -84,10 +84,11 @@ def test_error_a_projects_agent_that_nobody_looked_at(endpoint, server):
 
 
 REFUSED = {
-    "Plan": "agent 'Plan' is Claude Code's own: the route ROUTE has not its words; ask "
-    "by --route host or claude, or another agent: known agents are: ",
-    "Explore": "agent 'Explore' is Claude Code's own: the route ROUTE has not its ",
-    "foo:bar": "agent 'foo:bar' is a plugin's: the route ROUTE has not its words; ",
+    "Plan": "agent 'Plan' is Claude Code's own: the route ROUTE does not have its "
+    "prompt; ask by --route host or claude, or another agent: known agents are: ",
+    "Explore": "agent 'Explore' is Claude Code's own: the route ROUTE does not have ",
+    "foo:bar": "agent 'foo:bar' is a plugin's: the route ROUTE does not have its "
+    "prompt; ",
     "jokr": "no agent is named 'jokr'; did you mean joker?",
 }
 
@@ -118,7 +119,7 @@ def test_error_a_file_asks_for_them(endpoint, server, agent):
     response = endpoint.response(RequestId(request))
     assert server.asked == []
     assert response.error.code == "agent_missing"
-    assert "the route endpoint has not its words; ask" in response.error.message
+    assert "the route endpoint does not have its prompt; ask" in response.error.message
 
 
 def test_no_agent_named_needs_no_words(endpoint, server):

@@ -30,7 +30,8 @@ USAGE = {
     "--route claude --session s1 x": "session 's1' cannot take what route 'claude' is "
     "to serve",
     "--route claude --fallback-after 1 x": "route 'claude' is served here at once: "
-    "fallback_after_s belongs to auto and host",
+    "--fallback-after (in Python: fallback_after_s) belongs to the routes auto and "
+    "host",
     "--set novalue x": "--set 'novalue': expected NAME=VALUE or NAME:=JSON",
     "--set =v x": "--set '=v': expected NAME=VALUE or NAME:=JSON",
     "--set a:={ x": "--set 'a:={': not JSON: unexpected end of data",

@@ -52,7 +52,7 @@ def test_error_nothing_to_fall_back_to(choice, has_host):
         plan(choice, flag=None, fallback_after_s=20, has_host=has_host)
 
     assert str(caught.value) == (
-        "fallback_after_s does not say what to fall back to; name it with --fallback "
+        "--fallback-after does not say what to fall back to: name it with --fallback "
         "claude (`claude -p`), endpoint or local (in Python: fallback='claude'), or "
         "set BRIDGE_CLI_FALLBACK to one of them"
     )
@@ -63,8 +63,8 @@ def test_error_a_fallback_without_a_time():
         plan("auto", flag=None, fallback="claude", fallback_after_s=None, has_host=True)
 
     assert str(caught.value) == (
-        "fallback 'claude': say with fallback_after_s (--fallback-after) how many "
-        "seconds an open session has first"
+        "fallback 'claude': say with --fallback-after (in Python: "
+        "fallback_after_s) how many seconds an open session has first"
     )
 
 
@@ -81,6 +81,6 @@ def test_error_nothing_to_fall_back_from():
         plan("claude", flag=None, fallback_after_s=1, has_host=True)
 
     assert str(caught.value) == (
-        "route 'claude' is served here at once: fallback_after_s belongs to auto and "
-        "host"
+        "route 'claude' is served here at once: --fallback-after (in Python: "
+        "fallback_after_s) belongs to the routes auto and host"
     )
