@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from agentworld import trust_project
 from hostworld import HostWorld, host_world
 from stage.replies import error, reply, tool_use
 from storeworld import rooms_of
@@ -192,11 +193,12 @@ def test_an_agent_of_the_project(tmp_path: Path):
     """The client's own agents are known on this route, too."""
     with host_world(tmp_path, turns(submits(SUCCESS), reply("done"))) as world:
         world.add_agent("checker")
+        trust_project(world.bridge)
         ran = ask(world, "checker", "Check.")
         (first, *_) = world.api.turns("main")
 
     assert answered(ran)["success"] is True
-    assert "Do what you are told." in first.system_text
+    assert "Do what you are told." in first.newest_text
 
 
 def test_its_hooks_serve_no_queue(tmp_path: Path):

@@ -119,13 +119,14 @@ def check(store: FileStore, mine: dict[str, bool], theirs: dict[str, bool]) -> N
 
 def test_a_stopped_publisher_and_another_leave_one_answer():
     """Both were asked for the same request: the host, and a route that stood in."""
+    asked = request("a")
 
     def one_claimed(store: FileStore) -> None:
-        store.submit(request("a"))
+        store.submit(asked)
         claim_all(store, this_process())
 
     def publish(store: FileStore, name: str) -> bool:
-        return store.publish(answer(request("a"), f"by {name}"), source=name)
+        return store.publish(answer(asked, f"by {name}"), source=name)
 
     operation = Operation(
         "publish", one_claimed, lambda s: publish(s, "stopped"), frozenset("a")

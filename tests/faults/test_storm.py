@@ -85,7 +85,8 @@ def poll(store: FileStore, ids: list[RequestId]) -> None:
 
 def spans(log: Path, killed_ns: int | None) -> Iterator[tuple[int, int, int]]:
     """What one claimer held; what it still held when it was killed, until then."""
-    data = log.read_bytes()
+    # One that was killed before it began has no log.
+    data = log.read_bytes() if log.exists() else b""
     ends: dict[tuple[int, int], int] = {}
     for place in range(0, len(data) - len(data) % _LINE.size, _LINE.size):
         number, began, until = _LINE.unpack_from(data, place)

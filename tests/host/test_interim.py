@@ -221,7 +221,8 @@ def test_a_request_that_ends_meanwhile(world: HookWorld, end: str) -> None:
         world.bridge.cancel(request)
     else:
         file = world.store.place.state / "processing" / f"{request}.json"
-        file.write_text(json.dumps(json.loads(file.read_text()) | {"createdAt": 1}))
+        long_ago = {"createdAt": 1, "uptime": None}
+        file.write_text(json.dumps(json.loads(file.read_text()) | long_ago))
         world.store.sweep()
     said = world.say("PreToolUse", agent_id=helper, tool_name="Read", tool_use_id="t")
     stops(world, helper, "inner words", agent)
