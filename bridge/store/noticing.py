@@ -62,9 +62,11 @@ class Changes:
             # In a child made by fork nobody watches for this block.
             time.sleep(min(timeout_s, LOOK_UNWATCHED_S))
             return True
-        came = self._rung.wait(timeout_s)
+        if not self._rung.wait(timeout_s):
+            # Not cleared: a change of this very moment is told the next time.
+            return False
         self._rung.clear()
-        return came
+        return True
 
     def ring(self) -> None:
         """Tell whoever waits to look."""

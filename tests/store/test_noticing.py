@@ -235,3 +235,20 @@ def test_it_can_be_used_again_and_again(folders: list[Path]) -> None:
             assert changes.wait(LONG_S)
         if number % 3 == 0:
             idle()
+
+
+class RungAsTimeIsUp(threading.Event):
+    """An event that is set just after a wait for it has given up."""
+
+    def wait(self, timeout: float | None = None) -> bool:  # noqa: ARG002 - given up
+        self.set()
+        return False
+
+
+def test_a_change_as_the_time_is_up_is_told_the_next_time(tmp_path: Path):
+    """A waiter and the watcher look at one pace: lost once, it was lost for ever."""
+    with noticing(str(tmp_path)) as changes:
+        changes._rung = RungAsTimeIsUp()
+
+        assert not changes.wait(0)
+        assert changes._rung.is_set()

@@ -232,14 +232,16 @@ def test_stopping_a_watch_says_nothing(
 
 
 def test_the_state_directory_is_not_made_again_by_a_waiter(real: FileStore):
+    real.submit(long("b"))
+    answer_all(real)
     real.submit(long("a"))
-    state = real.place.state
-    timer = after(0.1, lambda: shutil.rmtree(state))
+    waiting = real.wait([A, RequestId("b")], timeout_s=10)
+    assert next(waiting).request_id == "b"
+
+    shutil.rmtree(real.place.state)
 
     with pytest.raises(StateVanished):
-        list(real.wait([A], timeout_s=10))
-
-    timer.join()
+        list(waiting)
     assert not path_of(real, "").exists()
 
 
