@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -159,11 +160,12 @@ def test_error_a_terminal_that_a_session_made_for_itself(project, tmp_path, how)
             cwd=tmp_path,
             check=True,
         )
-        with (tmp_path / "answers").open("w") as answers:
+        with (tmp_path / "answers").open("wb", buffering=0) as answers:
             wait_for(
                 lambda: "hostbridge" in seen.read_text() or "agree" in seen.read_text()
             )
-            answers.write("yes\n")
+            with contextlib.suppress(BrokenPipeError):  # it has refused and gone
+                answers.write(b"yes\n")
         client.kill()
 
     assert "inside a Claude Code session" in seen.read_text()

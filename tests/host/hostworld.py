@@ -308,4 +308,5 @@ def host_world(
         )
         world = HostWorld(stage, kinds=kinds, record=record)
         yield world
-        assert world.complaints() == ""
+        complaints = world.complaints()
+        assert not complaints, complaints
