@@ -14,12 +14,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bridge.agents.subagent import SubagentDefinition, load_subagent_definition
+    from bridge.agents.subagent_definition import (
+        SubagentDefinition,
+        load_subagent_definition,
+    )
+    from bridge.api.aio import AsyncBridge
+    from bridge.api.bridge import Bridge, ask, spawn_agent, start_agent
+    from bridge.api.result import Result
     from bridge.errors import BridgeError
-    from bridge.protocol.output import AgentOutput, Evidence
-    from bridge.spawner.aio import AsyncBridge
-    from bridge.spawner.bridge import Bridge, ask, spawn_agent, start_agent
-    from bridge.spawner.result import Result
+    from bridge.protocol.agent_output import AgentOutput, Evidence
 
 __all__ = [
     "AgentOutput",
@@ -36,17 +39,17 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AgentOutput": "bridge.protocol.output",
-    "AsyncBridge": "bridge.spawner.aio",
-    "Bridge": "bridge.spawner.bridge",
+    "AgentOutput": "bridge.protocol.agent_output",
+    "AsyncBridge": "bridge.api.aio",
+    "Bridge": "bridge.api.bridge",
     "BridgeError": "bridge.errors",
-    "Evidence": "bridge.protocol.output",
-    "Result": "bridge.spawner.result",
-    "SubagentDefinition": "bridge.agents.subagent",
-    "ask": "bridge.spawner.bridge",
-    "load_subagent_definition": "bridge.agents.subagent",
-    "spawn_agent": "bridge.spawner.bridge",
-    "start_agent": "bridge.spawner.bridge",
+    "Evidence": "bridge.protocol.agent_output",
+    "Result": "bridge.api.result",
+    "SubagentDefinition": "bridge.agents.subagent_definition",
+    "ask": "bridge.api.bridge",
+    "load_subagent_definition": "bridge.agents.subagent_definition",
+    "spawn_agent": "bridge.api.bridge",
+    "start_agent": "bridge.api.bridge",
 }
 
 

@@ -2,7 +2,7 @@
 
 Every error is a `BridgeError` with the code, stage and request id that apply, so that a
 program can act on it without reading prose. A programming mistake stays a `ValueError`.
-The codes are the table of `bridge.protocol.failure`.
+The codes are the table of `bridge.protocol.failure_codes`.
 """
 
 from __future__ import annotations

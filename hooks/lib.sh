@@ -57,7 +57,7 @@ gate() {
 
 # Run the interpreter as a child, and end as it decided. One that cannot start ends with
 # 2 as well, or as it likes: no end of its own but 0 means anything, apart from the sign
-# of a handler that wakes the session (WAKES in bridge/host/reaction.py).
+# of a handler that wakes the session (WAKES in bridge/host/output.py).
 run() {
     exec 3<&0 </dev/null
     # What FileChanged says there is read by the model, once it ends with 2.

@@ -23,9 +23,9 @@ from bridge.protocol.ids import new_request_id
 from bridge.protocol.request import Request
 from bridge.protocol.response import answered
 from bridge.store import Claimant
-from bridge.store.files import FileStore
-from bridge.store.place import Place
-from bridge.store.process import identify
+from bridge.store.file_store import FileStore
+from bridge.store.host_process import identify
+from bridge.store.location import Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -261,8 +261,8 @@ def memory(folder: Path) -> None:
     """Resident memory of a waiting process; beside a python that sleeps."""
     waiter = (
         "import sys; from pathlib import Path;"
-        "from bridge.store.files import FileStore;"
-        "from bridge.store.place import Place; home = Path(sys.argv[1]);"
+        "from bridge.store.file_store import FileStore;"
+        "from bridge.store.location import Place; home = Path(sys.argv[1]);"
         "store = FileStore(Place(home, home / 'state' / '@', home, ''));"
         "list(store.wait(['nobody-answers'], timeout_s=60))"
     )

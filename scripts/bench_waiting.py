@@ -15,10 +15,10 @@ import threading
 import time
 from pathlib import Path
 
+from bridge.api.aio import AsyncBridge
+from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.errors import WaitTimeout
-from bridge.spawner.aio import AsyncBridge
-from bridge.spawner.bridge import Bridge
 
 TIMEOUT_S = 10.0
 

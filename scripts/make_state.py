@@ -16,19 +16,19 @@ from pathlib import Path
 
 import orjson
 
+from bridge.api.record_schemas import schema_for, schema_names
 from bridge.cli import exit_codes
 from bridge.config import Settings
 from bridge.doctor.answers import ISSUES
 from bridge.host.runs import AgentRun, note_call
-from bridge.protocol.answer import judge
-from bridge.protocol.failure import MEANINGS, FailureCode
+from bridge.protocol.failure_codes import MEANINGS, FailureCode
 from bridge.protocol.ids import RequestId
+from bridge.protocol.judge import judge
 from bridge.protocol.request import HostProcess, Request
 from bridge.protocol.response import answered
-from bridge.spawner.schemas import schema_for, schema_names
 from bridge.store import Claimant
-from bridge.store.files import FileStore
-from bridge.store.place import locate
+from bridge.store.file_store import FileStore
+from bridge.store.location import locate
 
 STATE = Path(__file__).resolve().parents[1] / "state"
 ID = RequestId("1k0t3fvvgkr-n-hj92wn")

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import needs
 
+from bridge.agent_loop.chat_model import EngineFailed, Message, never
 from bridge.config import Settings
-from bridge.local.engine import LlamaEngine
-from bridge.local.models import find_model
-from bridge.runner.engine import EngineFailed, Message, never
+from bridge.llama.local_model import LlamaEngine
+from bridge.llama.model_files import find_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from bridge.runner.engine import Reply
+    from bridge.agent_loop.chat_model import Reply
 
 SHAPE: dict[str, Any] = {
     "type": "object",

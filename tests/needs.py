@@ -15,10 +15,10 @@ from typing import NoReturn
 import pytest
 from stage.client import ClientUnavailable, ensure_client
 
+from bridge.agent_loop.chat_model import EngineFailed
 from bridge.config import Settings
 from bridge.errors import ExtraMissing
-from bridge.local.models import find_model, require_extra
-from bridge.runner.engine import EngineFailed
+from bridge.llama.model_files import find_model, require_extra
 
 _SCOPES_SIGNALS = 6
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.agent_loop.chat_model import EngineFailed, Message, Reply
+from bridge.agent_loop.job import Job, Outcome
+from bridge.agent_loop.loop import run
 from bridge.agents.definition import Definition, Source
 from bridge.protocol.request import Request
-from bridge.runner.engine import EngineFailed, Message, Reply
-from bridge.runner.job import Job, Outcome
-from bridge.runner.loop import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

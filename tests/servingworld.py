@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.protocol.answering import Outcome
+from bridge.protocol.executor import Outcome
 from bridge.protocol.ids import RequestId
-from bridge.spawner.serving import Server
+from bridge.worker.worker import Server
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
-    from bridge.store.files import FileStore
+    from bridge.store.file_store import FileStore
 
 A = RequestId("a")
 GOOD = '{"status": "success", "summary": "fine"}'

@@ -12,9 +12,9 @@ from typing import Any
 from bridge.protocol.request import HostProcess, Request
 from bridge.protocol.response import Response, answered
 from bridge.store import Claimant
-from bridge.store.files import FileStore
-from bridge.store.place import Place
-from bridge.store.process import identify
+from bridge.store.file_store import FileStore
+from bridge.store.host_process import identify
+from bridge.store.location import Place
 
 ROOMS = ("requests", "processing", "done")
 START_US = 1_800_000_000_000_000

@@ -16,20 +16,19 @@ PACKAGE = Path(bridge.__file__).parent
 
 # A room may import from rooms further down, and from itself.
 ROOMS = (
-    "cli", "doctor", "spawner", "claude_cli", "local", "endpoint", "runner", "nodes",
-    "host", "agents", "change", "store", "protocol", "children", "config", "routes",
-    "errors",
+    "cli", "doctor", "worker", "api", "claude_cli", "llama", "endpoint", "agent_loop",
+    "nodes", "host", "agents", "change", "store", "policy", "protocol", "process",
+    "config", "routes", "errors",
 )  # fmt: skip
 
 PURE = (
-    "protocol", "store/decide.py", "store/order.py", "host/instruct.py",
-    "claude_cli/command.py", "claude_cli/reading.py",
-    "runner/engine.py", "runner/briefing.py", "runner/evidence.py", "runner/grants.py",
-    "runner/parroting.py", "runner/shape.py", "runner/signature.py",
-    "agents/problem.py", "agents/templates.py", "agents/variables.py",
-    "agents/naming.py", "agents/toolnames.py", "agents/shellsigns.py",
-    "agents/globs.py", "agents/cst_node.py",
-    "agents/options.py", "agents/programs.py", "agents/urls.py",
+    "protocol", "policy", "store/lifecycle.py", "store/order.py", "host/offer_text.py",
+    "claude_cli/command.py", "claude_cli/printed_result.py",
+    "agent_loop/chat_model.py", "agent_loop/briefing.py", "agent_loop/evidence.py",
+    "agent_loop/command_grants.py", "agent_loop/copied_answer.py",
+    "agent_loop/reply_schema.py", "agent_loop/schema_signature.py",
+    "agents/diagnostic.py", "agents/templates.py", "agents/names.py",
+    "agents/syntax_node.py",
     "change/diffs.py", "change/secrets.py",
 )  # fmt: skip
 IMPURE_MODULES = {"os", "io", "subprocess", "time", "socket", "pathlib", "shutil"}
@@ -119,7 +118,7 @@ def test_only_the_settings_read_the_environment(path: Path) -> None:
 
 
 # Their signatures are what people read of the library.
-SPELT_OUT = {"spawner/bridge.py", "spawner/aio.py"}
+SPELT_OUT = {"api/bridge.py", "api/aio.py"}
 
 
 def test_names_of_models_and_agents_have_one_place() -> None:
@@ -189,7 +188,7 @@ def test_a_wait_that_may_not_last_sets_up_no_watch(tmp_path: Path) -> None:
     """Who serves a request itself looks for an answer first, and pays for one look."""
     code = (
         "from pathlib import Path\n"
-        "from bridge.spawner.bridge import Bridge\n"
+        "from bridge.api.bridge import Bridge\n"
         "from bridge.config import Settings\n"
         f"store = Bridge(Settings(home=Path({str(tmp_path)!r})), Path('/')).store\n"
         "assert list(store.wait(['a'], timeout_s=0)) == []\n"
@@ -202,7 +201,7 @@ def test_hooks_load_no_command_line() -> None:
     """What a claim or an answer costs is a promise: no rich, jsonschema, watchdog."""
     loaded = loaded_by(
         "import bridge.host.hook, bridge.host.handlers\n"
-        "from bridge.protocol.answer import judge\n"
+        "from bridge.protocol.judge import judge\n"
         "from bridge.protocol.request import Request\n"
         'said = \'{"status": "success", "summary": "done"}\'\n'
         "assert judge(Request(request_id='a', prompt='?'), said).is_valid\n"
@@ -217,14 +216,15 @@ def test_asking_loads_nothing_that_serves() -> None:
     loaded = loaded_by("import bridge.cli.submit, bridge.cli.status")
 
     rooms = {".".join(name.split(".")[:2]) for name in loaded}
-    assert not loaded & {"bridge.spawner.serving", "bridge.spawner.answerers"}
-    assert not rooms & {"bridge.claude_cli", "bridge.children", "bridge.runner"}
+    assert not loaded & {"bridge.worker.worker", "bridge.worker.executors"}
+    assert not rooms & {"bridge.claude_cli", "bridge.process", "bridge.agent_loop"}
 
 
 def test_nothing_of_an_extra_is_loaded_before_it_is_used() -> None:
     """Without the extras the rest works; what is missing is named where it is used."""
     loaded = loaded_by(
-        "import bridge.runner.loop, bridge.nodes.finding, bridge.endpoint.engine"
+        "import bridge.agent_loop.loop, bridge.nodes.lookup\n"
+        "import bridge.endpoint.endpoint_model"
     )
 
     assert not loaded & {"openai", "pydantic_monty", "tree_sitter", "llama_cpp"}

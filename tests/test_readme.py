@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from bridge.agents.subagent import InitialContext, SubagentDefinition, ToolDefinition
+from bridge.agents.subagent_definition import (
+    InitialContext,
+    SubagentDefinition,
+    ToolDefinition,
+)
 from bridge.agents.yaml_agent import AgentFile
 from bridge.cli.commands import COMMANDS
 from bridge.cli.main import run

@@ -6,14 +6,14 @@ from typing import get_args
 
 import pytest
 
+from bridge.api.model_support import check_model
+from bridge.api.routing import ROUTES, check_own, check_route
 from bridge.config import Settings
 from bridge.errors import BadSetting, InvalidRequest
 from bridge.protocol.request import RouteName
 from bridge.protocol.response import Route
 from bridge.routes import OWN
-from bridge.spawner.answerers import served_routes
-from bridge.spawner.models import check_model
-from bridge.spawner.routes import ROUTES, check_own, check_route
+from bridge.worker.executors import served_routes
 
 
 def test_the_lists_are_one() -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from bridge.agents.naming import CLIENT_LAYERS, Layer, is_name
+from bridge.agents.names import CLIENT_LAYERS, Layer, is_name
 from bridge.protocol.ids import Priority
 from bridge.protocol.request import RouteName
 

@@ -16,8 +16,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bridge.agents.problem import Problem
-from bridge.agents.yaml_tree import Tree, read_tree
+from bridge.agents.diagnostic import Problem
+from bridge.agents.yaml_source import Tree, read_tree
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bridge.agents.naming import (
+from bridge.agents.files import Unreadable, read_bytes
+from bridge.agents.layers import Shelf
+from bridge.agents.names import (
     ALL_LAYERS,
     CLIENT_LAYERS,
     LAYERS,
@@ -20,8 +22,6 @@ from bridge.agents.naming import (
     Layer,
     is_name,
 )
-from bridge.agents.reading import Unreadable, read_bytes
-from bridge.agents.shelves import Shelf
 from bridge.errors import BadDefinition, NotTrusted
 from bridge.shipped import agents_folder
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.agents.definition import Definition
-    from bridge.agents.loading import Loaded
+    from bridge.agents.load import Loaded
     from bridge.agents.trust import Trust
     from bridge.config import Settings
 
@@ -115,8 +115,8 @@ class Registry:
 
     def entries(self) -> list[Entry]:
         """Every definition of every layer, by name, the one that wins first."""
-        from bridge.agents.loading import load
-        from bridge.agents.problem import Problem
+        from bridge.agents.diagnostic import Problem
+        from bridge.agents.load import load
 
         trust = self._trust()
         found: list[Entry] = []
@@ -186,7 +186,7 @@ class Registry:
         # Before a byte of it is parsed: it is somebody else's file.
         if trust is not None and not (data is not None and trust.admits(file, data)):
             raise NotTrusted(name, file)
-        from bridge.agents.loading import load
+        from bridge.agents.load import load
 
         loaded = load(file, shelf.layer, data, home=self.home)
         if loaded.name != name:

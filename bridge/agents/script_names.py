@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What a script has beside its arguments; see bridge/runner/scripts.py.
+# What a script has beside its arguments; see bridge/agent_loop/script_tools.py.
 FUNCTIONS = ("read_file", "list_files", "search_text", "run_command")
 _WAY_OUT = f"a script has {', '.join(f'{name}()' for name in FUNCTIONS)}"
 # Of `os` and `os.path`, what only reckons with text.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.problem import Problem
+from bridge.agents.diagnostic import Problem
 from bridge.agents.script_names import FUNCTIONS, needs_of, refusals, tree_of, unsaid
 from bridge.errors import ExtraMissing
 

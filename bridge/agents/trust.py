@@ -18,21 +18,21 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
-from bridge.agents.reading import Unreadable, digest_of_model, read_bytes
+from bridge.agents.files import Unreadable, digest_of_model, read_bytes
 from bridge.config import SIGNS_OF_A_CLIENT
 from bridge.errors import BridgeError, NewerSchema, StateRefused
 from bridge.protocol.names import MODEL_FILE
-from bridge.store.folder import NotAPlainFile
-from bridge.store.lineage import behind, has_terminal_from_below, variables_of
+from bridge.store.directory import NotAPlainFile
+from bridge.store.location import Place, open_state
 from bridge.store.lock import locked
-from bridge.store.place import Place, open_state
+from bridge.store.process_lineage import behind, has_terminal_from_below, variables_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from bridge.agents.loading import Loaded
+    from bridge.agents.load import Loaded
     from bridge.config import Settings
-    from bridge.store.folder import Folder
+    from bridge.store.directory import Folder
 
 FILE = "trust.json"
 VERSION = 1

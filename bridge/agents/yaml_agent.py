@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from bridge.agents import parts
-from bridge.agents.checking import Written, check
+from bridge.agents import fields
 from bridge.agents.definition import (
     ContextName,
     Definition,
@@ -16,16 +15,17 @@ from bridge.agents.definition import (
     Source,
     not_run_yet,
 )
-from bridge.agents.naming import MAX_NAME, NAME
-from bridge.agents.oddities import warn_of_oddities
-from bridge.agents.toolnames import rule_on_host
+from bridge.agents.lint import warn_of_oddities
+from bridge.agents.names import MAX_NAME, NAME
+from bridge.agents.validate import Written, check
+from bridge.policy.tool_names import rule_on_host
 from bridge.protocol.ids import Priority
 from bridge.protocol.request import RouteName
 
 if TYPE_CHECKING:
-    from bridge.agents.naming import Layer
-    from bridge.agents.reading import Reader
-    from bridge.agents.yaml_tree import Tree
+    from bridge.agents.files import Reader
+    from bridge.agents.names import Layer
+    from bridge.agents.yaml_source import Tree
 
 Name = Annotated[str, Field(pattern=f"^{NAME}$", max_length=MAX_NAME)]
 
@@ -81,7 +81,7 @@ def read_agent(tree: Tree, layer: Layer, reader: Reader) -> Definition | None:
     """Read a YAML agent; None, with the tree's problems longer, when it is none."""
     told, found = check(AgentFile, tree)
     _check_parts(found, tree)
-    model = found.model and parts.read_model(tree, ("model",), found.model, reader)
+    model = found.model and fields.read_model(tree, ("model",), found.model, reader)
     if told is None:
         return None
     _check_answers(told, tree)
@@ -131,16 +131,16 @@ def _routes(told: AgentFile) -> tuple[RouteName, ...]:
 
 def _check_parts(told: AgentFile, tree: Tree) -> None:
     for field in ("default_variables", "lifecycle_variables"):
-        parts.check_variables(tree, (field,), getattr(told, field))
+        fields.check_variables(tree, (field,), getattr(told, field))
     if told.prompt is not None:
-        known = {*told.default_variables, *told.lifecycle_variables, *parts.RESERVED}
-        names = parts.check_template(tree, ("prompt",), told.prompt, known)
+        known = {*told.default_variables, *told.lifecycle_variables, *fields.RESERVED}
+        names = fields.check_template(tree, ("prompt",), told.prompt, known)
         if names is not None and "task" not in names:
             message = "never says {{ task }}: what is asked is put at its end"
             tree.warn(("prompt",), message)
-    parts.check_tools(tree, ("tools",), told.tools or ())
-    parts.check_tools(tree, ("blocked_tools",), told.blocked_tools)
-    parts.check_rules(tree, ("allow",), told.allow)
+    fields.check_tools(tree, ("tools",), told.tools or ())
+    fields.check_tools(tree, ("blocked_tools",), told.blocked_tools)
+    fields.check_rules(tree, ("allow",), told.allow)
     for what in not_run_yet(told):
         field = what.partition(":")[0]
         tree.warn((field,), f"nothing runs {what} yet: the agent cannot be asked")
@@ -149,12 +149,12 @@ def _check_parts(told: AgentFile, tree: Tree) -> None:
 def _check_answers(told: AgentFile, tree: Tree) -> None:
     """The schema, the examples against it, and whether it leaves room for evidence."""
     schema = told.output_schema
-    if schema is not None and not parts.check_schema(tree, ("output_schema",), schema):
+    if schema is not None and not fields.check_schema(tree, ("output_schema",), schema):
         return
     for position, example in enumerate(told.examples):
         place = ("examples", position, "answer")
         if schema is not None:
-            parts.check_answer(tree, place, schema, example.answer)
+            fields.check_answer(tree, place, schema, example.answer)
     if (
         told.require_verified_evidence
         and schema is not None

@@ -16,7 +16,7 @@ from bridge.change.alarm import TimeUp, ring_at, silence
 from bridge.change.diffs import differs, file_diff, is_binary, path_text
 from bridge.change.repository import Entry, Repository
 from bridge.change.secrets import is_secret
-from bridge.change.worktree import look, text_at, untracked
+from bridge.change.working_tree import look, text_at, untracked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

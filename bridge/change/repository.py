@@ -19,7 +19,7 @@ from dulwich.object_store import DiskObjectStore, iter_tree_contents
 from dulwich.objects import Blob, Commit, ObjectID
 from dulwich.refs import HEADREF, DiskRefsContainer
 
-from bridge.store.worktree import find_linked
+from bridge.store.linked_worktree import find_linked
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from bridge.agents.grants import names_options
-from bridge.agents.searching import search_note
-from bridge.agents.toolnames import on_host
+from bridge.agents.search_tools import search_note
+from bridge.policy.permissions import names_options
+from bridge.policy.tool_names import on_host
 from bridge.protocol.contract import OUTPUT_NOTES, answer_schema, full_prompt
 from bridge.protocol.names import GENERAL, INHERIT, is_client_model
 

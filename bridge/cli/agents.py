@@ -11,24 +11,24 @@ from typing import Annotated, Literal
 
 import typer
 
-from bridge.agents.loading import Loaded, load
-from bridge.agents.naming import SUFFIXES
+from bridge.agents.load import Loaded, load
+from bridge.agents.names import SUFFIXES
 from bridge.agents.registry import Registry
-from bridge.cli.definition_shapes import shape_problems
+from bridge.cli.definition_source import visible
 from bridge.cli.definition_text import (
     entry_text,
     entry_value,
     list_text,
     problem_value,
 )
-from bridge.cli.definition_words import visible
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import AsJson
-from bridge.cli.printing import counted, say, say_json
+from bridge.cli.output import counted, say, say_json
+from bridge.cli.schema_limits import shape_problems
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
 from bridge.host.agent_names import check_agent
-from bridge.store.place import locate
+from bridge.store.location import locate
 
 
 def command(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.cli.printing import indented, json_text
-from bridge.protocol.output import AgentOutput
+from bridge.cli.output import indented, json_text
+from bridge.protocol.agent_output import AgentOutput
 
 if TYPE_CHECKING:
-    from bridge.protocol.output import Evidence
-    from bridge.spawner.result import Result
+    from bridge.api.result import Result
+    from bridge.protocol.agent_output import Evidence
 
 
 def answer_text(parsed: Any) -> str:
@@ -58,7 +58,7 @@ def result_line(result: Result) -> str:
         how, words = result.parsed.status, result.parsed.summary
     else:
         how, words = "success", json_text(result.parsed)
-    from bridge.host.reaction import one_line
+    from bridge.host.output import one_line
 
     mark = "  (degraded)" if result.degraded else ""
     return (

@@ -17,8 +17,15 @@ from typing import Annotated
 
 import typer
 
+from bridge.api.bridge import Bridge
 from bridge.cli.answer_text import answer_text, by_whom
 from bridge.cli.exit_codes import of_result
+from bridge.cli.inputs import (
+    agent_and_prompt,
+    hint_of_quotes,
+    read_pairs,
+    read_schema,
+)
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.model_name import from_here
 from bridge.cli.options import (
@@ -38,17 +45,10 @@ from bridge.cli.options import (
     Variables,
     Words,
 )
-from bridge.cli.printing import complain, record, say, say_json
+from bridge.cli.output import complain, record, say, say_json
 from bridge.cli.progress import Progress
-from bridge.cli.reading import (
-    agent_and_prompt,
-    hint_of_quotes,
-    read_pairs,
-    read_schema,
-)
 from bridge.errors import CannotWaitHere
 from bridge.protocol.status import Stage
-from bridge.spawner.bridge import Bridge
 
 
 def command(

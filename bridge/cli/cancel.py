@@ -3,11 +3,11 @@
 Exit codes: 0 all were cancelled; 1 one had ended before, or does not exist.
 """
 
+from bridge.api.bridge import Bridge
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import AsJson, Ids
-from bridge.cli.printing import complain, say, say_json
+from bridge.cli.output import complain, say, say_json
 from bridge.errors import BridgeError
-from bridge.spawner.bridge import Bridge
 
 
 def command(

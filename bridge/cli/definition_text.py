@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.grants import parse_rule
-from bridge.agents.naming import CLIENT_LAYERS
-from bridge.agents.programs import what_it_lets
-from bridge.cli.definition_words import visible, words_of
-from bridge.cli.printing import indented
+from bridge.agents.names import CLIENT_LAYERS
+from bridge.cli.definition_source import visible, words_of
+from bridge.cli.output import indented
+from bridge.policy.grant_description import what_it_lets
+from bridge.policy.permissions import parse_rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bridge.agents.definition import Definition
-    from bridge.agents.loading import Loaded
-    from bridge.agents.problem import Problem
+    from bridge.agents.diagnostic import Problem
+    from bridge.agents.load import Loaded
     from bridge.agents.registry import Entry
 
 UNTRUSTED = "not trusted; look at it with: hostbridge trust"

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from bridge.cli.options import AsJson
-from bridge.cli.printing import say, say_json
+from bridge.cli.output import say, say_json
 from bridge.config import environment
 from bridge.doctor.examine import examine, guarded, worst
 from bridge.doctor.finding import Finding, Verdict

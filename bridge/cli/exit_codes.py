@@ -30,7 +30,7 @@ from bridge.errors import (
 )
 
 if TYPE_CHECKING:
-    from bridge.spawner.result import Result
+    from bridge.api.result import Result
 
 
 class Exit(IntEnum):

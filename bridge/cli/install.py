@@ -10,15 +10,15 @@ from typing import Annotated
 
 import typer
 
-from bridge.cli.printing import complain, say
+from bridge.cli.output import complain, say
 from bridge.cli.settings_change import difference
 from bridge.config import Settings
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.host.carrier import CarrierFile
+from bridge.host.hook_table import HOOKS
 from bridge.host.install import Change, Installer, Scope, target_of
-from bridge.host.registration import HOOKS
 from bridge.shipped import hooks_folder
-from bridge.store.place import locate
+from bridge.store.location import locate
 
 WHOM: dict[Scope, str] = {
     "local": "for you, in this project",

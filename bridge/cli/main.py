@@ -12,9 +12,9 @@ import os
 import sys
 from importlib import import_module
 
-from bridge.cli.ahead import start_model
 from bridge.cli.commands import COMMANDS
 from bridge.cli.exit_codes import Exit, exit_code
+from bridge.cli.preload import start_model
 from bridge.errors import BridgeError, RequestFailed
 
 _HELP = """\
@@ -56,7 +56,7 @@ def _machine(error: OSError) -> int:
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if not isinstance(error, BrokenPipeError):
-        from bridge.cli.printing import complain
+        from bridge.cli.output import complain
 
         complain(str(error))
     return Exit.FAILED
@@ -102,7 +102,7 @@ def run(arguments: list[str]) -> int:
 
 def _run_there(arguments: list[str]) -> int:
     """Run a command as if it had been started in another folder."""
-    from bridge.cli.printing import complain
+    from bridge.cli.output import complain
 
     if len(arguments) < 2:  # noqa: PLR2004 - a folder, and the command
         complain("-C: expected a folder, then the command; see `hostbridge --help`")
@@ -141,7 +141,7 @@ def _call(name: str, arguments: list[str]) -> int:
 
 
 def _report(error: BridgeError, arguments: list[str]) -> int:
-    from bridge.cli.printing import complain, error_value, say_json
+    from bridge.cli.output import complain, error_value, say_json
 
     before_words = arguments[: (*arguments, "--").index("--")]
     if "--json" in before_words:
@@ -163,8 +163,8 @@ def _way_out(error: RequestFailed) -> str:
 
 
 def _usage_or_bug(name: str, exc: Exception) -> int:
-    from bridge.cli.bug_log import log_bug
-    from bridge.cli.printing import complain
+    from bridge.cli.crash_report import log_bug
+    from bridge.cli.output import complain
 
     if hasattr(exc, "format_message"):
         problem = exc.format_message().replace("Value error, ", "").rstrip(".")
@@ -178,7 +178,7 @@ def _usage_or_bug(name: str, exc: Exception) -> int:
 
 
 def _help() -> int:
-    from bridge.cli.printing import say
+    from bridge.cli.output import say
 
     width = max(map(len, COMMANDS))
     lines = [f"  {name:<{width}}  {c.line}" for name, c in COMMANDS.items()]
@@ -194,7 +194,7 @@ def _unknown(name: str, others: list[str]) -> int:
     import shlex
     from difflib import get_close_matches
 
-    from bridge.cli.printing import complain
+    from bridge.cli.output import complain
 
     command = next((word for word in others if word in COMMANDS), None)
     if name.startswith("-") and command:
@@ -211,7 +211,7 @@ def _unknown(name: str, others: list[str]) -> int:
 def _version() -> int:
     from importlib.metadata import version
 
-    from bridge.cli.printing import say
+    from bridge.cli.output import say
 
     say(f"hostbridge {version('hostbridge')}")
     return Exit.OK

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from bridge.cli.options import AsJson
-from bridge.cli.printing import say, say_json
+from bridge.cli.output import say, say_json
 from bridge.config import Settings
-from bridge.local.models import (
+from bridge.llama.model_files import (
     HOW_TO_USE_ONE,
     SMALL_BELOW,
     Candidate,
@@ -84,7 +84,7 @@ def _facts(candidate: Candidate) -> dict[str, Any]:
 
 
 def _test(candidate: Candidate, settings: Settings, timeout_s: float) -> dict[str, Any]:
-    from bridge.local.selftest import try_model
+    from bridge.llama.selftest import try_model
 
     assert candidate.model is not None  # noqa: S101 - asked before
     tested = try_model(candidate.model, settings, timeout_s=timeout_s)

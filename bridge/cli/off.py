@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from bridge.cli.printing import say
+from bridge.api.bridge import Bridge
+from bridge.cli.output import say
 from bridge.host.sessions import open_session, switch_off
-from bridge.spawner.bridge import Bridge
 
 
 def command(

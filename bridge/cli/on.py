@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from bridge.agents.trust import refuse_inside_a_session
-from bridge.cli.printing import complain, say
+from bridge.api.bridge import Bridge
+from bridge.cli.output import complain, say
 from bridge.host.sessions import is_off, live_sessions, open_session, switch_on
-from bridge.spawner.bridge import Bridge
 
 
 def command(

@@ -11,13 +11,13 @@ import threading
 import time
 from typing import TYPE_CHECKING, Self
 
-from bridge.cli.printing import complain
+from bridge.cli.output import complain
 from bridge.protocol.status import Stage
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from bridge.protocol.answering import Progress as Work
+    from bridge.protocol.executor import Progress as Work
 
 _AT_ONCE_S = 0.4
 _REFRESH_S = 0.5

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from bridge.api.bridge import Bridge
+from bridge.api.pruning import prune
 from bridge.cli.options import AsJson
-from bridge.cli.printing import say, say_json
-from bridge.spawner.bridge import Bridge
-from bridge.spawner.pruning import prune
+from bridge.cli.output import say, say_json
 
 KEPT_DAYS = 30.0
 MIB = 1024 * 1024

@@ -11,11 +11,11 @@ from typing import Annotated
 
 import typer
 
+from bridge.api.bridge import Bridge
+from bridge.cli.inputs import read_words
 from bridge.cli.options import AsJson, Id
-from bridge.cli.printing import record, say, say_json
-from bridge.cli.reading import read_words
+from bridge.cli.output import record, say, say_json
 from bridge.errors import InvalidRequest
-from bridge.spawner.bridge import Bridge
 
 
 def command(

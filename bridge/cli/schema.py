@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from bridge.cli.printing import say, say_json
-from bridge.spawner.schemas import schema_for, schema_names
+from bridge.api.record_schemas import schema_for, schema_names
+from bridge.cli.output import say, say_json
 
 
 def command(

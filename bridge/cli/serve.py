@@ -13,17 +13,17 @@ from typing import Annotated
 
 import typer
 
-from bridge.claude_cli.trusted import note_of
+from bridge.api.bridge import Bridge
+from bridge.claude_cli.folder_trust import note_of
 from bridge.cli.answer_text import result_line
-from bridge.cli.bug_log import log_bug
+from bridge.cli.crash_report import log_bug
 from bridge.cli.exit_codes import Exit
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.options import AsJson
-from bridge.cli.printing import complain, record, say, say_json
+from bridge.cli.output import complain, record, say, say_json
 from bridge.errors import StateUnavailable
 from bridge.protocol.ids import RequestId
-from bridge.spawner.bridge import Bridge
-from bridge.spawner.serve import serve, waiting_for_others
+from bridge.worker.serve_loop import serve, waiting_for_others
 
 
 def command(

@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
+from bridge.api.bridge import Bridge
 from bridge.cli.options import AsJson, Id
-from bridge.cli.printing import say, say_json
-from bridge.cli.story_text import story_text
-from bridge.spawner.bridge import Bridge
+from bridge.cli.output import say, say_json
+from bridge.cli.show_text import story_text
 
 
 def command(

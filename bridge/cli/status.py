@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
+from bridge.api.bridge import Bridge
 from bridge.cli.options import AsJson
-from bridge.cli.overview_text import overview_text
-from bridge.cli.printing import say, say_json
+from bridge.cli.output import say, say_json
+from bridge.cli.status_text import overview_text
 from bridge.errors import InvalidRequest
-from bridge.spawner.bridge import Bridge
 
 
 def command(
@@ -27,7 +27,7 @@ def command(
     """Print the overview once, or until interrupted."""
     bridge = Bridge.open()
     if watch:
-        from bridge.cli.watching import watch_json, watch_table
+        from bridge.cli.live_status import watch_json, watch_table
 
         if not as_json and not sys.stdout.isatty():
             raise InvalidRequest("--watch draws on a terminal; here, add --json")

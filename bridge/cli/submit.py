@@ -8,6 +8,13 @@ from typing import Annotated
 
 import typer
 
+from bridge.api.bridge import Bridge
+from bridge.cli.inputs import (
+    agent_and_prompt,
+    hint_of_quotes,
+    read_pairs,
+    read_schema,
+)
 from bridge.cli.model_name import from_here
 from bridge.cli.options import (
     AnswerToHost,
@@ -25,14 +32,7 @@ from bridge.cli.options import (
     Variables,
     Words,
 )
-from bridge.cli.printing import say, say_json
-from bridge.cli.reading import (
-    agent_and_prompt,
-    hint_of_quotes,
-    read_pairs,
-    read_schema,
-)
-from bridge.spawner.bridge import Bridge
+from bridge.cli.output import say, say_json
 
 
 def command(

@@ -8,7 +8,7 @@ import os
 import termios
 
 from bridge.errors import BridgeError
-from bridge.host.reaction import clean
+from bridge.host.output import clean
 
 
 class NoTerminal(BridgeError):

@@ -14,18 +14,18 @@ from typing import Annotated
 import typer
 
 from bridge.agents import trust
-from bridge.agents.loading import Loaded
-from bridge.agents.naming import OF_PROJECT
+from bridge.agents.load import Loaded
+from bridge.agents.names import OF_PROJECT
 from bridge.agents.registry import Entry, Registry
+from bridge.api.bridge import Bridge
+from bridge.cli.definition_source import visible
 from bridge.cli.definition_text import BROKEN, parts_of
-from bridge.cli.definition_words import visible
 from bridge.cli.exit_codes import Exit
-from bridge.cli.printing import complain, counted, say
+from bridge.cli.output import complain, counted, say
 from bridge.cli.terminal import confirm
 from bridge.errors import InvalidRequest
 from bridge.host.agent_names import BUILT_IN
 from bridge.host.sessions import live_sessions
-from bridge.spawner.bridge import Bridge
 
 # Of one part of a definition: a long one pushes no other out of sight.
 _MAX_SHOWN = 4_000

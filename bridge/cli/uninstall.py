@@ -10,13 +10,13 @@ from typing import Annotated
 
 import typer
 
-from bridge.cli.printing import complain, say
+from bridge.cli.output import complain, say
 from bridge.config import Settings
 from bridge.errors import BridgeError
 from bridge.host import settings_text
 from bridge.host.carrier import CarrierFile
 from bridge.host.install import Change, Installer, Scope
-from bridge.store.place import locate
+from bridge.store.location import locate
 
 
 def command(

@@ -5,12 +5,12 @@ the time was up, 4 no route, 7 degraded, 1 most others); 1 where several failed 
 different ways.
 """
 
+from bridge.api.bridge import DEFAULT_TIMEOUT_S, Bridge
 from bridge.cli.answer_text import result_line
 from bridge.cli.exit_codes import Exit, of_result
 from bridge.cli.options import AcceptDegraded, AsJson, Ids, Timeout
-from bridge.cli.printing import record, say, say_json
+from bridge.cli.output import record, say, say_json
 from bridge.cli.progress import Progress
-from bridge.spawner.bridge import DEFAULT_TIMEOUT_S, Bridge
 
 
 def command(

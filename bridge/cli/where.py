@@ -1,8 +1,8 @@
 """Print the state directory of this project; on stderr, why it is that one."""
 
+from bridge.api.bridge import Bridge
 from bridge.cli.options import AsJson
-from bridge.cli.printing import complain, say, say_json
-from bridge.spawner.bridge import Bridge
+from bridge.cli.output import complain, say, say_json
 
 
 def command(*, as_json: AsJson = False) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from bridge.doctor.finding import Finding, Verdict, ok
 from bridge.errors import BridgeError
-from bridge.protocol.failure import MEANINGS, FailureCode
+from bridge.protocol.failure_codes import MEANINGS, FailureCode
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.status import Stage
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.doctor.finding import Finding, ok, warning
 from bridge.host import sessions
-from bridge.host.hearing import JUST_STARTED, why_unheard
-from bridge.store.place import find_owner
+from bridge.host.wake_problems import JUST_STARTED, why_unheard
+from bridge.store.location import find_owner
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
 
     from bridge.doctor.subject import Subject
-    from bridge.host.hearing import Unheard
     from bridge.host.sessions import Session
+    from bridge.host.wake_problems import Unheard
 
 # What DESIGN's host contract was measured on.
 KNOWN_VERSION = "2.1.330"

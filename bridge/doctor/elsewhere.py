@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from bridge.config import Settings
 from bridge.doctor.finding import Finding, warning
 from bridge.host import sessions
-from bridge.host.nearby import find_nearby
-from bridge.store.files import FileStore
-from bridge.store.place import locate
+from bridge.host.nearby_sessions import find_nearby
+from bridge.store.file_store import FileStore
+from bridge.store.location import locate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,8 @@ from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.doctor.policy import read_or_empty
 from bridge.errors import BridgeError
 from bridge.host import pins, settings_file, settings_text
+from bridge.host.hook_table import BESIDE, POINTER
 from bridge.host.install import SCOPES, Target, form_of, target_of
-from bridge.host.registration import BESIDE, POINTER
 from bridge.shipped import hooks_folder
 
 if TYPE_CHECKING:

@@ -15,14 +15,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bridge.api.bridge import Bridge
+from bridge.api.hosts import eligible_hosts
 from bridge.doctor.answers import ISSUES, naming
 from bridge.doctor.finding import Finding, ok, problem
 from bridge.errors import BridgeError
-from bridge.host import bells
-from bridge.host.hearing import why_unheard
+from bridge.host import wakeups
+from bridge.host.wake_problems import why_unheard
 from bridge.protocol.duration import seconds
-from bridge.spawner.bridge import Bridge
-from bridge.spawner.hosts import eligible_hosts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -204,8 +204,8 @@ def _end(found: Found, progress: Progress) -> Finding:
 
 
 def _rings(bridge: Bridge, host: Session) -> bool:
-    bell = bridge.store.place.state / "bell" / bells.bell_name(host.host)
-    return (bell / bells.CLAPPER).exists()
+    bell = bridge.store.place.state / "bell" / wakeups.bell_name(host.host)
+    return (bell / wakeups.CLAPPER).exists()
 
 
 def _wait(bridge: Bridge, request_id: RequestId, timeout_s: float) -> None:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from bridge.doctor import client
 from bridge.doctor.finding import Finding, ok, warning
 from bridge.errors import BridgeError
-from bridge.local.models import (
+from bridge.llama.model_files import (
     HOW_TO_USE_ONE,
     Candidate,
     known_models,
@@ -113,7 +113,7 @@ def _model(candidate: Candidate) -> Finding:
 
 def _kept(subject: Subject) -> Finding:
     """What the prompts on disk take; and where they lie."""
-    from bridge.local.loading import prompts_folder
+    from bridge.llama.load_options import prompts_folder
 
     limit_mib = subject.settings.local_cache_mb
     folder = prompts_folder(subject.settings)
@@ -143,7 +143,7 @@ def _size(file: Path) -> int:
 
 def endpoint(subject: Subject) -> Iterator[Finding]:
     """Whether a server is set, and takes a connection; nothing is sent."""
-    from bridge.endpoint.engine import check_endpoint
+    from bridge.endpoint.endpoint_model import check_endpoint
 
     settings = subject.settings
     url = settings.openai_base_url

@@ -18,21 +18,21 @@ from typing import TYPE_CHECKING
 
 from bridge.doctor.finding import Finding, Verdict, ok, warning
 from bridge.host import sessions
-from bridge.host.hearing import JUST_STARTED, NO_WATCH, UNANSWERED, why_unheard
-from bridge.host.instruct import instruction
-from bridge.host.reaction import context
+from bridge.host.offer_text import instruction
+from bridge.host.output import context
+from bridge.host.wake_problems import JUST_STARTED, NO_WATCH, UNANSWERED, why_unheard
 from bridge.protocol.ids import RequestId
-from bridge.store.looking import waiting_in_order, why_unreadable
-from bridge.store.process import Liveness, liveness
+from bridge.store.host_process import Liveness, liveness
+from bridge.store.queries import waiting_in_order, why_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from bridge.doctor.subject import Subject
-    from bridge.host.hearing import Unheard
     from bridge.host.sessions import Session
+    from bridge.host.wake_problems import Unheard
     from bridge.protocol.request import Request
-    from bridge.store.rooms import Rooms
+    from bridge.store.state import Rooms
 
 # A bell is answered within a second or two, an offer within a turn of the model.
 _SOON_MS = 10_000

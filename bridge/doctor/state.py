@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.errors import BridgeError
-from bridge.store.aside import all_put_aside
-from bridge.store.place import check
+from bridge.store.location import check
+from bridge.store.quarantine import all_put_aside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.doctor.subject import Subject
-    from bridge.store.files import FileStore
-    from bridge.store.folder import Folder
+    from bridge.store.directory import Folder
+    from bridge.store.file_store import FileStore
 
 _MIB = 1024 * 1024
 _LITTLE_MIB, _HARDLY_MIB = 200, 5

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from bridge.config import Settings
 from bridge.errors import BridgeError
-from bridge.store.files import FileStore
-from bridge.store.place import Place, find_project, locate
+from bridge.store.file_store import FileStore
+from bridge.store.location import Place, find_project, locate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.host import interim, runs, toolcalls
+from bridge.host import interim, runs, tool_calls
 from bridge.host.interim import Ahead
 from bridge.host.offers import look_again
-from bridge.host.patience import TooSlow, within
-from bridge.host.reaction import (
+from bridge.host.output import (
     MAX_CONTEXT,
     SILENT,
     Reaction,
@@ -21,17 +20,18 @@ from bridge.host.reaction import (
     deny,
     one_line,
 )
-from bridge.protocol.answer import Verdict, judge
+from bridge.host.time_limit import TooSlow, within
 from bridge.protocol.contract import full_prompt
-from bridge.protocol.failure import MEANINGS
+from bridge.protocol.failure_codes import MEANINGS
 from bridge.protocol.ids import RequestId
+from bridge.protocol.judge import Verdict, judge
 from bridge.protocol.names import MODEL_NAMES
 from bridge.protocol.response import Failure, Response, answered, failed
 
 if TYPE_CHECKING:
+    from bridge.host.context import Scene
     from bridge.host.runs import AgentRun
-    from bridge.host.scene import Scene
-    from bridge.protocol.failure import FailureCode
+    from bridge.protocol.failure_codes import FailureCode
     from bridge.protocol.request import Request
 
 MAX_CORRECTIONS = 2
@@ -199,7 +199,7 @@ def _judged(scene: Scene, run: AgentRun, request: Request, words: str) -> Verdic
         # Beforehand: an import that is broken off leaves half a module.
         import bridge.protocol.json_schema  # noqa: F401
 
-    calls = toolcalls.seen_calls(scene.store, run)
+    calls = tool_calls.seen_calls(scene.store, run)
     try:
         with within(JUDGE_S):
             return judge(
@@ -351,11 +351,11 @@ def line_about(scene: Scene, request_id: str) -> str:
 
 def free_slot(scene: Scene) -> None:
     """A slot is free: have the session look at the queue, idle or not."""
-    from bridge.host import bells
+    from bridge.host import wakeups
 
     look_again(scene)
     if scene.store.has_waiting():
-        bells.ring(scene.store, [scene.session])
+        wakeups.ring(scene.store, [scene.session])
 
 
 def _serves(run: AgentRun, request: Request) -> bool:

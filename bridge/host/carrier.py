@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bridge.errors import BridgeError
 from bridge.host import settings_file
-from bridge.host.install_memory import Memory, Past, sha256
+from bridge.host.install_records import Memory, Past, sha256
 from bridge.protocol.names import CARRIER
 from bridge.shipped import agents_folder
 

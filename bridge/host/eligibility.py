@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from bridge.host.sessions import Session
     from bridge.protocol.request import Request
-    from bridge.store.files import FileStore
+    from bridge.store.file_store import FileStore
 
 
 def may_take(session: Session, request: Request) -> bool:

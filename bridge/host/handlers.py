@@ -7,10 +7,18 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import StateUnavailable
-from bridge.host import bells, endings, interim, limits, lost, runs, sessions
-from bridge.host.asking import ask_rules
+from bridge.host import (
+    interim,
+    limits,
+    lost_agents,
+    runs,
+    sessions,
+    unseen_ends,
+    wakeups,
+)
+from bridge.host.after_answer import ring_until_heard, settle
+from bridge.host.ask_rules import ask_rules
 from bridge.host.capture import before_handback, subagent_stop
-from bridge.host.instruct import INTRODUCTION
 from bridge.host.launch import before_agent
 from bridge.host.notices import (
     is_notice,
@@ -18,8 +26,9 @@ from bridge.host.notices import (
     take_notice,
     take_stop_by_user,
 )
+from bridge.host.offer_text import INTRODUCTION
 from bridge.host.offers import MAX_STOP_OFFERS, agents_run, offer
-from bridge.host.reaction import (
+from bridge.host.output import (
     MAX_CONTEXT,
     SILENT,
     Reaction,
@@ -30,16 +39,15 @@ from bridge.host.reaction import (
     specific,
     wake,
 )
-from bridge.host.settling import ring_until_heard, settle
-from bridge.host.sweeping import sweep
+from bridge.host.sweep_and_wake import sweep
 from bridge.protocol.contract import again
 from bridge.protocol.ids import RequestId
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from bridge.host.context import Scene
     from bridge.host.runs import AgentRun
-    from bridge.host.scene import Scene
 
 # What plan mode leaves to an agent: a grant is no answer to what the user chose.
 READ_ONLY = frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead"})
@@ -57,7 +65,7 @@ def session_start(scene: Scene) -> Reaction:
     """
     if scene.event.agent_id:
         return _compacted(scene)
-    bell = bells.hang(scene.store, scene.session.host)
+    bell = wakeups.hang(scene.store, scene.session.host)
     said = specific("SessionStart", additionalContext=INTRODUCTION, watchPaths=[bell])
     return said.then(lambda: settle(scene))
 
@@ -67,7 +75,7 @@ def cwd_changed(scene: Scene) -> Reaction:
 
     Seen only where hooks/moved cannot tell by itself.
     """
-    bell = bells.hang(scene.store, scene.session.host)
+    bell = wakeups.hang(scene.store, scene.session.host)
     with suppress(StateUnavailable):
         sessions.note_watch(scene.store, scene.session)
     said = specific("CwdChanged", watchPaths=[bell])
@@ -87,7 +95,7 @@ def _compacted(scene: Scene) -> Reaction:
 
 def file_changed(scene: Scene) -> Reaction:
     """The bell rang. Silence it first: a ring after this look is a new one."""
-    if not bells.silence(scene.store, scene.session.host) or scene.session.one_shot:
+    if not wakeups.silence(scene.store, scene.session.host) or scene.session.one_shot:
         # In one-shot mode what this hook says reaches nobody: an offer would be lost.
         return SILENT
     try:
@@ -96,7 +104,7 @@ def file_changed(scene: Scene) -> Reaction:
         made = offer(scene)
     except StateUnavailable:
         # Whoever rang has gone; the next second is as good as this one.
-        bells.ring(scene.store, [scene.session])
+        wakeups.ring(scene.store, [scene.session])
         raise
     return wake(made) if made else SILENT
 
@@ -129,7 +137,7 @@ def user_prompt(scene: Scene) -> Reaction:
 
 def stop(scene: Scene) -> Reaction:
     """The turn ends: settle what ended unseen, then offer, within our own limit."""
-    endings.reconcile(scene)
+    unseen_ends.reconcile(scene)
     sweep(scene.store, lease_s=scene.settings.lease_s)
     if agents_run(scene) or scene.session.stop_offers >= MAX_STOP_OFFERS:
         return SILENT
@@ -153,7 +161,7 @@ def subagent_tool(scene: Scene) -> Reaction:
         return before_handback(scene)
     if event.tool in ("Agent", "Task"):
         return SILENT
-    endings.note_bound(scene, run)
+    unseen_ends.note_bound(scene, run)
     refused = limits.refuse(scene, run)
     if refused is not None:
         return refused
@@ -171,7 +179,7 @@ def permission_request(scene: Scene) -> Reaction:
     """No dialog from our agents: whatever the user is typing could answer it."""
     run = runs.find_run(scene.store, scene.event)
     if run is None:
-        return lost.refuse(scene)
+        return lost_agents.refuse(scene)
     tool = scene.event.tool or "this tool"
     if scene.event.text("permission_mode") == "plan" and tool not in READ_ONLY:
         return refuse_permission(
@@ -195,7 +203,7 @@ def permission_request(scene: Scene) -> Reaction:
 
 def _is_granted(scene: Scene, rules: Iterable[str]) -> bool:
     """Whether one of these rules covers this very call."""
-    from bridge.agents.grants import is_granted
+    from bridge.policy.permissions import is_granted
 
     return is_granted(
         rules, scene.event.tool, scene.event.table("tool_input"), **_place_of(scene)
@@ -204,7 +212,7 @@ def _is_granted(scene: Scene, rules: Iterable[str]) -> bool:
 
 def _why_not_granted(scene: Scene, run: AgentRun) -> str:
     """What is wrong with a call that a rule comes near to; empty for any other."""
-    from bridge.agents.grants import why_not_granted
+    from bridge.policy.permissions import why_not_granted
 
     event = scene.event
     told = event.table("tool_input")
@@ -225,7 +233,7 @@ def _place_of(scene: Scene) -> dict[str, Any]:
 def session_end(scene: Scene) -> Reaction:
     """The session is over, unless another follows: its process and agents live on."""
     if scene.event.text("reason") not in ("clear", "resume"):
-        endings.release_all(scene)
+        unseen_ends.release_all(scene)
         sessions.forget(scene.store, scene.session)
     return SILENT
 
@@ -233,14 +241,14 @@ def session_end(scene: Scene) -> Reaction:
 def agent_stopped(scene: Scene) -> Reaction:
     """SubagentStop: the words of our agents count, as far as their record is there."""
     if runs.find_run(scene.store, scene.event) is None:
-        return lost.refuse(scene)
+        return lost_agents.refuse(scene)
     return subagent_stop(scene)
 
 
 def pre_tool_use(scene: Scene) -> Reaction:
     """Two hooks share this event: one for Agent calls, one for calls in subagents."""
     if scene.event.agent_id and runs.find_run(scene.store, scene.event) is None:
-        refused = lost.refuse(scene)
+        refused = lost_agents.refuse(scene)
         if refused != SILENT:
             return refused
     if scene.event.tool in ("Agent", "Task"):
@@ -251,14 +259,14 @@ def pre_tool_use(scene: Scene) -> Reaction:
 def post_agent(scene: Scene) -> Reaction:
     """PostToolUse: of an Agent call, or of any other."""
     if scene.event.tool in ("Agent", "Task"):
-        return endings.after_agent(scene)
+        return unseen_ends.after_agent(scene)
     return post_tool_use(scene)
 
 
 def tool_failed(scene: Scene) -> Reaction:
     """PostToolUseFailure: only Agent calls concern us."""
     if scene.event.tool in ("Agent", "Task"):
-        return endings.agent_call_failed(scene)
+        return unseen_ends.agent_call_failed(scene)
     return SILENT
 
 
@@ -269,7 +277,7 @@ HANDLERS: dict[str, Callable[[Scene], Reaction]] = {
     "FileChanged": file_changed,
     "UserPromptSubmit": user_prompt,
     "Stop": stop,
-    "StopFailure": endings.stop_failure,
+    "StopFailure": unseen_ends.stop_failure,
     "PreToolUse": pre_tool_use,
     "PostToolUse": post_agent,
     "PostToolUseFailure": tool_failed,

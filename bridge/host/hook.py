@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 from bridge.config import Settings
 from bridge.host.gate import last_word, read_all
-from bridge.host.reaction import SILENT, Reaction
+from bridge.host.output import SILENT, Reaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from bridge.host.context import Scene
     from bridge.host.events import HookEvent
-    from bridge.host.scene import Scene
 
 TIME_LIMIT_S = 20
 LOCK_WAIT_S = 0.2
@@ -88,10 +88,10 @@ def _watch(event: HookEvent) -> Reaction:
     from pathlib import Path
 
     from bridge.host import pins
-    from bridge.host.bells import path_of
-    from bridge.host.reaction import specific
-    from bridge.store.place import check, locate
-    from bridge.store.process import identify
+    from bridge.host.output import specific
+    from bridge.host.wakeups import path_of
+    from bridge.store.host_process import identify
+    from bridge.store.location import check, locate
 
     settings = Settings.from_environment()
     host = identify(settings.host_pid or os.getppid())
@@ -183,11 +183,11 @@ def _scene(settings: Settings, event: HookEvent, kind: str) -> Scene | None:
     from pathlib import Path
 
     from bridge.host import pins, sessions
-    from bridge.host.scene import Scene
+    from bridge.host.context import Scene
     from bridge.protocol.ids import is_id
-    from bridge.store.files import FileStore
-    from bridge.store.place import locate
-    from bridge.store.process import identify
+    from bridge.store.file_store import FileStore
+    from bridge.store.host_process import identify
+    from bridge.store.location import locate
 
     session_id = event.text("session_id")
     host = identify(settings.host_pid or os.getppid())
@@ -219,7 +219,7 @@ def _scene(settings: Settings, event: HookEvent, kind: str) -> Scene | None:
 def _log_failure(event_name: str) -> None:
     """Keep what went wrong, for `hostbridge doctor`; bounded, and never an error."""
     try:
-        from bridge.store.place import Place, check
+        from bridge.store.location import Place, check
 
         home = Settings.from_environment().home
         # In another user's folder the paths would be theirs to read.

@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from bridge.host import pins, settings_file, settings_text
-from bridge.host.install_memory import Memory, Past, sha256
-from bridge.host.registration import PROJECT, Form, Kind, of_this_machine
+from bridge.host.hook_table import PROJECT, Form, Kind, of_this_machine
+from bridge.host.install_records import Memory, Past, sha256
 from bridge.host.settings_text import SettingsUnreadable
-from bridge.store.files import FileStore
-from bridge.store.place import MARK, Place, locate
+from bridge.store.file_store import FileStore
+from bridge.store.location import MARK, Place, locate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

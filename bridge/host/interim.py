@@ -22,11 +22,11 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bridge.host import runs, toolcalls, transcript
+from bridge.host import runs, tool_calls, transcript
 
 if TYPE_CHECKING:
+    from bridge.host.context import Scene
     from bridge.host.runs import AgentRun
-    from bridge.host.scene import Scene
 
 # One that ends at the same moment has its own hook still to run, in seconds.
 SETTLE_S = 0.2
@@ -60,7 +60,9 @@ def look_ahead(scene: Scene, run: AgentRun) -> tuple[AgentRun, Ahead]:
     listed = scene.event.background_ids
     if scene.session.one_shot or (listed is not None and run.agent_id not in listed):
         return _wait_for(scene, run, frozenset()), Ahead()
-    commands = toolcalls.background_commands(scene.store, run) & (listed or frozenset())
+    commands = tool_calls.background_commands(scene.store, run) & (
+        listed or frozenset()
+    )
     untold = _untold(scene, run)
     at_work = {each.agent_id for each in untold if each.state != "ended"}
     if at_work:

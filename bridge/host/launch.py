@@ -12,16 +12,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.registry import Registry
-from bridge.agents.resolving import filled_in, resolve
+from bridge.agents.resolve import filled_in, resolve
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import limits, pins, runs, sessions
 from bridge.host.carrier import still_there
-from bridge.host.defined import hosted, limits_of, subagent_type
+from bridge.host.definition_in_session import hosted, limits_of, subagent_type
 from bridge.host.gate import DESCRIBED
 from bridge.host.offers import judge_for, note_taken_up
-from bridge.host.reaction import SILENT, Reaction, allow, deny, one_line, specific
-from bridge.host.runs import AgentRun
-from bridge.host.tokens import (
+from bridge.host.output import SILENT, Reaction, allow, deny, one_line, specific
+from bridge.host.request_tokens import (
     PREFIX,
     find_all,
     find_bare,
@@ -29,6 +28,7 @@ from bridge.host.tokens import (
     mentions,
     offered_in,
 )
+from bridge.host.runs import AgentRun
 from bridge.protocol.contract import full_prompt
 from bridge.protocol.ids import RequestId
 from bridge.protocol.names import CARRIER, CLIENT_MODELS
@@ -37,7 +37,7 @@ from bridge.protocol.response import failed
 from bridge.protocol.status import FINAL, Status
 
 if TYPE_CHECKING:
-    from bridge.host.scene import Scene
+    from bridge.host.context import Scene
     from bridge.protocol.request import Request
 
 _SOFT_SHARE = 0.15

@@ -17,13 +17,13 @@ from bridge.errors import StateUnavailable
 from bridge.host import runs, sessions
 from bridge.host.capture import fail
 from bridge.host.gate import has_turns, permits
-from bridge.host.reaction import Reaction, deny
+from bridge.host.output import Reaction, deny
 from bridge.protocol.ids import RequestId
 
 if TYPE_CHECKING:
+    from bridge.host.context import Scene
     from bridge.host.runs import AgentRun
-    from bridge.host.scene import Scene
-    from bridge.protocol.failure import FailureCode
+    from bridge.protocol.failure_codes import FailureCode
 
 MAX_WARNINGS = 2
 

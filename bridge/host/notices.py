@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 from bridge.host import runs
 from bridge.host.capture import fail, line_about, take_last_words
-from bridge.host.endings import code_of
 from bridge.host.gate import name_of
 from bridge.host.launch import described_ids
-from bridge.host.reaction import SILENT, Reaction, swallow
+from bridge.host.output import SILENT, Reaction, swallow
+from bridge.host.unseen_ends import code_of
 
 if TYPE_CHECKING:
+    from bridge.host.context import Scene
     from bridge.host.runs import AgentRun
-    from bridge.host.scene import Scene
 
 _TASK = "<task-notification>"
 _MESSAGE = re.compile(r"<agent-message\s+from=[\"']?([A-Za-z0-9_-]{1,128})[^>]*>")

@@ -12,16 +12,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
-from bridge.host import bells, runs, sessions
+from bridge.host import runs, sessions, wakeups
 from bridge.host.eligibility import eligible, may_take
-from bridge.host.instruct import instruction
+from bridge.host.offer_text import instruction
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
 
 if TYPE_CHECKING:
-    from bridge.host.scene import Scene
+    from bridge.host.context import Scene
     from bridge.host.sessions import Session
-    from bridge.protocol.failure import FailureCode
+    from bridge.protocol.failure_codes import FailureCode
     from bridge.protocol.request import Claim, Request
     from bridge.store import Verdict
 
@@ -168,7 +168,7 @@ def decline(
         scene.store.give_back(
             RequestId(request.request_id), scene.session.host, declined
         )
-        bells.ring(scene.store, others)
+        wakeups.ring(scene.store, others)
         return
     times = len(request.claim.offers) if request.claim else 0
     message = detail or (
@@ -190,7 +190,7 @@ def withdraw(scene: Scene) -> None:
 
 def ring_others(scene: Scene) -> None:
     """What this session let go of waits again: wake those that may take it."""
-    bells.ring(scene.store, _other_sessions(scene))
+    wakeups.ring(scene.store, _other_sessions(scene))
 
 
 def _others(scene: Scene, request: Request) -> list[Session]:
@@ -244,7 +244,7 @@ def look_again(scene: Scene) -> None:
 def _go_on_soon(scene: Scene) -> None:
     """The end of the queue was not seen: go on, if nothing happens by our own bell."""
     look_again(scene)
-    bells.ring(scene.store, [scene.session])
+    wakeups.ring(scene.store, [scene.session])
 
 
 def _mark_offer(scene: Scene, *, pending: bool) -> None:

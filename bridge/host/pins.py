@@ -30,15 +30,15 @@ from pydantic import ValidationError
 
 from bridge.errors import StateUnavailable
 from bridge.protocol.request import HostProcess
-from bridge.store.place import Place
-from bridge.store.process import Liveness, identify, liveness
+from bridge.store.host_process import Liveness, identify, liveness
+from bridge.store.location import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.config import Settings
     from bridge.host.events import HookEvent
-    from bridge.store.files import FileStore
+    from bridge.store.file_store import FileStore
 
 _BY = "by-"
 _AGENTS = "agents"

@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Literal
 import orjson
 
 from bridge.errors import NewerSchema, StateUnavailable
-from bridge.host import toolcalls
+from bridge.host import tool_calls
 from bridge.host.gate import name_of
 from bridge.protocol.ids import is_id
 from bridge.protocol.record import Count, Milliseconds, Record, Unparsable, parse
 from bridge.protocol.request import HostProcess
-from bridge.store.folder import NotAPlainFile
+from bridge.store.directory import NotAPlainFile
 from bridge.store.lease import host_is_gone
 from bridge.store.lock import LockBusy
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bridge.host.events import HookEvent
-    from bridge.store.files import FileStore
-    from bridge.store.folder import Folder
+    from bridge.store.directory import Folder
+    from bridge.store.file_store import FileStore
 
 ENDED_KEPT_MS = 60_000
 _SIGNS = ("heard", "stopped")
@@ -233,7 +233,7 @@ def _forget(folder: Folder, agent_id: str) -> None:
     for sign in _SIGNS:
         folder.remove(f"{agent_id}.{sign}")
     folder.remove(_report_name(agent_id))
-    toolcalls.forget(folder, agent_id)
+    tool_calls.forget(folder, agent_id)
 
 
 def forget_gone(store: FileStore, *, lease_s: float) -> None:

@@ -25,17 +25,17 @@ from bridge.host import pins
 from bridge.protocol.ids import is_id
 from bridge.protocol.record import Count, Milliseconds, Record, Unparsable, parse
 from bridge.protocol.request import HostProcess, SessionId
-from bridge.store.folder import NotAPlainFile
+from bridge.store.directory import NotAPlainFile
+from bridge.store.host_process import Liveness, arguments_of, liveness
 from bridge.store.lease import host_is_gone
 from bridge.store.lock import LockBusy
-from bridge.store.process import Liveness, arguments_of, liveness
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.host.events import HookEvent
-    from bridge.store.files import FileStore
-    from bridge.store.folder import Folder
+    from bridge.store.directory import Folder
+    from bridge.store.file_store import FileStore
 
 HOUR_MS = 3_600_000
 # The client begins to watch what a hook of one of these events names.

@@ -10,11 +10,11 @@ from json.decoder import JSONDecodeError
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import BridgeError
-from bridge.host.jsontext import Node, Part, insert, parse, remove
-from bridge.host.registration import entries, kind_of
+from bridge.host.hook_table import entries, kind_of
+from bridge.host.json_edit import Node, Part, insert, parse, remove
 
 if TYPE_CHECKING:
-    from bridge.host.registration import Form
+    from bridge.host.hook_table import Form
 
 EMPTY = "{}\n"
 _NAMES = {dict: "an object", list: "a list", str: "a string", bool: "true or false"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from bridge.protocol.output import ANSWER_SCHEMA
+from bridge.protocol.agent_output import ANSWER_SCHEMA
 
 # Also how an echo is told from an answer: no answer has reason to hold this line.
 HEADING = "## How to answer (hostbridge)"

@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator
 
-from bridge.protocol.failure import FailureCode
+from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.record import Milliseconds, Record, Value, printable
 from bridge.protocol.request import Request, RequestIdField
-from bridge.protocol.run import RunSummary
 from bridge.protocol.status import Stage, Status
+from bridge.protocol.usage import RunSummary
 from bridge.routes import OwnRoute
 
 Route = Literal["host", "manual", OwnRoute, "none"]

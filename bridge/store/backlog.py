@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import orjson
 
 from bridge.protocol.ids import PRIORITIES, RequestId, find_rank, is_id
-from bridge.store.folder import NotAPlainFile
-from bridge.store.looking import MAX_ASKED, Ranks, waiting_in_order
+from bridge.store.directory import NotAPlainFile
+from bridge.store.queries import MAX_ASKED, Ranks, waiting_in_order
 from bridge.store.untouched import Untouched
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from bridge.protocol.request import Request
-    from bridge.store.rooms import Rooms
+    from bridge.store.state import Rooms
 
 NAME = "order.json"
 _REMEMBERED = 256

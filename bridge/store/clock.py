@@ -6,7 +6,7 @@ import time
 from typing import Protocol
 
 from bridge.protocol.request import Uptime
-from bridge.store.process import boot_id
+from bridge.store.host_process import boot_id
 
 
 class Clock(Protocol):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 if TYPE_CHECKING:
-    from bridge.store.folder import Folder
+    from bridge.store.directory import Folder
 
 NAME = "events.jsonl"
 OLDER = "events.1.jsonl"

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from bridge.store.folder import NotAPlainFile
-from bridge.store.process import Liveness, liveness
+from bridge.store.directory import NotAPlainFile
+from bridge.store.host_process import Liveness, liveness
 
 if TYPE_CHECKING:
     from bridge.protocol.request import Claim, HostProcess
-    from bridge.store.folder import Folder
+    from bridge.store.directory import Folder
 
 
 def host_is_gone(

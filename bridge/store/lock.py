@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 from filelock import lock_descriptor
 
 from bridge.errors import StateUnavailable
-from bridge.store.folder import NotAPlainFile
-from bridge.store.process import describe
+from bridge.store.directory import NotAPlainFile
+from bridge.store.host_process import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.store.folder import Folder
+    from bridge.store.directory import Folder
 
 LOCK_NAME = "store.lock"
 _POLL_S = 0.002

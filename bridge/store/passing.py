@@ -22,10 +22,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Literal, get_args
 
 from bridge.protocol.ids import is_id
-from bridge.store.folder import NotAPlainFile
+from bridge.store.directory import NotAPlainFile
 
 if TYPE_CHECKING:
-    from bridge.store.rooms import Rooms
+    from bridge.store.state import Rooms
 
 Why = Literal["other", "newer", "full"]
 

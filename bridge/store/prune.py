@@ -14,15 +14,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from bridge.store.asking import ROOMS_OF_USED_IDS
-from bridge.store.keys import known_request
+from bridge.store.dedup_keys import known_request
+from bridge.store.submit import ROOMS_OF_USED_IDS
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
 
-    from bridge.store.folder import Folder
-    from bridge.store.rooms import Rooms
+    from bridge.store.directory import Folder
+    from bridge.store.state import Rooms
 
 DAY_S = 86_400
 TEMPORARY_KEPT_S = 3_600

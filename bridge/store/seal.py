@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bridge.errors import StateRefused
-from bridge.store.folder import Forbidden, NotAPlainFile
+from bridge.store.directory import Forbidden, NotAPlainFile
 
 if TYPE_CHECKING:
     from bridge.protocol.response import Response
-    from bridge.store.folder import Folder
+    from bridge.store.directory import Folder
 
 KEY_NAME = "key"
 _KEY_BYTES = 32

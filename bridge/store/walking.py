@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Literal
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import Response
 from bridge.store.backlog import Backlog
-from bridge.store.claiming import is_over, take
-from bridge.store.decide import expired
-from bridge.store.ending import end
-from bridge.store.keys import claim_key
+from bridge.store.claim import is_over, take
+from bridge.store.dedup_keys import claim_key
+from bridge.store.lifecycle import expired
 from bridge.store.lock import LockBusy
-from bridge.store.looking import all_claimed
 from bridge.store.passing import Passed
+from bridge.store.publish import end
+from bridge.store.queries import all_claimed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from bridge.protocol.request import Request
     from bridge.store import Claimant, Verdict
-    from bridge.store.rooms import Rooms
+    from bridge.store.state import Rooms
 
 # How many requests are looked at, and how many overdue ones ended, before the lock is
 # let go;

@@ -14,31 +14,31 @@ import yaml
 
 from bench.table import Row
 from bench.timing import Series
-from bridge.agents.loading import load
-from bridge.agents.rendering import instructions_of
-from bridge.agents.toolnames import SUBMIT
+from bridge.agent_loop.briefing import brief, call_text, result_text
+from bridge.agent_loop.chat_model import EngineFailed, Message
+from bridge.agent_loop.examples import DEFAULT
+from bridge.agent_loop.job import Job, Limits
+from bridge.agent_loop.reply_schema import Call, call_shape, read_call, submit_schema
+from bridge.agent_loop.script_tools import Sandbox
+from bridge.agent_loop.toolbox import toolbox_of
+from bridge.agent_loop.workspace import Project
+from bridge.agents.load import load
+from bridge.agents.prompt import instructions_of
 from bridge.config import Settings
-from bridge.local.engine import TEMPERATURE
-from bridge.local.llama import Llama
-from bridge.local.models import find_model
-from bridge.local.process import quiet_threads
-from bridge.local.replying import Replier
+from bridge.llama.local_model import TEMPERATURE
+from bridge.llama.model_files import find_model
+from bridge.llama.reply import Replier
+from bridge.llama.runtime import Llama
+from bridge.llama.worker_process import quiet_threads
+from bridge.policy.tool_names import SUBMIT
 from bridge.protocol.request import Request
-from bridge.runner.briefing import brief, call_text, result_text
-from bridge.runner.engine import EngineFailed, Message
-from bridge.runner.examples import DEFAULT
-from bridge.runner.job import Job, Limits
-from bridge.runner.project import Project
-from bridge.runner.scripts import Sandbox
-from bridge.runner.shape import Call, call_shape, read_call, submit_schema
-from bridge.runner.toolbox import toolbox_of
 from bridge.shipped import agents_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from bridge.agent_loop.tool import Tool
     from bridge.agents.definition import Definition, Example
-    from bridge.runner.tool import Tool
 
 HOT = 0.8
 CONTEXT = 4096

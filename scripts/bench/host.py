@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from stage.client import Stage
 
 from bench.world import FORM
-from bridge.host.registration import entries
+from bridge.host.hook_table import entries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,20 +16,20 @@ from llguidance import LLMatcher
 from bench.shapes import SHAPES
 from bench.table import Row
 from bench.timing import Series, take_turns
+from bridge.agent_loop.chat_model import EngineFailed, Message
 from bridge.config import Settings
-from bridge.local.chat import pieces_of
-from bridge.local.checks import check_reply
-from bridge.local.decoding import decode
-from bridge.local.engine import LlamaEngine
-from bridge.local.llama import Llama
-from bridge.local.models import LocalModel, find_model
-from bridge.local.process import quiet_threads
-from bridge.local.prompt import prompt_of
-from bridge.local.prompt_cache import PromptCache, model_key
-from bridge.local.replying import Replier
-from bridge.local.sampling import Sampler
-from bridge.local.shape import grammar_of
-from bridge.runner.engine import EngineFailed, Message
+from bridge.llama.chat_template import pieces_of
+from bridge.llama.decode import decode
+from bridge.llama.grammar import grammar_of
+from bridge.llama.local_model import LlamaEngine
+from bridge.llama.model_files import LocalModel, find_model
+from bridge.llama.prompt_cache import PromptCache, model_key
+from bridge.llama.prompt_tokens import prompt_of
+from bridge.llama.reply import Replier
+from bridge.llama.runtime import Llama
+from bridge.llama.sampling import Sampler
+from bridge.llama.schema_checks import check_reply
+from bridge.llama.worker_process import quiet_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

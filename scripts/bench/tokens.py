@@ -21,8 +21,8 @@ from bench import host
 from bench.table import Row
 from bench.timing import Series
 from bench.wakes import PAUSE_S, enter, open_bridge
-from bridge.host.endings import LAUNCHED
-from bridge.host.instruct import INTRODUCTION, instruction
+from bridge.host.offer_text import INTRODUCTION, instruction
+from bridge.host.unseen_ends import LAUNCHED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

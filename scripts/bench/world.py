@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.timing import Ran, run
-from bridge.host.registration import HOOKS, of_this_machine
+from bridge.host.hook_table import HOOKS, of_this_machine
 
 FOLDER = Path(__file__).resolve().parents[2] / "hooks"
 FORM = of_this_machine("local", FOLDER, sys.executable)

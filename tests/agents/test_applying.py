@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from agentworld import asked
 
-from bridge.agents.applying import applied
-from bridge.agents.rendering import TASK_FOLLOWS, instructions_of, render_request
-from bridge.agents.variables import merge
+from bridge.agents.apply import applied
+from bridge.agents.prompt import TASK_FOLLOWS, instructions_of, render_request
 from bridge.errors import InvalidRequest
+from bridge.policy.variables import merge
 from bridge.protocol.request import Node
 
 if TYPE_CHECKING:

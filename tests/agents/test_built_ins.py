@@ -13,26 +13,26 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from runworld import ScriptedEngine
 
-from bridge.agents.grants import is_granted
-from bridge.agents.loading import Loaded, load
+from bridge.agent_loop.command_grants import Grants, NotGranted
+from bridge.agent_loop.job import Job
+from bridge.agent_loop.script_tools import Sandbox
+from bridge.agent_loop.toolbox import toolbox_of
+from bridge.agent_loop.workspace import Project
+from bridge.agents.load import Loaded, load
+from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
+from bridge.policy.permissions import is_granted
 from bridge.protocol.contract import answer_schema
 from bridge.protocol.json_schema import problem_of
 from bridge.protocol.request import Request
-from bridge.runner.grants import Grants, NotGranted
-from bridge.runner.job import Job
-from bridge.runner.project import Project
-from bridge.runner.scripts import Sandbox
-from bridge.runner.toolbox import toolbox_of
 from bridge.shipped import agents_folder
-from bridge.spawner.bridge import Bridge
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bridge.agent_loop.tool import Tool
     from bridge.agents.definition import Definition
-    from bridge.runner.tool import Tool
 
 NAMES = (
     "researcher",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.agents.shelves import MAX_DEPTH
+from bridge.agents.layers import MAX_DEPTH
 from bridge.errors import NotTrusted
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from agentworld import World
 
-    from bridge.agents.naming import Layer
+    from bridge.agents.names import Layer
 
 
 def agent(name: str, says: str = "You joke.") -> str:

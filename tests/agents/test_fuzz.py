@@ -10,11 +10,11 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from bridge.agents.loading import Loaded, load
-from bridge.agents.naming import declares
+from bridge.agents.load import Loaded, load
+from bridge.agents.names import declares
 from bridge.agents.templates import MAX_CHARS, TemplateFailed, render
 from bridge.agents.yaml_agent import AgentFile
-from bridge.agents.yaml_tree import read_tree
+from bridge.agents.yaml_source import read_tree
 
 QUICK = settings(
     max_examples=150, deadline=None, suppress_health_check=list(HealthCheck)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from counted import at_most
 
-from bridge.agents.globs import covers, finds
+from bridge.policy.globs import covers, finds
 
 
 @pytest.mark.parametrize(

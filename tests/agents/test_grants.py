@@ -13,7 +13,7 @@ from counted import at_most
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.agents.grants import (
+from bridge.policy.permissions import (
     command_pattern,
     is_granted,
     parse_rule,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.agents.loading import load
+from bridge.agents.load import load
 from bridge.shipped import agents_folder
 
 if TYPE_CHECKING:

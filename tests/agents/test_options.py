@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bridge.agents.grants import is_granted, parse_rule, why_not_granted
-from bridge.agents.options import GRAMMAR, NamedOptions, pattern_of, read_named
-from bridge.runner.grants import Grants, NotGranted
+from bridge.agent_loop.command_grants import Grants, NotGranted
+from bridge.policy.command_options import GRAMMAR, NamedOptions, pattern_of, read_named
+from bridge.policy.permissions import is_granted, parse_rule, why_not_granted
 
 if TYPE_CHECKING:
     from pathlib import Path

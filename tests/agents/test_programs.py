@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.agents.grants import Rule, parse_rule
-from bridge.agents.programs import is_wide, what_it_lets
+from bridge.policy.grant_description import is_wide, what_it_lets
+from bridge.policy.permissions import Rule, parse_rule
 
 ALL = "run other programs, write any file, read any file and reach the network"
 

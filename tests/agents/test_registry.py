@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import bridge
-from bridge.agents.naming import LAYERS
+from bridge.agents.names import LAYERS
+from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.errors import BadDefinition, NotTrusted
-from bridge.spawner.bridge import Bridge
 
 if TYPE_CHECKING:
     from collections.abc import Callable

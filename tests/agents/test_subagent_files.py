@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from agentworld import LINT, lint_problems
 
-from bridge.agents.reading import resolve_path
+from bridge.agents.files import resolve_path
 from bridge.errors import BadDefinition
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.agents import loading, trust
+from bridge.agents import load, trust
 from bridge.agents.registry import Registry
 from bridge.config import Settings
 from bridge.errors import BridgeError, NewerSchema, NotTrusted, StateRefused
@@ -150,13 +150,13 @@ def test_what_is_used_is_what_was_digested(
     """Swapped at any moment between two looks, a file is read only once."""
     file = world.write("a.yaml", GOOD, "project")
     world.trust()
-    real = loading.load
+    real = load.load
 
     def swap(path: Path, *rest: object, **more: object) -> object:
         file.write_text(EVIL)
         return real(path, *rest, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(loading, "load", swap)
+    monkeypatch.setattr(load, "load", swap)
 
     found = world.registry.find("a")
 
@@ -207,7 +207,7 @@ def test_an_untrusted_file_is_not_even_parsed(
     def parse(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(loading, "load", parse)
+    monkeypatch.setattr(load, "load", parse)
 
     with pytest.raises(NotTrusted):
         world.registry.find("a")
@@ -224,7 +224,7 @@ def test_a_trusted_file_that_changed_is_not_even_parsed(
     def parse(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(loading, "load", parse)
+    monkeypatch.setattr(load, "load", parse)
 
     with pytest.raises(NotTrusted):
         world.registry.find("a")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bridge.agents.yaml_tree import MAX_DEPTH, Tree, read_tree
+from bridge.agents.yaml_source import MAX_DEPTH, Tree, read_tree
 
 FILE = Path("f.yaml")
 

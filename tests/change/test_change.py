@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.change.read import Change, read_change
+from bridge.change.collect import Change, read_change
 
 if TYPE_CHECKING:
     from pathlib import Path

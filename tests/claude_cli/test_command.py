@@ -11,8 +11,8 @@ import pytest
 
 from bridge.agents.definition import Definition, Source
 from bridge.claude_cli.command import command_line, prompt_of, structured_schema
+from bridge.protocol.agent_output import ANSWER_SCHEMA
 from bridge.protocol.contract import HEADING
-from bridge.protocol.output import ANSWER_SCHEMA
 from bridge.protocol.request import Request
 
 MODULES = {"type": "object", "properties": {"modules": {"type": "array"}}}

@@ -9,9 +9,9 @@ import pytest
 from fakeclaude import result
 from storeworld import request
 
-from bridge.claude_cli.reading import read_output
-from bridge.protocol.answer import ToolCall, judge
-from bridge.protocol.answering import Outcome
+from bridge.claude_cli.printed_result import read_output
+from bridge.protocol.executor import Outcome
+from bridge.protocol.judge import ToolCall, judge
 
 ANSWER = {"modules": ["billing"]}
 

@@ -11,9 +11,9 @@ import pytest
 from hostworld import host_world
 from stage.models import obedient_model
 
-from bridge.claude_cli.trusted import is_trusted, note_of
+from bridge.claude_cli.folder_trust import is_trusted, note_of
 from bridge.config import Settings
-from bridge.store.place import locate
+from bridge.store.location import locate
 
 if TYPE_CHECKING:
     from pathlib import Path

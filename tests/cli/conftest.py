@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 from fakeclaude import fake_claude, trust_folder
 
+from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.host.sessions import Session
-from bridge.protocol.answer import judge
 from bridge.protocol.ids import RequestId
+from bridge.protocol.judge import judge
 from bridge.protocol.response import Failure, answered, failed
-from bridge.spawner.bridge import Bridge
 from bridge.store import Claimant
-from bridge.store.process import identify
+from bridge.store.host_process import identify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

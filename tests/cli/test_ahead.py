@@ -11,7 +11,7 @@ import needs
 import pytest
 from stage.processes import is_alive
 
-from bridge.cli.ahead import needs_model
+from bridge.cli.preload import needs_model
 from bridge.config import Settings
 
 

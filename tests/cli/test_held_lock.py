@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 HOLD = """
 import os, signal, sys
-from bridge.store.folder import Folder
+from bridge.store.directory import Folder
 from bridge.store.lock import locked
 with Folder.open(sys.argv[1]) as state, locked(state, wait_s=5):
     print("held", flush=True)

@@ -142,7 +142,7 @@ def test_error_bad_setting(project):
 def test_exit_3_for_a_bug_of_ours(project):
     """No traceback on the screen; a log that can be sent."""
     code = (
-        "import bridge.spawner.bridge as b; b.Bridge.overview = lambda self: 1 / 0\n"
+        "import bridge.api.bridge as b; b.Bridge.overview = lambda self: 1 / 0\n"
         "from bridge.cli.main import main; main()"
     )
     done = subprocess.run(
@@ -213,7 +213,7 @@ def test_start_loads_little():
     """Starting fast is a promise: rich, watchdog, jsonschema come when needed."""
     code = (
         "import sys\nimport bridge.cli.submit, bridge.cli.status, bridge.cli.ask\n"
-        "import bridge.spawner.overview\nprint(*sys.modules)"
+        "import bridge.api.project_status\nprint(*sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -221,4 +221,4 @@ def test_start_loads_little():
 
     heavy = {"rich", "watchdog", "jsonschema", "jsonschema_rs", "asyncio", "jinja2"}
     assert not heavy & set(done.stdout.split())
-    assert "bridge.protocol.answer" not in done.stdout.split()
+    assert "bridge.protocol.judge" not in done.stdout.split()

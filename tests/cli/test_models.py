@@ -78,7 +78,7 @@ def test_error_none_is_in_use(project, capsys, monkeypatch):
     (folder / "own.gguf").write_bytes(gguf())
     monkeypatch.setenv("HOME", project.env["HOME"])
     monkeypatch.setattr(models, "require_extra", lambda: None)
-    monkeypatch.setattr("bridge.local.models.find_spec", lambda _name: None)
+    monkeypatch.setattr("bridge.llama.model_files.find_spec", lambda _name: None)
 
     code = models.command()
 

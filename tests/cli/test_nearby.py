@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.host import nearby
+from bridge.host import nearby_sessions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,8 +84,8 @@ def test_a_folder_mounted_twice_has_two_names(
         "23 22 0:5 / /proc rw - proc proc rw\n"
         f"24 22 8:1 {app} {escaped} rw - ext4 /dev/sda1 rw\n"
     )
-    monkeypatch.setattr(nearby, "_MOUNTS", table)
+    monkeypatch.setattr(nearby_sessions, "_MOUNTS", table)
 
-    assert nearby.other_names(bound / "src") == [app / "src"]
-    assert nearby.other_names(app / "src") == [bound / "src"]
-    assert nearby.other_names(tmp_path) == []
+    assert nearby_sessions.other_names(bound / "src") == [app / "src"]
+    assert nearby_sessions.other_names(app / "src") == [bound / "src"]
+    assert nearby_sessions.other_names(tmp_path) == []

@@ -11,7 +11,7 @@ import time
 import jsonschema
 import pytest
 
-from bridge.spawner.schemas import schema_for, schema_names
+from bridge.api.record_schemas import schema_for, schema_names
 
 
 def test_where_prints_the_path_alone(project):

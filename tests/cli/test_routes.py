@@ -23,12 +23,12 @@ from fakeclaude import (
 )
 from stage.processes import is_alive
 
+from bridge.api.aio import AsyncBridge
+from bridge.api.bridge import Bridge
+from bridge.api.result import result_of
 from bridge.cli.answer_text import by_whom
 from bridge.config import Settings
 from bridge.protocol.response import Response
-from bridge.spawner.aio import AsyncBridge
-from bridge.spawner.bridge import Bridge
-from bridge.spawner.result import result_of
 
 BRIDGE_TOLD = ("BRIDGE_OFF", "BRIDGE_DEPTH", "BRIDGE_PARENT")
 NO_SERVER = (

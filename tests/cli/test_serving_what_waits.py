@@ -9,7 +9,7 @@ import pytest
 from agentworld import trust_project
 from fakeclaude import WAITING, fake_claude
 
-from bridge.spawner.overview import SHOWN_WAITING
+from bridge.api.project_status import SHOWN_WAITING
 
 
 def test_submit_waits_for_somebody_who_serves(project, claude):

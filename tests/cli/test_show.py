@@ -8,8 +8,8 @@ import re
 import pytest
 from agentworld import define
 
+from bridge.agent_loop.run_log import TurnLog
 from bridge.host import runs
-from bridge.runner.turnlog import TurnLog
 
 HOSTILE = (
     "red \x1b[31m title \x1b]0;owned\x07 C1 \x9b31m bidi \u202e del \x7f\rback\x08"

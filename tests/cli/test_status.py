@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from bridge.cli.overview_text import fitted
+from bridge.cli.status_text import fitted
 from bridge.protocol.ids import new_request_id
 
 

@@ -14,8 +14,8 @@ from agentworld import define
 from trustworld import GOOD, Terminal, agree, is_trusted
 
 from bridge.host.sessions import Session
-from bridge.store import process
-from bridge.store.process import ancestors_of, identify
+from bridge.store import host_process
+from bridge.store.host_process import ancestors_of, identify
 
 REFUSED = "hostbridge: there is no terminal to ask on; run this in one, yourself\n"
 
@@ -365,7 +365,7 @@ def test_error_both(project):
 
 def test_the_first_process_is_an_ancestor(monkeypatch):
     """In a container the client may be pid 1: its model must not trust for its user."""
-    monkeypatch.setattr(process, "_parent", {7: 5, 5: 1, 1: 0}.__getitem__)
+    monkeypatch.setattr(host_process, "_parent", {7: 5, 5: 1, 1: 0}.__getitem__)
 
     assert ancestors_of(7) == [5, 1]
 

@@ -8,7 +8,7 @@ import pytest
 
 from bridge.doctor.answers import ISSUES, TOO_EARLY, judge
 from bridge.doctor.finding import Finding, Verdict
-from bridge.protocol.failure import MEANINGS, FailureCode
+from bridge.protocol.failure_codes import MEANINGS, FailureCode
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response, answered, failed
 from bridge.protocol.status import Stage

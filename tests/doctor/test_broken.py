@@ -14,7 +14,7 @@ import pytest
 from bridge.doctor import machine, state
 from bridge.doctor.examine import CHECKS, examine, guarded, worst
 from bridge.doctor.finding import Finding, Verdict
-from bridge.store.process import name_of
+from bridge.store.host_process import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

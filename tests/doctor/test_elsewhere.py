@@ -10,7 +10,7 @@ import pytest
 from bridge.doctor.elsewhere import open_elsewhere
 from bridge.doctor.finding import Finding, Verdict
 from bridge.host.sessions import Session
-from bridge.store.process import identify
+from bridge.store.host_process import identify
 
 if TYPE_CHECKING:
     from conftest import Patient

@@ -11,8 +11,8 @@ from pinworld import pin
 
 from bridge.doctor import hook_run, hooks, policy
 from bridge.doctor.finding import Finding, Verdict
+from bridge.host.hook_table import entries, of_this_machine
 from bridge.host.install import Installer, Scope, target_of
-from bridge.host.registration import entries, of_this_machine
 from bridge.shipped import hooks_folder
 
 if TYPE_CHECKING:

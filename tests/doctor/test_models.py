@@ -151,7 +151,7 @@ def test_no_model_is_in_use(
 ) -> None:
     """One that lies there for whoever names it answers nobody else."""
     monkeypatch.setattr(models, "require_extra", lambda: None)
-    monkeypatch.setattr("bridge.local.models.find_spec", lambda _name: None)
+    monkeypatch.setattr("bridge.llama.model_files.find_spec", lambda _name: None)
     folder = patient.bridge / "models"
     folder.mkdir(parents=True)
     if own:

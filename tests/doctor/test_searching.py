@@ -15,7 +15,7 @@ from bridge.host.install import Installer, target_of
 from bridge.host.sessions import Session
 from bridge.protocol.names import CARRIER
 from bridge.shipped import hooks_folder
-from bridge.store.process import identify
+from bridge.store.host_process import identify
 
 if TYPE_CHECKING:
     from conftest import Patient

@@ -10,14 +10,14 @@ import pytest
 from bridge.doctor import client
 from bridge.doctor.client import judge_sessions
 from bridge.doctor.finding import Finding, Verdict
-from bridge.host.hearing import JUST_STARTED, NO_WATCH, UNANSWERED
 from bridge.host.sessions import Session
+from bridge.host.wake_problems import JUST_STARTED, NO_WATCH, UNANSWERED
 from bridge.protocol.request import HostProcess
 
 if TYPE_CHECKING:
     from conftest import Patient
 
-    from bridge.host.hearing import Unheard
+    from bridge.host.wake_problems import Unheard
 
 HOST = HostProcess(pid=7, start_time="1", boot="b")
 OURS = Session(session_id="s1", host=HOST, registered_at=1, wakes=True)

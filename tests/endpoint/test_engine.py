@@ -9,11 +9,11 @@ import time
 import pytest
 from scripted_server import ScriptedServer, Talk, fail, say
 
+from bridge.agent_loop.chat_model import EngineFailed, Message, Reply
+from bridge.api.bridge import Bridge
 from bridge.config import Settings
-from bridge.endpoint.engine import open_endpoint
+from bridge.endpoint.endpoint_model import open_endpoint
 from bridge.errors import BadSetting, ExtraMissing, RequestFailed
-from bridge.runner.engine import EngineFailed, Message, Reply
-from bridge.spawner.bridge import Bridge
 
 SHAPE = {"type": "object", "properties": {"a": {"type": "string", "maxLength": 9}}}
 
@@ -257,7 +257,7 @@ def endless(status: int):
 @pytest.mark.parametrize("status", [200, 500], ids=["line", "error"])
 def test_error_bytes_without_end(server, monkeypatch, status):
     """The client keeps a line, and an error, whole: all the memory that there is."""
-    monkeypatch.setattr("bridge.endpoint.transport.MAX_BYTES", 100_000)
+    monkeypatch.setattr("bridge.endpoint.http_transport.MAX_BYTES", 100_000)
 
     told = failure(server, endless(status))
 
@@ -316,7 +316,7 @@ def test_error_the_deadline_holds_whatever_the_server_does(server, act):
 
 
 def test_error_a_reply_without_end(server, monkeypatch):
-    monkeypatch.setattr("bridge.endpoint.engine._MAX_REPLY_CHARS", 10)
+    monkeypatch.setattr("bridge.endpoint.endpoint_model._MAX_REPLY_CHARS", 10)
 
     told = failure(server, trickle)
 
@@ -437,7 +437,7 @@ def test_error_an_address_that_is_none():
 
 def test_error_no_client(monkeypatch):
     """Without the extra, the way out is one command."""
-    monkeypatch.setattr("bridge.endpoint.engine.find_spec", lambda _: None)
+    monkeypatch.setattr("bridge.endpoint.endpoint_model.find_spec", lambda _: None)
 
     with pytest.raises(ExtraMissing) as caught:
         open_endpoint("openai:m", settings("http://127.0.0.1:1/v1"))

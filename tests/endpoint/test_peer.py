@@ -14,12 +14,12 @@ import jsonschema
 import pytest
 from runworld import definition
 
+from bridge.agent_loop.chat_model import EngineFailed, Message
+from bridge.agent_loop.job import Job
+from bridge.agent_loop.loop import run
 from bridge.config import Settings
-from bridge.endpoint.engine import open_endpoint
+from bridge.endpoint.endpoint_model import open_endpoint
 from bridge.protocol.request import Request
-from bridge.runner.engine import EngineFailed, Message
-from bridge.runner.job import Job
-from bridge.runner.loop import run
 
 pytestmark = pytest.mark.slow
 

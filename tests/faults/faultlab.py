@@ -45,7 +45,7 @@ from storeworld import (
 from bridge.errors import BridgeError
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
-from bridge.store.files import FileStore
+from bridge.store.file_store import FileStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

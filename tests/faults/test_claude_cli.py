@@ -15,9 +15,9 @@ from faultlab import tell
 from stage.processes import is_alive
 from storeworld import finish_everything, rooms_of
 
+from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.protocol.ids import RequestId
-from bridge.spawner.bridge import Bridge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -164,11 +164,11 @@ import os, sys, time
 from pathlib import Path
 from bridge.config import Settings
 from bridge.host.sessions import Session
-from bridge.protocol.answer import judge
+from bridge.protocol.judge import judge
 from bridge.protocol.response import answered
-from bridge.spawner.bridge import Bridge
+from bridge.api.bridge import Bridge
 from bridge.store import Claimant
-from bridge.store.process import identify
+from bridge.store.host_process import identify
 
 store = Bridge(Settings.from_environment(), Path(sys.argv[1])).store
 me = identify(os.getpid())

@@ -23,21 +23,21 @@ from storeworld import (
 from test_error_points import check_outcome
 from test_kill_points import check_promises
 
+from bridge.api.bridge import Bridge
+from bridge.api.wait_for_answers import Waiter
 from bridge.config import Settings
 from bridge.errors import StateUnavailable, WaitTimeout
-from bridge.host import bells, runs
+from bridge.host import runs, wakeups
 from bridge.host.hook import react
-from bridge.host.reaction import SILENT
+from bridge.host.output import SILENT
 from bridge.host.sessions import Session
 from bridge.protocol.ids import RequestId
-from bridge.spawner.awaiting import Waiter
-from bridge.spawner.bridge import Bridge
-from bridge.store.files import FileStore
+from bridge.store.file_store import FileStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.host.reaction import Reaction
+    from bridge.host.output import Reaction
 
 pytestmark = pytest.mark.faults
 
@@ -319,11 +319,11 @@ def test_a_bell_on_a_spoilt_disk_keeps_no_other_silent(tmp_path: Path):
         store = store_in(tmp_path)
         spoilt, mine = dead_process(), this_process()
         for host in (spoilt, mine):
-            bells.hang(store, host)
-        folder = store.place.state / "bell" / bells.bell_name(spoilt)
+            wakeups.hang(store, host)
+        folder = store.place.state / "bell" / wakeups.bell_name(spoilt)
         mount("tmpfs", folder, _READ_ONLY, "mode=700")
 
-        bells.ring(
+        wakeups.ring(
             store,
             [
                 Session(session_id="s", host=host, registered_at=1)
@@ -331,7 +331,7 @@ def test_a_bell_on_a_spoilt_disk_keeps_no_other_silent(tmp_path: Path):
             ],
         )
 
-        assert bells.silence(store, mine)
+        assert wakeups.silence(store, mine)
 
     with_mounts_of_its_own(act)
 

@@ -33,7 +33,7 @@ from bridge.protocol.response import failed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bridge.store.files import FileStore
+    from bridge.store.file_store import FileStore
 
 pytestmark = pytest.mark.faults
 

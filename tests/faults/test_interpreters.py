@@ -22,7 +22,7 @@ import pytest
 from hookworld import HookWorld, hook_world
 
 import bridge
-from bridge.host.registration import HOOKS, Hook, of_this_machine
+from bridge.host.hook_table import HOOKS, Hook, of_this_machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

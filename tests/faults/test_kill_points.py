@@ -13,7 +13,7 @@ from bridge.errors import InvalidRequest
 from bridge.protocol.ids import RequestId
 
 if TYPE_CHECKING:
-    from bridge.store.files import FileStore
+    from bridge.store.file_store import FileStore
 
 pytestmark = pytest.mark.faults
 

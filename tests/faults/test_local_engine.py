@@ -18,11 +18,11 @@ import needs
 import pytest
 from localengine import LONG, ask, failure, start
 
+from bridge.agent_loop.chat_model import EngineFailed
 from bridge.config import Settings
-from bridge.local.engine import LlamaEngine
-from bridge.local.process import _environment, quiet_debugger
-from bridge.runner.engine import EngineFailed
-from bridge.store.process import Liveness, identify, liveness
+from bridge.llama.local_model import LlamaEngine
+from bridge.llama.worker_process import _environment, quiet_debugger
+from bridge.store.host_process import Liveness, identify, liveness
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow]
 
@@ -54,7 +54,7 @@ def _act_as_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: 
         (package / "__init__.py").touch()
     (folder / "worker.py").write_text(script)
     monkeypatch.setattr(
-        "bridge.local.process._environment",
+        "bridge.llama.worker_process._environment",
         lambda: {**os.environ, "PYTHONPATH": str(folder.parents[1])},
     )
 
@@ -344,7 +344,7 @@ def test_killed_for_want_of_memory(tmp_path, monkeypatch, before, after, told):
     """The kernel counts whom it kills: it was it, or it was not."""
     counter = tmp_path / "vmstat"
     counter.write_text(f"nr_free_pages 7\noom_kill {before}\nx 1\n")
-    monkeypatch.setattr("bridge.local.memory._VMSTAT", counter)
+    monkeypatch.setattr("bridge.llama.out_of_memory._VMSTAT", counter)
     with start(tmp_path) as engine:
         assert engine.pid is not None
         counter.write_text(f"nr_free_pages 7\noom_kill {after}\nx 1\n")

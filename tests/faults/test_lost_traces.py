@@ -18,7 +18,7 @@ import pytest
 from hookworld import HookWorld, hook_world
 
 import bridge
-from bridge.host.registration import HOOKS, of_this_machine
+from bridge.host.hook_table import HOOKS, of_this_machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

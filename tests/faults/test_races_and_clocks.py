@@ -30,7 +30,7 @@ from bridge.protocol.ids import RequestId, new_request_id
 
 if TYPE_CHECKING:
     from bridge.protocol.request import HostProcess
-    from bridge.store.files import FileStore
+    from bridge.store.file_store import FileStore
 
 pytestmark = pytest.mark.faults
 

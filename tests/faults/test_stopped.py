@@ -22,7 +22,7 @@ from storeworld import (
 )
 
 from bridge.protocol.ids import RequestId
-from bridge.store.files import FileStore
+from bridge.store.file_store import FileStore
 from bridge.store.lock import LockBusy
 
 if TYPE_CHECKING:

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from bridge.api.bridge import Bridge
 from bridge.config import Settings
-from bridge.host import settling
+from bridge.host import after_answer
 from bridge.host.hook import react
 from bridge.host.runs import all_runs
 from bridge.host.sessions import live_sessions
-from bridge.spawner.bridge import Bridge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from bridge.host.reaction import Reaction
+    from bridge.host.output import Reaction
     from bridge.host.runs import AgentRun
     from bridge.host.sessions import Session
     from bridge.protocol.ids import RequestId
@@ -64,7 +64,7 @@ class HookWorld:
         monkeypatch.setenv("CLAUDE_PID", str(client_pid))
         monkeypatch.setenv("BRIDGE_REQUESTER", "a test")
         # Nobody watches a bell here.
-        monkeypatch.setattr(settling, "LOOKS_S", ())
+        monkeypatch.setattr(after_answer, "LOOKS_S", ())
         self.bridge = Bridge(Settings.from_environment(), self.project)
         self.store = self.bridge.store
 

@@ -26,11 +26,11 @@ from stage.stream import StreamSession
 from stage.terminal import TerminalSession
 
 import bridge
+from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.host import runs, sessions
-from bridge.host.registration import Kind, entries, of_this_machine
+from bridge.host.hook_table import Kind, entries, of_this_machine
 from bridge.protocol.ids import check_id
-from bridge.spawner.bridge import Bridge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

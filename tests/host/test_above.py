@@ -12,10 +12,10 @@ import orjson
 import pytest
 from hookworld import HookWorld
 
+from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.host import runs
 from bridge.host.hook import react
-from bridge.spawner.bridge import Bridge
 
 if TYPE_CHECKING:
     from pathlib import Path

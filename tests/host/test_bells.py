@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from storeworld import dead_process, store_in, this_process, unseen_process
 
-from bridge.host import bells
+from bridge.host import wakeups
 from bridge.host.sessions import Session
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.protocol.request import HostProcess
-    from bridge.store.files import FileStore
+    from bridge.store.file_store import FileStore
 
 LEASE_S = 900
 
@@ -29,8 +29,8 @@ def store(tmp_path: Path) -> FileStore:
 
 def hang(store: FileStore, host: HostProcess, *, age_s: float = 0) -> str:
     """Hang a bell that last changed a while ago; it rings."""
-    folder = bells.hang(store, host)
-    bells.ring(store, [session(host)])
+    folder = wakeups.hang(store, host)
+    wakeups.ring(store, [session(host)])
     then = time.time() - age_s
     os.utime(folder, (then, then))
     return os.path.basename(folder)
@@ -56,16 +56,16 @@ def test_the_bell_of_a_process_that_is_gone_is_taken_down(store: FileStore) -> N
     hang(store, host, age_s=LEASE_S + 5)
     record(store, session(host))
 
-    assert bells.take_down(store, lease_s=LEASE_S) == 1
+    assert wakeups.take_down(store, lease_s=LEASE_S) == 1
     assert hanging(store) == []
-    assert bells.take_down(store, lease_s=LEASE_S) == 0
+    assert wakeups.take_down(store, lease_s=LEASE_S) == 0
 
 
 def test_the_bell_of_a_process_that_runs_stays(store: FileStore) -> None:
     """Also without a session: made again, it would be dead to its watcher."""
     mine = hang(store, this_process(), age_s=10 * LEASE_S)
 
-    assert bells.take_down(store, lease_s=LEASE_S) == 0
+    assert wakeups.take_down(store, lease_s=LEASE_S) == 0
     assert hanging(store) == [mine]
 
 
@@ -74,21 +74,21 @@ def test_an_unseen_process_lives_by_its_lease(store: FileStore) -> None:
     host = unseen_process().model_copy(update={"pid": 1, "start_time": "x"})
     name = hang(store, host, age_s=10 * LEASE_S)
     record(store, session(host))
-    on_record = bells.take_down(store, lease_s=LEASE_S), hanging(store)
+    on_record = wakeups.take_down(store, lease_s=LEASE_S), hanging(store)
 
     late = session(host, age_s=LEASE_S + 5)
     (store.place.state / "sessions" / f"{late.session_id}.json").unlink()
     record(store, late)
 
     assert on_record == (0, [name])
-    assert bells.take_down(store, lease_s=LEASE_S) == 1
+    assert wakeups.take_down(store, lease_s=LEASE_S) == 1
 
 
 def test_a_bell_that_was_hung_or_rung_just_now_stays(store: FileStore) -> None:
     """Its session may be about to be written down."""
     name = hang(store, dead_process())
 
-    assert bells.take_down(store, lease_s=LEASE_S) == 0
+    assert wakeups.take_down(store, lease_s=LEASE_S) == 0
     assert hanging(store) == [name]
 
 
@@ -98,7 +98,7 @@ def test_what_is_no_bell_of_ours_stays(store: FileStore, name: str) -> None:
         folder.folder(name).close()
         os.utime(f"{folder.path}/{name}", (1, 1))
 
-    assert bells.take_down(store, lease_s=LEASE_S) == 0
+    assert wakeups.take_down(store, lease_s=LEASE_S) == 0
     assert hanging(store) == [name]
 
 
@@ -108,7 +108,7 @@ def test_a_bell_with_more_in_it_stays(store: FileStore) -> None:
     (folder / "mine").touch()
     os.utime(folder, (1, 1))
 
-    assert bells.take_down(store, lease_s=LEASE_S) == 0
+    assert wakeups.take_down(store, lease_s=LEASE_S) == 0
     assert os.listdir(folder) == ["mine"]
 
 
@@ -118,18 +118,18 @@ def test_a_bell_with_more_in_it_stays(store: FileStore) -> None:
 def test_a_ring_is_always_a_change(store: FileStore) -> None:
     """The client never reports a file that was there before its watch."""
     host = this_process()
-    folder = bells.hang(store, host)
-    bells.ring(store, [session(host)])
-    file = f"{folder}/{bells.CLAPPER}"
+    folder = wakeups.hang(store, host)
+    wakeups.ring(store, [session(host)])
+    file = f"{folder}/{wakeups.CLAPPER}"
     long_ago = time.time_ns() - 60_000_000_000
     os.utime(file, ns=(long_ago, long_ago))
 
-    bells.ring(store, [session(host)], again=True)
+    wakeups.ring(store, [session(host)], again=True)
 
     facts = os.stat(file)
     assert (facts.st_atime_ns, facts.st_size) == (long_ago, 0)
     assert facts.st_mtime_ns > long_ago
-    assert (bells.ringing_s(store, host) or 0) >= 60
+    assert (wakeups.ringing_s(store, host) or 0) >= 60
 
 
 @pytest.mark.parametrize(("age_s", "is_left"), [(0.5, True), (2, False), (-60, False)])
@@ -138,21 +138,21 @@ def test_a_bell_has_time_to_be_still(
 ) -> None:
     """One that is rung all the time is never reported; a clock may be set back."""
     host = this_process()
-    file = f"{bells.hang(store, host)}/{bells.CLAPPER}"
-    bells.ring(store, [session(host)])
+    file = f"{wakeups.hang(store, host)}/{wakeups.CLAPPER}"
+    wakeups.ring(store, [session(host)])
     then = time.time_ns() - int(age_s * 1_000_000_000)
     os.utime(file, ns=(then, then))
 
-    bells.ring(store, [session(host)])
+    wakeups.ring(store, [session(host)])
 
     assert (os.stat(file).st_mtime_ns == then) is is_left
 
 
 def test_only_an_unanswered_bell_rings_again(store: FileStore) -> None:
     host = this_process()
-    folder = bells.hang(store, host)
+    folder = wakeups.hang(store, host)
 
-    bells.ring(store, [session(host)], again=True)
+    wakeups.ring(store, [session(host)], again=True)
 
     assert os.listdir(folder) == []
-    assert bells.ringing_s(store, host) is None
+    assert wakeups.ringing_s(store, host) is None

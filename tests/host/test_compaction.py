@@ -6,7 +6,7 @@ from typing import Any
 
 from hookworld import GOOD, HookWorld
 
-from bridge.host.reaction import MAX_CONTEXT
+from bridge.host.output import MAX_CONTEXT
 from bridge.protocol.contract import HEADING
 
 

@@ -13,14 +13,14 @@ from bridge.host import sessions
 from bridge.host.eligibility import eligible, may_take
 from bridge.host.sessions import Session
 from bridge.store import lease
-from bridge.store.files import FileStore
-from bridge.store.process import identify
+from bridge.store.file_store import FileStore
+from bridge.store.host_process import identify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bridge.store.folder import Folder
+    from bridge.store.directory import Folder
 
 
 class Counting(FileStore):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hookworld import GOOD, HookWorld
 
-from bridge.host import capture, endings
-from bridge.host.toolcalls import running_bash_depth
+from bridge.host import capture, unseen_ends
+from bridge.host.tool_calls import running_bash_depth
 from bridge.protocol.ids import RequestId
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def test_an_agent_that_ends_with_the_turn_is_heard(
     request, _, agent = world.begin()
     world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
     clock = Waiting(lambda: world.stop(agent, GOOD))
-    monkeypatch.setattr(endings, "time", clock)
+    monkeypatch.setattr(unseen_ends, "time", clock)
 
     world.say("Stop", background_tasks=[])
 
@@ -107,11 +107,11 @@ def test_agents_that_are_missed_are_waited_for_at_once(
     for _, _, agent in begun:
         world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
     clock = Waiting(lambda: world.stop(begun[1][2], GOOD))
-    monkeypatch.setattr(endings, "time", clock)
+    monkeypatch.setattr(unseen_ends, "time", clock)
 
     world.say("Stop", background_tasks=[])
 
-    assert endings.SETTLE_S <= clock.waited_s < 1.5 * endings.SETTLE_S
+    assert unseen_ends.SETTLE_S <= clock.waited_s < 1.5 * unseen_ends.SETTLE_S
     assert [world.code(request) for request, _, _ in begun] == [
         "agent_stopped",
         "success",

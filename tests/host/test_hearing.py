@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.api.bridge import Bridge
 from bridge.errors import RequestFailed, WaitTimeout
-from bridge.host import bells, sessions
-from bridge.host.hearing import (
+from bridge.host import sessions, wakeups
+from bridge.host.wake_problems import (
     JUST_STARTED,
     NO_WATCH,
     UNANSWERED,
@@ -19,7 +20,6 @@ from bridge.host.hearing import (
     complaint,
     why_unheard,
 )
-from bridge.spawner.bridge import Bridge
 
 if TYPE_CHECKING:
     from hookworld import HookWorld
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 def ring(world: HookWorld, session: Session, *, ago_s: float) -> None:
     """Ring its bell, which nobody has answered since."""
-    bells.ring(world.store, [session])
+    wakeups.ring(world.store, [session])
     then = time.time_ns() - int(ago_s * 1_000_000_000)
-    file = f"{bells.path_of(world.store.place, session.host)}/{bells.CLAPPER}"
+    file = f"{wakeups.path_of(world.store.place, session.host)}/{wakeups.CLAPPER}"
     os.utime(file, ns=(then, time.time_ns()))
 
 
@@ -117,7 +117,7 @@ def test_a_bell_that_is_answered_shows_that_there_is_a_watch(world: HookWorld) -
     """Whatever the record says: what the client does is what counts."""
     (session,) = world.live()
     record(world, session.with_(wakes=False))
-    bells.ring(world.store, [session])
+    wakeups.ring(world.store, [session])
 
     world.fire("FileChanged")
 

@@ -19,7 +19,7 @@ from hookworld import HookWorld, hook_world
 
 import bridge
 from bridge.host import gate
-from bridge.host.registration import entries, of_this_machine
+from bridge.host.hook_table import entries, of_this_machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,12 +6,11 @@ import json
 
 import pytest
 
-from bridge.host.endings import code_of
 from bridge.host.events import HookEvent
-from bridge.host.instruct import INTRODUCTION, instruction
 from bridge.host.launch import described_ids
 from bridge.host.notices import Notice, is_notice, parse_notice
-from bridge.host.reaction import (
+from bridge.host.offer_text import INTRODUCTION, instruction
+from bridge.host.output import (
     MAX_CONTEXT,
     MAX_LINE,
     MAX_REASON,
@@ -28,6 +27,7 @@ from bridge.host.reaction import (
     wake,
 )
 from bridge.host.sessions import is_one_shot
+from bridge.host.unseen_ends import code_of
 
 FINISHED = """<task-notification>
 <task-id>a1</task-id>

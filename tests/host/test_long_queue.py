@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.host import bells
+from bridge.host import wakeups
 from bridge.protocol.ids import new_request_id
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def test_a_look_that_was_cut_short_goes_on_by_itself(
     world.drop("zz", prompt="x")
     state = world.store.place.state
     os.utime(state / "requests", (0, 0))
-    bells.ring(world.store, world.live())
+    wakeups.ring(world.store, world.live())
 
     first = world.fire("FileChanged")
 

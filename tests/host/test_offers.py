@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.host import bells
+from bridge.host import wakeups
+from bridge.host.context import Scene
 from bridge.host.events import HookEvent
 from bridge.host.handlers import stop
 from bridge.host.offers import MAX_STOP_OFFERS
-from bridge.host.reaction import MAX_CONTEXT, WAKES
-from bridge.host.scene import Scene
+from bridge.host.output import MAX_CONTEXT, WAKES
 from bridge.host.sessions import open_session, switch_off
-from bridge.store.files import FileStore
+from bridge.store.file_store import FileStore
 from bridge.store.lock import LockBusy
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from hookworld import HookWorld
 
-    from bridge.store.rooms import Rooms
+    from bridge.store.state import Rooms
 
 
 def told(output: dict[str, Any]) -> str:
@@ -199,7 +199,7 @@ def test_a_bell_that_cannot_be_answered_is_rung_again(world: HookWorld) -> None:
 
     assert woken.exit_code == WAKES
     assert woken.stderr.startswith("hostbridge: call Agent once")
-    assert not bells.silence(world.store, session.host)
+    assert not wakeups.silence(world.store, session.host)
 
 
 @pytest.mark.parametrize("name", ["bell", "bell/of a session"])
@@ -216,7 +216,7 @@ def test_a_bell_that_cannot_be_rung_keeps_no_request_back(
     request = world.submit()
 
     assert world.found(request).status == "pending"
-    assert not list((tmp_path / "away").rglob(bells.CLAPPER))
+    assert not list((tmp_path / "away").rglob(wakeups.CLAPPER))
 
 
 class Contested(FileStore):

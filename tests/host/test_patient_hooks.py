@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.host import hook
-from bridge.store.files import FileStore
+from bridge.store.file_store import FileStore
 from bridge.store.lock import LockBusy
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from bridge.config import Settings
 from bridge.host import pins
 from bridge.host.events import HookEvent
 from bridge.protocol.request import HostProcess
-from bridge.store.files import FileStore
-from bridge.store.place import locate
-from bridge.store.process import identify
+from bridge.store.file_store import FileStore
+from bridge.store.host_process import identify
+from bridge.store.location import locate
 
 if TYPE_CHECKING:
     from pathlib import Path

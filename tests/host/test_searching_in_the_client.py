@@ -10,7 +10,7 @@ from hostworld import host_world
 from stage.models import obedient_model
 from stage.replies import reply, tool_use
 
-from bridge.agents.loading import load
+from bridge.agents.load import load
 from bridge.shipped import agents_folder
 
 if TYPE_CHECKING:

@@ -15,15 +15,15 @@ import pytest
 from storeworld import dead_process
 
 import bridge
-from bridge.host import bells, settling
-from bridge.host.registration import entries, of_this_machine
+from bridge.host import after_answer, wakeups
+from bridge.host.hook_table import entries, of_this_machine
 from bridge.protocol.ids import check_id
 from bridge.store import Claimant
 
 if TYPE_CHECKING:
     from hookworld import HookWorld
 
-    from bridge.host.reaction import Reaction
+    from bridge.host.output import Reaction
 
 HOOKS = Path(bridge.__file__).parents[1] / "hooks"
 LOOKS_S = (1.0, 2.0, 4.0)
@@ -45,8 +45,8 @@ def watched(reaction: Reaction) -> list[str]:
 
 def clapper(world: HookWorld) -> Path:
     (session,) = world.live()
-    bell = world.store.place.state / "bell" / bells.bell_name(session.host)
-    return bell / bells.CLAPPER
+    bell = world.store.place.state / "bell" / wakeups.bell_name(session.host)
+    return bell / wakeups.CLAPPER
 
 
 def stage(world: HookWorld, request: str) -> str:
@@ -61,7 +61,7 @@ def held_by_the_dead(world: HookWorld) -> str:
     claimant = Claimant("gone", dead_process())
     world.store.claim(claimant, 4, lambda _: "take")
     for session in world.live():
-        bells.silence(world.store, session.host)
+        wakeups.silence(world.store, session.host)
     return request
 
 
@@ -85,7 +85,7 @@ def test_a_look_that_is_cut_short_begins_elsewhere_the_next_time(
     world: HookWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else those behind the first few would never be looked at."""
-    monkeypatch.setattr("bridge.store.sweeping.BATCH", 1)
+    monkeypatch.setattr("bridge.store.sweep.BATCH", 1)
     for number in range(5):
         world.drop(f"r{number}", prompt="x")
     listed = os.listdir(world.store.place.state / "requests")
@@ -107,8 +107,8 @@ def test_what_waits_rings_once_the_session_has_its_answer(
     world: HookWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A ring before the watch is not reported, and nobody else may be waiting."""
-    monkeypatch.setattr(settling, "LOOKS_S", LOOKS_S)
-    monkeypatch.setattr(settling.time, "sleep", lambda _: None)
+    monkeypatch.setattr(after_answer, "LOOKS_S", LOOKS_S)
+    monkeypatch.setattr(after_answer.time, "sleep", lambda _: None)
     world.submit()
     clapper(world).unlink()
 
@@ -121,8 +121,8 @@ def test_what_a_dead_host_held_rings_the_session_that_is_resumed(
     world: HookWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is idle, and nobody else may be waiting."""
-    monkeypatch.setattr(settling, "LOOKS_S", LOOKS_S)
-    monkeypatch.setattr(settling.time, "sleep", lambda _: None)
+    monkeypatch.setattr(after_answer, "LOOKS_S", LOOKS_S)
+    monkeypatch.setattr(after_answer.time, "sleep", lambda _: None)
     held = held_by_the_dead(world)
 
     follow(start(world, "resume"))
@@ -142,7 +142,7 @@ def test_what_a_dead_host_held_rings_the_other_sessions_too(
 
     follow(start(world))
 
-    assert bells.ringing_s(world.store, idle.host) is not None
+    assert wakeups.ringing_s(world.store, idle.host) is not None
 
 
 class Listener:
@@ -167,13 +167,13 @@ class Listener:
 def settled(world: HookWorld, *, hears: int) -> list[float]:
     """For how long it waited before each look."""
     listener = Listener(world, hears=hears)
+    from bridge.host.context import Scene
     from bridge.host.events import HookEvent
-    from bridge.host.scene import Scene
 
     event = HookEvent(world.event("SessionStart"))
     (session,) = world.live()
     scene = Scene(world.bridge.settings, world.store, event, session)
-    settling.ring_until_heard(scene, pause=listener)
+    after_answer.ring_until_heard(scene, pause=listener)
     return [wait_s for wait_s, _ in listener.seen]
 
 
@@ -182,7 +182,7 @@ def test_a_ring_before_the_watch_is_repeated_until_it_is_heard(
     world: HookWorld, monkeypatch: pytest.MonkeyPatch, hears: int
 ) -> None:
     """A few times: a session that never hears is not rung for ever."""
-    monkeypatch.setattr(settling, "LOOKS_S", LOOKS_S)
+    monkeypatch.setattr(after_answer, "LOOKS_S", LOOKS_S)
     world.submit()
 
     waited = settled(world, hears=hears)
@@ -193,7 +193,7 @@ def test_a_ring_before_the_watch_is_repeated_until_it_is_heard(
 def test_where_nothing_waits_nothing_rings(
     world: HookWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(settling, "LOOKS_S", LOOKS_S)
+    monkeypatch.setattr(after_answer, "LOOKS_S", LOOKS_S)
 
     assert settled(world, hears=0) == [1.0]
     assert not clapper(world).exists()

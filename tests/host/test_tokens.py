@@ -12,7 +12,7 @@ from stage.models import new_tokens, obedient_model
 from stage.replies import reply, tool_use
 
 from bridge.host.gate import last_word
-from bridge.host.tokens import find_bare
+from bridge.host.request_tokens import find_bare
 
 if TYPE_CHECKING:
     from pathlib import Path

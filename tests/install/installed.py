@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from bridge.host.registration import PROJECT, entries, of_this_machine
+from bridge.host.hook_table import PROJECT, entries, of_this_machine
 from bridge.shipped import hooks_folder
 
 MINE = (

@@ -51,7 +51,7 @@ def test_an_upgrade_brings_it_up_to_date(world: World) -> None:
     """What an older version wrote is ours, and nobody else has changed it."""
     from bridge.config import Settings
     from bridge.host.carrier import KIND
-    from bridge.host.install_memory import Memory, Past, sha256
+    from bridge.host.install_records import Memory, Past, sha256
 
     world.run("install")
     world.carrier.write_text("older\n")

@@ -13,8 +13,7 @@ import needs
 import pytest
 from pinworld import pin
 
-from bridge.host.install_memory import Memory
-from bridge.host.registration import (
+from bridge.host.hook_table import (
     PLUGIN,
     POINTER,
     PROJECT,
@@ -22,6 +21,7 @@ from bridge.host.registration import (
     Hook,
     of_this_machine,
 )
+from bridge.host.install_records import Memory
 from bridge.shipped import hooks_folder
 
 IDLE = Hook("PostToolUse", "tool-end")

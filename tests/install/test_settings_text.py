@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.host.registration import PROJECT, entries, of_this_machine
+from bridge.host.hook_table import PROJECT, entries, of_this_machine
 from bridge.host.settings_text import (
     SettingsUnreadable,
     add,

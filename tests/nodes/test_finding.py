@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bridge.errors import ExtraMissing, InvalidRequest
 from bridge.nodes import outline as outlining
-from bridge.nodes.finding import MAX_FILE_BYTES, find_node
+from bridge.nodes.lookup import MAX_FILE_BYTES, find_node
 from bridge.nodes.outline import (
     MAX_NAME_BYTES,
     MAX_NESTED,

@@ -8,7 +8,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from bridge.host.registration import HOOKS, KINDS, kind_of, plugin_file
+from bridge.host.hook_table import HOOKS, KINDS, kind_of, plugin_file
 from bridge.protocol.names import CARRIER
 from bridge.shipped import hooks_folder
 
@@ -25,8 +25,8 @@ def test_the_plugin_has_the_packages_name_and_version() -> None:
 
 
 def test_hooks_json_is_made_from_the_table() -> None:
-    """Make it with: python -m bridge.host.registration > hooks/hooks.json."""
-    command = [sys.executable, "-m", "bridge.host.registration"]
+    """Make it with: python -m bridge.host.hook_table > hooks/hooks.json."""
+    command = [sys.executable, "-m", "bridge.host.hook_table"]
     made = subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     kept = (ROOT / "hooks" / "hooks.json").read_text()

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from words import GOOD, NUMBER, asked, said
 
-from bridge.protocol.answer import ToolCall, Verdict, judge
+from bridge.protocol.agent_output import ANSWER_SCHEMA
 from bridge.protocol.contract import full_prompt
 from bridge.protocol.json_schema import problem_of_schema
-from bridge.protocol.output import ANSWER_SCHEMA
+from bridge.protocol.judge import ToolCall, Verdict, judge
 from bridge.protocol.request import Request
 
 # What counts
@@ -188,7 +188,7 @@ def test_error_true_is_not_one():
 
 
 PROMPT = (
-    "Read bridge/store/files.py from its first line to its last. "
+    "Read bridge/store/file_store.py from its first line to its last. "
     "Then tell me which of its promises it keeps."
 )
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from words import GOOD, NUMBER, asked, said
 
-from bridge.protocol.answer import judge
+from bridge.protocol.agent_output import ANSWER_SCHEMA
 from bridge.protocol.json_schema import problem_of
-from bridge.protocol.output import ANSWER_SCHEMA
+from bridge.protocol.judge import judge
 
 
 @given(st.text())

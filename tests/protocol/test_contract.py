@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bridge.protocol.answer import judge
 from bridge.protocol.contract import full_prompt
+from bridge.protocol.judge import judge
 from bridge.protocol.request import Request
 
 EXPECTED = """\

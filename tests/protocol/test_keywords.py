@@ -7,8 +7,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from bridge.protocol.agent_output import ANSWER_SCHEMA, AgentOutput
 from bridge.protocol.keywords import KEYWORDS, constrains_nothing, slips
-from bridge.protocol.output import ANSWER_SCHEMA, AgentOutput
 
 DRAFTS = (
     jsonschema.Draft4Validator,

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from bridge.protocol.output import Evidence
+from bridge.protocol.agent_output import Evidence
 from bridge.protocol.response import Response
-from bridge.protocol.resting import rests_on_evidence
-from bridge.protocol.run import RunSummary
+from bridge.protocol.usage import RunSummary
+from bridge.protocol.verification import rests_on_evidence
 
 
 def ran(command: str = "pytest", **fields: Any) -> Evidence:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from storeworld import request, this_process
 
+from bridge.protocol.dedup import differences
 from bridge.protocol.request import Applied, Claim, Node, Request
-from bridge.protocol.sameness import differences
 
 if TYPE_CHECKING:
     from bridge.protocol.response import Route

@@ -11,10 +11,10 @@ import make_state
 import pytest
 
 from bridge.agents import trust
+from bridge.api.record_schemas import schema_names
 from bridge.cli.exit_codes import Exit
 from bridge.config import Settings
-from bridge.protocol.failure import MEANINGS
-from bridge.spawner.schemas import schema_names
+from bridge.protocol.failure_codes import MEANINGS
 
 STATE = Path(__file__).resolve().parents[2] / "state"
 

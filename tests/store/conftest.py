@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.protocol.request import Request
-    from bridge.store.files import FileStore
+    from bridge.store.file_store import FileStore
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from bridge.protocol.response import failed
 from bridge.store import Submitted
 
 if TYPE_CHECKING:
-    from bridge.store.files import FileStore
+    from bridge.store.file_store import FileStore
 
 A = RequestId("a")
 

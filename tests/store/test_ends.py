@@ -23,10 +23,10 @@ from bridge.errors import InvalidRequest, NewerSchema
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
 from bridge.protocol.status import Status
-from bridge.store.files import FileStore
+from bridge.store.file_store import FileStore
 from bridge.store.lock import locked
-from bridge.store.rooms import Rooms
 from bridge.store.seal import load_key, sealed
+from bridge.store.state import Rooms
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import StateRefused
-from bridge.store.folder import Folder, NotAPlainFile
+from bridge.store.directory import Folder, NotAPlainFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -23,7 +23,7 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Status
 
 if TYPE_CHECKING:
-    from bridge.store.files import FileStore
+    from bridge.store.file_store import FileStore
 
 A = RequestId("a")
 

@@ -15,20 +15,20 @@ import pytest
 from storeworld import FakeClock, place_in, request, store_in
 
 from bridge.errors import StateRefused, StateUnavailable
-from bridge.store.folder import Folder, NotAPlainFile
+from bridge.store.directory import Folder, NotAPlainFile
+from bridge.store.host_process import name_of
+from bridge.store.location import open_state
 from bridge.store.lock import LockBusy, locked
-from bridge.store.place import open_state
-from bridge.store.process import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bridge.store.files import FileStore
+    from bridge.store.file_store import FileStore
 
 HOLD = """
 import sys, time
-from bridge.store.folder import Folder
+from bridge.store.directory import Folder
 from bridge.store.lock import locked
 with Folder.open(sys.argv[1]) as state, locked(state, wait_s=5):
     print("held", flush=True)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.store import noticing as module
-from bridge.store.noticing import Changes, noticing
+from bridge.store import watcher as module
+from bridge.store.watcher import Changes, noticing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -141,7 +141,7 @@ def test_a_folder_is_read_only_when_something_came(
     monkeypatch.setattr(module, "LOOK_UNWATCHED_S", 0.001)
     listdir = os.listdir
     monkeypatch.setattr(
-        "bridge.store.noticing.os.listdir", lambda p: read.append(p) or listdir(p)
+        "bridge.store.watcher.os.listdir", lambda p: read.append(p) or listdir(p)
     )
     with noticing(str(folders[0])) as changes:
         assert not changes.wait(0.1)

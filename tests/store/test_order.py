@@ -27,7 +27,7 @@ from bridge.store.backlog import NAME as BACKLOG
 from bridge.store.order import in_order
 
 if TYPE_CHECKING:
-    from bridge.store.files import FileStore
+    from bridge.store.file_store import FileStore
 
 
 # Order

@@ -9,7 +9,14 @@ import pytest
 
 from bridge.config import Settings
 from bridge.errors import StateRefused
-from bridge.store.place import Place, find_project, locate, mirror, open_state, prepare
+from bridge.store.location import (
+    Place,
+    find_project,
+    locate,
+    mirror,
+    open_state,
+    prepare,
+)
 
 # What the project is called, and what its state is called below `state/`.
 ODD_NAMES = {

@@ -21,10 +21,10 @@ from storeworld import (
 )
 
 from bridge.store import prune
-from bridge.store.files import FileStore
-from bridge.store.folder import Folder
+from bridge.store.directory import Folder
+from bridge.store.file_store import FileStore
 from bridge.store.prune import Pruned
-from bridge.store.rooms import Rooms
+from bridge.store.state import Rooms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.protocol.request import Request
-    from bridge.store.files import FileStore
+    from bridge.store.file_store import FileStore
 
 
 def test_error_the_key_is_something_else(store: FileStore, mine: Request):

@@ -30,7 +30,7 @@ from bridge.protocol.status import Status
 from bridge.store import Found, Submitted
 
 if TYPE_CHECKING:
-    from bridge.store.files import FileStore
+    from bridge.store.file_store import FileStore
 
 A = RequestId("a")
 

@@ -25,20 +25,20 @@ from storeworld import (
 )
 
 from bridge.protocol.request import Claim
-from bridge.store.decide import KEEP, Fate, fate_of_claimed
-from bridge.store.folder import NotAPlainFile
+from bridge.store.directory import NotAPlainFile
+from bridge.store.host_process import Liveness, identify, liveness, name_of
 from bridge.store.journal import MAX_BYTES, lines_about, note
 from bridge.store.lease import host_is_gone
-from bridge.store.place import open_state
-from bridge.store.process import Liveness, identify, liveness, name_of
+from bridge.store.lifecycle import KEEP, Fate, fate_of_claimed
+from bridge.store.location import open_state
 from bridge.store.seal import is_genuine, load_key, sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bridge.store.files import FileStore
-    from bridge.store.folder import Folder
+    from bridge.store.directory import Folder
+    from bridge.store.file_store import FileStore
 
 
 @pytest.fixture

@@ -19,14 +19,14 @@ from storeworld import (
 
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Status
-from bridge.store import sweeping
-from bridge.store.rooms import Rooms
+from bridge.store import sweep
+from bridge.store.state import Rooms
 
 if TYPE_CHECKING:
     import pytest
 
     from bridge.protocol.request import Request
-    from bridge.store.files import FileStore
+    from bridge.store.file_store import FileStore
 
 A = RequestId("a")
 
@@ -129,7 +129,7 @@ def test_a_sweep_of_everything_lets_others_have_the_lock(
         held += 1
         return hold(rooms)
 
-    monkeypatch.setattr(sweeping, "BATCH", 3)
+    monkeypatch.setattr(sweep, "BATCH", 3)
     monkeypatch.setattr(Rooms, "hold", counted)
 
     assert store.sweep(everything=True) == 0

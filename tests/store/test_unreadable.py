@@ -23,14 +23,14 @@ from storeworld import (
 from bridge.errors import StateRefused, StateUnavailable
 
 # What is imported on demand, before a child that may not read our files.
-from bridge.store import prune, sweeping  # noqa: F401
-from bridge.store.folder import Folder, Forbidden
+from bridge.store import prune, sweep  # noqa: F401
+from bridge.store.directory import Folder, Forbidden
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from bridge.store.files import FileStore
+    from bridge.store.file_store import FileStore
 
 NOBODY = 65_534
 
@@ -164,7 +164,7 @@ def fail_on(
             raise OSError(number, os.strerror(number), path)
         return system_open(path, *how, **more)
 
-    monkeypatch.setattr("bridge.store.folder.os.open", failing)
+    monkeypatch.setattr("bridge.store.directory.os.open", failing)
 
 
 @pytest.mark.parametrize("name", ["1k0t3fvvgkr-h-hj92wn", "b"])

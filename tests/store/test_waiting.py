@@ -15,9 +15,9 @@ from storeworld import FakeClock, answer, claim_all, drop, path_of, request
 
 from bridge.errors import StateUnavailable, StateVanished
 from bridge.protocol.ids import RequestId
-from bridge.store import noticing, waiting
+from bridge.store import wait, watcher
 from bridge.store.clock import SystemClock
-from bridge.store.files import FileStore
+from bridge.store.file_store import FileStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,7 @@ def test_an_answer_of_another_process_wakes_the_waiter(
     real: FileStore, monkeypatch: pytest.MonkeyPatch
 ):
     """The kernel tells: nobody looks by himself as soon as this."""
-    monkeypatch.setattr(noticing, "LOOK_S", 1000)
+    monkeypatch.setattr(watcher, "LOOK_S", 1000)
     real.submit(long("a"))
     child = multiprocessing.get_context("fork").Process(
         target=lambda: (time.sleep(0.2), answer_all(real))
@@ -117,7 +117,7 @@ def test_a_changed_wall_clock_does_not_move_the_deadline(store: FileStore, step_
 def test_requests_are_tended_while_one_waits(
     real: FileStore, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(waiting, "LOOK_S", 0.02)
+    monkeypatch.setattr(wait, "LOOK_S", 0.02)
     tended = []
 
     list(real.wait([A], timeout_s=0.2, tend=lambda: tended.append(1)))
@@ -128,7 +128,7 @@ def test_requests_are_tended_while_one_waits(
 def test_trouble_of_the_tender_does_not_end_the_wait(
     real: FileStore, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(waiting, "LOOK_S", 0.02)
+    monkeypatch.setattr(wait, "LOOK_S", 0.02)
     real.submit(long("a"))
     timer = after(0.1, lambda: answer_all(real))
 
@@ -187,8 +187,8 @@ def test_without_inotify_the_looks_come_quickly(
     def refuse(*_args: object, **_how: object) -> None:
         raise OSError(24, "Too many open files")
 
-    monkeypatch.setattr(f"bridge.store.noticing.{call}", refuse)
-    monkeypatch.setattr(noticing, "LOOK_S", 1000)
+    monkeypatch.setattr(f"bridge.store.watcher.{call}", refuse)
+    monkeypatch.setattr(watcher, "LOOK_S", 1000)
     real.submit(long("a"))
     timer = after(0.1, lambda: answer_all(real))
 
@@ -235,13 +235,13 @@ def test_the_state_directory_is_not_made_again_by_a_waiter(real: FileStore):
     real.submit(long("b"))
     answer_all(real)
     real.submit(long("a"))
-    waiting = real.wait([A, RequestId("b")], timeout_s=10)
-    assert next(waiting).request_id == "b"
+    wait = real.wait([A, RequestId("b")], timeout_s=10)
+    assert next(wait).request_id == "b"
 
     shutil.rmtree(real.place.state)
 
     with pytest.raises(StateVanished):
-        list(waiting)
+        list(wait)
     assert not path_of(real, "").exists()
 
 

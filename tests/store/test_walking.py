@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.protocol.request import Request
-    from bridge.store.files import FileStore
+    from bridge.store.file_store import FileStore
 
 MANY = _MAX_LOOKED + 100
 MINE = RequestId(new_request_id(START_US + MANY))

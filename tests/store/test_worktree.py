@@ -11,7 +11,7 @@ import pytest
 
 from bridge.config import Settings
 from bridge.errors import StateRefused
-from bridge.store.place import find_owner, locate
+from bridge.store.location import find_owner, locate
 
 if TYPE_CHECKING:
     from collections.abc import Callable

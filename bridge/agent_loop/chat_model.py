@@ -1,0 +1,102 @@
+"""What the loop needs of a model: one reply to a conversation, in a given shape.
+
+`local` runs one on this machine, `endpoint` asks one over HTTP. Both are started for
+one request and closed with it; neither knows of tools, requests or files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bridge.protocol.failure_codes import FailureCode
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message. Its text is data: nothing in it becomes a control token."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the model said: JSON text that satisfies the shape.
+
+    `prompt_tokens` counts the whole conversation, `cached_tokens` those of it that were
+    not computed again; `seconds` is the time from asking to the last token.
+    """
+
+    text: str
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+
+
+class EngineFailed(Exception):
+    """The engine gave no reply; `code` is that of the failure table.
+
+    AGENT_001 the shape cannot be compiled, AGENT_002 the model cannot be loaded,
+    AGENT_003 the reply does not satisfy the shape after all,
+    AGENT_004 the reply or the conversation is longer than its limit, AGENT_005 the
+    deadline passed, AGENT_006 the process died; cancelled where the reply was wanted no
+    more; agent_error for what an endpoint said.
+    """
+
+    def __init__(self, code: FailureCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+# How often an engine at work asks whether its reply is still wanted, in seconds.
+LOOK_S = 0.2
+
+
+def never() -> bool:
+    """Nobody changes their mind."""
+    return False
+
+
+class Engine(Protocol):
+    """A model that is ready to reply."""
+
+    @property
+    def model(self) -> str:
+        """Its name, as the answer will say it."""
+
+    @property
+    def is_small(self) -> bool:
+        """Too small to be trusted: what it answers is marked degraded."""
+
+    def reply(
+        self,
+        messages: Sequence[Message],
+        shape: dict[str, Any],
+        *,
+        prefix: int,
+        max_tokens: int,
+        deadline_s: float,
+        on_tokens: Callable[[int, float], None],
+        should_stop: Callable[[], bool] = never,
+    ) -> Reply:
+        """Continue the conversation with one JSON value of this shape.
+
+        `shape` is a JSON Schema; `prefix` how many of the first messages every request
+        to this agent shares; `deadline_s` is on the monotonic clock; `on_tokens` is
+        told now and then how many tokens there are, and the seconds they took.
+        `should_stop` is asked several times a second; once it says yes the engine works
+        no more, and is good for nothing but to be closed.
+
+        Raises:
+            EngineFailed: there is no whole reply.
+        """
+
+    def close(self) -> None:
+        """Let go of the model, at once, whatever it is doing."""

@@ -1,0 +1,180 @@
+"""What any agent may do without a grant: read, list and search the project's files.
+
+The same three serve the model as tools and a script as functions; but a script, which
+computes, gets the whole text of a file, and a model pages through it. Of a look that
+ends before its end a model gets what there is and the reason, a script the error: it
+would take a part for the whole.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from bridge.agent_loop.tool import Tool, ToolResult, refused
+from bridge.agent_loop.workspace import LeftOff, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bridge.agent_loop.workspace import Project
+
+LINES_AT_ONCE = 200
+MAX_PATHS = 200
+MAX_MATCHES = 50
+MAX_TEXT_BYTES = 1024 * 1024
+_SEARCHED_FILE_BYTES = 1024 * 1024
+_SEARCHED_BYTES = 64 * 1024 * 1024
+_LINE_CHARS = 200
+
+_PATH: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": 200}
+
+
+class Reader:
+    """The ways of looking at a project."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+
+    def read_file(self, path: str, line: int = 1) -> str:
+        """The text of a file from `line` on, `LINES_AT_ONCE` lines of it.
+
+        Raises:
+            Refused: there is nothing that may be read.
+        """
+        # To JSON Schema, 1.0 is an integer.
+        line = int(line)
+        if line < 1:
+            raise Refused(f"lines count from 1; there is no line {line}")
+        lines = self._project.read(path).splitlines()
+        if not lines:
+            return "(empty file)"
+        if line > len(lines):
+            raise Refused(f"{path!r} has {len(lines)} lines; there is no line {line}")
+        shown = lines[line - 1 : line - 1 + LINES_AT_ONCE]
+        left = len(lines) - (line - 1) - len(shown)
+        more = (
+            f"\n… {left} more lines, from line {line + len(shown)} on" if left else ""
+        )
+        return "\n".join(shown) + more
+
+    def read_text(self, path: str) -> str:
+        """All of a file of up to `MAX_TEXT_BYTES`, letter for letter.
+
+        Raises:
+            Refused: there is nothing that may be read, or more than that.
+        """
+        return self._project.read(path, MAX_TEXT_BYTES)
+
+    def list_files(self, folder: str = ".", pattern: str = "*") -> list[str]:
+        """Paths of the files below a folder that a pattern finds, as `Project.files`.
+
+        Raises:
+            Refused: the folder may not be read.
+            LeftOff: there are too many to look at.
+        """
+        return list(self.paths(folder, pattern))
+
+    def search_text(
+        self, text: str, folder: str = ".", pattern: str = "*"
+    ) -> list[str]:
+        """`path:line: text` of the lines that hold `text`, at most `MAX_MATCHES`.
+
+        Raises:
+            Refused: the folder may not be read.
+            LeftOff: there is too much to search.
+        """
+        return list(islice(self.matches(text, folder, pattern), MAX_MATCHES))
+
+    def paths(self, folder: str = ".", pattern: str = "*") -> Iterator[str]:
+        """As `list_files`, one by one."""
+        return self._project.files(folder, pattern)
+
+    def matches(
+        self, text: str, folder: str = ".", pattern: str = "*"
+    ) -> Iterator[str]:
+        """As `search_text`, one by one and all."""
+        most = self._project.bytes_read + _SEARCHED_BYTES
+        for path in self._project.files(folder, pattern):
+            # Asked before each: a file that is refused was read in part, too.
+            if self._project.bytes_read >= most:
+                raise LeftOff(
+                    f"only the first {_SEARCHED_BYTES:,} bytes were searched; "
+                    "name a folder or a pattern"
+                )
+            try:
+                content = self._project.read(path, _SEARCHED_FILE_BYTES)
+            except Refused:
+                continue
+            if text in content:
+                for number, line in enumerate(content.splitlines(), 1):
+                    if text in line:
+                        yield f"{path}:{number}: {line.strip()[:_LINE_CHARS]}"
+
+
+def reading_tools(reader: Reader) -> tuple[Tool, ...]:
+    """The tools `read_file`, `list_files` and `search_text`."""
+    return (
+        Tool(
+            "read_file",
+            "Read a text file of the project.",
+            _object({"path": _PATH, "line": {"type": "integer", "minimum": 1}}, "path"),
+            _guarded(lambda a: reader.read_file(a["path"], a.get("line", 1))),
+        ),
+        Tool(
+            "list_files",
+            "List the files of the project, or of one folder, by a name like *.py.",
+            _object({"folder": _PATH, "pattern": _PATH}),
+            _guarded(lambda a: _listing(reader.paths(**a))),
+        ),
+        Tool(
+            "search_text",
+            "Find the lines that hold a text, letter for letter.",
+            _object({"text": _PATH, "folder": _PATH, "pattern": _PATH}, "text"),
+            _guarded(lambda a: _found(reader.matches(**a))),
+        ),
+    )
+
+
+def _object(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _guarded(
+    give: Callable[[dict[str, Any]], str],
+) -> Callable[[dict[str, Any]], ToolResult]:
+    def call(arguments: dict[str, Any]) -> ToolResult:
+        try:
+            return ToolResult(give(arguments))
+        except Refused as exc:
+            return refused(exc)
+
+    return call
+
+
+def _listing(paths: Iterator[str]) -> str:
+    listed, why = _up_to_its_end(paths)
+    left = len(listed) - MAX_PATHS
+    more = [f"… {left} more; name a folder or a pattern"] if left > 0 else []
+    return "\n".join([*listed[:MAX_PATHS], *more, *why]) or "no files"
+
+
+def _found(matches: Iterator[str]) -> str:
+    found, why = _up_to_its_end(islice(matches, MAX_MATCHES))
+    more = ["… there may be more"] if len(found) >= MAX_MATCHES else []
+    return "\n".join([*found, *more, *why]) or "nothing found"
+
+
+def _up_to_its_end(lines: Iterator[str]) -> tuple[list[str], list[str]]:
+    """What there is, and a line that says why there is no more."""
+    given: list[str] = []
+    try:
+        given.extend(lines)
+    except LeftOff as exc:
+        return given, [f"… {exc}"]
+    return given, []

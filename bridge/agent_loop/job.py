@@ -1,0 +1,91 @@
+"""What the loop is given and what it gives back: values, and nothing that acts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bridge.store.clock import Clock, SystemClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from bridge.agent_loop.chat_model import Engine
+    from bridge.agents.definition import Definition
+    from bridge.protocol.executor import Progress
+    from bridge.protocol.judge import Verdict
+    from bridge.protocol.request import Request
+    from bridge.protocol.usage import RunSummary
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one run may use.
+
+    `tokens` counts what the model says in all turns, `reply_tokens` in one;
+    `result_chars` is how much of a tool's result the model sees; `command_s` how long
+    one command may take, in seconds; `corrections` how often a refused answer is sent
+    back.
+    """
+
+    tokens: int = 16_384
+    reply_tokens: int = 2_048
+    result_chars: int = 4_000
+    command_s: float = 120.0
+    corrections: int = 2
+
+
+def _ignore(_: Any) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One request to be answered by an engine.
+
+    Attributes:
+        request: what is asked.
+        definition: the agent; None for one that has none.
+        engine: a model that is ready; the run does not close it.
+        project: the folder whose files may be read.
+        deadline_s: when the run ends, on the monotonic clock.
+        prompt: what the agent is told, rendered; None for the request's own words.
+        instructions: the same without the task, where the two can be told apart. A
+            small model reads them before the examples, and the task alone after.
+        limits: how much it may use.
+        on_progress: told where the run stands, from this thread and the engine's.
+        log: given each event of the run; must not raise.
+        is_cancelled: asked between steps, and while a command runs.
+        clock: wall clock and monotonic clock.
+    """
+
+    request: Request
+    engine: Engine
+    project: Path
+    deadline_s: float
+    definition: Definition | None = None
+    prompt: str | None = None
+    instructions: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    on_progress: Callable[[Progress], None] = _ignore
+    log: Callable[[dict[str, Any]], None] = _ignore
+    is_cancelled: Callable[[], bool] = lambda: False
+    clock: Clock = field(default_factory=SystemClock)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended.
+
+    Attributes:
+        verdict: the typed answer, or the code and the words of the failure.
+        raw: the last words of the model.
+        is_degraded: the model is too small for its word to count for much.
+        summary: what it took, and what was seen to run.
+    """
+
+    verdict: Verdict
+    raw: str
+    is_degraded: bool
+    summary: RunSummary

@@ -1,0 +1,91 @@
+"""`runs/<request id>.jsonl`: what happened in a run, turn by turn, one line an event.
+
+    told            role, text: each message that the run begins with
+    model_request   turn, messages
+    model_reply     turn, text, tokens, promptTokens, cachedTokens, ms
+    tool_call       turn, id, tool, arguments
+    tool_result     turn, id, ok, text, ms
+    submit_result   turn, arguments, code, complaint
+    error           turn, code, message
+
+Each line has `at`, milliseconds since 1970, and `requestId`. Long texts are cut. For
+people and for `hostbridge show`: a line that cannot be written ends no run.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from bridge.errors import BridgeError
+from bridge.protocol.record import printable
+from bridge.store.prune import RUNS
+
+if TYPE_CHECKING:
+    from bridge.store.directory import Folder
+    from bridge.store.file_store import FileStore
+
+MAX_TEXT_CHARS = 4_000
+MAX_BYTES = 4 * 1024 * 1024
+
+
+class TurnLog:
+    """Writes the events of one run; call it with each.
+
+    Args:
+        store: in whose state directory.
+        request_id: which run; an id, so never a path.
+    """
+
+    def __init__(self, store: FileStore, request_id: str) -> None:
+        self._store = store
+        self._request_id = request_id
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        """Add one event, if that can be done."""
+        line = {
+            "at": self._store.now_ms(),
+            "requestId": self._request_id,
+            **{key: _capped(value) for key, value in event.items()},
+        }
+        with suppress(OSError, BridgeError, orjson.JSONEncodeError):
+            data = orjson.dumps(line)
+            with self._store.open_state() as state, state.folder(RUNS) as room:
+                name = f"{self._request_id}.jsonl"
+                older = f"{self._request_id}.1.jsonl"
+                room.append(name, data + b"\n", max_bytes=MAX_BYTES, older=older)
+
+
+def turns_of(state: Folder, request_id: str) -> list[dict[str, Any]]:
+    """The events of a run, oldest first; a broken line is skipped."""
+    found = []
+    with state.folder(RUNS) as room:
+        for name in (f"{request_id}.1.jsonl", f"{request_id}.jsonl"):
+            for line in _read(room, name).splitlines():
+                with suppress(orjson.JSONDecodeError):
+                    event = orjson.loads(line)
+                    found += [event] if isinstance(event, dict) else []
+    return found
+
+
+def _read(room: Folder, name: str) -> bytes:
+    with suppress(OSError):
+        return room.read(name) or b""
+    return b""
+
+
+def _capped(value: Any) -> Any:
+    """The value, or what its text begins with where it is long or has no JSON."""
+    if not isinstance(value, (str, dict, list)):
+        return value
+    if isinstance(value, str):
+        value = text = printable(value)
+    else:
+        try:
+            text = orjson.dumps(value).decode()
+        except (orjson.JSONEncodeError, RecursionError):
+            value = text = printable(repr(value))
+    cut = len(text) - MAX_TEXT_CHARS
+    return f"{text[:MAX_TEXT_CHARS]}… {cut:,} more" if cut > 0 else value

@@ -1,0 +1,134 @@
+"""`.pym` scripts: tools and context providers in the pydantic-monty sandbox.
+
+A script is Python without imports of its own, in a process of its own: it sees no
+file, no variable of the environment and no network. Its names are
+
+    the arguments of the call        None for one that was left out
+    node_text, node_name, node_type, file_path
+                                     of the node the request is about, or None
+    read_file(path)                  the whole text of a file of up to 1 MiB
+    list_files(folder, pattern), search_text(text, folder, pattern)
+                                     of the project, as the tools of that name
+    run_command(command)             {"exit_code": …, "output": …} of a granted command
+
+and what it gives is the value of its last expression, or else what it printed. Time,
+memory, host calls and output are bounded. An error in it is a result like any other;
+an AssertionError or a ValueError is a script's own no, anything else a fault in it.
+
+Source: pydantic-monty, `Monty`, `MontySession.feed_run`, `ResourceLimits`.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Self
+
+from bridge.agent_loop.tool import ToolResult
+from bridge.errors import ExtraMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+MAX_SECONDS = 10.0
+MAX_MEMORY_BYTES = 128 * 1024 * 1024
+MAX_PRINTED_BYTES = 64 * 1024
+MAX_HOST_CALLS = 500
+# A model cannot use more, and a record should not hold it.
+_MAX_GIVEN = 100_000
+# How a traceback of the sandbox names what it was fed, whatever the file is called.
+_FED = re.compile(r'^  File "<python-input-\d+>"', re.MULTILINE)
+
+
+class Sandbox:
+    """Runs scripts, each in a fresh session; its worker starts with the first.
+
+    Use it as a context manager.
+    """
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._pool: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def run(
+        self,
+        script: str,
+        code: str,
+        inputs: Mapping[str, Any],
+        functions: Mapping[str, Callable[..., Any]],
+        *,
+        seconds: float,
+    ) -> ToolResult:
+        """Run one script for at most `seconds` of its own time.
+
+        `script` is what its file is called where it fails.
+        `code` is what the file held when its definition was read, and looked at; the
+        file itself is not read again.
+
+        Raises:
+            ExtraMissing: pydantic-monty is not installed.
+        """
+        try:
+            import pydantic_monty as monty
+        except ImportError:
+            raise ExtraMissing("local", "pydantic-monty", needed_for=script) from None
+        limits = monty.ResourceLimits(
+            max_feed_duration_secs=max(0.01, min(seconds, MAX_SECONDS)),
+            max_memory=MAX_MEMORY_BYTES,
+            max_suspensions=MAX_HOST_CALLS,
+            max_total_sleep_secs=0.0,
+        )
+        printed = monty.CollectString(max_bytes=MAX_PRINTED_BYTES)
+        try:
+            with self._workers(monty).checkout(
+                script_name=script, limits=limits
+            ) as session:
+                value = session.feed_run(
+                    code,
+                    inputs=dict(inputs),
+                    external_lookup=dict(functions),
+                    print_callback=printed,
+                )
+        except monty.MontyError as exc:
+            is_crash = not isinstance(_raised(exc), (AssertionError, ValueError))
+            told = f"error: {_told(exc, script)}"
+            return ToolResult(told, ok=False, is_crash=is_crash)
+        try:
+            text = _text(value, printed.output)
+        except (TypeError, ValueError, RecursionError) as exc:
+            told = f"error: what the script gave: {exc}"
+            return ToolResult(told, ok=False, is_crash=True)
+        return ToolResult(text[:_MAX_GIVEN])
+
+    def _workers(self, monty: Any) -> Any:
+        if self._pool is None:
+            self._pool = self._stack.enter_context(monty.Monty(max_processes=1))
+        return self._pool
+
+
+def _raised(exc: Any) -> object:
+    """What was raised in the script."""
+    raised = getattr(exc, "exception", None)
+    return raised() if callable(raised) else exc
+
+
+def _told(exc: Any, script: str) -> str:
+    """The script's traceback, in the words of Python."""
+    display = getattr(exc, "display", None)
+    return _FED.sub(lambda _: f'  File "{script}"', str(display() if display else exc))
+
+
+def _text(value: Any, printed: str) -> str:
+    if value is None:
+        return printed or "(no result)"
+    if isinstance(value, str):
+        return value
+    import json
+
+    return json.dumps(value, ensure_ascii=False, default=str)

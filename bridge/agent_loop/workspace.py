@@ -1,0 +1,216 @@
+"""The files of one project, to be read and not left.
+
+A path from a model is data: `..`, an absolute path and a link that leads out are
+refused, as are the places where secrets lie. What is opened is a plain file, never a
+pipe or a device; and it is the one that was looked at: a link that took its place, or
+that of a folder above it, meanwhile is refused.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from bridge.change.secrets import is_secret
+from bridge.policy.globs import finds
+from bridge.store.nofollow import open_beneath
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+MAX_FILE_BYTES = 8 * 1024 * 1024
+MAX_LISTED = 20_000
+_HEAD_BYTES = 8192
+# Of folders in one another: each is held open while those in it are looked at.
+MAX_DEPTH = 64
+
+# Made by tools, large, and never what is asked about.
+_MADE = frozenset({
+    "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", ".mypy_cache",
+    ".pytest_cache", ".ruff_cache", ".hypothesis", ".idea", ".cache",
+})  # fmt: skip
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class Refused(ValueError):
+    """The path may not be read, or there is nothing to read; `str()` says why."""
+
+
+class LeftOff(Refused):
+    """A look that ended before its end: there may be more than what it gave."""
+
+
+class Project:
+    """A folder whose files may be read.
+
+    Attributes:
+        root: its real path.
+        bytes_read: of files, so far.
+    """
+
+    def __init__(
+        self, root: Path, *, is_over: Callable[[], bool] = lambda: False
+    ) -> None:
+        """`is_over` is asked at every file on the way, and before every command."""
+        self.root = Path(os.path.realpath(root))
+        self.bytes_read = 0
+        self._is_over = is_over
+
+    def find(self, path: str) -> Path:
+        """The real path of what lies at `path`, which is relative to the project.
+
+        Raises:
+            Refused: it leads out of the project, to a secret, or nowhere.
+        """
+        if _CONTROL.search(path):
+            raise Refused("a path holds no control characters")
+        asked = PurePosixPath(path or ".")
+        if asked.is_absolute():
+            if not asked.is_relative_to(self.root):
+                raise Refused(f"{path!r} lies outside the project")
+            asked = asked.relative_to(self.root)
+        if ".." in asked.parts:
+            raise Refused(f"{path!r} leads out of the project: `..` is refused")
+        try:
+            real = Path(os.path.realpath(self.root / asked))
+        except OSError as exc:
+            raise Refused(f"{path!r}: {exc.strerror}") from None
+        if not real.is_relative_to(self.root):
+            raise Refused(f"{path!r} is a link that leads out of the project")
+        if is_secret(asked.parts) or is_secret(real.relative_to(self.root).parts):
+            raise Refused(f"{path!r} may hold secrets and is not read")
+        if not os.path.exists(real):
+            raise Refused(f"{path!r} does not exist")
+        return real
+
+    def has(self, path: str) -> bool:
+        """Whether a path, as a command in the project takes it, stays in the project.
+
+        With links followed; it need not exist.
+        """
+        return Path(os.path.realpath(self.root / path)).is_relative_to(self.root)
+
+    def read(self, path: str, max_bytes: int = MAX_FILE_BYTES) -> str:
+        """The text of a file.
+
+        Raises:
+            Refused: as `find`; or it is no plain file, too large, or binary.
+        """
+        data = self._bytes(self.find(path), path, max_bytes)
+        return data.decode("utf-8", "replace")
+
+    def files(self, folder: str = ".", pattern: str = "*") -> Iterator[str]:
+        """Paths of the files below `folder`, in order, each relative to the project.
+
+        `pattern` is held against the name, at any depth; where it holds a slash,
+        against the path from the project on: `*` stays in one folder, `**/` is any
+        number of them (`bridge.policy.globs.finds`). Folders that tools make and places
+        of secrets are left out, and so are links and names that cannot be said in a
+        line of text, and what lies deeper than `MAX_DEPTH`.
+
+        Raises:
+            Refused: as `find`, for the folder; or no time is left.
+            LeftOff: `MAX_LISTED` files and folders were looked at.
+        """
+        top = self.find(folder)
+        if not top.is_dir():
+            raise Refused(f"{folder!r} is not a folder")
+        fd = self._open(top, folder, is_folder=True)
+        try:
+            yield from self._walked(fd, top, pattern)
+        finally:
+            os.close(fd)
+
+    def _walked(self, fd: int, top: Path, pattern: str) -> Iterator[str]:
+        seen = 0
+        for where, folders, names, here in os.fwalk(dir_fd=fd):
+            self._go_on_from(seen)
+            folders[:] = sorted(n for n in folders if n not in _MADE)
+            folders[:] = [n for n in folders if not is_secret((n,))]
+            if where.count(os.sep) >= MAX_DEPTH:
+                folders.clear()
+            # A folder counts as well: there may be nothing in any of them.
+            seen += 1
+            for name in sorted(names):
+                seen += 1
+                self._go_on_from(seen)
+                relative = str((top / where / name).relative_to(self.root))
+                is_open = not is_secret((name,)) and not _is_link(name, here)
+                if is_open and _is_sayable(relative) and finds(pattern, relative):
+                    yield relative
+
+    def _go_on_from(self, seen: int) -> None:
+        self.go_on()
+        if seen > MAX_LISTED:
+            raise LeftOff(
+                f"only the first {MAX_LISTED:,} files and folders were looked at; "
+                "name a folder"
+            )
+
+    def go_on(self) -> None:
+        """Pass while the run goes on.
+
+        Raises:
+            Refused: it was cancelled, or its deadline has passed.
+        """
+        if self._is_over():
+            raise Refused("the run is over: no time is left")
+
+    def _open(self, real: Path, path: str, *, is_folder: bool = False) -> int:
+        """What `find` gave, held open: there and nowhere else."""
+        parts = real.relative_to(self.root).parts
+        try:
+            return open_beneath(self.root, parts, is_folder=is_folder)
+        except OSError as exc:
+            if exc.errno in (errno.ELOOP, errno.ENOTDIR):
+                raise Refused(
+                    f"{path!r} was swapped for something else meanwhile"
+                ) from None
+            raise Refused(f"{path!r}: {exc.strerror}") from None
+
+    def _bytes(self, real: Path, path: str, max_bytes: int) -> bytes:
+        fd = self._open(real, path)
+        facts = os.fstat(fd)
+        if problem := _not_to_read(facts, max_bytes):
+            os.close(fd)
+            raise Refused(f"{path!r} {problem}")
+        with open(fd, "rb") as file:
+            # Most of what is binary says so early, and the rest need not be read.
+            data = file.read(_HEAD_BYTES)
+            self.bytes_read += len(data)
+            if b"\0" in data:
+                raise Refused(f"{path!r} is binary")
+            rest = file.read(max(0, max_bytes + 1 - len(data)))
+            self.bytes_read += len(rest)
+            return data + rest
+
+
+def _not_to_read(facts: os.stat_result, max_bytes: int) -> str:
+    if stat.S_ISDIR(facts.st_mode):
+        return "is a folder"
+    if not stat.S_ISREG(facts.st_mode):
+        return "is not a plain file"
+    if facts.st_size > max_bytes:
+        return f"is too large: {facts.st_size:,} bytes, over {max_bytes:,}"
+    return ""
+
+
+def _is_link(name: str, folder_fd: int) -> bool:
+    try:
+        facts = os.stat(name, dir_fd=folder_fd, follow_symlinks=False)
+    except OSError:
+        return True
+    return stat.S_ISLNK(facts.st_mode)
+
+
+def _is_sayable(relative: str) -> bool:
+    """Whether a path is text of one line: not bytes, nor lines of a result's own."""
+    try:
+        relative.encode()
+    except UnicodeEncodeError:
+        return False
+    return _CONTROL.search(relative) is None

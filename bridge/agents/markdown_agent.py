@@ -1,0 +1,185 @@
+"""The Markdown agent: Claude Code's frontmatter, and the system prompt below it.
+
+    ---
+    name: reviewer
+    description: Reads a change and says what is wrong with it
+    tools: Read, Grep, Glob
+    model: sonnet
+    ---
+    You review changes. …
+
+The words below are taken as they are: no template. What the client loads is loaded
+here, too: whatever it passes over (a field or a tool that it does not know, a model of
+another maker, a limit of zero) is a warning. Fields that only the client can act on are
+named in one.
+
+Source: Claude Code subagents reference, "Supported frontmatter fields"; measured on
+2.1.330.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from bridge.agents import fields
+from bridge.agents.definition import MAX_TURNS, Definition, Source
+from bridge.agents.diagnostic import near, shown
+from bridge.agents.frontmatter import read_fields, split
+from bridge.agents.names import is_name
+from bridge.agents.yaml_source import Tree
+from bridge.policy import tool_names
+from bridge.protocol.names import MODEL_NAMES, is_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bridge.agents.diagnostic import Place
+    from bridge.agents.files import Reader
+    from bridge.agents.names import Layer
+
+# What lies between commas or spaces that stand within no parentheses.
+_ITEM = re.compile(r"(?:[^,()\s]|\([^()]*\)?|\))+")
+_USED = frozenset(
+    {"name", "description", "tools", "disallowedTools", "model", "maxTurns"}
+)
+# Looks only; the rest of the client's fields change what an agent does or may do.
+_HARMLESS = frozenset({"color", "background"})
+_CLIENTS = frozenset(
+    {
+        *("effort", "hooks", "initialPrompt", "isolation", "mcpServers", "memory"),
+        *("omitClaudeMd", "permissionMode", "skills"),
+    }
+)
+_ALL = "*"
+
+
+def read_markdown(
+    text: str, file: Path, layer: Layer, reader: Reader
+) -> tuple[Tree, Definition | None]:
+    """Read a Markdown agent; problems are in the tree."""
+    found = split(text)
+    if found is None:
+        tree = Tree(file)
+        tree.complain((), "expected frontmatter: --- on the first line, fields, ---")
+        return tree, None
+    tree = read_fields(found.fields, file)
+    if not isinstance(tree.value, dict):
+        if not tree.problems:
+            tree.complain((), f"expected a mapping of fields, got {shown(tree.value)}")
+        return tree, None
+    _warn_of_fields(tree)
+    if not found.body:
+        tree.warn((), "no prompt stands below the frontmatter")
+    name = _words(tree, "name", is_required=True)
+    description = _words(tree, "description", is_required=True)
+    if name is not None and not is_name(name):
+        tree.complain(("name",), f"no agent can be asked for by the name {name!r:.60}")
+        name = None
+    if name is None or description is None:
+        return tree, None
+    definition = Definition(
+        name=name,
+        description=description,
+        source=Source(
+            file=file, layer=layer, spelling="markdown", digest=reader.digest
+        ),
+        system_prompt=found.body or None,
+        model=_model(tree, reader),
+        tools=_tools(tree, "tools"),
+        blocked_tools=_tools(tree, "disallowedTools") or (),
+        max_turns=_max_turns(tree),
+    )
+    return tree, definition
+
+
+def _warn_of_fields(tree: Tree) -> None:
+    for field in sorted(tree.value.keys() - _USED - _HARMLESS):
+        if field in _CLIENTS:
+            message = "only the client itself acts on this; it is not used here"
+        else:
+            hint = near(field, _USED | _HARMLESS | _CLIENTS)
+            message = f"unknown field, as good as left out{hint}"
+        tree.warn((field,), message)
+
+
+def _words(tree: Tree, field: str, *, is_required: bool = False) -> str | None:
+    value = tree.value.get(field)
+    if isinstance(value, str):
+        return value.strip() if field == "name" else value
+    if is_required:
+        message = "is missing"
+        if value is not None:
+            message = f"expected a string, got {shown(value)}"
+        tree.complain((field,), message)
+    elif value is not None:
+        tree.warn((field,), f"expected a string, got {shown(value)}; left out")
+    return None
+
+
+def _tools(tree: Tree, field: str) -> tuple[str, ...] | None:
+    """The tools of a list, or of a text with commas; None for all of them.
+
+    All of them only where the field is not there, or says `*`: to the client a field
+    that names no tool, whatever it holds, gives none. A rule such as `Bash(git push *)`
+    names its tool: routes give or keep back whole tools, and to keep back too much is
+    the safe side.
+    """
+    if field not in tree.value:
+        return None
+    names = []
+    for place, item in _written(tree, field):
+        name, bracket, _ = item.strip().strip("`\"'").partition("(")
+        name = name.strip()
+        if name == _ALL:
+            return None
+        if not name:
+            continue
+        if bracket and name not in ("Agent", "Task"):
+            message = f"{item!r} counts as the whole tool, {name}"
+            if field == "tools":
+                message += "; only a YAML agent can grant a part, by `allow`"
+            tree.warn(place, message)
+        if not tool_names.is_known(name):
+            tree.warn(place, f"no tool named {name!r} is known here")
+        names.append(name)
+    if not names and field == "tools":
+        tree.warn((field,), "names no tool; the agent has none")
+    return tuple(dict.fromkeys(names))
+
+
+def _written(tree: Tree, field: str) -> Iterator[tuple[Place, str]]:
+    """What a field lists, and where each stands; an item may hold several tools."""
+    value = tree.value[field]
+    if value is not None and not isinstance(value, (str, list)):
+        tree.warn((field,), f"expected tools, got {shown(value)}; left out")
+    listed = value if isinstance(value, list) else [value]
+    for position, item in enumerate(listed):
+        place = (field, position) if (field, position) in tree.lines else (field,)
+        if isinstance(item, str):
+            for each in _ITEM.findall(item):
+                yield place, each
+        elif isinstance(value, list):
+            tree.warn(place, f"expected a tool's name, got {shown(item)}; left out")
+
+
+def _model(tree: Tree, reader: Reader) -> str | None:
+    model = _words(tree, "model")
+    if not model:
+        return None
+    model = model.lower() if model.lower() in MODEL_NAMES else model
+    if is_model(model):
+        return fields.read_model(tree, ("model",), model, reader)
+    tree.warn(("model",), f"{model!r:.60} is no model known here; left out")
+    return None
+
+
+def _max_turns(tree: Tree) -> int | None:
+    value: Any = tree.value.get("maxTurns")
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return min(value, MAX_TURNS)
+    if value is not None:
+        message = f"expected a number above 0, got {shown(value)}; no limit is set"
+        tree.warn(("maxTurns",), message)
+    return None

@@ -1,0 +1,399 @@
+"""Bridge: ask an agent from any program and get a typed answer.
+
+    bridge = Bridge.open()
+    answer = bridge.ask("Which modules lack tests?", schema=Modules).parsed
+
+Threads may share one. Every request is a record on disk first: a caller that dies loses
+nothing, and `Bridge.open().wait(request_id)` in another process finds the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from bridge.api.ask import Asker
+from bridge.api.cancellation import cancel
+from bridge.api.hosts import Hosts
+from bridge.api.request_builder import Question
+from bridge.api.routing import check_own
+from bridge.api.type_checks import check_seconds, check_text
+from bridge.api.upkeep import look_after
+from bridge.config import Settings
+from bridge.errors import StateRefused, UnknownRequest
+from bridge.protocol.ids import check_id
+from bridge.store.file_store import FileStore
+from bridge.store.host_process import Liveness, liveness
+from bridge.store.location import locate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bridge.api.history import Story
+    from bridge.api.project_status import Overview
+    from bridge.api.result import Result, Shape
+    from bridge.protocol.executor import Progress
+    from bridge.protocol.ids import Priority, RequestId
+    from bridge.protocol.request import Node, Request
+    from bridge.protocol.response import Response
+    from bridge.protocol.status import Stage
+    from bridge.routes import OwnRoute
+    from bridge.store import Found
+    from bridge.store.clock import Clock
+    from bridge.worker.worker import Server
+
+DEFAULT_TIMEOUT_S = 120.0
+# A waiter holds no lock for long: its deadline counts for more than its tidying.
+_QUICK_LOCK_S = 0.2
+
+
+def _ignore_stage(_stage: Stage) -> None:
+    pass
+
+
+def _ignore_progress(_progress: Progress) -> None:
+    pass
+
+
+class Bridge:
+    """The bridge of one project."""
+
+    def __init__(
+        self, settings: Settings, start: Path, *, clock: Clock | None = None
+    ) -> None:
+        self.settings = settings
+        place = locate(settings, start)
+        lease_s = float(settings.lease_s)
+        self.store = FileStore(place, clock=clock, lease_s=lease_s)
+        self._quick = FileStore(
+            place, clock=clock, lease_s=lease_s, lock_wait_s=_QUICK_LOCK_S
+        )
+        self.hosts = Hosts(self.store, settings)
+        self._asker = Asker(self.store, self._quick, self.hosts, settings)
+
+    @classmethod
+    def open(cls, path: Path | str | None = None) -> Bridge:
+        """The bridge of the project that `path` (default: the working folder) is in.
+
+        Raises:
+            BadSetting: a `BRIDGE_*` variable means nothing.
+            StateRefused: the state directory would not be safe, or `path` is not there.
+        """
+        start = Path(path or ".")
+        if path and not start.exists():
+            raise StateRefused(
+                start,
+                "there is no such folder, so no project",
+                "give the path of a folder in the project",
+            )
+        return cls(Settings.from_environment(), start)
+
+    # Asking
+
+    def ask(
+        self,
+        prompt: str,
+        agent: str = "general-purpose",
+        *,
+        schema: Shape = None,
+        timeout_s: float | None = None,
+        model: str | None = None,
+        priority: Priority | None = None,
+        arguments: dict[str, Any] | None = None,
+        node: str | Node | None = None,
+        variables: dict[str, Any] | None = None,
+        task_id: str | None = None,
+        dedup_key: str | None = None,
+        session: str | None = None,
+        route: str = "auto",
+        fallback: str | None = None,
+        fallback_after_s: float | None = None,
+        answer_to_host: bool = False,
+        on_stage: Callable[[Stage], None] = _ignore_stage,
+        on_progress: Callable[[Progress], None] = _ignore_progress,
+    ) -> Result:
+        """Ask an agent and wait for its answer, `timeout_s` seconds at most.
+
+        `schema` is a pydantic model, a JSON Schema, or None for `AgentOutput`. One that
+        holds nothing but keywords unknown to JSON Schema is refused: it would let any
+        answer pass; beside known ones they are ignored, as the standard has it. A
+        result may report failure (`success` False) in a valid answer; anything less
+        raises. What is None is as the agent's definition says, or the default: 120 s,
+        priority normal. `arguments` and `variables` are what the templates of a
+        definition may name. `route` is auto (the definition's, or an open session),
+        host, or one that this process serves by itself: claude, local, endpoint. With
+        `fallback_after_s` a request that no host has taken after so many seconds is
+        served here, on the route `fallback` (by default what `BRIDGE_CLI_FALLBACK`
+        names); at once, on auto, where no session is open. `on_stage` is called as the
+        request comes forward, `on_progress` by what this process serves.
+
+        A `dedup_key` stands for one question: asked again with it, the same question
+        gets the same request, running or answered; another question is refused.
+        Whether an answer is to be relied on says `Result.trusted`.
+
+        Raises:
+            NoHost: no live session could take it, or the bridge is off (`BRIDGE_OFF`,
+                `hostbridge off`); nothing was asked.
+            NoRoute: this machine lacks what the route needs; nothing was asked.
+            UnknownAgent, InvalidRequest, DepthExceeded: nothing was asked.
+            BadDefinition, NotTrusted: nothing was asked; the definition is no use.
+            BadSetting: nothing was asked; no model of the endpoint is named.
+            CannotWaitHere: asked, but the only host would have to wait for itself.
+            RequestFailed: it ended without a valid answer; `code` and `stage` say how.
+        """
+        from bridge.api.result import result_or_raise
+
+        question = Question(
+            prompt=prompt,
+            agent=agent,
+            schema=schema,
+            timeout_s=timeout_s,
+            model=model,
+            priority=priority,
+            arguments=arguments,
+            node=node,
+            variables=variables,
+            task_id=task_id,
+            dedup_key=dedup_key,
+            session=session,
+            answer_to_host=answer_to_host,
+        )
+        response = self._asker.ask(
+            question,
+            route,
+            fallback=fallback,
+            fallback_after_s=fallback_after_s,
+            on_stage=on_stage,
+            on_progress=on_progress,
+        )
+        return result_or_raise(response, schema)
+
+    def submit(
+        self,
+        prompt: str,
+        agent: str = "general-purpose",
+        *,
+        schema: Shape = None,
+        timeout_s: float | None = None,
+        model: str | None = None,
+        priority: Priority | None = None,
+        arguments: dict[str, Any] | None = None,
+        node: str | Node | None = None,
+        variables: dict[str, Any] | None = None,
+        task_id: str | None = None,
+        dedup_key: str | None = None,
+        session: str | None = None,
+        route: str = "auto",
+        answer_to_host: bool = False,
+        request_id: str | None = None,
+    ) -> RequestId:
+        """Ask without waiting; durable on return. Needs no live session.
+
+        On `route` auto it waits for a session; on claude, local or endpoint for
+        somebody who runs `hostbridge serve`. `request_id` names the request; by default
+        it gets an id that sorts by time.
+
+        Raises:
+            UnknownAgent, InvalidRequest, DepthExceeded: nothing was asked.
+            BadDefinition, NotTrusted: nothing was asked; the definition is no use.
+        """
+        question = Question(
+            prompt=prompt,
+            agent=agent,
+            schema=schema,
+            timeout_s=timeout_s,
+            model=model,
+            priority=priority,
+            arguments=arguments,
+            node=node,
+            variables=variables,
+            task_id=task_id,
+            dedup_key=dedup_key,
+            session=session,
+            answer_to_host=answer_to_host,
+            request_id=request_id,
+        )
+        return self._asker.submit(question, route)
+
+    def server(
+        self,
+        route: OwnRoute,
+        on_stage: Callable[[Stage], None] = _ignore_stage,
+        on_progress: Callable[[Progress], None] = _ignore_progress,
+    ) -> Server:
+        """What serves requests of a route in this process.
+
+        Raises:
+            InvalidRequest: no process of ours serves it.
+            NoRoute: this machine lacks what the route needs.
+        """
+        from bridge.worker.servers import open_server
+
+        return open_server(
+            self.store,
+            self.settings,
+            check_own(route),
+            on_stage=on_stage,
+            on_progress=on_progress,
+        )
+
+    # Waiting
+
+    @overload
+    def wait(  # type: ignore[overload-overlap]  # a str is an iterable of str, too
+        self,
+        request: str,
+        *,
+        schema: Shape = ...,
+        timeout_s: float = ...,
+        on_stage: Callable[[Stage], None] = ...,
+    ) -> Result: ...
+
+    @overload
+    def wait(
+        self,
+        request: Iterable[str],
+        *,
+        schema: Shape = ...,
+        timeout_s: float = ...,
+        on_stage: Callable[[Stage], None] = ...,
+    ) -> Iterator[Result]: ...
+
+    def wait(
+        self,
+        request: str | Iterable[str],
+        *,
+        schema: Shape = None,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        on_stage: Callable[[Stage], None] = _ignore_stage,
+    ) -> Result | Iterator[Result]:
+        """Wait for one request, or for many as they are completed.
+
+        One: returns its result, or raises as `ask` does. Many: yields a result for each
+        as it ends, also for those that failed (`error` is set, `parsed` is None). The
+        requests are left as they are when the time is up.
+
+        `schema` is the pydantic model they were asked with, given again: on disk is its
+        JSON Schema, not the class. Without it `parsed` is an `AgentOutput` where that
+        was asked for, and the decoded JSON otherwise; either way it was checked.
+
+        Raises:
+            UnknownRequest: there is no such request.
+            InvalidRequest: `timeout_s` is no number, or an id none.
+            WaitTimeout: `timeout_s` seconds passed.
+            StateVanished: the state directory was removed meanwhile.
+        """
+        from bridge.api.result import result_or_raise
+        from bridge.api.wait_for_answers import Waiter
+
+        check_seconds(timeout_s)
+        lease_s = self.settings.lease_s
+        waiter = Waiter(self._quick, lease_s=lease_s, on_stage=on_stage)
+        if isinstance(request, Iterable) and not isinstance(request, str):
+            ids = {self._known(each) for each in request}
+            return waiter.many(ids, schema, timeout_s)
+        response = waiter.one(self._known(request), timeout_s)
+        return result_or_raise(response, schema)
+
+    def _known(self, request: str) -> RequestId:
+        request_id = check_id(request)
+        if self.store.find(request_id) is None:
+            raise self.store.unknown(request_id)
+        return request_id
+
+    # Ending
+
+    def cancel(self, request: str) -> bool:
+        """Cancel a request; False when it had ended.
+
+        A running agent is stopped at its next tool call.
+
+        Raises:
+            UnknownRequest: there is no such request.
+        """
+        return cancel(self._quick, self._known(request))
+
+    def respond(self, request: str, words: str) -> Result:
+        """Answer a request by hand; the answer is marked `route: manual`.
+
+        Raises:
+            UnknownRequest: there is no such request.
+            InvalidRequest: a host works on it, it has ended, or this is no answer.
+        """
+        from bridge.api.respond import respond
+
+        check_text("words", words)
+        return respond(self.store, self.status(request), words)
+
+    # Looking: whoever looks ends what is overdue and gives back what a dead host held,
+    # since nobody else may be there.
+
+    def status(self, request: str) -> Found:
+        """One request as it stands now.
+
+        Raises:
+            UnknownRequest: there is no such request.
+        """
+        request_id = self._known(request)
+        found = self.store.find(request_id)
+        if found is not None and self._has_moved(found.request, found.response):
+            found = self.store.find(request_id)
+        if found is None:
+            raise UnknownRequest(
+                f"request {request_id} has vanished", request_id=request_id
+            )
+        return found
+
+    def overview(self) -> Overview:
+        """What is open, waits, runs and has ended in this project, at one moment."""
+        from bridge.api.project_status import overview
+
+        seen = overview(self.store, self.settings)
+        due = [
+            each
+            for each in seen.requests
+            if each.left_s <= 0 or (each.is_abandoned and each.route == "host")
+        ]
+        if due and self._look_after(check_id(r.request_id) for r in due):
+            return overview(self.store, self.settings)
+        return seen
+
+    def story(self, request: str) -> Story:
+        """Everything that is known of one request.
+
+        Raises:
+            UnknownRequest: nothing knows of it.
+        """
+        from bridge.api.history import tell
+
+        story = tell(self.store, request)
+        if self._has_moved(story.request, story.response):
+            return tell(self.store, request)
+        return story
+
+    def _has_moved(self, request: Request | None, response: Response | None) -> bool:
+        """Look after a request that needs it; whether it is to be read again."""
+        if request is None or response is not None:
+            return False
+        claim = request.claim
+        is_abandoned = (
+            claim is not None
+            and claim.route == "host"
+            and liveness(claim.host) is Liveness.GONE
+        )
+        if self.store.now_ms() < request.deadline_ms and not is_abandoned:
+            return False
+        return self._look_after([check_id(request.request_id)])
+
+    def _look_after(self, ids: Iterable[RequestId]) -> bool:
+        return look_after(self._quick, ids, lease_s=self.settings.lease_s)
+
+
+def ask(prompt: str, agent: str = "general-purpose", **options: Any) -> Result:
+    """Ask an agent of the project around the working folder; see `Bridge.ask`."""
+    return Bridge.open().ask(prompt, agent, **options)
+
+
+spawn_agent = ask
+start_agent = ask

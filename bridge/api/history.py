@@ -1,0 +1,113 @@
+"""One request's whole story, from every file that knows of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bridge.agent_loop.run_log import turns_of
+from bridge.api.agent_words import TOLD, told_to
+from bridge.host import runs, tool_calls
+from bridge.protocol.ids import RequestId, check_id
+from bridge.store import journal
+from bridge.store.prune import RUNS
+
+if TYPE_CHECKING:
+    from bridge.host.runs import AgentRun
+    from bridge.protocol.judge import ToolCall
+    from bridge.protocol.request import Request
+    from bridge.protocol.response import Response
+    from bridge.protocol.status import Status
+    from bridge.store.directory import Folder
+    from bridge.store.file_store import FileStore
+
+_ROOMS = ("requests", "processing", "done", "responses")
+_ASIDE = ("evidence", "quarantine")
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What is known of a request.
+
+    Attributes:
+        request_id: which one.
+        status: where it is in its life; None when only traces of it are left, or it
+            cannot be read.
+        problem: why its file cannot be read, and the way out.
+        request, response: the records, as far as there are any.
+        history: its lines of the journal, oldest first.
+        runs: agents that were started for it and are not forgotten yet.
+        calls: the tool calls seen in them.
+        told: role and words of each message that its agent began with.
+        turns: what happened in its run on a route of our own, oldest first.
+        evidence: words that did not become the answer, with the reason.
+        files: where all of this can be read with `cat`.
+    """
+
+    request_id: str
+    status: Status | None
+    problem: str | None
+    request: Request | None
+    response: Response | None
+    history: tuple[dict[str, Any], ...]
+    runs: tuple[AgentRun, ...]
+    calls: tuple[ToolCall, ...]
+    told: tuple[tuple[str, str], ...]
+    turns: tuple[dict[str, Any], ...]
+    evidence: tuple[dict[str, Any], ...]
+    files: tuple[Path, ...]
+
+
+def tell(store: FileStore, request: str) -> Story:
+    """Gather the story of a request.
+
+    Raises:
+        UnknownRequest: nothing knows of it.
+    """
+    request_id = check_id(request)
+    if not store.exists():
+        raise store.unknown(request_id)
+    found = store.find(request_id)
+    own = tuple(r for r in runs.all_runs(store) if r.request_id == request_id)
+    with store.open_state() as state:
+        history = tuple(journal.lines_about(state, request_id))
+        turns = tuple(turns_of(state, request_id))
+        files = _files(state, request_id, own)
+        if history:
+            files += (Path(state.path) / journal.NAME,)
+    if found is None and not history and not files:
+        raise store.unknown(request_id)
+    return Story(
+        request_id=request_id,
+        status=found.status if found else None,
+        problem=None if found else store.why_unreadable(request_id),
+        request=found.request if found else None,
+        response=found.response if found else None,
+        history=history,
+        runs=own,
+        calls=tuple(call for run in own for call in tool_calls.seen_calls(store, run)),
+        told=told_to(found.request if found else None, turns),
+        turns=tuple(event for event in turns if event.get("event") != TOLD),
+        evidence=tuple(store.evidence(request_id)),
+        files=files,
+    )
+
+
+def _files(
+    state: Folder, request_id: RequestId, own: tuple[AgentRun, ...]
+) -> tuple[Path, ...]:
+    found = []
+    for room in _ROOMS:
+        with state.folder(room) as folder:
+            if folder.has(f"{request_id}.json"):
+                found.append(f"{room}/{request_id}.json")
+    for room in _ASIDE:
+        with state.folder(room) as folder:
+            names = sorted(entry.name for entry in folder.entries())
+            found += [f"{room}/{n}" for n in names if n.startswith(f"{request_id}.")]
+    logs = [f"{RUNS}/{request_id}{end}" for end in (".1.jsonl", ".jsonl")]
+    found += [name for name in logs if (Path(state.path) / name).exists()]
+    agents = [f"agents/{r.agent_id}{end}" for r in own for end in (".json", ".calls")]
+    found += [name for name in agents if (Path(state.path) / name).exists()]
+    return tuple(Path(state.path) / name for name in found)

@@ -1,0 +1,246 @@
+"""What is going on in a project at this moment: for `hostbridge status`.
+
+The cost does not grow with what has ended, and hardly with what waits: of ten thousand
+waiting requests the first few are read, the others counted. Takes no lock.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import orjson
+
+from bridge.api.hosts import may_take
+from bridge.errors import NewerSchema
+from bridge.host import sessions
+from bridge.protocol.ids import RequestId, is_id
+from bridge.protocol.status import FINAL, Stage
+from bridge.store import journal, queries
+from bridge.store.host_process import Liveness, liveness
+from bridge.store.order import in_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.config import Settings
+    from bridge.host.sessions import Session
+    from bridge.protocol.request import Request
+    from bridge.store.directory import Folder
+    from bridge.store.file_store import FileStore
+    from bridge.store.state import Rooms
+
+SHOWN_WAITING = 20
+SHOWN_ENDED = 5
+# How many lines of the journal are looked at for what ended last.
+_LOOKED_AT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession:
+    """One open session: `seen` is alive, or unseen in another PID namespace."""
+
+    session_id: str
+    pid: int
+    seen: str
+    wakes: bool
+    is_off: bool
+    running: int
+    slots: int
+    cwd: str
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRequest:
+    """One request that has not ended; `left_s` is below 0 when it is overdue.
+
+    `route` is who holds it, or may take it; `session` the process, on other routes than
+    the host's. `is_abandoned`: whose process is gone; it waits again, or ends, as soon
+    as somebody sweeps.
+    """
+
+    request_id: str
+    stage: Stage
+    is_abandoned: bool
+    agent: str
+    requester: str
+    priority: str
+    route: str
+    session: str | None
+    age_s: float
+    left_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class EndedRequest:
+    """One request that has ended; `code` is None for a success."""
+
+    request_id: str
+    status: str
+    code: str | None
+    agent: str
+    ago_s: float
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The project at one moment; `requests` are those claimed and the first waiting.
+
+    `is_off` is by `hostbridge off`, `is_off_here` by the environment of who looks.
+    Without a state directory (`exists` False) nothing was ever asked here.
+    `unreadable` are ids of files met among the waiting that cannot be read.
+    """
+
+    project: str
+    state: str
+    exists: bool
+    is_off: bool
+    is_off_here: bool
+    sessions: tuple[OpenSession, ...]
+    requests: tuple[LiveRequest, ...]
+    unreadable: tuple[str, ...]
+    claimed: int
+    waiting: int
+    ended: int
+    last: tuple[EndedRequest, ...]
+
+
+def overview(store: FileStore, settings: Settings) -> Overview:
+    """Look at the project once; what does not exist yet is not made."""
+    if not store.exists():
+        return _untouched(store, settings)
+    live = sessions.live_sessions(store, lease_s=settings.lease_s)
+    off = sessions.switched_off(store)
+    hosts = [s for s in live if s.session_id not in off]
+    with store.rooms() as rooms:
+        ended = set(rooms["responses"].names())
+
+        def is_over(name: str) -> bool:
+            # Not tidied up yet: somebody else has the lock, say.
+            return name in ended and rooms.is_answered(name)
+
+        claimed = [r for r in queries.all_claimed(rooms) if not is_over(r.request_id)]
+        names = [name for name in rooms["requests"].names() if not is_over(name)]
+        waiting = _first_waiting(rooms, names)
+        return Overview(
+            project=str(store.place.owner),
+            state=str(store.place.state),
+            exists=True,
+            is_off=rooms.state.has("off"),
+            is_off_here=settings.off,
+            sessions=tuple(
+                _open_session(s, claimed, settings.slots, is_off=s.session_id in off)
+                for s in live
+            ),
+            requests=tuple(
+                _live(r, hosts, store.now_ms()) for r in (*claimed, *waiting)
+            ),
+            unreadable=tuple(sorted(rooms.unread)),
+            claimed=len(claimed),
+            waiting=len(names),
+            ended=len(ended),
+            last=tuple(islice(_last_ended(rooms), SHOWN_ENDED)),
+        )
+
+
+def _untouched(store: FileStore, settings: Settings) -> Overview:
+    """A project in which nothing was asked, and no session is known."""
+    return Overview(
+        project=str(store.place.owner),
+        state=str(store.place.state),
+        exists=False,
+        is_off=False,
+        is_off_here=settings.off,
+        sessions=(),
+        requests=(),
+        unreadable=(),
+        claimed=0,
+        waiting=0,
+        ended=0,
+        last=(),
+    )
+
+
+def _open_session(
+    session: Session, claimed: list[Request], slots: int, *, is_off: bool
+) -> OpenSession:
+    held = (r.claim for r in claimed if r.claim and r.claim.host == session.host)
+    return OpenSession(
+        session_id=session.session_id,
+        pid=session.host.pid,
+        seen=liveness(session.host).value,
+        wakes=session.wakes,
+        is_off=is_off,
+        running=sum(claim.launched_at is not None for claim in held),
+        slots=slots,
+        cwd=session.cwd,
+    )
+
+
+def _live(request: Request, hosts: list[Session], now_ms: int) -> LiveRequest:
+    claim = request.claim
+    stage = request.stage
+    waits_for_host = claim is None and request.route == "host"
+    if waits_for_host and not any(may_take(host, request) for host in hosts):
+        stage = Stage.NO_HOST
+    return LiveRequest(
+        request_id=request.request_id,
+        stage=stage,
+        is_abandoned=claim is not None and liveness(claim.host) is Liveness.GONE,
+        agent=request.agent_type,
+        requester=request.requester or "",
+        priority=request.priority,
+        route=claim.route if claim else request.route,
+        session=claim.session if claim else None,
+        age_s=(now_ms - request.asked_ms) / 1000,
+        left_s=(request.deadline_ms - now_ms) / 1000,
+    )
+
+
+def _first_waiting(rooms: Rooms, names: list[str]) -> list[Request]:
+    """The first that would be taken."""
+    ranks = queries.Ranks(rooms, most=queries.MAX_ASKED)
+    first = islice(in_order(names, ranks), SHOWN_WAITING)
+    return [request for name in first if (request := rooms.waiting(name))]
+
+
+def _last_ended(rooms: Rooms) -> Iterator[EndedRequest]:
+    """What ended last, newest first: the journal says which, the records say how."""
+    for request_id in _ended_ids(rooms.state):
+        with suppress(NewerSchema):
+            response = rooms.response(request_id)
+            if response is None:
+                continue
+            request = rooms.ended(request_id)
+            yield EndedRequest(
+                request_id=request_id,
+                status=str(response.status),
+                code=response.error.code if response.error else None,
+                agent=request.agent_type if request else "",
+                ago_s=(rooms.now_ms() - response.completed_at) / 1000,
+                duration_s=response.duration / 1000,
+            )
+
+
+def _ended_ids(state: Folder) -> Iterator[RequestId]:
+    """Ids of what the end of the journal says has ended, newest first, each once."""
+    told: set[str] = set()
+    for line in _newest_lines(state):
+        with suppress(orjson.JSONDecodeError, AttributeError):
+            event = orjson.loads(line)
+            request_id = str(event.get("requestId"))
+            if event.get("event") in FINAL and request_id not in told:
+                told.add(request_id)
+                if is_id(request_id):
+                    yield RequestId(request_id)
+
+
+def _newest_lines(state: Folder) -> Iterator[bytes]:
+    for name in (journal.NAME, journal.OLDER):
+        data = b""
+        with suppress(OSError):
+            data = state.read(name) or b""
+        yield from reversed(data.rsplit(b"\n", _LOOKED_AT)[1:])

@@ -1,0 +1,25 @@
+"""Prune: what has ended, and what dead sessions left hanging."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bridge.host import pins, wakeups
+
+if TYPE_CHECKING:
+    from bridge.api.bridge import Bridge
+    from bridge.store.prune import Pruned
+
+
+def prune(
+    bridge: Bridge,
+    *,
+    older_than_days: float | None = None,
+    max_bytes: int | None = None,
+) -> Pruned:
+    """Remove finished requests as `FileStore.prune`, and bells that nobody hears."""
+    gone = bridge.store.prune(older_than_days=older_than_days, max_bytes=max_bytes)
+    taken_down = wakeups.take_down(bridge.store, lease_s=bridge.settings.lease_s)
+    pins.forget_gone(bridge.store.place)
+    return replace(gone, bells=taken_down)

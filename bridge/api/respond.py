@@ -1,0 +1,92 @@
+"""Answer a request by hand: a person stands in for the agent, and for what they say.
+
+The form is checked as an agent's answer is, by the same code. What an agent must show
+is not asked of a person: `require_verified_evidence` does not apply, since nobody sees
+what a person runs. So no evidence in such an answer is ever `verified`, and its route,
+`manual`, tells every reader whose word it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.api.result import result_of
+from bridge.errors import InvalidRequest
+from bridge.protocol.judge import judge
+from bridge.protocol.response import Failure, answered
+from bridge.store.host_process import Liveness, liveness
+
+if TYPE_CHECKING:
+    from bridge.api.result import Result
+    from bridge.protocol.judge import Verdict
+    from bridge.protocol.request import Request
+    from bridge.store import Found
+    from bridge.store.file_store import FileStore
+
+
+def respond(store: FileStore, found: Found, words: str) -> Result:
+    """Publish `words` as the answer, marked `route: manual`.
+
+    Raises:
+        InvalidRequest: somebody works on it, it has ended, or the words are no answer.
+    """
+    request = _open_request(found)
+    now_ms = store.now_ms()
+    verdict = judge(request, words, now_ms=now_ms)
+    if not verdict.is_valid:
+        raise InvalidRequest(
+            f"not an answer to request {request.request_id}: {_told(request, verdict)}",
+            request_id=request.request_id,
+        )
+    failure = None
+    if verdict.code is not None:
+        failure = Failure(
+            code=verdict.code, message=verdict.complaint, stage=request.stage
+        )
+    response = answered(
+        request,
+        raw=words,
+        parsed=verdict.parsed,
+        now_ms=now_ms,
+        route="manual",
+        failure=failure,
+    )
+    if not store.publish(response, source="respond"):
+        raise _ended(request.request_id)
+    return result_of(response)
+
+
+def _told(request: Request, verdict: Verdict) -> str:
+    """The complaint, which is written for an agent, as one tells it to a person."""
+    complaint = verdict.complaint.replace("the last message", "what you gave")
+    form = (
+        "`hostbridge schema agent-answer` prints its schema"
+        if request.answer_schema is None
+        else f"`hostbridge show --full {request.request_id}` shows its schema"
+    )
+    return f"{complaint}; expected one JSON value: {form}"
+
+
+def _open_request(found: Found) -> Request:
+    """The request, if it is free to be answered by hand."""
+    request = found.request
+    if request is None or found.response is not None:
+        ended = found.response or request
+        raise _ended(ended.request_id if ended else "")
+    claim = request.claim
+    if claim is not None and liveness(claim.host) is not Liveness.GONE:
+        who = f"a host is working on request {request.request_id} (session "
+        if claim.route != "host":
+            who = f"request {request.request_id} is being served ("
+        raise InvalidRequest(
+            f"{who}{claim.session}, pid {claim.host.pid}); cancel it first, or wait",
+            request_id=request.request_id,
+        )
+    return request
+
+
+def _ended(request_id: str) -> InvalidRequest:
+    return InvalidRequest(
+        f"request {request_id} has ended; see `hostbridge show {request_id}`",
+        request_id=request_id,
+    )

@@ -1,0 +1,138 @@
+"""What an ask returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pydantic import BaseModel, ValidationError
+
+from bridge.errors import InvalidRequest, RequestFailed
+from bridge.protocol.agent_output import AgentOutput, Evidence
+from bridge.protocol.record import first_problem
+from bridge.protocol.response import Failure
+from bridge.protocol.status import Stage, Status
+from bridge.protocol.verification import rests_on_evidence
+
+if TYPE_CHECKING:
+    from bridge.protocol.response import Response
+
+# What a caller may ask the answer to look like: a pydantic model, a JSON Schema, or
+# nothing, which means AgentOutput.
+Shape: TypeAlias = "type[BaseModel] | dict[str, Any] | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One answer.
+
+    Attributes:
+        request_id: the request it belongs to.
+        success: a valid answer that reports neither failure nor being blocked.
+        parsed: an instance of the pydantic model asked for; decoded JSON where a JSON
+            Schema was given; an `AgentOutput` otherwise; None without a valid answer.
+        raw: the agent's own words.
+        route: which route gave it: host, manual, claude, local, endpoint.
+        model: the model that answered, where that is known; on the host route the one
+            asked for, None for the session's own.
+        degraded: a small model answered, or another than the one wanted; see `trusted`.
+        task_id: as it was asked with; None where it was not.
+        duration_s: seconds from the request to the answer.
+        evidence: what an `AgentOutput` rests on, with what was verified; nothing for an
+            answer of any other form, of which no word is the bridge's. What a loop of
+            ours saw is in `response.run`, whatever the form.
+        error: the failure, None where there is none.
+        response: the whole record.
+    """
+
+    request_id: str
+    success: bool
+    parsed: Any
+    raw: str
+    route: str
+    model: str | None
+    degraded: bool
+    task_id: str | None
+    duration_s: float
+    evidence: tuple[Evidence, ...]
+    error: Failure | None
+    response: Response = field(repr=False)
+
+    @property
+    def trusted(self) -> bool:
+        """Whether it may be relied on: not degraded, or it rests on what was seen."""
+        return not self.degraded or rests_on_evidence(self.response)
+
+
+def schema_of(shape: Shape) -> dict[str, Any] | None:
+    """The JSON Schema of a shape; None for AgentOutput, the default.
+
+    Raises:
+        InvalidRequest: it is none.
+    """
+    if shape is None or isinstance(shape, dict):
+        return shape
+    if not (isinstance(shape, type) and issubclass(shape, BaseModel)):
+        raise InvalidRequest(
+            f"schema {shape!r}: expected a pydantic model, a JSON Schema as a dict, or "
+            "None"
+        )
+    return shape.model_json_schema()
+
+
+def result_of(response: Response, shape: Shape = None) -> Result:
+    """Turn a response into a result; one without a valid answer has `parsed` None.
+
+    An answer that satisfies the JSON Schema of a pydantic model, but not the model's
+    own validators, is none: `error` and `response` say so.
+    """
+    parsed: Any = response.parsed_output
+    evidence: tuple[Evidence, ...] = ()
+    if parsed is not None and isinstance(shape, type) and issubclass(shape, BaseModel):
+        try:
+            parsed = shape.model_validate(parsed)
+        except ValidationError as exc:
+            parsed, response = None, _mismatch(response, exc)
+    elif shape is None and not response.own_form and _is_output(parsed):
+        parsed = AgentOutput.model_validate(parsed)
+        evidence = parsed.evidence
+    return Result(
+        request_id=response.request_id,
+        success=response.success,
+        parsed=parsed,
+        raw=response.raw_output,
+        route=response.route,
+        model=response.model,
+        degraded=response.degraded,
+        task_id=response.task_id,
+        duration_s=response.duration / 1000,
+        evidence=evidence,
+        error=response.error,
+        response=response,
+    )
+
+
+def _is_output(value: object) -> bool:
+    """Whether a value has the default shape; a record by hand may hold anything."""
+    return isinstance(value, dict) and {"status", "summary", "evidence"} <= value.keys()
+
+
+def _mismatch(response: Response, exc: ValidationError) -> Response:
+    failure = Failure(
+        code="schema_mismatch", message=first_problem(exc), stage=Stage.INVALID_ANSWER
+    )
+    return response.with_(success=False, error=failure)
+
+
+def result_or_raise(response: Response, shape: Shape = None) -> Result:
+    """The result of a response with a valid answer.
+
+    Raises:
+        RequestFailed: there is none.
+    """
+    if response.error is not None and response.status is not Status.COMPLETED:
+        raise RequestFailed(response)
+    result = result_of(response, shape)
+    if result.error is not response.error:
+        raise RequestFailed(result.response)
+    return result

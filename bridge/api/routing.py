@@ -1,0 +1,137 @@
+"""Which route a request takes: an open session, or a process of the asker's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+
+from bridge.api.model_support import check_model
+from bridge.api.type_checks import check_seconds
+from bridge.errors import InvalidRequest
+from bridge.protocol.request import RouteName
+from bridge.routes import OWN
+
+if TYPE_CHECKING:
+    from bridge.protocol.request import Request
+    from bridge.routes import OwnRoute
+
+RouteChoice = Literal["auto", RouteName]
+ROUTES: tuple[RouteChoice, ...] = get_args(RouteChoice)
+
+T = TypeVar("T", bound=str)
+
+
+def check_route(route: str) -> RouteChoice:
+    """Let a route pass that exists.
+
+    Raises:
+        InvalidRequest: no such route.
+    """
+    return _known(route, ROUTES)
+
+
+def check_own(route: str, what: str = "route") -> OwnRoute:
+    """Let a route pass that a process of ours serves; `what` is what it is asked as.
+
+    Raises:
+        InvalidRequest: no such route.
+    """
+    return _known(route, OWN, what)
+
+
+def _known(route: str, routes: tuple[T, ...], what: str = "route") -> T:
+    for known in routes:
+        if route == known:
+            return known
+    raise InvalidRequest(f"{what} {route!r}: expected one of {', '.join(routes)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The route that an ask begins on, and when this process serves it.
+
+    `own` is the route on which it does, None for never, `after_s` how many seconds a
+    host has before that.
+    """
+
+    route: RouteName
+    own: OwnRoute | None = None
+    after_s: float = 0.0
+
+
+def plan(
+    choice: RouteChoice,
+    *,
+    flag: OwnRoute | None,
+    fallback: OwnRoute | None = None,
+    fallback_after_s: float | None,
+    has_host: bool,
+    accepted: tuple[RouteName, ...] | None = None,
+) -> Plan:
+    """Decide on a route. Pure.
+
+    `flag` is what `BRIDGE_CLI_FALLBACK` says, `fallback` what the asker falls back to
+    after `fallback_after_s`, by default the flag; `has_host` whether a live session
+    could answer who asks, `accepted` the routes that the agent's definition takes, the
+    one it likes best first; None for any.
+
+    Raises:
+        InvalidRequest: `fallback_after_s` is no time, or there is nothing to fall back
+            from, or to.
+    """
+    if fallback_after_s is not None:
+        own = _fallback(choice, fallback or flag, fallback_after_s)
+        if choice == "auto" and not has_host:
+            return Plan(own, own)
+        return Plan("host", own, fallback_after_s)
+    if fallback is not None:
+        raise InvalidRequest(
+            f"fallback {fallback!r}: say with --fallback-after (in Python: "
+            "fallback_after_s) how many seconds an open session has first"
+        )
+    if choice == "auto":
+        if accepted and (flag or "host") not in accepted:
+            # Not silently something else: it is what the definition says.
+            flag = next((r for r in OWN if r == accepted[0]), None)
+        return Plan(flag, flag) if flag else Plan("host")
+    return Plan(choice) if choice == "host" else Plan(choice, choice)
+
+
+def _fallback(
+    choice: RouteChoice, own: OwnRoute | None, fallback_after_s: float
+) -> OwnRoute:
+    """The route to fall back to. Never one that nobody named: it may be a toy model."""
+    if choice not in ("auto", "host"):
+        raise InvalidRequest(
+            f"route {choice!r} is served here at once: --fallback-after (in Python: "
+            "fallback_after_s) belongs to the routes auto and host"
+        )
+    if not 0 <= check_seconds(fallback_after_s, "fallback_after_s") < float("inf"):
+        raise InvalidRequest(f"fallback_after_s {fallback_after_s!r}: expected seconds")
+    if own is None:
+        raise InvalidRequest(
+            "--fallback-after does not say what to fall back to: name it with "
+            "--fallback claude (`claude -p`), endpoint or local (in Python: "
+            "fallback='claude'), or set BRIDGE_CLI_FALLBACK to one of them"
+        )
+    return own
+
+
+def on_route(
+    request: Request, route: RouteName, *, is_model_asked: bool = True
+) -> Request:
+    """The request, for those who serve this route.
+
+    `is_model_asked` is whether the asker named the model, and not the definition.
+
+    Raises:
+        InvalidRequest: it is for one session, and the route has none; or the route
+            knows no such model.
+    """
+    if request.session is not None and route != "host":
+        raise InvalidRequest(
+            f"session {request.session!r} cannot take what route {route!r} is to serve"
+        )
+    if request.model is not None:
+        check_model(route, request.model, is_asked=is_model_asked)
+    return request.with_(route=route)

@@ -1,0 +1,191 @@
+"""What a waiter does now and then: it looks after what it waits for.
+
+Nobody else need be there: whoever waits takes back what a dead host held, ends what is
+overdue, rings again for what nobody took up, and tells how far a request has come.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from math import inf
+from typing import TYPE_CHECKING
+
+from bridge.api.hosts import eligible_hosts
+from bridge.errors import BridgeError, StateUnavailable
+from bridge.host import wakeups
+from bridge.host.sweep_and_wake import sweep
+from bridge.host.wake_problems import complaint
+from bridge.protocol.status import Stage, Status
+from bridge.store.lifecycle import expired
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable
+
+    from bridge.protocol.ids import RequestId
+    from bridge.protocol.request import Request
+    from bridge.store import Found
+    from bridge.store.file_store import FileStore
+
+TEND_S = 2.0
+RING_S = 5.0
+# Of many awaited requests, so many are looked at each time.
+_LOOKED_AT = 8
+# What is forgotten is done once more.
+_REMEMBERED = 1000
+# Of all who wait in a process: a thousand would take the machine.
+_LOOKS_A_SECOND = 50
+
+
+class Abandoned(BridgeError):
+    """Nobody waits for the answer any more."""
+
+
+def look_after(store: FileStore, ids: Iterable[RequestId], *, lease_s: float) -> bool:
+    """End those of `ids` that are overdue, and give back what a dead host held.
+
+    False when that cannot be done just now.
+    """
+    try:
+        sweep(store, lease_s=lease_s, waiting=ids)
+    except StateUnavailable:
+        return False
+    return True
+
+
+class _Turns:
+    """What the waiters of this process do for each other, and how much at most."""
+
+    def __init__(self) -> None:
+        # A signal handler may wait, too.
+        self._lock = threading.RLock()
+        self._done: dict[Hashable, float] = {}
+        self._since_s = -inf
+        self._spent = 0
+
+    def take(self, what: Hashable, now_s: float) -> bool:
+        """Whether it is the caller's turn: not within `TEND_S` of the last."""
+        with self._lock:
+            if 0 <= now_s - self._done.get(what, -inf) < TEND_S:
+                return False
+            if len(self._done) >= _REMEMBERED:
+                self._done.clear()
+            self._done[what] = now_s
+            return True
+
+    def spend(self, now_s: float) -> bool:
+        """Whether one more of them may look after its request within this second."""
+        with self._lock:
+            if not 0 <= now_s - self._since_s < 1:
+                self._since_s, self._spent = now_s, 0
+            self._spent += 1
+            return self._spent <= _LOOKS_A_SECOND
+
+
+_turns = _Turns()
+
+
+class Tender:
+    """Looks after requests while their waiter waits; called every second or so.
+
+    Args:
+        store: one that does not wait long for its lock.
+        ids: what is awaited; the caller takes out what has ended.
+        lease_s: as in `FileStore`.
+        on_stage: told how far each request looked at has come, whoever holds the lock;
+            what it raises ends the wait.
+    """
+
+    def __init__(
+        self,
+        store: FileStore,
+        ids: set[RequestId],
+        *,
+        lease_s: float,
+        on_stage: Callable[[Stage], None],
+    ) -> None:
+        self._store = store
+        self._ids = ids
+        self._lease_s = lease_s
+        self._on_stage = on_stage
+        self._stage = Stage.WAITING
+        self._tended = self._rung = store.clock.monotonic_s()
+
+    def __call__(self) -> None:
+        """Do what is due."""
+        now = self._store.clock.monotonic_s()
+        if now - self._tended < TEND_S:
+            return
+        self._tended = now
+        if not _turns.spend(now):
+            # Who is told may be gone; the rest can wait for a turn.
+            self._on_stage(self._stage)
+            return
+        ring = now - self._rung >= RING_S
+        if ring:
+            self._rung = now
+        ids = sorted(self._ids)[:_LOOKED_AT]
+        # First: who is told may be gone, and is not to stay for a lock that is held.
+        seen: list[Found] = []
+        with suppress(StateUnavailable):
+            seen = [found for each in ids if (found := self._seen(each)) is not None]
+            for found in seen:
+                self._stage = self.stage_of(found)
+                self._on_stage(self._stage)
+        with suppress(StateUnavailable):
+            if self._is_turn(now, "sweep"):
+                sweep(self._store, lease_s=self._lease_s)
+                seen = [found for each in ids if (found := self._seen(each))]
+            for found in seen:
+                self._look_after(found, ring=ring)
+
+    def stage_of(self, found: Found) -> Stage:
+        """How far a request is, as a waiter reports it."""
+        request = found.request
+        if request is None:
+            return Stage.WAITING
+        waits_for_host = found.status is Status.PENDING and request.route == "host"
+        if waits_for_host and not eligible_hosts(
+            self._store, request, lease_s=self._lease_s
+        ):
+            return Stage.NO_HOST
+        return request.stage
+
+    def complaint_of(self, request: Request, stage: str) -> str:
+        """Why no open session has heard of a request that waits; empty for none."""
+        if request.route != "host" or stage != Stage.WAITING:
+            return ""
+        hosts = eligible_hosts(self._store, request, lease_s=self._lease_s)
+        return complaint(self._store, hosts)
+
+    def _seen(self, request_id: RequestId) -> Found | None:
+        """A request that has not ended."""
+        found = self._store.find(request_id)
+        return None if found is None or found.response is not None else found
+
+    def _is_turn(self, now_s: float, *what: object) -> bool:
+        return _turns.take((self._store.place.state, *what), now_s)
+
+    def _look_after(self, found: Found, *, ring: bool) -> None:
+        request = found.request
+        if request is None:
+            return
+        now_ms = self._store.now_ms()
+        if now_ms >= request.deadline_ms:
+            stage = self.stage_of(found)
+            why = self.complaint_of(request, stage)
+            late = expired(request, now_ms, stage, why)
+            self._store.publish(late, source="waiter")
+        elif ring and request.stage in (Stage.WAITING, Stage.OFFERED):
+            self._ring(request)
+        elif request.stage is Stage.WAITING:
+            self._ring(request, again=True)
+
+    def _ring(self, request: Request, *, again: bool = False) -> None:
+        # Who may take it: for requests that are alike in that, one ring does.
+        whose = ("again" if again else "ring", request.session, request.declined_by)
+        if not self._is_turn(self._tended, *whose):
+            return
+        hosts = eligible_hosts(self._store, request, lease_s=self._lease_s)
+        with suppress(StateUnavailable):
+            wakeups.ring(self._store, hosts, again=again)

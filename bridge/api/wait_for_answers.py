@@ -1,0 +1,145 @@
+"""Wait for requests: until they end, or until the waiter's own deadline."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING
+
+from bridge.api.result import result_of
+from bridge.api.upkeep import Tender
+from bridge.errors import StateUnavailable, UnknownRequest, WaitTimeout
+from bridge.protocol.duration import seconds
+from bridge.protocol.ids import check_id
+from bridge.protocol.response import failed
+from bridge.protocol.status import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bridge.api.result import Result, Shape
+    from bridge.protocol.ids import RequestId
+    from bridge.protocol.response import Response
+    from bridge.store.file_store import FileStore
+
+
+# The least that a file takes on a disk.
+_A_BLOCK = 4096
+
+
+class Waiter:
+    """Waits, and looks after what it waits for.
+
+    Args:
+        store: one that does not wait long for its lock: a deadline counts for more.
+        lease_s: as in `FileStore`.
+        on_stage: told how far a request has come.
+    """
+
+    def __init__(
+        self, store: FileStore, *, lease_s: float, on_stage: Callable[[Stage], None]
+    ) -> None:
+        self._store = store
+        self._lease_s = lease_s
+        self._on_stage = on_stage
+
+    def one(self, request_id: RequestId, timeout_s: float) -> Response:
+        """The response of one request.
+
+        Raises:
+            WaitTimeout: `timeout_s` seconds passed; the request is left as it was.
+        """
+        tend = self._tender({request_id})
+        found = self._store.wait([request_id], timeout_s=timeout_s, tend=tend)
+        for response in found:
+            return response
+        raise self.late([request_id], timeout_s)
+
+    def many(
+        self, ids: set[RequestId], shape: Shape, timeout_s: float
+    ) -> Iterator[Result]:
+        """Yield a result for each request as it ends; `ids` empties as they do.
+
+        Raises:
+            WaitTimeout: `timeout_s` seconds passed before the last one.
+        """
+        tend = self._tender(ids)
+        for response in self._store.wait(ids, timeout_s=timeout_s, tend=tend):
+            ids.discard(check_id(response.request_id))
+            yield result_of(response, shape)
+        if ids:
+            raise self.late(sorted(ids), timeout_s)
+
+    def expire(self, request_id: RequestId, timeout_s: float, stage: str) -> Response:
+        """End a request whose asker's time is up, unless it has just ended.
+
+        Raises:
+            UnknownRequest: it was removed meanwhile.
+            WaitTimeout: that cannot be written down just now.
+        """
+        found = self._store.find(request_id)
+        if found is not None and found.request is not None and found.response is None:
+            why = self._tender({request_id}).complaint_of(found.request, stage)
+            response = failed(
+                found.request,
+                "timeout",
+                f"no answer within {seconds(timeout_s)}; stage: {stage}"
+                f"{why and f'; {why}'}",
+                now_ms=self._store.now_ms(),
+                stage=Stage(stage),
+            )
+            try:
+                self._store.publish(response, source="asker")
+            except StateUnavailable as exc:
+                raise self._not_ended(request_id, response, exc) from None
+            found = self._store.find(request_id)
+        if found is None or found.response is None:
+            raise UnknownRequest(
+                f"request {request_id} has vanished", request_id=request_id
+            )
+        return found.response
+
+    def late(self, ids: list[RequestId], timeout_s: float) -> WaitTimeout:
+        """The error for requests that did not end within `timeout_s` seconds."""
+        found = self._store.find(ids[0])
+        tender = self._tender(set(ids))
+        stage = tender.stage_of(found) if found else Stage.WAITING
+        request = found.request if found else None
+        why = tender.complaint_of(request, stage) if request else ""
+        more = f" (and {len(ids) - 1} more)" if len(ids) > 1 else ""
+        return WaitTimeout(
+            f"request {ids[0]}{more}: no answer within {seconds(timeout_s)}; stage: "
+            f"{stage}{self._trouble()}{why and f'; {why}'}",
+            stage=str(stage),
+            request_id=ids[0],
+        )
+
+    def _not_ended(
+        self, request_id: RequestId, response: Response, why: StateUnavailable
+    ) -> WaitTimeout:
+        """The error for a request whose time is up, and that cannot be ended."""
+        failure = response.error
+        assert failure is not None, "it has failed"  # noqa: S101
+        return WaitTimeout(
+            f"request {request_id}: {failure.message}; it could not be ended: {why}",
+            stage=failure.stage,
+            request_id=request_id,
+        )
+
+    def _tender(self, ids: set[RequestId]) -> Tender:
+        return Tender(self._store, ids, lease_s=self._lease_s, on_stage=self._on_stage)
+
+    def _trouble(self) -> str:
+        """What keeps any answer from being written, if something does."""
+        with self._store.looking() as rooms:
+            disk = os.statvfs(rooms.state.fd)
+        if disk.f_flag & os.ST_RDONLY:
+            why = errno.EROFS
+        elif disk.f_bavail * disk.f_frsize < _A_BLOCK:
+            why = errno.ENOSPC
+        else:
+            return ""
+        return (
+            f"; no answer can be written: {self._store.place.state}: "
+            f"{os.strerror(why)}; see `hostbridge doctor`"
+        )

@@ -1,0 +1,90 @@
+"""The files that lie in a project: no link is followed, and only plain files opened."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dulwich.ignore import IgnoreFilter, IgnoreFilterManager, read_ignore_patterns
+
+from bridge.store.nofollow import open_beneath
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MAX_DEPTH = 64
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What lies at a path. `text` is None for what is too large to be looked at."""
+
+    facts: os.stat_result
+    text: bytes | None
+
+
+def look(root: Path, path: bytes) -> os.stat_result | None:
+    """The facts of what lies at a path; None for nothing, and for what a link hides."""
+    *folders, name = os.fsdecode(path).split("/")
+    try:
+        fd = open_beneath(root, folders, is_folder=True)
+    except OSError:
+        return None
+    try:
+        return os.stat(name, dir_fd=fd, follow_symlinks=False)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+
+
+def text_at(root: Path, path: bytes, max_bytes: int) -> bytes | None:
+    """The text of a file, or where a link leads; None for a large or other one."""
+    *folders, name = os.fsdecode(path).split("/")
+    fd = open_beneath(root, folders, is_folder=True)
+    try:
+        facts = os.stat(name, dir_fd=fd, follow_symlinks=False)
+        if stat.S_ISLNK(facts.st_mode):
+            return os.fsencode(os.readlink(name, dir_fd=fd))
+    finally:
+        os.close(fd)
+    if not stat.S_ISREG(facts.st_mode) or facts.st_size > max_bytes:
+        return None
+    with open(open_beneath(root, [*folders, name]), "rb") as file:
+        data = file.read(max_bytes + 1)
+    return data if len(data) <= max_bytes else None
+
+
+def untracked(root: Path, known: frozenset[bytes], exclude: Path) -> Iterator[bytes]:
+    """Paths of plain files and links that neither git knows nor an ignore file names.
+
+    A folder with a `.git` in it is another project, and left alone.
+    """
+    filters = []
+    if exclude.is_file() and not exclude.is_symlink():
+        with exclude.open("rb") as file:
+            filters.append(IgnoreFilter(read_ignore_patterns(file)))
+    ignored = IgnoreFilterManager(str(root), filters, ignorecase=False)
+    for where, folders, names, _fd in os.fwalk(root):
+        here = os.path.relpath(where, root)
+        prefix = "" if here == "." else f"{here}/"
+        links = [n for n in folders if os.path.islink(f"{where}/{n}")]
+        folders[:] = sorted(
+            name
+            for name in folders
+            if name not in (".git", *links)
+            and not os.path.lexists(f"{where}/{name}/.git")
+            and not ignored.is_ignored(f"{prefix}{name}/")
+        )
+        if prefix.count("/") >= MAX_DEPTH:
+            folders.clear()
+        for name in sorted([*names, *links]):
+            path = f"{prefix}{name}"
+            if name == ".git" or os.fsencode(path) in known:
+                continue
+            if not ignored.is_ignored(path):
+                yield os.fsencode(path)

@@ -1,0 +1,131 @@
+"""Answer a request by `claude -p`: a client of its own, gone when the request ends."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.agents.lint import idle_bash
+from bridge.claude_cli.command import (
+    command_line,
+    prompt_of,
+    structured_schema,
+    wanted_model,
+)
+from bridge.claude_cli.printed_result import read_output
+from bridge.policy.tool_names import on_host
+from bridge.process import run
+from bridge.protocol.executor import Outcome, Progress
+from bridge.protocol.names import is_client_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bridge.agents.definition import Definition
+    from bridge.protocol.request import Request
+
+# Everything that the agent saw is in it; an answer has 4 MB at most.
+MAX_OUTPUT_BYTES = 64 * 1024 * 1024
+_NOT_STARTED = 127
+_SCRIPT = Path(__file__).with_name("permission_hook.py")
+_GRANTING = (sys.executable, "-I", "-S", str(_SCRIPT))
+
+
+@dataclass(frozen=True, slots=True)
+class ClaudeCli:
+    """The answerer.
+
+    Attributes:
+        program: the path of the client.
+        folder: where it works: the project.
+        env: its environment, without what tells who asks from within.
+        doubt: why nothing of the folder is obeyed there; None where it is trusted.
+    """
+
+    program: str
+    folder: Path
+    env: Mapping[str, str]
+    doubt: Callable[[], str | None]
+
+    def answer(
+        self,
+        request: Request,
+        definition: Definition | None,
+        *,
+        deadline_s: float,
+        on_progress: Callable[[Progress], None],
+        should_stop: Callable[[], bool],
+    ) -> Outcome:
+        """Run the client to its end, or to the request's."""
+        doubt = self.doubt()
+        notes = (doubt, _idle(definition) if definition else None)
+        # The only sign of progress: all else it prints at its end.
+        on_progress(Progress(note="\n".join(filter(None, notes)) or None))
+        command = command_line(
+            self.program,
+            request,
+            definition,
+            granting=[*_GRANTING, str(self.folder)],
+            is_trusted=doubt is None,
+        )
+        ended = run.run(
+            command,
+            stdin=prompt_of(request, definition).encode("utf-8", "replace"),
+            env={**self.env, **within(request)},
+            folder=self.folder,
+            deadline_s=deadline_s,
+            should_stop=should_stop,
+            max_stdout=MAX_OUTPUT_BYTES,
+        )
+        said = ended.stdout.decode("utf-8", "replace")
+        if ended.how == "deadline":
+            return Outcome(said, "timeout", "claude -p was still at work")
+        if ended.how == "stopped":
+            return Outcome(said, "agent_stopped", "claude -p was stopped")
+        if ended.how == "too much output":
+            detail = f"claude -p printed more than {MAX_OUTPUT_BYTES:,} bytes"
+            return Outcome(code="agent_error", detail=detail)
+        if ended.exit_code == _NOT_STARTED and not ended.stdout:
+            detail = f"claude -p could not be started: {ended.stderr}"
+            return Outcome(code="agent_error", detail=detail)
+        is_structured = structured_schema(request) is not None
+        outcome = read_output(
+            ended.stdout, ended.stderr, ended.exit_code, is_structured=is_structured
+        )
+        return replace(outcome, degraded=_is_degraded(request, outcome.model))
+
+
+def _idle(definition: Definition) -> str | None:
+    """What to say of an agent that is meant to run commands, and may run none."""
+    why = idle_bash(
+        None if definition.tools is None else on_host(definition.tools),
+        on_host(definition.blocked_tools),
+        definition.allow,
+        definition.routes,
+    )
+    return why and f"agent {definition.name!r}: {why}"
+
+
+def within(request: Request) -> dict[str, str]:
+    """What the client's environment says of us.
+
+    Its hooks do nothing below a parent: this session serves one request and no queue.
+    Who asks from within is a child of this request, as deep as the limit says; to be
+    off would leave it no way but to switch us on again.
+    """
+    return {
+        "BRIDGE_PARENT": request.request_id,
+        "BRIDGE_DEPTH": str(request.depth),
+    }
+
+
+def _is_degraded(request: Request, answered_by: str | None) -> bool:
+    """Whether another model than the one asked for by name has answered."""
+    asked = wanted_model(request)
+    if asked is None:
+        return False
+    return not is_client_model(asked) or (
+        answered_by is not None and asked not in answered_by
+    )

@@ -1,0 +1,57 @@
+"""The PreToolUse hook of our own `claude -p`: the rules that the client does not know.
+
+    python -I -S permission_hook.py PROJECT RULES < event
+
+A script of its own, standard library only, started at each call of Bash. RULES are
+those of the definition that name their options, as JSON (`policy/command_options.py`);
+the client is not told them. What they cover is allowed, what comes near to them is
+denied with the reason; of any other call nothing is said, and the client decides, which
+in the mode `dontAsk` denies what nobody granted. So does a fault of ours.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+MAX_EVENT = 64 * 1024 * 1024
+
+
+def decision(event: dict[str, Any], project: str, rules: list[str]) -> str | None:
+    """What the hook prints about an event; None for nothing."""
+    from bridge.policy.permissions import is_granted, why_not_granted
+
+    tool, told = event.get("tool_name"), event.get("tool_input")
+    if tool != "Bash" or not isinstance(told, dict):
+        return None
+    cwd = event.get("cwd")
+    start = cwd if isinstance(cwd, str) and cwd else project
+
+    def resolve(path: str) -> str:
+        return os.path.realpath(os.path.join(start, path))
+
+    if is_granted(rules, tool, told, project=project, resolve=resolve):
+        said = {"permissionDecision": "allow"}
+    elif why := why_not_granted(rules, tool, told, project=project, resolve=resolve):
+        reason = f"hostbridge: Bash is not granted to this agent: {why}"
+        said = {"permissionDecision": "deny", "permissionDecisionReason": reason[:500]}
+    else:
+        return None
+    return json.dumps({"hookSpecificOutput": {"hookEventName": "PreToolUse"} | said})
+
+
+if __name__ == "__main__":
+    # Under -I nothing of ours is on the path; behind the standard library it is.
+    sys.path.append(os.path.abspath(__file__ + "/../../.."))
+    said = decision(
+        json.loads(sys.stdin.buffer.read(MAX_EVENT)),
+        os.path.realpath(sys.argv[1]),
+        json.loads(sys.argv[2]),
+    )
+    if said is not None:
+        sys.stdout.write(said)

@@ -1,0 +1,168 @@
+"""What `claude -p` printed, read: the agent's words, or which failure it was. Pure.
+
+With `--verbose` the client prints one JSON array of everything that happened, the
+result last; older ones print the result alone, or one line for each.
+
+Source: measured on Claude Code 2.1.330.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from bridge.protocol.executor import Outcome
+from bridge.protocol.judge import ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.protocol.failure_codes import FailureCode
+
+_MAX_DETAIL = 500
+_QUOTA = re.compile(
+    r"usage limit|rate limit|credit balance|quota|hit your .*limit", re.I
+)
+_NO_AGENT = re.compile(r"--agent '.*' not found")
+_TOO_MANY_REQUESTS = 429
+# What the client says happened, beside the result.
+_TOLD = frozenset({"system", "assistant", "user", "stream_event"})
+_BY_SUBTYPE: dict[str, FailureCode] = {
+    "error_max_turns": "AGENT_004",
+    "error_max_budget_usd": "AGENT_004",
+    "error_max_structured_output_retries": "schema_mismatch",
+}
+
+Json = dict[str, Any]
+
+
+def read_output(
+    stdout: bytes, stderr: str, exit_code: int, *, is_structured: bool
+) -> Outcome:
+    """What came of a client that ended by itself.
+
+    `is_structured` is whether it was given the schema: then what its own check let
+    through is the answer. Where it let nothing through, what the agent said is judged
+    as it stands: it may be the very JSON that was asked for.
+    """
+    events = _events(stdout)
+    results = [event for event in events if event.get("type") == "result"]
+    if not results:
+        if exit_code == 0 and _is_bare_answer(stdout, events):
+            return Outcome(stdout.decode("utf-8", "replace"))
+        return _without_result(stdout, stderr, exit_code)
+    # Agents in the background make several; any of them may hold the answer.
+    answers = [result for result in results if "structured_output" in result]
+    result = (answers or results)[-1]
+    model = _model(events, result)
+    calls = tuple(_calls(events)) if len(events) > len(results) else None
+    words = _text(result.get("result"))
+    if result.get("is_error") or exit_code:
+        code, detail = _failure(result, exit_code)
+        return Outcome(words, code, detail, model=model, calls=calls)
+    if not is_structured or (not answers and words.strip()):
+        return Outcome(words, model=model, calls=calls)
+    if not answers:
+        detail = "the client ended without structured output"
+        return Outcome(words, "empty_answer", detail, model=model, calls=calls)
+    answer = json.dumps(
+        result["structured_output"], ensure_ascii=False, separators=(",", ":")
+    )
+    return Outcome(answer, model=model, calls=calls)
+
+
+def _events(stdout: bytes) -> list[Json]:
+    """The objects printed: of one document, or of one a line."""
+    told = _decoded(stdout)
+    found = told if isinstance(told, list) else [told]
+    if told is None:
+        found = [_decoded(line) for line in stdout.splitlines()]
+    return [event for event in found if isinstance(event, dict)]
+
+
+def _decoded(data: bytes) -> Any:
+    """JSON, or None."""
+    # Not by orjson: half a character in a tool's output is no reason to lose an answer.
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_bare_answer(stdout: bytes, events: list[Json]) -> bool:
+    """Whether all that was printed is one JSON value of the agent's own."""
+    is_told = any(event.get("type") in _TOLD for event in events)
+    return not is_told and _decoded(stdout) is not None
+
+
+def _without_result(stdout: bytes, stderr: str, exit_code: int) -> Outcome:
+    said = stdout.decode("utf-8", "replace")
+    code: FailureCode = "agent_error"
+    if _NO_AGENT.search(stderr):
+        code = "agent_missing"
+    elif exit_code == 0:
+        code = "no_json" if said.strip() else "empty_answer"
+    detail = f"claude -p printed no result (exit {exit_code})"
+    why = stderr or said.strip()
+    return Outcome(said, code, _short(f"{detail}: {why}" if why else detail))
+
+
+def _failure(result: Json, exit_code: int) -> tuple[FailureCode, str]:
+    """The failure that a result reports."""
+    errors = result.get("errors")
+    told = errors if isinstance(errors, list) else [result.get("result")]
+    detail = "; ".join(str(each) for each in told if each)
+    code = _BY_SUBTYPE.get(str(result.get("subtype")))
+    if code is None:
+        limited = result.get("api_error_status") == _TOO_MANY_REQUESTS
+        code = "quota" if limited or _QUOTA.search(detail) else "agent_error"
+    return code, _short(detail or f"claude -p ended with exit {exit_code}")
+
+
+def _model(events: list[Json], result: Json) -> str | None:
+    """The model that spoke: what the session began with, or the one that was billed."""
+    for event in events:
+        if event.get("subtype") == "init" and isinstance(event.get("model"), str):
+            return str(event["model"])
+    used = result.get("modelUsage")
+    return next(iter(used)) if isinstance(used, dict) and len(used) == 1 else None
+
+
+def _calls(events: list[Json]) -> Iterator[ToolCall]:
+    """The tool calls made, oldest first, each with how it ended."""
+    ends = {
+        block.get("tool_use_id"): not block.get("is_error")
+        for block in _blocks(events, "user")
+        if block.get("type") == "tool_result"
+    }
+    for block in _blocks(events, "assistant"):
+        if block.get("type") != "tool_use":
+            continue
+        given = block.get("input")
+        arguments: Json = given if isinstance(given, dict) else {}
+        call_id = str(block.get("id"))
+        # Of what went to the background only the launch was seen.
+        ended = not arguments.get("run_in_background")
+        yield ToolCall(
+            tool=str(block.get("name")),
+            tool_use_id=call_id,
+            command=_text(arguments.get("command")) or None,
+            ok=ends.get(call_id) if ended else None,
+        )
+
+
+def _blocks(events: list[Json], role: str) -> Iterator[Json]:
+    for event in events:
+        message = event.get("message")
+        content = message.get("content") if isinstance(message, dict) else None
+        if event.get("type") == role and isinstance(content, list):
+            yield from (block for block in content if isinstance(block, dict))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MAX_DETAIL else text[:_MAX_DETAIL] + "…"

@@ -1,0 +1,185 @@
+"""What commands read: prompts, answers and schemas, from arguments, pipes and files.
+
+Every problem names the file and the place in it.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from bridge.cli.output import complain
+from bridge.errors import InvalidRequest, UnknownAgent
+from bridge.host import agent_names
+from bridge.protocol.names import GENERAL
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from pathlib import Path
+
+    from bridge.api.bridge import Bridge
+
+
+def agent_and_prompt(bridge: Bridge, words: list[str]) -> tuple[str, str]:
+    """Agent and prompt from one or two words; a prompt of `-` is read from stdin.
+
+    Raises:
+        InvalidRequest: there is no prompt, it is not UTF-8, or it wants quotes.
+    """
+    if not words:
+        raise InvalidRequest(
+            'no prompt; try: hostbridge ask "Which modules lack tests?"'
+        )
+    first, *others = words
+    if not others:
+        _refuse_agent_alone(bridge, first)
+        agent, prompt = GENERAL, first
+    elif others[1:]:
+        raise _unquoted(bridge, words)
+    else:
+        agent, prompt = first, others[0]
+    return agent, read_words(None, "the prompt") if prompt == "-" else whole(prompt)
+
+
+def _refuse_agent_alone(bridge: Bridge, word: str) -> None:
+    # Agents are looked up in files: not for what is no name of one.
+    if not any(map(str.isspace, word)) and word in _known(bridge):
+        raise InvalidRequest(
+            f"{word!r} is an agent, and there is no prompt; try: hostbridge ask {word} "
+            '"Which modules lack tests?" (to ask about that word alone: hostbridge ask '
+            f"{GENERAL} {word})"
+        )
+
+
+def _unquoted(bridge: Bridge, words: list[str]) -> InvalidRequest:
+    agent = words[:1] if words[0] in _known(bridge) else []
+    quoted = shlex.join([*agent, " ".join(words[len(agent) :])])
+    return InvalidRequest(
+        f"{len(words)} words; a prompt is one, in quotes: hostbridge ask {quoted}"
+    )
+
+
+def _known(bridge: Bridge) -> Collection[str]:
+    from bridge.agents.registry import Registry
+
+    project = bridge.store.place.project
+    defined = Registry.open(bridge.settings, project).names()
+    return {*agent_names.BUILT_IN, *defined}
+
+
+@contextmanager
+def hint_of_quotes(words: list[str]) -> Iterator[None]:
+    """Say of an unknown agent, where it looks like half of a prompt, that it may be."""
+    try:
+        yield
+    except UnknownAgent as exc:
+        looks_like_prompt = len(words) > 1 and not any(map(str.isspace, words[1]))
+        if not looks_like_prompt or words[1] == "-":
+            raise
+        one = shlex.quote(" ".join(words))
+        raise UnknownAgent(
+            f"{exc} (if both words are the prompt, quote them: hostbridge ask {one})"
+        ) from None
+
+
+def whole(argument: str) -> str:
+    """An argument as it is, when it is UTF-8."""
+    try:
+        return decoded(argument.encode("utf-8", "surrogateescape"), "the prompt")
+    except UnicodeEncodeError:
+        raise InvalidRequest("the prompt is not UTF-8") from None
+
+
+def read_words(file: Path | None, what: str) -> str:
+    """Words from a file, or from stdin for None and `-`; `what` names them."""
+    if file is not None and str(file) != "-":
+        return decoded(_bytes_of(file), str(file))
+    if sys.stdin is None:
+        raise InvalidRequest(f"{what} was to come from stdin, which is closed")
+    if sys.stdin.isatty():
+        complain(f"type {what}; Ctrl-D ends it")
+    return decoded(sys.stdin.buffer.read(), f"{what} (from stdin)")
+
+
+def decoded(data: bytes, what: str) -> str:
+    """UTF-8, or an error that says where it is not."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as exc:
+        raise InvalidRequest(
+            f"{what}: expected UTF-8, got byte 0x{data[exc.start]:02x} at offset "
+            f"{exc.start}"
+        ) from None
+
+
+def read_schema(file: Path | None) -> dict[str, Any] | None:
+    """A JSON Schema from a file; None for no file.
+
+    Warns of keywords that look like a slip of the pen.
+
+    Raises:
+        InvalidRequest: no such file, not JSON, or not a JSON Schema; says where.
+    """
+    if file is None:
+        return None
+    data = _bytes_of(file)
+    decoded(data, str(file))
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError as exc:
+        place = f"{file}:{exc.lineno}:{exc.colno}"
+        raise InvalidRequest(f"{place}: not JSON: {exc.msg}") from None
+    if not isinstance(value, dict):
+        kind = type(value).__name__
+        raise InvalidRequest(f"{file}: expected a JSON Schema (an object), got {kind}")
+    from bridge.protocol.json_schema import problem_of_schema
+    from bridge.protocol.keywords import constrains_nothing, slips
+
+    problem = problem_of_schema(value)
+    if problem:
+        raise InvalidRequest(f"{file}: not a JSON Schema: {problem}")
+    told = list(slips(value))
+    if constrains_nothing(value):
+        raise InvalidRequest(f"{file}: allows anything: {told[0]}")
+    for slip in told:
+        complain(f"{file}: {slip} (it is ignored)")
+    return value
+
+
+def read_pairs(option: str, given: list[str] | None) -> dict[str, Any]:
+    """What an option gives by name: `NAME=VALUE` is text, `NAME:=JSON` any value.
+
+    Raises:
+        InvalidRequest: one has no `=`, no name, or no JSON where it promises some.
+    """
+    found = {}
+    for each in given or ():
+        name, equals, value = each.partition("=")
+        if not equals or not name.strip(":"):
+            raise InvalidRequest(
+                f"{option} {each!r}: expected NAME=VALUE or NAME:=JSON"
+            )
+        found[name.removesuffix(":")] = (
+            _json_of(f"{option} {each!r}", value)
+            if name.endswith(":")
+            else whole(value)
+        )
+    return found
+
+
+def _json_of(argument: str, text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as exc:
+        raise InvalidRequest(f"{argument}: not JSON: {exc.msg}") from None
+
+
+def _bytes_of(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as exc:
+        raise InvalidRequest(f"{file}: {(exc.strerror or str(exc)).lower()}") from None

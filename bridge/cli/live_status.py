@@ -1,0 +1,79 @@
+"""`hostbridge status --watch`: the overview again and again, until Ctrl-C.
+
+A look each second, and at once when a file comes or goes: the folders' times tell.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bridge.cli.output import say_json
+from bridge.cli.status_text import fitted, overview_text
+from bridge.host.output import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from rich.text import Text
+
+    from bridge.api.bridge import Bridge
+
+_FOLDERS = ("requests", "processing", "responses", "sessions", "agents")
+_LOOK_S = 1.0
+_GLANCE_S = 0.1
+# The names of the groups are colours.
+_COLOURS = (
+    r"^\S+ +(?P<green>running|completed)\b",
+    r"^\S+ +(?P<cyan>offered)\b",
+    r"^\S+ +(?P<red>no host|invalid answer|failed|timeout|cancelled)\b",
+    r"^(?P<bold>(SESSION|REQUEST) .*)",
+)
+
+
+def watch_table(bridge: Bridge) -> None:
+    """Draw the overview on the terminal, in place."""
+    from rich.live import Live
+
+    with Live(auto_refresh=False, vertical_overflow="crop") as live:
+        width = live.console.width
+        _again(bridge, lambda: live.update(_drawn(bridge, width), refresh=True))
+
+
+def watch_json(bridge: Bridge) -> None:
+    """Print the overview, one line each time."""
+    _again(bridge, lambda: say_json(bridge.overview()))
+
+
+def _again(bridge: Bridge, show: Callable[[], None]) -> None:
+    with suppress(KeyboardInterrupt):
+        while True:
+            before = _times(bridge.store.place.state)
+            show()
+            until_s = time.monotonic() + _LOOK_S
+            while time.monotonic() < until_s:
+                time.sleep(_GLANCE_S)
+                if _times(bridge.store.place.state) != before:
+                    break
+
+
+def _times(state: Path) -> list[int]:
+    found = []
+    for name in _FOLDERS:
+        with suppress(OSError):
+            found.append(os.stat(state / name).st_mtime_ns)
+    return found
+
+
+def _drawn(bridge: Bridge, width: int) -> Text:
+    from rich.text import Text
+
+    words = overview_text(bridge.overview())
+    # An id longer than a line goes on in the next.
+    text = Text(fitted(clean(words, len(words)), width), overflow="fold")
+    for pattern in _COLOURS:
+        text.highlight_regex(f"(?m){pattern}")
+    return text

@@ -1,0 +1,107 @@
+"""What commands print: words that a terminal cannot obey, JSON that any program reads.
+
+Prompts and answers come from outside. Whatever is printed as text goes through `say`
+or `complain`, which strip control characters and escape sequences; in JSON they are
+escaped, so that the value stays what it was.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from bridge.errors import BridgeError, RequestFailed
+from bridge.host.output import clean
+
+if TYPE_CHECKING:
+    from bridge.protocol.response import Response
+
+# What orjson leaves as it is, and a terminal may obey or reorder text by.
+_ODD = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+_FIRST = ("requestId", "success", "route", "parsedOutput")
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
+
+
+def say(text: str) -> None:
+    """Print a result for people."""
+    sys.stdout.write(clean(text, len(text)) + "\n")
+    # Whoever reads a pipe wants each result when it is there.
+    sys.stdout.flush()
+
+
+def complain(text: str) -> None:
+    """Print on stderr, for people, under our name."""
+    sys.stdout.flush()
+    sys.stderr.write(f"hostbridge: {clean(text, len(text))}\n")
+
+
+def say_json(value: Any, *, pretty: bool = False) -> None:
+    """Print one JSON value, by default on one line; UTF-8 whatever the locale."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(json_text(value, pretty=pretty).encode() + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def json_text(value: Any, *, pretty: bool = False) -> str:
+    """JSON that no terminal obeys; dataclasses get camelCase keys."""
+    option = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_NON_STR_KEYS
+    if pretty:
+        option |= orjson.OPT_INDENT_2
+    try:
+        text = orjson.dumps(value, default=_plain, option=option).decode()
+    except orjson.JSONEncodeError:
+        import json
+
+        # A name of a file that is not UTF-8: as escapes it is JSON, and can be undone.
+        text = json.dumps(value, default=_plain, indent=2 if pretty else None)
+    return _ODD.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        fields = dataclasses.fields(value)
+        return {_camel(field.name): getattr(value, field.name) for field in fields}
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", by_alias=True)
+    return str(value)
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.title() for part in rest)
+
+
+def record(response: Response) -> dict[str, Any]:
+    """A response as JSON, what a reader looks for first."""
+    told = response.model_dump(mode="json", by_alias=True)
+    return {key: told[key] for key in _FIRST} | told
+
+
+def error_value(error: BridgeError) -> dict[str, Any]:
+    """An error as JSON: the response where there is one, the same keys otherwise."""
+    if isinstance(error, RequestFailed):
+        return record(error.response)
+    failure = {"code": error.code, "message": str(error), "stage": error.stage}
+    return {"requestId": error.request_id, "success": False, "error": failure}
+
+
+def span(seconds: float) -> str:
+    """A length of time as people say it: `12 s`, `3 min`, `2 h`, `4 d`."""
+    for unit_s, name in _UNITS:
+        if seconds >= unit_s:
+            return f"{seconds / unit_s:.0f} {name}"
+    return f"{max(0.0, seconds):.0f} s"
+
+
+def counted(number: int, what: str) -> str:
+    """How many: `1 character`, `2,000 characters`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def indented(text: str, prefix: str = "    ") -> str:
+    """Every line moved in: words from outside cannot pose as lines of ours."""
+    return "\n".join(prefix + line for line in text.splitlines())

@@ -1,0 +1,58 @@
+"""Which schemas of a definition a local model cannot be held to, before it is asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.agents.diagnostic import Problem, line_near
+from bridge.errors import ExtraMissing
+from bridge.llama.model_files import require_extra
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.agents.diagnostic import Level, Place
+    from bridge.agents.load import Loaded
+
+
+def shape_problems(loaded: Loaded) -> Iterator[Problem]:
+    """An error where only the local route could answer, a warning where others can.
+
+    What only a small model cannot be held to is a warning: another may answer. Nothing
+    where the extra `local` is not installed: nobody can tell then.
+    """
+    definition = loaded.definition
+    if definition is None or "local" not in definition.routes:
+        return
+    try:
+        require_extra()
+    except ExtraMissing:
+        return
+    from bridge.llama.unsupported_schema import find_problem
+
+    level: Level = "error" if definition.routes == ("local",) else "warning"
+    places: list[tuple[Place, dict[str, object]]] = [
+        (("tools", number, "parameters"), tool.parameters)
+        for number, tool in enumerate(definition.script_tools)
+    ]
+    # That of a definition with tools of its own is what its submit_result takes.
+    if definition.output_schema is not None and not places:
+        places.append((("output_schema",), definition.output_schema))
+    for place, schema in places:
+        if found := find_problem(schema):
+            yield _problem(loaded, place, found, "a local model", level)
+        elif found := find_problem(schema, is_small=True):
+            yield _problem(loaded, place, found, "a small local model", "warning")
+
+
+def _problem(
+    loaded: Loaded,
+    place: Place,
+    found: tuple[Place, str],
+    who: str,
+    level: Level,
+) -> Problem:
+    way, why = found
+    here = (*place, *way)
+    message = f"{who} cannot be held to it: {why}"
+    return Problem(loaded.file, line_near(loaded.lines, here), here, message, level)

@@ -1,0 +1,75 @@
+"""What went wrong at a server, as a failure code and a sentence.
+
+no connection           no_host     there is no server
+404                     AGENT_002   the server has no such model
+a redirect              AGENT_002   it is somewhere else
+429                     quota
+400, too long           AGENT_004   the conversation is longer than its context
+400, 422                AGENT_001   it cannot use the shape
+time is up              AGENT_005
+anything else           agent_error
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.agent_loop.chat_model import EngineFailed
+
+if TYPE_CHECKING:
+    from bridge.protocol.failure_codes import FailureCode
+
+_MAX_WORDS = 500
+_TOO_LONG = ("context_length", "context length", "context size", "context window")
+
+
+def failure_of(exc: Exception, client: Any) -> EngineFailed:
+    """The failure for an exception of the `openai` client."""
+    import openai
+
+    for known in (exc, exc.__cause__):
+        if isinstance(known, EngineFailed):
+            return known
+    words = _words(exc, client)
+    if isinstance(exc, openai.APITimeoutError):
+        return EngineFailed("AGENT_005", "the server did not answer by the deadline")
+    if isinstance(exc, openai.APIConnectionError):
+        why = _words(exc.__cause__, client) if exc.__cause__ else words
+        if type(exc.__cause__).__name__ == "ConnectError":
+            return EngineFailed("no_host", f"no server at {client.base_url}: {why}")
+        return EngineFailed("agent_error", f"the connection broke: {why}")
+    if isinstance(exc, openai.APIStatusError) and exc.response.is_redirect:
+        elsewhere = _short(exc.response.headers.get("Location", "nowhere"))
+        return EngineFailed(
+            "AGENT_002",
+            f"{client.base_url} points to {elsewhere}, and is not followed; set "
+            "BRIDGE_OPENAI_BASE_URL to where the server is",
+        )
+    if isinstance(exc, openai.APIStatusError):
+        return EngineFailed(
+            _code(exc.status_code, words), f"HTTP {exc.status_code}: {words}"
+        )
+    return EngineFailed("agent_error", f"{type(exc).__name__}: {words}")
+
+
+def _code(status: int, words: str) -> FailureCode:
+    if status == 404:  # noqa: PLR2004 - HTTP's own numbers
+        return "AGENT_002"
+    if status == 429:  # noqa: PLR2004
+        return "quota"
+    if any(sign in words.lower() for sign in _TOO_LONG):
+        return "AGENT_004"
+    return "AGENT_001" if status in {400, 422} else "agent_error"
+
+
+def _words(exc: BaseException, client: Any) -> str:
+    """What it says, in one line, without the key that was sent."""
+    words = " ".join(str(exc).split()) or type(exc).__name__
+    key = client.api_key
+    if key and key != "none":
+        words = words.replace(key, "…")
+    return _short(words)
+
+
+def _short(words: str) -> str:
+    return words if len(words) <= _MAX_WORDS else f"{words[:_MAX_WORDS]}…"

@@ -1,0 +1,70 @@
+"""Which agent this process runs under, whatever its folder and its environment.
+
+A Bash call of an agent in a session is noted in the state of that session, and not in
+that of the folder in which the agent calls us: the session's pin says where. Which
+session that is tell CLAUDE_PID and the processes above us; of these the kernel still
+knows the environment where a command was given another one (`env -i`). A process that
+has left both behind belongs to nobody.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from bridge.host import pins, tool_calls
+from bridge.protocol.ids import is_id
+from bridge.store.file_store import FileStore
+from bridge.store.host_process import ancestors_of, arguments_of, environment_of
+
+if TYPE_CHECKING:
+    from bridge.config import Settings
+
+Parent = tuple[str, int]
+
+
+def find_parent(store: FileStore, settings: Settings) -> Parent | None:
+    """The request of the agent that started us, and its depth.
+
+    An agent in a session did it by a Bash call that hooks saw; one of `claude -p`
+    is told by the environment.
+    """
+    above = ancestors_of(os.getpid())
+    told = _told(settings.parent_request, settings.parent_depth)
+    if told is None:
+        told = next(filter(None, (_told_to(pid) for pid in above)), None)
+    clients = [*([] if settings.host_pid is None else [settings.host_pid]), *above]
+    seen = [
+        found
+        for pid in clients
+        for state in _states(store, settings, pid)
+        if (found := tool_calls.running_bash_depth(state, pid, _shell(pid, above)))
+    ]
+    return max(seen, key=lambda parent: parent[1], default=told)
+
+
+def _states(store: FileStore, settings: Settings, pid: int) -> list[FileStore]:
+    """Where the calls of a process's agents are noted, if it is a client."""
+    pinned = [FileStore(place) for place in pins.of_process(settings, pid)]
+    # One that began without a pin is looked for in this project.
+    own = [store] if pid == settings.host_pid else []
+    return [each for each in (*pinned, *own) if each.exists()]
+
+
+def _shell(client: int, above: list[int]) -> str:
+    """The command line of what the client itself started for us; empty for nothing."""
+    if client not in above[1:]:
+        return ""
+    return " ".join(arguments_of(above[above.index(client) - 1]))
+
+
+def _told_to(pid: int) -> Parent | None:
+    """What the environment of a process above says, of those who can be asked."""
+    told = environment_of(pid)
+    depth = told.get("BRIDGE_DEPTH", "")
+    known = depth.isascii() and depth.isdigit()
+    return _told(told.get("BRIDGE_PARENT"), int(depth) if known else 0)
+
+
+def _told(parent: str | None, depth: int) -> Parent | None:
+    return (parent, depth) if parent is not None and is_id(parent) else None

@@ -1,0 +1,33 @@
+"""What a handler works with: one event, the session it came from, and the store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bridge.store import Claimant
+
+if TYPE_CHECKING:
+    from bridge.config import Settings
+    from bridge.host.events import HookEvent
+    from bridge.host.sessions import Session
+    from bridge.store.file_store import FileStore
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One event in its surroundings."""
+
+    settings: Settings
+    store: FileStore
+    event: HookEvent
+    session: Session
+
+    @property
+    def claimant(self) -> Claimant:
+        """Who claims when this session does."""
+        return Claimant(self.session.session_id, self.session.host)
+
+    def now_ms(self) -> int:
+        """The wall clock, milliseconds since 1970."""
+        return self.store.now_ms()

@@ -1,0 +1,55 @@
+"""What a definition means in a session: what its agent may do there, and as whom."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.protocol.names import GENERAL
+
+if TYPE_CHECKING:
+    from bridge.agents.definition import Definition
+    from bridge.protocol.request import Request
+
+
+def limits_of(definition: Definition | None) -> dict[str, Any]:
+    """What a run must know of its definition: fields of `AgentRun`."""
+    if definition is None:
+        return {}
+    from bridge.policy.tool_names import on_host
+
+    tools = definition.tools
+    return {
+        "tools": None if tools is None else on_host(tools),
+        "blocked_tools": on_host(definition.blocked_tools),
+        "allow": definition.allow,
+        "max_turns": definition.max_turns,
+        "require_verified_evidence": definition.require_verified_evidence,
+    }
+
+
+def hosted(
+    request: Request, definition: Definition | None, carrier: str | None
+) -> Request:
+    """The request for a session: which of its agents runs it, and how that searches.
+
+    `carrier` is our own agent as the session knows it, None where it does not.
+    """
+    if definition is None or request.definition is None:
+        return request
+    from bridge.agents.search_tools import only_reads, search_note
+
+    told = request.definition
+    is_carried = carrier is not None and only_reads(definition)
+    note = search_note(definition, has_search=is_carried)
+    changed = {
+        "subagent_type": carrier if is_carried else told.subagent_type,
+        "prompt": f"{told.prompt}\n\n{note}" if note else told.prompt,
+    }
+    return request.with_(definition=told.model_copy(update=changed))
+
+
+def subagent_type(request: Request) -> str:
+    """The client's agent that runs the request."""
+    if request.definition is None:
+        return request.agent_type
+    return request.definition.subagent_type or GENERAL

@@ -1,0 +1,160 @@
+"""Which hooks are registered for which events: one table for settings and plugin alike.
+
+Every hook is one `/bin/sh` that reads our script into itself. A path that is gone then
+ends in silence: registered by its own path, each tool call would show the user "hook
+failed", twice. Measured, it costs what executing the script costs.
+
+`python -m bridge.host.hook_table` prints `hooks/hooks.json`, the plugin's.
+
+Source: Claude Code hooks reference, "Configuration"; measured on 2.1.330: the exec form
+(`args`) starts no shell of its own and leaves `$` alone, timeouts are in seconds,
+`asyncRewake` wakes.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Kind = Literal["local", "user", "project", "plugin"]
+KINDS: tuple[Kind, ...] = ("local", "user", "project", "plugin")
+
+# Ends every line of shell that we register: how ours are told from others.
+MARK = "# hostbridge"
+# A shell's own errors exit 2, which would block what the session is doing.
+_SAFE = "trap 'exit 0' 0; "
+BESIDE = f'{_SAFE}[ -r "$0" ] && . "$0" {MARK}'
+# Names no path of this machine: `install --project` writes the file it looks for. Of
+# another user's making it would be another user's program.
+POINTED = (
+    f"{_SAFE}h=${{BRIDGE_HOME:-$HOME/.hostbridge}}/hooks.sh; "
+    f'[ -f "$h" ] && [ -r "$h" ] && [ -O "$h" ] && . "$h" {MARK}'
+)
+POINTER = "hooks.sh"
+
+
+# Without the two texts, the model reads of a "Stop hook blocking error".
+WAKE = {
+    "asyncRewake": True,
+    "rewakeSummary": "a program asks",
+    "rewakeMessage": "From hostbridge, which the user installed:",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """One registration."""
+
+    event: str
+    script: str
+    matcher: str | None = None
+    wakes: bool = False
+    timeout_s: int = 30
+
+
+HOOKS = (
+    Hook("SessionStart", "always"),
+    Hook("SessionEnd", "always"),
+    Hook("FileChanged", "bell", matcher="wake", wakes=True),
+    Hook("CwdChanged", "moved"),
+    Hook("UserPromptSubmit", "turn"),
+    Hook("Stop", "turn"),
+    Hook("PreToolUse", "tool-start", matcher="*"),
+    Hook("PreToolUse", "agent-call", matcher="Agent|SubagentHandback"),
+    Hook("PostToolUse", "tool-end", matcher="*"),
+    Hook("PostToolUse", "agent-event", matcher="Agent"),
+    Hook("PostToolUseFailure", "tool-end", matcher="Bash"),
+    Hook("PostToolUseFailure", "agent-event", matcher="Agent"),
+    Hook("PermissionRequest", "dialog", matcher="*"),
+    Hook("SubagentStop", "agent-event"),
+    Hook("StopFailure", "turn"),
+)
+SCRIPTS = frozenset(hook.script for hook in HOOKS)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How an install of one kind calls a script.
+
+    Attributes:
+        kind: names the install, in the third place of a hook's arguments.
+        shell: the line of shell, which finds the script by its `$0`.
+        folder: what stands before the script's name.
+        python: the interpreter that has hostbridge, when it is known.
+    """
+
+    kind: Kind
+    shell: str
+    folder: str = ""
+    python: str | None = None
+
+    def arguments(self, hook: Hook) -> list[str]:
+        """The arguments of `/bin/sh` for one hook."""
+        known = [self.python] if self.python else []
+        script = self.folder + hook.script
+        return ["-c", self.shell, script, hook.event, self.kind, *known]
+
+
+PLUGIN = Form("plugin", BESIDE, "${CLAUDE_PLUGIN_ROOT}/hooks/")
+PROJECT = Form("project", POINTED)
+
+
+def of_this_machine(kind: Kind, hooks: Path, python: str) -> Form:
+    """The form for settings that never leave this machine."""
+    return Form(kind, BESIDE, f"{hooks}/", python)
+
+
+def entries(form: Form) -> dict[str, list[dict[str, Any]]]:
+    """The `hooks` object of settings or plugin: for each event, what we register."""
+    table: dict[str, list[dict[str, Any]]] = {}
+    for hook in HOOKS:
+        command: dict[str, Any] = {
+            "type": "command",
+            "command": "/bin/sh",
+            "args": form.arguments(hook),
+            "timeout": hook.timeout_s,
+        }
+        if hook.wakes:
+            command |= WAKE
+        entry: dict[str, Any] = {"hooks": [command]}
+        if hook.matcher is not None:
+            entry = {"matcher": hook.matcher, **entry}
+        table.setdefault(hook.event, []).append(entry)
+    return table
+
+
+def kind_of(command: object) -> str | None:
+    """Which install registered a hook command; None when it is none of ours.
+
+    Known by its mark, and by the names of script and event in any form we ever wrote.
+    """
+    if not isinstance(command, dict):
+        return None
+    arguments = command.get("args")
+    if not isinstance(arguments, list) or not all(
+        isinstance(each, str) for each in arguments
+    ):
+        return None
+    if arguments[:1] == ["-c"] and arguments[1:] and arguments[1].endswith(MARK):
+        words = arguments[2:]
+    else:
+        words = [str(command.get("command")), *arguments]
+        if words[0].rpartition("/")[2] not in SCRIPTS:
+            return None
+        if words[1:2] and words[1] not in {hook.event for hook in HOOKS}:
+            return None
+    return words[2] if words[2:] and words[2] in KINDS else None
+
+
+def plugin_file() -> str:
+    """The text of `hooks/hooks.json`."""
+    table = {"hooks": entries(PLUGIN)}
+    return json.dumps(table, indent=2) + "\n"
+
+
+if __name__ == "__main__":
+    print(plugin_file(), end="")  # noqa: T201 - this is how the file is made

@@ -1,0 +1,123 @@
+"""What installs leave in our own folder.
+
+~/.hostbridge/installs/<digest>.json  one settings file: its text before the install
+~/.hostbridge/hooks.sh                where this machine has hostbridge, for settings
+                                      that name no path (`install --project`)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from bridge.host.hook_table import POINTER
+from bridge.protocol.record import Record, Unparsable, parse
+from bridge.store.directory import NotAPlainFile
+from bridge.store.location import Place, open_state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bridge.store.directory import Folder
+
+
+class Past(Record):
+    """One install: `original` is the file's text before it, None for no file."""
+
+    file: str
+    kind: str
+    original: str | None = None
+    after_sha256: str
+    made_folder: bool = False
+
+    def was_last(self, text: str | None) -> bool:
+        """Whether nobody has changed the file since."""
+        return text is not None and sha256(text) == self.after_sha256
+
+
+class Memory:
+    """What is remembered below `home`.
+
+    Raises:
+        StateRefused: `home` is not safe to use (any method).
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._place = Place(home, home, home, "our own folder")
+
+    @contextmanager
+    def _records(self) -> Iterator[Folder]:
+        with open_state(self._place) as home, home.folder("installs") as folder:
+            yield folder
+
+    def recall(self, file: Path) -> Past | None:
+        """What is known of the last install in a settings file."""
+        with self._records() as folder:
+            return _load(folder, _name(str(file)))
+
+    def has_made(self, folder: Path) -> bool:
+        """Whether an install that is still there made the folder of its settings."""
+        with self._records() as records:
+            pasts = [_load(records, name) for name in records.names()]
+        return any(
+            past.made_folder and os.path.dirname(past.file) == str(folder)
+            for past in pasts
+            if past is not None
+        )
+
+    def kinds(self) -> set[str]:
+        """Of which kinds the installs are that are still there."""
+        with self._records() as records:
+            pasts = [_load(records, name) for name in records.names()]
+        return {past.kind for past in pasts if past is not None}
+
+    def remember(self, past: Past) -> None:
+        """Write down an install."""
+        name, data = f"{_name(past.file)}.json", past.to_json()
+        with self._records() as folder:
+            if folder.read(name) != data:
+                folder.replace(name, data)
+
+    def forget(self, file: Path) -> None:
+        """An install is gone; the pointer goes with the last that needed it."""
+        with self._records() as folder:
+            folder.remove(f"{_name(str(file))}.json")
+            others = [_load(folder, name) for name in folder.names()]
+        if not any(other is not None and other.kind == "project" for other in others):
+            with open_state(self._place) as home:
+                home.remove(POINTER)
+
+    def point(self, hooks: Path, python: str) -> None:
+        """Write down where this machine has hostbridge."""
+        lines = (
+            "# Written by `hostbridge install --project`: where this machine has it.",
+            f"hooks={shlex.quote(str(hooks))}",
+            f'set -- "$1" "$2" {shlex.quote(python)}',
+            '[ -r "$hooks/$0" ] && . "$hooks/$0"',
+        )
+        data = "".join(f"{line}\n" for line in lines).encode()
+        with open_state(self._place) as home:
+            if home.read(POINTER) != data:
+                home.replace(POINTER, data)
+
+
+def sha256(text: str) -> str:
+    """How a text is told from another."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _name(file: str) -> str:
+    return sha256(file)[:32]
+
+
+def _load(folder: Folder, name: str) -> Past | None:
+    """A record that cannot be read is as good as none: nothing depends on it alone."""
+    try:
+        data = folder.read(f"{name}.json")
+        return parse(Past, data) if data else None
+    except (Unparsable, NotAPlainFile):
+        return None

@@ -1,0 +1,106 @@
+"""Sessions that are open around a project, where its requests do not reach them.
+
+A submodule or a nested repository is a project of its own, and so is a folder that is
+mounted at a second place. Whoever asks there, with the session open in the outer
+checkout, waits for nobody.
+
+Source: proc_pid_mountinfo(5).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.errors import BridgeError
+from bridge.host import sessions
+from bridge.store.file_store import FileStore
+from bridge.store.location import Place, find_owner, mirror
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.host.sessions import Session
+
+_MOUNTS = Path("/proc/self/mountinfo")
+
+
+@dataclass(frozen=True, slots=True)
+class Nearby:
+    """Where sessions are open.
+
+    Attributes:
+        project: the project whose state they look at.
+        sessions: those that live, newest first.
+    """
+
+    project: Path
+    sessions: tuple[Session, ...]
+
+
+def find_nearby(place: Place, *, lease_s: float) -> Nearby | None:
+    """The nearest sessions in a folder around the project, or at its other names."""
+    if place.state == place.guard:
+        # Named by BRIDGE_STATE_DIR: whoever shares it shares everything.
+        return None
+    for project in _around(place):
+        state = mirror(place.guard, project)
+        if not state.is_dir():
+            continue
+        store = FileStore(Place(project, state, place.guard, ""))
+        with suppress(BridgeError):
+            found = sessions.live_sessions(store, lease_s=lease_s)
+            if found:
+                return Nearby(project, tuple(found))
+    return None
+
+
+def _around(place: Place) -> Iterator[Path]:
+    seen = {place.owner}
+    for name in (place.project, *other_names(place.project)):
+        for folder in (name, *name.parents):
+            owner = find_owner(folder)
+            if owner not in seen:
+                seen.add(owner)
+                yield owner
+
+
+def other_names(folder: Path) -> list[Path]:
+    """Where else the same folder can be seen, by a bind mount."""
+    try:
+        table = _MOUNTS.read_text(errors="surrogateescape")
+    except OSError:
+        return []
+    mounts = [_parse(line) for line in table.splitlines()]
+    around = [m for m in mounts if folder.is_relative_to(m[2])]
+    if not around:
+        return []
+    # The last of several at one place covers the others.
+    device, root, point = max(reversed(around), key=lambda m: len(m[2].parts))
+    inside = root / folder.relative_to(point)
+    names = [
+        at / inside.relative_to(shown)
+        for other, shown, at in mounts
+        if other == device and inside.is_relative_to(shown)
+    ]
+    return [n for n in names if n != folder and _is_same(n, folder)]
+
+
+def _parse(line: str) -> tuple[str, Path, Path]:
+    """A mount: its device, the folder of it that is shown, and where."""
+    _, _, device, root, point, *_ = line.split(" ")
+    return device, Path(_unescaped(root)), Path(_unescaped(point))
+
+
+def _unescaped(name: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), name)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    with suppress(OSError):
+        return os.path.samefile(one, other)
+    return False

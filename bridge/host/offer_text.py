@@ -1,0 +1,28 @@
+"""The words that reach the host's model. Pure, short, and never a word of a request.
+
+Only checked ids go in: what a request holds (prompt, requester, task) may come from
+anywhere, and the host's model reads this as its user's wish.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.host.request_tokens import PREFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+INTRODUCTION = (
+    "The user has installed hostbridge, which lets programs on this machine ask agents "
+    "of this session. When a hostbridge notice names Agent calls, make each once, "
+    "exactly as written, in one message, then go on with what you were doing; hooks "
+    "fill in the prompt and deliver the answer."
+)
+
+
+def instruction(ids: Sequence[str]) -> str:
+    """Tell the model which Agent calls to make."""
+    calls = "\n".join(f'{{"description":"b","prompt":"{PREFIX}{i}"}}' for i in ids)
+    many = "these, all in one message" if len(ids) > 1 else "this"
+    return f"hostbridge: call Agent once with {many}:\n{calls}"

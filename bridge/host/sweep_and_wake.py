@@ -1,0 +1,39 @@
+"""Sweep, and wake who may take what waits again.
+
+A host that was killed tells nobody. Whoever looks next gives back what it held; the
+sessions that are open may be idle, and would not look by themselves.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bridge.errors import StateRefused, StateUnavailable
+from bridge.host import sessions, wakeups
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bridge.protocol.ids import RequestId
+    from bridge.store.file_store import FileStore
+
+
+def sweep(
+    store: FileStore, *, lease_s: float, waiting: Iterable[RequestId] = ()
+) -> int:
+    """As `FileStore.sweep`; where something changed, sessions hear of what waits."""
+    changed = store.sweep(waiting=waiting)
+    if changed:
+        ring_all(store, lease_s=lease_s)
+    return changed
+
+
+def ring_all(store: FileStore, *, lease_s: float) -> None:
+    """Ring every open session, if anything waits: each takes what it may.
+
+    A bell that cannot be rung costs time, nothing else.
+    """
+    with suppress(StateUnavailable, StateRefused):
+        if store.has_waiting():
+            wakeups.ring(store, sessions.live_sessions(store, lease_s=lease_s))

@@ -1,0 +1,142 @@
+"""The tool calls of our subagents, as the gate writes them down.
+
+    agents/<agent_id>.calls     the tool calls seen in it, one JSON line each
+    agents/<tool_use_id>.bash   a Bash call of it that is running right now
+    agents/<tool_use_id>.background   one whose command goes on in the background
+
+Source: `bridge.host.gate`, which loads nothing of this. The client's shell is started
+by `bash -c "… && eval 'COMMAND' && …"` (measured on 2.1.330).
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from bridge.protocol.judge import ToolCall
+from bridge.store.directory import NotAPlainFile
+from bridge.store.host_process import identify
+
+BASH = ".bash"
+BACKGROUND = ".background"
+_OPEN = (BASH, BACKGROUND)
+# What a command may hold otherwise where its shell quotes it.
+_MARKS = str.maketrans("", "", "'\"\\ \t\r\n")
+
+if TYPE_CHECKING:
+    from bridge.host.runs import AgentRun
+    from bridge.protocol.request import HostProcess
+    from bridge.store.directory import Folder
+    from bridge.store.file_store import FileStore
+
+
+def running_bash_depth(
+    store: FileStore, pid: int, shell: str = ""
+) -> tuple[str, int] | None:
+    """The request of a host process whose Bash call runs, and its depth.
+
+    `shell` is the command line of the shell that the client started for the call, as
+    far as it can be told: it names the very command. Otherwise the deepest counts; one
+    in the background only by its command, since others run beside it.
+    """
+    client = identify(pid)
+    notes = _open_calls(store, BASH, pid, client)
+    beside = _open_calls(store, BACKGROUND, pid, client) if shell else []
+    words = _plain(shell)
+    named = {
+        command: told
+        for told in (*beside, *notes)
+        if (command := _plain(str(told.get("command") or "")))
+        and f"eval{command}" in words
+    }
+    # The longest is the whole command, and no beginning of it.
+    chosen = [named[max(named, key=len)]] if named else notes
+    found = [(str(told.get("requestId")), int(told["depth"])) for told in chosen]
+    return max(found, key=lambda parent: parent[1], default=None)
+
+
+def _open_calls(
+    store: FileStore, suffix: str, pid: int, client: HostProcess | None
+) -> list[dict[str, Any]]:
+    """The notes of this client's calls."""
+    found = []
+    with store.open_state() as state, state.folder("agents") as folder:
+        for name in folder.names(suffix):
+            with suppress(NotAPlainFile):
+                told = _told(folder.read(f"{name}{suffix}"))
+                depth = told.get("depth")
+                if not isinstance(depth, int) or depth < 0:
+                    continue
+                if _names(told.get("host"), pid, client):
+                    found.append(told)
+    return found
+
+
+def _plain(command: str) -> str:
+    """A command without the marks that a shell's quotes add to it."""
+    return command.translate(_MARKS)
+
+
+def forget(folder: Folder, agent_id: str) -> None:
+    """Remove what was written down of a subagent's calls."""
+    folder.remove(f"{agent_id}.calls")
+    files = [name + suffix for suffix in _OPEN for name in folder.names(suffix)]
+    for file in files:
+        with suppress(NotAPlainFile):
+            if _told(folder.read(file)).get("agentId") == agent_id:
+                folder.remove(file)
+
+
+def seen_calls(store: FileStore, run: AgentRun) -> list[ToolCall]:
+    """The tool calls that hooks saw in a subagent, oldest first."""
+    calls: dict[str, ToolCall] = {}
+    for told in _notes(store, run):
+        with suppress(KeyError, TypeError):
+            known = calls.get(told["id"])
+            command = told.get("command")
+            if not isinstance(command, str):
+                command = known.command if known else None
+            calls[told["id"]] = ToolCall(
+                tool=told["tool"],
+                tool_use_id=told["id"],
+                command=command,
+                ok=told.get("ok"),
+            )
+    return list(calls.values())
+
+
+def background_commands(store: FileStore, run: AgentRun) -> frozenset[str]:
+    """The client's ids of the commands that a subagent has in the background."""
+    tasks = (told.get("task") for told in _notes(store, run))
+    return frozenset(task for task in tasks if isinstance(task, str))
+
+
+def _names(told: object, pid: int, client: HostProcess | None) -> bool:
+    """Whether a note is of this client.
+
+    In a container that is started again, another client commonly has the pid of the
+    one before. A command in a sandbox cannot see its client: it knows the pid alone.
+    """
+    if client is None:
+        return isinstance(told, dict) and told.get("pid") == pid
+    return bool(told == client.model_dump(mode="json", by_alias=True))
+
+
+def _notes(store: FileStore, run: AgentRun) -> list[dict[str, Any]]:
+    """What the gate wrote down about a subagent, line by line."""
+    if not run.agent_id:
+        return []
+    with store.open_state() as state, state.folder("agents") as folder:
+        data = folder.read(f"{run.agent_id}.calls") or b""
+    return [told for line in data.splitlines() if (told := _told(line))]
+
+
+def _told(data: bytes | None) -> dict[str, Any]:
+    """A note as an object; empty for anything else."""
+    try:
+        told = orjson.loads(data or b"null")
+    except orjson.JSONDecodeError:
+        return {}
+    return told if isinstance(told, dict) else {}

@@ -1,0 +1,307 @@
+"""Every way in which a subagent ends without SubagentStop: a typed response at once.
+
+The table is in the tests (tests/host/test_endings.py); the events are the client's:
+PostToolUse(Agent), PostToolUseFailure(Agent), StopFailure, the notices that arrive as
+UserPromptSubmit, and Stop, whose list of background tasks tells what is no longer
+there.
+
+Source: measured on Claude Code 2.1.330.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bridge.errors import StateUnavailable
+from bridge.host import interim, runs, sessions
+from bridge.host.capture import RECEIPT, REPLACED, fail, line_about, take_words
+from bridge.host.launch import digest
+from bridge.host.offers import decline, open_offers, ring_others
+from bridge.host.output import SILENT, Reaction, specific, tell_user
+from bridge.protocol.failure_codes import MEANINGS
+from bridge.protocol.ids import RequestId
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bridge.host.context import Scene
+    from bridge.host.runs import AgentRun
+    from bridge.protocol.failure_codes import FailureCode
+
+# The client names the kind of an API error; its own limits are told in words.
+_QUOTA = re.compile(
+    r"rate_limit|billing_error|usage limit|hit your limit|\(429\)", re.I
+)
+# The client's schema wants these named.
+_UNKNOWN_USAGE = (
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+    "server_tool_use",
+    "service_tier",
+    "cache_creation",
+)
+
+LAUNCHED = "hostbridge has it from here; go on."
+
+# How long a hook of the client may take to start on a busy machine, in seconds.
+SETTLE_S = 3.0
+
+_NO_AGENT = re.compile(r"agent type '?[^']*'? not found", re.I)
+_STOPPED = re.compile(r"\bstopped\b|\bkilled\b|interrupt|aborted|cancel", re.I)
+
+
+def after_agent(scene: Scene) -> Reaction:
+    """PostToolUse(Agent): a launch in the background, or the end in the foreground."""
+    run = runs.find_call(scene.store, scene.event.tool_use_id)
+    if run is None:
+        return SILENT
+    told = scene.event.table("tool_response")
+    agent_id = told.get("agentId")
+    if isinstance(agent_id, str):
+        run = runs.bind(scene.store, run, agent_id)
+    in_background = told.get("isAsync") is True
+    note_bound(scene, run, background=in_background)
+    if not run.nested and _was_replaced(scene, run):
+        run = runs.change(scene.store, run, lambda r: r.with_(prompt_replaced=True))
+        source = "PostToolUse(Agent)"
+        fail(scene, run, "prompt_replaced", detail=REPLACED, source=source)
+    if in_background:
+        return SILENT if run.nested else _launched(told)
+    if run.nested:
+        runs.drop(scene.store, run)
+        return SILENT
+    if run.state != "ended":
+        # Otherwise these are the client's copy of words that were heard before.
+        words = _body(told)
+        take_words(scene, run, words, source="PostToolUse(Agent)", may_correct=False)
+    runs.drop(scene.store, run)
+    line = line_about(scene, run.request_id)
+    if run.answer_to_host:
+        return tell_user(line)
+    receipt = {**told, "content": [{"type": "text", "text": RECEIPT}]}
+    receipt |= {"harnessNoteCount": 0, "harnessTailCount": 0}
+    return specific("PostToolUse", line, updatedToolOutput=receipt)
+
+
+def _was_replaced(scene: Scene, run: AgentRun) -> bool:
+    """Whether the agent got another prompt than ours: the call tells the final one."""
+    given = scene.event.table("tool_input").get("prompt")
+    return isinstance(given, str) and digest(given) != run.prompt_sha256
+
+
+def _launched(told: dict[str, Any]) -> Reaction:
+    """Say less of a launch than the client does: there is nothing to wait for.
+
+    The client's own text promises a notice and names a file to poll. The shape is that
+    of a finished call, which the client's schema for this tool takes as well.
+    """
+    receipt = {
+        "status": "completed",
+        "agentId": told.get("agentId"),
+        "content": [{"type": "text", "text": LAUNCHED}],
+        "prompt": "",
+        "canContinueAgent": False,
+        "totalToolUseCount": 0,
+        "totalDurationMs": 0,
+        "totalTokens": 0,
+        "usage": {
+            **dict.fromkeys(_UNKNOWN_USAGE),
+            "input_tokens": 0,
+            "output_tokens": 0,
+        },
+    }
+    return specific("PostToolUse", updatedToolOutput=receipt)
+
+
+def note_bound(scene: Scene, run: AgentRun, *, background: bool | None = None) -> None:
+    """Write the subagent's id into the claim, for people and for Stop."""
+    if run.nested:
+        return
+    update: dict[str, object] = {"agent_id": run.agent_id or None}
+    if background is not None:
+        update["background"] = background
+    with suppress(StateUnavailable):
+        scene.store.change_claim(
+            RequestId(run.request_id),
+            run.host,
+            lambda claim: claim.model_copy(update=update),
+        )
+
+
+def _body(told: dict[str, Any]) -> str:
+    """The agent's words in a foreground result, without what the client put around."""
+    handback = told.get("handbackReport")
+    if isinstance(handback, dict) and isinstance(handback.get("text"), str):
+        return str(handback["text"])
+    content = told.get("content")
+    if not isinstance(content, list):
+        return ""
+    notes, tail = told.get("harnessNoteCount"), told.get("harnessTailCount")
+    first = notes if isinstance(notes, int) else 0
+    last = len(content) - (tail if isinstance(tail, int) else 0)
+    texts = (
+        block.get("text") for block in content[first:last] if isinstance(block, dict)
+    )
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def agent_call_failed(scene: Scene) -> Reaction:
+    """PostToolUseFailure(Agent): the call itself failed, or the agent was stopped."""
+    run = runs.find_call(scene.store, scene.event.tool_use_id)
+    if run is None:
+        return SILENT
+    error = scene.event.text("error")
+    interrupted = scene.event.raw.get("is_interrupt") is True
+    code = "agent_stopped" if interrupted else code_of(error)
+    return _failed(scene, run, code, error, "PostToolUseFailure(Agent)")
+
+
+def stop_failure(scene: Scene) -> Reaction:
+    """StopFailure: the model behind a subagent, or behind the host, gave no answer."""
+    run = runs.find_run(scene.store, scene.event)
+    error = " ".join(
+        text
+        for key in ("error", "error_details", "last_assistant_message")
+        if (text := scene.event.text(key))
+    )
+    code: FailureCode = "quota" if _QUOTA.search(error) else "agent_error"
+    if run is not None:
+        return _failed(scene, run, code, error, "StopFailure")
+    if not scene.event.agent_id:
+        for request, _ in open_offers(scene):
+            decline(scene, request, code, f"{MEANINGS[code]}: {error[:1000]}")
+    return SILENT
+
+
+def _failed(
+    scene: Scene, run: AgentRun, code: FailureCode, error: str, source: str
+) -> Reaction:
+    if run.nested:
+        if run.agent_id:
+            # Whoever started it will be told, and is waited for until then.
+            runs.keep_report(scene.store, run, f"It failed: {error[:1000]}")
+            runs.end(scene.store, run)
+        else:
+            runs.drop(scene.store, run)
+        return SILENT
+    fail(scene, run, code, detail=error[:1000], source=source)
+    if not run.agent_id:
+        runs.drop(scene.store, run)
+    return tell_user(line_about(scene, run.request_id))
+
+
+def code_of(error: str) -> FailureCode:
+    """Which failure the client's own words mean."""
+    if _NO_AGENT.search(error):
+        return "agent_missing"
+    if _QUOTA.search(error):
+        return "quota"
+    if _STOPPED.search(error):
+        return "agent_stopped"
+    return "agent_error"
+
+
+def reconcile(scene: Scene) -> None:
+    """Stop: an agent of ours that the client no longer lists has ended unseen.
+
+    One that waits for a background command or an agent of its own is not listed, but
+    what it waits for is.
+    """
+    running = scene.event.background_ids
+    if running is None:
+        return
+    known = runs.all_runs(scene.store)
+    at_work = {r.request_id for r in known if not r.nested and r.state != "ended"}
+    missing = []
+    for run in known:
+        if run.host != scene.session.host or run.agent_id in running:
+            continue
+        if run.nested and run.request_id in at_work:
+            # One that its caller waits for is not listed: it runs in the foreground.
+            continue
+        if run.waits_for:
+            if not interim.is_awaited(run, known, running):
+                # It is about to be woken, or was: the next Stop will tell.
+                runs.change(scene.store, run, lambda r: r.with_(waits_for=()))
+        elif run.nested or run.state == "ended":
+            _forget_later(scene, run)
+        elif run.agent_id:
+            missing.append(run)
+        else:
+            # The turn is over, and with it every call that it made.
+            detail = "the Agent call did not run; does a rule or another hook deny it?"
+            fail(scene, run, "agent_error", detail=detail, source="Stop")
+            runs.drop(scene.store, run)
+    for run in _unheard(scene, missing):
+        detail = "the client no longer lists it among its running tasks"
+        fail(scene, run, "agent_stopped", detail=detail, source="Stop")
+
+
+def _forget_later(scene: Scene, run: AgentRun) -> None:
+    """Forget an agent of an agent, or one that ended, a while after its end.
+
+    A notice about it may still come: whether the host hears of the end of an agent's
+    own agent is a matter of milliseconds.
+    """
+    since = run.ended_at or run.launched_at
+    if not 0 <= scene.now_ms() - since <= runs.ENDED_KEPT_MS:
+        runs.drop(scene.store, run)
+
+
+def _unheard(scene: Scene, missing: list[AgentRun]) -> list[AgentRun]:
+    """Those whose own end is not being heard at this moment, by another hook.
+
+    An agent that ends together with the turn is missing from the list while its
+    SubagentStop hook still starts: its words must win over our guess. All are waited
+    for at once: one after the other, they would hold the turn for longer than a hook
+    may take.
+    """
+    before = [(run, _heard_so_far(scene, run)) for run in missing]
+    deadline = time.monotonic() + SETTLE_S
+    while before and time.monotonic() < deadline:
+        time.sleep(0.05)
+        before = [
+            (run, heard) for run, heard in before if _heard_so_far(scene, run) == heard
+        ]
+    return [run for run, _ in before]
+
+
+def _heard_so_far(scene: Scene, run: AgentRun) -> tuple[bool, int]:
+    """Whether the request has ended, and how often its agent was corrected."""
+    found = scene.store.find(RequestId(run.request_id))
+    claim = found.request.claim if found and found.request else None
+    ended = found is None or found.response is not None
+    return ended, claim.corrections if claim else 0
+
+
+def forget_gone(scene: Scene) -> None:
+    """Forget the sessions and the agents of clients that are gone."""
+    lease_s = scene.settings.lease_s
+    sessions.forget_gone(scene.store, lease_s=lease_s)
+    runs.forget_gone(scene.store, lease_s=lease_s)
+
+
+def release_all(scene: Scene) -> None:
+    """SessionEnd: let go of everything this process held."""
+    from bridge.store.lifecycle import lost
+
+    for request in scene.store.claimed():
+        claim = request.claim
+        if claim is None or claim.host != scene.session.host:
+            continue
+        fate = lost(request, scene.now_ms())
+        if fate.response is not None:
+            scene.store.publish(fate.response, source="SessionEnd")
+        elif fate.request is not None:
+            scene.store.give_back(
+                RequestId(request.request_id),
+                scene.session.host,
+                lambda held: held.with_(attempt=held.attempt + 1),
+            )
+    for run in runs.all_runs(scene.store):
+        if run.host == scene.session.host:
+            runs.drop(scene.store, run)
+    ring_others(scene)

@@ -1,0 +1,63 @@
+"""What a worker is told to load: a model, its room, and where its prompts are kept."""
+
+from __future__ import annotations
+
+import logging
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from bridge.errors import StateRefused
+from bridge.store.location import Place, prepare
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.config import Settings
+    from bridge.llama.model_files import LocalModel
+
+
+_LOG = logging.getLogger(__name__)
+
+
+def load_order(model: LocalModel, settings: Settings) -> dict[str, Any]:
+    """The first order of `bridge.llama.model_worker`."""
+    trained = model.header.context_length or settings.local_context
+    return {
+        "do": "load",
+        "path": str(model.path),
+        "sha256": model.digest,
+        "template": model.header.chat_template,
+        "context": min(settings.local_context, trained),
+        "memoryBytes": settings.local_memory_mb << 20,
+        "cache": _cache(settings),
+    }
+
+
+@cache
+def _say_once(why: str) -> None:
+    """Tell the person, whatever program this is: on stderr, if nobody else listens."""
+    _LOG.warning("hostbridge: prompts are not kept, which takes longer: %s", why)
+
+
+def prompts_folder(settings: Settings) -> Path:
+    """Where prompts are kept that were read before; see `prompt_cache`."""
+    return settings.home / "cache" / "prompts"
+
+
+def _cache(settings: Settings) -> dict[str, Any] | None:
+    """Where prompts are kept; None where they are not, or cannot be.
+
+    What a cache is for can be done without one: that is said, and no more.
+    """
+    if not settings.local_cache_mb:
+        return None
+    home, folder = settings.home, prompts_folder(settings)
+    try:
+        prepare(Place(home, folder, home, "prompts that were read before"))
+    except OSError as exc:
+        _say_once(f"{folder}: {exc.strerror or exc}")
+        return None
+    except StateRefused as exc:
+        _say_once(str(exc))
+        return None
+    return {"folder": str(folder), "maxBytes": settings.local_cache_mb << 20}

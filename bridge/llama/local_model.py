@@ -1,0 +1,222 @@
+"""The engine of the local route: a model file, answered for by a worker."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+from bridge.agent_loop.chat_model import EngineFailed, Reply, never
+from bridge.llama.load_options import load_order
+from bridge.llama.model_files import LocalModel, find_model, require_extra
+from bridge.llama.preload import take_ahead
+from bridge.llama.schema_checks import check_reply, check_schema
+from bridge.llama.worker_process import Process, WorkerDied, WorkerHung, WorkerUnwanted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from bridge.agent_loop.chat_model import Engine, Message
+    from bridge.config import Settings
+    from bridge.protocol.failure_codes import FailureCode
+
+# Low: an agent's answer is to be right before it is to be varied.
+TEMPERATURE = 0.2
+
+
+class LlamaEngine:
+    """A local model, ready to reply; its process is started at once.
+
+    Loading goes on while the first conversation is prepared: what is wrong with it is
+    told by the first reply.
+
+    Args:
+        model: as `find_model` found it.
+        settings: for the context's length, memory and the prompt cache.
+        temperature: 0 takes the likeliest token.
+        seed: the same conversation, seed and model give the same reply.
+
+    Raises:
+        ExtraMissing: llama.cpp is not installed.
+    """
+
+    def __init__(
+        self,
+        model: LocalModel,
+        settings: Settings,
+        *,
+        temperature: float = TEMPERATURE,
+        seed: int = 0,
+    ) -> None:
+        require_extra()
+        self._model = model
+        self._temperature = temperature
+        self._seed = seed
+        self._closed = False
+        self._gone: EngineFailed | None = None
+        order = load_order(model, settings)
+        self._process = take_ahead(order) or _started(order)
+        # Held while the process is talked with; `close` may come from elsewhere.
+        self._busy = threading.RLock()
+        self._finalizer = weakref.finalize(self, self._process.close)
+
+    @classmethod
+    def open(
+        cls,
+        wanted: str | None,
+        settings: Settings,
+        *,
+        beside: Path | None = None,
+        digest: str | None = None,
+        temperature: float = TEMPERATURE,
+        seed: int = 0,
+    ) -> Self:
+        """Find the model by its name, as `find_model` does, and start it.
+
+        `digest` is the SHA-256 that its file must have when it is loaded.
+
+        Raises:
+            EngineFailed: AGENT_002: there is no such model.
+            ExtraMissing: llama.cpp, or the default model, is not installed.
+        """
+        require_extra()
+        model = replace(find_model(wanted, settings, beside=beside), digest=digest)
+        return cls(model, settings, temperature=temperature, seed=seed)
+
+    @property
+    def local_model(self) -> LocalModel:
+        """The file, and what it says of itself."""
+        return self._model
+
+    @property
+    def model(self) -> str:
+        """Its name, as the answer will say it."""
+        return self._model.name
+
+    @property
+    def is_small(self) -> bool:
+        """Too small to be trusted: what it answers is marked degraded."""
+        return self._model.is_small
+
+    @property
+    def pid(self) -> int | None:
+        """Of its process; None when that is gone."""
+        return self._process.pid
+
+    def reply(
+        self,
+        messages: Sequence[Message],
+        shape: dict[str, Any],
+        *,
+        prefix: int,
+        max_tokens: int,
+        deadline_s: float,
+        on_tokens: Callable[[int, float], None],
+        should_stop: Callable[[], bool] = never,
+    ) -> Reply:
+        """Continue the conversation; as `Engine.reply`.
+
+        After AGENT_002, AGENT_005, AGENT_006 or cancelled the process is gone, and
+        every further call fails in the same way.
+        """
+        order = {
+            "do": "reply",
+            "messages": [{"role": m.role, "content": m.content} for m in messages],
+            "shape": shape,
+            "prefix": prefix,
+            "maxTokens": max_tokens,
+            "temperature": self._temperature,
+            "seed": self._seed,
+        }
+        with self._busy:
+            if self._gone is not None:
+                raise EngineFailed(self._gone.code, str(self._gone))
+            check_schema(shape)
+            try:
+                reply = self._exchange(order, deadline_s, on_tokens, should_stop)
+            except EngineFailed:
+                raise
+            except BaseException:
+                # Interrupted: what the worker says next would be taken for another's.
+                self._end("AGENT_006", "the reply was interrupted")
+                raise
+        check_reply(shape, reply.text)
+        return reply
+
+    def close(self) -> None:
+        """Let go of the model, at once, whatever it is doing."""
+        self._closed = True
+        self._process.kill()
+        with self._busy:
+            self._finalizer()
+            if self._gone is None:
+                self._gone = EngineFailed("AGENT_006", "the engine was closed")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _exchange(
+        self,
+        order: dict[str, Any],
+        deadline_s: float,
+        on_tokens: Callable[[int, float], None],
+        should_stop: Callable[[], bool],
+    ) -> Reply:
+        try:
+            for said in self._process.exchange(
+                order, deadline_s=deadline_s, should_stop=should_stop
+            ):
+                if said["is"] == "tokens":
+                    on_tokens(said["tokens"], said["seconds"])
+                elif said["is"] == "failed":
+                    raise self._failure(said["code"], said["message"])
+                elif said["is"] == "reply":
+                    return _reply(said)
+        except WorkerDied as died:
+            how = "the engine was closed" if self._closed else str(died)
+            raise self._end("AGENT_006", how) from None
+        except WorkerUnwanted:
+            raise self._end("cancelled", "the reply was wanted no more") from None
+        except WorkerHung:
+            raise self._end(
+                "AGENT_005", "the deadline passed while the model was at work"
+            ) from None
+        raise AssertionError("an exchange ends by a reply or an error")
+
+    def _failure(self, code: FailureCode, message: str) -> EngineFailed:
+        """What the worker said; it ends by itself where it could not load."""
+        if code != "AGENT_002":
+            return EngineFailed(code, message)
+        self._process.close()
+        words = self._process.last_words()
+        return self._end(code, f"{message}: {words}" if words else message)
+
+    def _end(self, code: FailureCode, message: str) -> EngineFailed:
+        self._finalizer()
+        self._gone = EngineFailed(code, message)
+        return self._gone
+
+
+def _started(order: dict[str, Any]) -> Process:
+    process = Process()
+    process.tell(order)
+    return process
+
+
+def _reply(said: dict[str, Any]) -> Reply:
+    return Reply(
+        text=said["text"],
+        prompt_tokens=said["promptTokens"],
+        cached_tokens=said["cachedTokens"],
+        tokens=said["tokens"],
+        seconds=said["seconds"],
+    )
+
+
+if TYPE_CHECKING:
+    _PROVED: Callable[[LocalModel, Settings], Engine] = LlamaEngine

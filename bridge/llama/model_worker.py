@@ -1,0 +1,156 @@
+"""The process of a model: `python -m bridge.llama.model_worker PARENT`.
+
+Orders come in on stdin and answers go out on stdout, one JSON object a line:
+
+    {"do": "load", "path", …}       {"is": "ready"}
+    {"do": "reply", "messages", …}  {"is": "tokens", …} …, then {"is": "reply", …}
+    whatever fails                  {"is": "failed", "code", "message"}
+
+It ends with its parent, whatever ends that: the kernel kills it, and where it cannot,
+the end of stdin does. Nothing but answers reaches stdout: libraries that print find
+stderr in its place.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import os
+import queue
+import resource
+import signal
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bridge.agent_loop.chat_model import EngineFailed
+from bridge.llama.bindings import LoadFailed, build, load_quickly
+from bridge.llama.gguf import NotAModel, read_header
+from bridge.llama.out_of_memory import is_told
+
+if TYPE_CHECKING:
+    from bridge.llama.reply import Replier
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main() -> None:
+    """Serve one parent until it is gone."""
+    out = _take_stdout()
+    _die_with_parent(sys.argv[1:])
+    orders: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(orders,), daemon=True).start()
+    try:
+        replier = _load(orders.get())
+    except EngineFailed as exc:
+        _say(out, {"is": "failed", "code": exc.code, "message": str(exc)})
+        return
+    _say(out, {"is": "ready"})
+    while True:
+        _serve(replier, orders.get(), out)
+
+
+def _serve(replier: Replier, order: dict[str, Any], out: int) -> None:
+    def tell(tokens: int, seconds: float) -> None:
+        _say(out, {"is": "tokens", "tokens": tokens, "seconds": seconds})
+
+    try:
+        _say(out, {"is": "reply"} | replier.reply(order, tell))
+    except EngineFailed as exc:
+        _say(out, {"is": "failed", "code": exc.code, "message": str(exc)})
+
+
+def _load(order: dict[str, Any]) -> Replier:
+    path, limit = order["path"], order["memoryBytes"]
+    said = f"; its memory is limited to {limit >> 20} MiB" if limit else ""
+    try:
+        if limit:
+            resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+        return _replier(order)
+    except (LoadFailed, NotAModel) as exc:
+        raise EngineFailed("AGENT_002", f"{path}: {exc}{said}") from None
+    except MemoryError:
+        raise EngineFailed("AGENT_002", f"{path}: out of memory{said}") from None
+    except (ImportError, OSError, RuntimeError) as exc:
+        why = str(exc).strip().rpartition("\n")[2]
+        what = "out of memory" if is_told(why) else "llama.cpp cannot be used"
+        raise EngineFailed("AGENT_002", f"{path}: {what}: {why}{said}") from None
+
+
+def _replier(order: dict[str, Any]) -> Replier:
+    """Load the model, and meanwhile all that is needed beside it."""
+    load_quickly()
+    from bridge.llama.runtime import Llama
+
+    path, told, cache = order["path"], order["cache"], None
+    template = order["template"]
+    if order["sha256"] is not None:
+        path, template = _verified(path, order["sha256"])
+    with ThreadPoolExecutor(2) as pool:
+        loading = pool.submit(Llama, path, context=order["context"])
+        preparing = pool.submit(lambda: loading.result().prepare())
+        from bridge.llama.prompt_cache import PromptCache, model_key
+        from bridge.llama.reply import Replier
+
+        if told is not None:
+            # Another context length may lay the state out in another way.
+            key = model_key(Path(order["path"]), f"{build()} {order['context']}")
+            cache = PromptCache(Path(told["folder"]), key, told["maxBytes"])
+        replier = Replier(loading.result(), template, cache)
+        preparing.result()
+        return replier
+
+
+def _verified(path: str, digest: str) -> tuple[str, str | None]:
+    """The file of a model that was looked at, held open, and the template in it.
+
+    The name may stand for another file by now: what is loaded, and what is run of it,
+    is what was read here.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(fd, "rb", closefd=False) as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+            raise LoadFailed("not the file that was trusted: it has changed since")
+    held = f"/proc/self/fd/{fd}" if sys.platform == "linux" else path
+    return held, read_header(Path(held)).chat_template
+
+
+def _receive(orders: queue.SimpleQueue[dict[str, Any]]) -> None:
+    with os.fdopen(0, "rb", closefd=False) as stdin:
+        for line in stdin:
+            orders.put(json.loads(line))
+    # Not sys.exit: this is not the main thread, and that one may be in llama.cpp.
+    os._exit(0)
+
+
+def _say(out: int, answer: dict[str, Any]) -> None:
+    line = json.dumps(answer).encode() + b"\n"
+    while line:
+        line = line[os.write(out, line) :]
+
+
+def _take_stdout() -> int:
+    """Keep stdout for answers; who prints there is heard on stderr."""
+    out = os.dup(1)
+    os.dup2(2, 1)
+    return out
+
+
+def _die_with_parent(arguments: list[str]) -> None:
+    """Have the kernel kill this process when the thread that started it ends.
+
+    Source: prctl(2), PR_SET_PDEATHSIG: "parent" is that thread. So the parent names
+    itself only from its main thread; otherwise the end of stdin has to do.
+    """
+    if sys.platform != "linux" or not arguments:
+        return
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != int(arguments[0]):
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""The prompt as tokens: only the template's own control words become control tokens.
+
+Text of the template and text of the contents that meet are tokenized as one, as the
+model saw them in training; its control words stand between, by their numbers. A word
+that the vocabulary would take for a control token even in plain text is cut in two.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from bridge.llama.chat_template import Piece
+
+
+class Vocabulary(Protocol):
+    """What is asked of a model's tokenizer.
+
+    `controls` are its control tokens by their words; `bos` begins every prompt, None
+    where nothing does.
+    """
+
+    @property
+    def controls(self) -> Mapping[str, int]: ...  # noqa: D102 - told above
+
+    @property
+    def bos(self) -> int | None: ...  # noqa: D102 - told above
+
+    def tokenize(self, text: str) -> list[int]:
+        """Tokens of plain text: no control word is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Tokens, and how many of the first are the same for every request of an agent."""
+
+    tokens: list[int]
+    shared: int
+
+
+def prompt_of(
+    pieces: Sequence[Piece], vocabulary: Vocabulary, *, prefix: int
+) -> Prompt:
+    """Tokenize a conversation; `prefix` of its messages are shared.
+
+    What is shared ends with a control token: text behind it is tokenized together with
+    what is said there. Only where one message follows another with nothing of the
+    template between, which no model has seen in training, it ends with the first.
+    """
+    find = _finder(vocabulary.controls)
+    tokens: list[int] = []
+    shared: int | None = None
+    text: list[str] = []
+
+    def flush() -> None:
+        tokens.extend(_plain("".join(text), vocabulary, find))
+        text.clear()
+
+    if vocabulary.bos is not None:
+        tokens.append(vocabulary.bos)
+    is_said = False
+    for piece in pieces:
+        was_said, is_said = is_said, piece.message is not None
+        if piece.message is not None:
+            if piece.message >= prefix and shared is None:
+                if was_said:
+                    flush()
+                shared = len(tokens)
+            text.append(piece.text)
+            continue
+        at = 0
+        for match in find.finditer(piece.text) if find else ():
+            text.append(piece.text[at : match.start()])
+            flush()
+            control = vocabulary.controls[match[0]]
+            # A template that writes the beginning itself shall not begin twice.
+            if tokens != [control] or control != vocabulary.bos:
+                tokens.append(control)
+            at = match.end()
+        text.append(piece.text[at:])
+    if shared is None:
+        shared = len(tokens)
+    flush()
+    return Prompt(tokens, shared)
+
+
+def _finder(controls: Mapping[str, int]) -> re.Pattern[str] | None:
+    words = sorted(controls, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, words))) if words else None
+
+
+def _plain(
+    text: str, vocabulary: Vocabulary, find: re.Pattern[str] | None
+) -> Iterator[int]:
+    """Tokens of text that is to hold no control token."""
+    never = frozenset(vocabulary.controls.values())
+    for part in _harmless(text, find):
+        yield from (t for t in vocabulary.tokenize(part) if t not in never)
+
+
+def _harmless(text: str, find: re.Pattern[str] | None) -> Iterator[str]:
+    """The text in parts, none of which holds a whole control word."""
+    start = at = 0
+    while find is not None and (match := find.search(text, at)):
+        at = match.start() + 1
+        yield text[start:at]
+        start = at
+    if text[start:]:
+        yield text[start:]

@@ -1,0 +1,71 @@
+"""Does a model work here, and how fast? One small reply, held to a schema."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bridge.agent_loop.chat_model import EngineFailed, Message
+from bridge.llama.local_model import LlamaEngine
+
+if TYPE_CHECKING:
+    from bridge.config import Settings
+    from bridge.llama.model_files import LocalModel
+
+_ASKED = Message("user", "Name three colours, and say how many they are.")
+_SHAPE = {
+    "type": "object",
+    "properties": {
+        "colours": {
+            "type": "array",
+            "items": {"type": "string", "maxLength": 20},
+            "minItems": 3,
+            "maxItems": 3,
+        },
+        "count": {"const": 3},
+    },
+    "required": ["colours", "count"],
+}
+_MAX_TOKENS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """How a reply went.
+
+    Attributes:
+        reply: what it said; None when it failed.
+        seconds: from nothing to the reply, loading and all.
+        tokens_per_s: of the reply alone, its prompt read before.
+        problem: what went wrong, None for nothing.
+    """
+
+    reply: str | None
+    seconds: float
+    tokens_per_s: float = 0.0
+    problem: str | None = None
+
+
+def try_model(model: LocalModel, settings: Settings, *, timeout_s: float) -> Tested:
+    """Load a model and have it reply twice: once for all of it, once for the speed."""
+    started = time.monotonic()
+    deadline_s = started + timeout_s
+    try:
+        with LlamaEngine(model, settings, temperature=0) as engine:
+            replies = []
+            for _ in range(2):
+                reply = engine.reply(
+                    [_ASKED],
+                    _SHAPE,
+                    prefix=0,
+                    max_tokens=_MAX_TOKENS,
+                    deadline_s=deadline_s,
+                    on_tokens=lambda _tokens, _seconds: None,
+                )
+                replies.append((reply, time.monotonic() - started))
+    except EngineFailed as exc:
+        spent_s = time.monotonic() - started
+        return Tested(None, spent_s, problem=f"{exc.code}: {exc}")
+    (first, seconds), (second, _) = replies
+    return Tested(first.text, seconds, second.tokens / max(second.seconds, 1e-9))

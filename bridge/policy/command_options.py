@@ -1,0 +1,239 @@
+"""The rules for commands that name the options which they cover. Pure.
+
+    rule      =  words " [" options "]" [" *"]     pytest [-q -x --tb=* -k=*] *
+    option    =  -q | --lf | --                    without a value
+              |  --tb=* | -p=no:* | -run=*         with one; `*` stands for anything
+
+The words come first in the command, as they are. `*` at the end covers operands;
+without it there are none. Every other word that begins with `-` or `+` is an option,
+wherever it stands, after `--` as well, and has to be named in full: an abbreviation is
+another option. A value is given as `--tb=short` or `--tb short`, that of a letter also
+as `-kvalue`. Letters may be joined (`-qx`), unless the rule names a word after one
+dash, as `go` has them (`-run`).
+
+Operands and values must stay in the project, and `@file`, from which some programs read
+options, is neither. What a shell would expand (`*`, `{a,b}`, `~`) must be quoted: it
+could become an option.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bridge.policy.shell_syntax import expansion_sign
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    # Whether a path, told from where the command starts, lies in the project.
+    IsInside = Callable[[str], bool]
+
+GRAMMAR = "expected WORDS [OPTIONS] or WORDS [OPTIONS] *, as pytest [-q --tb=*] *"
+_LOOKS_NAMED = re.compile(r"\A(.*?) \[(?=[-+\]])(.*)\Z", re.S)
+_REST = re.compile(r"([^\[\]]*)\]( \*)?\Z")
+_OPTION = re.compile(r"(?P<name>[-+][^\s=*]*)(?:=(?P<value>\S+))?\Z")
+_LETTER = 2
+_PARTS = re.compile(r"[=:,]")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedOptions:
+    """A rule of this form, taken apart.
+
+    `options` are the names, each with the patterns of its values; None among them means
+    that it may stand without one.
+    """
+
+    words: tuple[str, ...]
+    options: dict[str, tuple[str | None, ...]]
+    takes_operands: bool
+
+    @property
+    def has_clusters(self) -> bool:
+        """Whether several letters may stand after one dash."""
+        return not any(
+            len(name) > _LETTER and not name.startswith("--") for name in self.options
+        )
+
+
+def read_named(spec: str) -> NamedOptions | str | None:
+    """Take a rule of this form apart: what is wrong with it, or None for another form.
+
+    `spec` is what stands in the parentheses of a `Bash` rule.
+    """
+    match = _LOOKS_NAMED.match(spec)
+    if match is None:
+        return None
+    rest = _REST.match(match[2])
+    words = tuple(match[1].split())
+    if rest is None or not words or "*" in match[1]:
+        return GRAMMAR
+    options: dict[str, tuple[str | None, ...]] = {}
+    for text in rest[1].split():
+        option = _OPTION.match(text)
+        if option is None or option["name"] == "-":
+            return f"{text!r} is no option: {GRAMMAR}"
+        name = option["name"]
+        options[name] = (*options.get(name, ()), option["value"])
+    return NamedOptions(words, options, takes_operands=rest[2] is not None)
+
+
+def why_not_covered(
+    rule: NamedOptions, command: str, is_inside: IsInside
+) -> str | None:
+    """Why a rule that is about a command does not cover it; None where it does.
+
+    `command` is one plain command (`bridge.policy.shell_syntax`).
+    """
+    if (sign := expansion_sign(command)) is not None:
+        return f"unquoted, a shell would expand {sign!r}; put the word in quotes"
+    if not is_inside("."):
+        return "it would start outside the project"
+    return _Walk(rule, is_inside).why_not(shlex.split(command)[len(rule.words) :])
+
+
+def is_about(rule: NamedOptions, command: str) -> bool:
+    """Whether a command begins with the words of a rule."""
+    try:
+        argv = shlex.split(command)
+    except ValueError:
+        return False
+    return tuple(argv[: len(rule.words)]) == rule.words
+
+
+def pattern_of(rule: NamedOptions) -> str:
+    """A regular expression for commands that the rule covers, in plain words.
+
+    For a model that is held to it: it has an end, and covers less than the rule.
+    """
+    word = "[A-Za-z0-9_]+(?:[./-][A-Za-z0-9_]+|::[A-Za-z0-9_]+)*"
+    options = [
+        re.escape(name)
+        if value is None
+        else f"{re.escape(name)}={word.join(map(re.escape, value.split('*')))}"
+        for name, values in rule.options.items()
+        for value in values
+    ]
+    found = "".join(f" {re.escape(text)}" for text in rule.words)[1:]
+    if options:
+        found += f"(?: (?:{'|'.join(options)})){{0,6}}"
+    if rule.takes_operands:
+        found += rf"(?: (?:\.|\./\.\.\.|(?:\./)?{word}/?)){{0,6}}"
+    return found
+
+
+class _Walk:
+    """Goes through the words after those of the rule."""
+
+    def __init__(self, rule: NamedOptions, is_inside: IsInside) -> None:
+        self._rule = rule
+        self._is_inside = is_inside
+        # The option before, where its value may stand in a word of its own.
+        self._open: str | None = None
+
+    def why_not(self, argv: Sequence[str]) -> str | None:
+        for word in argv:
+            is_option = word[:1] in ("-", "+") and word != "-"
+            why = self._option(word) if is_option else self._other(word)
+            if why:
+                return why
+        return self._unvalued()
+
+    def _option(self, word: str) -> str | None:
+        if why := self._unvalued():
+            return why
+        self._open = None
+        name, equals, value = word.partition("=")
+        if name in self._rule.options:
+            if equals:
+                return self._value(name, value)
+            if self._takes_value(name):
+                self._open = name
+            return None
+        if self._rule.has_clusters and word[1:2] not in ("", "-"):
+            return self._cluster(word)
+        return self._unnamed(f"{name}=*" if equals else name)
+
+    def _cluster(self, word: str) -> str | None:
+        for at, letter in enumerate(word[1:], 1):
+            name, rest = word[0] + letter, word[at + 1 :]
+            if name not in self._rule.options:
+                # Of a word that is no cluster all of it is the option.
+                whole = word.partition("=")[0]
+                return self._unnamed(name if at > 1 or not rest else whole)
+            if self._takes_value(name):
+                if rest:
+                    return self._value(name, rest)
+                self._open = name
+            elif rest[:1] == "=":
+                return self._value(name, rest[1:])
+        return None
+
+    def _value(self, name: str, value: str) -> str | None:
+        patterns = [each for each in self._rule.options[name] if each is not None]
+        if not any(_fits(pattern, value) for pattern in patterns):
+            return self._unnamed(f"{name}=*")
+        return self._outside(value)
+
+    def _other(self, word: str) -> str | None:
+        name, self._open = self._open, None
+        if name is not None and not self._value(name, word):
+            return None
+        if name is not None and None not in self._rule.options[name]:
+            return self._value(name, word)
+        if not self._rule.takes_operands:
+            return f"it covers no operand, and {word!r} is one"
+        return self._outside(word)
+
+    def _outside(self, word: str) -> str | None:
+        if word.startswith("@"):
+            return f"{word!r} may name a file of options, which is not covered"
+        parts = [word, *_PARTS.split(word)]
+        if any(part.startswith("~") or not self._is_inside(part) for part in parts):
+            return f"{word!r} lies outside the project"
+        return None
+
+    def _unvalued(self) -> str | None:
+        """An option that has to have a value, and none is there to be seen."""
+        name = self._open
+        if name is None or None in self._rule.options[name]:
+            return None
+        return f"the option {name} lacks its value; write {name}=VALUE"
+
+    def _takes_value(self, name: str) -> bool:
+        return any(each is not None for each in self._rule.options[name])
+
+    def _unnamed(self, option: str) -> str:
+        name = option.partition("=")[0]
+        words = " ".join(self._rule.words)
+        more = "… " if self._rule.options else ""
+        end = " *" if self._rule.takes_operands else ""
+        known = self._rule.options.get(name, ())
+        what = f"the option {name} is not"
+        if known:
+            what = f"the option {name} is only as {_spelt(name, known)}"
+        return f"{what} granted; a rule for it: Bash({words} [{more}{option}]{end})"
+
+
+def _spelt(name: str, values: Sequence[str | None]) -> str:
+    return " or ".join(name if each is None else f"{name}={each}" for each in values)
+
+
+def _fits(pattern: str, value: str) -> bool:
+    return re.fullmatch(starred(pattern), value, re.S) is not None
+
+
+def starred(text: str) -> str:
+    """A regular expression for `text`, in which each `*` stands for anything.
+
+    Atomic: what a word between two stars is first found at will do. To try all the
+    places takes a rule of five stars and a long command for ever.
+    """
+    first, *rest = map(re.escape, text.split("*"))
+    if not rest:
+        return first
+    *words, last = rest
+    return first + "".join(f"(?>.*?{word})" for word in words) + f".*{last}"

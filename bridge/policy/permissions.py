@@ -1,0 +1,317 @@
+"""Permission rules of a definition's `allow`: which tool calls they grant. Pure.
+
+    Read                    every call of the tool
+    Bash(pytest *)          commands; `*` stands for anything
+    Bash(pytest [-q] *)     commands with these options only (command_options.py)
+    Edit(src/**)            files below the project; `*` stays in one folder
+    WebFetch(domain:x.org)  one host
+    mcp__server             every tool of a server
+
+A rule for `Read` covers Grep and Glob, one for `Edit` covers every tool that writes
+files, as the client has it. A pattern never covers a command that could run a second
+one; what one for a path covers is told in `bridge.policy.globs`. Nothing here grants a
+change of what governs the session itself (`.claude`, `.git`, `.bridge`), unless the
+rule names that folder.
+
+Source: Claude Code permissions reference, "Permission rule syntax".
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+from unicodedata import is_normalized
+
+from bridge.policy.command_options import (
+    NamedOptions,
+    read_named,
+    starred,
+    why_not_covered,
+)
+from bridge.policy.command_options import is_about as is_about_command
+from bridge.policy.globs import covers, fixed_part, from_root, stays_below
+from bridge.policy.shell_syntax import shell_sign
+from bridge.policy.tool_names import rule_on_host
+from bridge.policy.urls import host_of, is_domain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from bridge.policy.command_options import IsInside
+
+    # A path as the tool was given it -> where that really is, absolute.
+    Resolve = Callable[[str], str]
+
+_RULE = re.compile(r"([A-Za-z_][A-Za-z0-9_.*-]*)(?:\((.+)\))?\Z", re.S)
+_WRITING = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
+_FAMILIES = {
+    "Read": frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead"}),
+    "Edit": _WRITING,
+    "Write": _WRITING,
+}
+# Where each tool reads its path, and no other key: one that it drops proves nothing.
+_PATH_KEYS = {
+    **dict.fromkeys(("Read", "Edit", "Write", "MultiEdit"), "file_path"),
+    **dict.fromkeys(("NotebookEdit", "NotebookRead"), "notebook_path"),
+    **dict.fromkeys(("Grep", "Glob", "LS"), "path"),
+}
+# The tools that look below a folder, and where they read their patterns for paths.
+_SEARCHES = {"Grep": ("glob",), "Glob": ("pattern",), "LS": ()}
+_GOVERNING = frozenset({".claude", ".git", ".bridge"})
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule, taken apart; `spec` is what stands in parentheses."""
+
+    tool: str
+    spec: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call, and where it is made."""
+
+    tool: str
+    tool_input: Mapping[str, Any]
+    project: str
+    resolve: Resolve
+
+    @property
+    def command(self) -> str | None:
+        command = self.tool_input.get("command")
+        return command if isinstance(command, str) else None
+
+    def is_inside(self, path: str) -> bool:
+        return PurePosixPath(self.resolve(path)).is_relative_to(self.project)
+
+
+def parse_rule(text: str) -> Rule | str:
+    """Take a rule apart; what is wrong with it, where it is none.
+
+    Every reader of rules asks here. A tool of ours is told by the client's name.
+    """
+    match = _RULE.match(rule_on_host(text))
+    if match is None:
+        return "expected Tool or Tool(what), such as Bash(pytest *)"
+    tool, spec = match[1], match[2]
+    if spec == "*":
+        spec = None
+    if spec is None:
+        return Rule(tool)
+    if tool == "WebFetch" and not is_domain(spec):
+        return "expected WebFetch(domain:HOST), one host in plain letters"
+    if tool == "Bash" and isinstance(problem := read_named(spec), str):
+        return problem
+    if tool not in ("Bash", "WebFetch", "Agent", *_FAMILIES):
+        return f"a rule for {tool} takes nothing in parentheses"
+    return Rule(tool, spec)
+
+
+def names_options(text: str) -> bool:
+    """Whether a rule is of the form that the client does not know."""
+    rule = parse_rule(text)
+    if not isinstance(rule, Rule) or rule.tool != "Bash":
+        return False
+    return rule.spec is not None and read_named(rule.spec) is not None
+
+
+def is_granted(
+    rules: Iterable[str],
+    tool: str,
+    tool_input: Mapping[str, Any],
+    *,
+    project: str,
+    resolve: Resolve,
+) -> bool:
+    """Whether any rule grants the call.
+
+    `project` is the real path of the project; `resolve` makes a path of the tool's
+    absolute, with links followed.
+    """
+    call = _Call(tool, tool_input, project, resolve)
+    parsed = (parse_rule(rule) for rule in rules)
+    try:
+        return any(isinstance(rule, Rule) and _grants(rule, call) for rule in parsed)
+    except ValueError:
+        # A path in letters that no file system has.
+        return False
+
+
+def why_not_granted(
+    rules: Iterable[str],
+    tool: str,
+    tool_input: Mapping[str, Any],
+    *,
+    project: str,
+    resolve: Resolve,
+) -> str | None:
+    """What keeps a call from being granted, where a rule comes near; None elsewhere.
+
+    That is a rule which names the options of the very command that is called.
+    """
+    call = _Call(tool, tool_input, project, resolve)
+    if tool != "Bash" or call.command is None:
+        return None
+    specs = [
+        rule.spec
+        for rule in map(parse_rule, rules)
+        if isinstance(rule, Rule) and rule.tool == "Bash" and rule.spec
+    ]
+    try:
+        return why_no_rule_covers(specs, call.command, call.is_inside)
+    except ValueError:
+        return None
+
+
+def why_no_rule_covers(
+    specs: Iterable[str], command: str, is_inside: IsInside
+) -> str | None:
+    """As `why_not_granted`; `specs` are what stands in the parentheses of the rules."""
+    if shell_sign(command) is not None:
+        return None
+    named = [
+        rule
+        for rule in map(read_named, specs)
+        if isinstance(rule, NamedOptions) and is_about_command(rule, command)
+    ]
+    if not named:
+        return None
+    # The one that says most of the command is the one that was meant.
+    nearest = max(named, key=lambda rule: len(rule.words))
+    return why_not_covered(nearest, command, is_inside)
+
+
+def is_about(rule: Rule, tool: str) -> bool:
+    """Whether a rule speaks of a tool, by the client's name; not what it grants."""
+    if tool in _FAMILIES.get(rule.tool, {rule.tool}):
+        return True
+    prefix = rule.tool.rstrip("*").removesuffix("__") + "__"
+    is_server = rule.tool.startswith("mcp__")
+    return is_server and rule.spec is None and tool.startswith(prefix)
+
+
+def _grants(rule: Rule, call: _Call) -> bool:
+    if not is_about(rule, call.tool):
+        return False
+    if call.tool == "Bash":
+        return _grants_command(rule.spec, call)
+    if rule.tool in _FAMILIES:
+        return _grants_path(rule, call)
+    if rule.spec is None:
+        return True
+    if call.tool == "Agent":
+        return bool(call.tool_input.get("subagent_type") == rule.spec)
+    host = host_of(call.tool_input.get("url"))
+    return host == rule.spec.removeprefix("domain:").lower()
+
+
+def _grants_command(spec: str | None, call: _Call) -> bool:
+    command = call.command
+    if command is None or call.tool_input.get("dangerouslyDisableSandbox"):
+        return False
+    named = None if spec is None else read_named(spec)
+    # The letters of a rule that names options are no command that it covers.
+    if spec is None or (named is None and command == spec):
+        return True
+    if isinstance(named, str) or shell_sign(command) is not None:
+        return False
+    if named is not None:
+        return is_about_command(named, command) and (
+            why_not_covered(named, command, call.is_inside) is None
+        )
+    return command_pattern(spec).fullmatch(command.strip()) is not None
+
+
+def command_pattern(spec: str) -> re.Pattern[str]:
+    """What stands in the parentheses of a `Bash` rule, for the whole of a command."""
+    # `pytest:*` is the client's older way to write `pytest *`.
+    spec = re.sub(r":\*\Z", " *", spec)
+    # `pytest *` covers bare `pytest`, too.
+    is_open = spec.endswith(" *")
+    return re.compile(
+        starred(spec.removesuffix(" *")) + (r"(?:\ .*)?" if is_open else "")
+    )
+
+
+def _grants_path(rule: Rule, call: _Call) -> bool:
+    given = _path_given(call)
+    if given is None:
+        return rule.spec is None and call.tool not in _FAMILIES["Edit"]
+    return all(_covers_path(rule, call, path) for path in given)
+
+
+def _path_given(call: _Call) -> list[str] | None:
+    """The paths that a call is about; None where they are not plain to see.
+
+    The client trims a path, takes `~` for the home and makes its letters the composed
+    ones of Unicode: what it opens then would not be what is looked at here.
+    """
+    given = call.tool_input.get(_PATH_KEYS[call.tool])
+    if given is None and call.tool in _SEARCHES:
+        given = "."
+    if not isinstance(given, str) or not _is_plain(given):
+        return None
+    if call.tool not in _SEARCHES:
+        return [given]
+    globs = [
+        glob
+        for key in _SEARCHES[call.tool]
+        if (glob := call.tool_input.get(key)) is not None
+    ]
+    if not all(isinstance(glob, str) and stays_below(glob) for glob in globs):
+        return None
+    # A link that a search names in plain letters is followed.
+    return [given, *(posixpath.join(given, fixed_part(glob)) for glob in globs)]
+
+
+def _is_plain(path: str) -> bool:
+    return (
+        path != ""
+        and path == path.strip()
+        and not path.startswith("~")
+        and "\0" not in path
+        and (path.isascii() or is_normalized("NFC", path))
+    )
+
+
+def _covers_path(rule: Rule, call: _Call, path: str) -> bool:
+    real = call.resolve(path)
+    spec = rule.spec or ""
+    below, governing = PurePosixPath(real), _governing(real)
+    if below.is_relative_to(call.project) and not spec.startswith("//"):
+        below = below.relative_to(call.project)
+        governing = _governing(below) | _governing_above(call.project)
+    if call.tool in _FAMILIES["Edit"] and governing - _governing(spec):
+        return False
+    if rule.spec is None:
+        return True
+    if spec.startswith("//"):
+        return covers(spec[1:], real)
+    if below.is_absolute():
+        return False
+    return covers(from_root(spec), str(below))
+
+
+def _governing(path: PurePosixPath | str) -> set[str]:
+    """Which folders a path goes through that govern a session; case is no matter.
+
+    On a file system that takes `.Claude` for `.claude` it is one.
+    """
+    return {part.casefold() for part in PurePosixPath(path).parts} & _GOVERNING
+
+
+def _governing_above(project: str) -> set[str]:
+    """As `_governing`, but for `.claude/worktrees/`, where the client keeps worktrees.
+
+    What is in one of these is a project as any other; a project that is `.claude`
+    itself is what governs.
+    """
+    parts = [part.casefold() for part in PurePosixPath(project).parts]
+    below = zip(parts, [*parts[1:], ""], strict=True)
+    return {
+        part for part, after in below if (part, after) != (".claude", "worktrees")
+    } & _GOVERNING

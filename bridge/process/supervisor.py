@@ -1,0 +1,296 @@
+"""Run one program, and see to it that nothing of it outlives whoever asked.
+
+    python -I -S supervisor.py LIFELINE GRACE_S WALLS PROGRAM [ARGUMENT ...]
+
+A script of its own, standard library only. The program gets our stdin, stdout and
+stderr, and a session of its own. LIFELINE is the descriptor of a pipe's read end: when
+its other end closes, because the asker closed it or is gone in whatever way, the
+program gets SIGTERM, GRACE_S seconds, then SIGKILL, and with it everything it started,
+also what left its group. The same on SIGTERM, and after the program's own end.
+
+The program may signal whoever it likes, and we are of the same user. So there are two
+of us: the guard, and below it the keeper, which starts the program. A keeper that is
+killed or stopped leaves its orphans to the guard, which ends them; one whose guard is
+killed ends everything itself. WALLS is 1 where the program is to signal only what it
+has started (Linux 6.12 or later: it gets no new privileges then, so no sudo), else 0.
+
+Exits as the program did, 128 + N after signal N; 127 when it cannot be started, with
+the reason on stderr; 137 when the keeper was killed or stopped.
+
+Source: prctl(2), PR_SET_CHILD_SUBREAPER and PR_SET_PDEATHSIG; landlock(7), "IPC
+scoping"; elsewhere than on Linux only the program's group is ended.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import struct
+import subprocess
+import sys
+import time
+from contextlib import suppress
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NO_NEW_PRIVS = 38
+_LANDLOCK_CREATE_RULESET = 444
+_LANDLOCK_RESTRICT_SELF = 446
+_SCOPE_SIGNAL = 1 << 1
+_IS_LINUX = sys.platform == "linux"
+_STEP_S = 0.05
+_MAX_LOOKS = 100
+# How much longer than the program's grace the guard gives the keeper.
+_MORE_S = 1.0
+_KILLED = 128 + signal.SIGKILL
+
+
+def main(lifeline: int, grace_s: float, command: list[str], *, walls: bool) -> int:
+    """Run the program; returns the exit code."""
+    told = _listen()
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    guard = os.getpid()
+    keeper = os.fork()
+    if keeper:
+        return _guard(keeper, lifeline, told, grace_s)
+    # A group of its own: the guard's is signalled as a whole.
+    os.setsid()
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != guard:
+        return _KILLED
+    os.close(told)
+    return _keep(lifeline, _listen(), grace_s, command, walls=walls)
+
+
+def _listen() -> int:
+    """A descriptor that signals can be read from."""
+    told, tell = os.pipe()
+    os.set_blocking(tell, False)
+    signal.set_wakeup_fd(tell)
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)
+    return told
+
+
+# The guard
+
+
+def _guard(keeper: int, lifeline: int, told: int, grace_s: float) -> int:
+    """Wait for the keeper; whatever becomes of it, nothing is left."""
+    _let_go_of_streams(0, 1, 2)
+    code = _wait_for(keeper, lifeline, told, grace_s)
+    end_descendants()
+    return code
+
+
+def _wait_for(keeper: int, lifeline: int, told: int, grace_s: float) -> int:
+    """The keeper's exit code; as if killed where it is stopped, or late."""
+    awaited, until, wait_s = [lifeline, told], float("inf"), None
+    changes = os.WEXITED | os.WSTOPPED | os.WNOHANG | os.WNOWAIT
+    while time.monotonic() < until:
+        ready, _, _ = select.select(awaited, [], [], wait_s)
+        is_wanted_no_more = lifeline in ready
+        if told in ready:
+            is_wanted_no_more |= bool(set(os.read(told, 512)) - {signal.SIGCHLD})
+        if is_wanted_no_more and wait_s is None:
+            with suppress(ProcessLookupError):
+                os.kill(keeper, signal.SIGTERM)
+            awaited, wait_s = [told], _STEP_S
+            until = time.monotonic() + grace_s + _MORE_S
+        _reap_others(keeper)
+        if (seen := os.waitid(os.P_PID, keeper, changes)) is None:
+            continue
+        if seen.si_code == os.CLD_EXITED:
+            return seen.si_status
+        break
+    _signal_all({keeper}, signal.SIGKILL)
+    return _KILLED
+
+
+# The keeper
+
+
+def _keep(
+    lifeline: int, told: int, grace_s: float, command: list[str], *, walls: bool
+) -> int:
+    """Start the program and see it off."""
+    rules = _signal_rules() if walls else -1
+
+    def prepare() -> None:
+        if rules >= 0:
+            _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+            ctypes.CDLL(None).syscall(_LANDLOCK_RESTRICT_SELF, rules, 0)
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+    try:
+        # One thread, so what runs between fork and exec is safe.
+        program = subprocess.Popen(
+            command,
+            start_new_session=True,
+            preexec_fn=prepare,  # noqa: PLW1509
+        )
+    except OSError as exc:
+        sys.stderr.write(f"{command[0]}: {exc.strerror}\n")
+        return 127
+    # A program that waits for the end of its input, or output, must not wait for us.
+    _let_go_of_streams(0, 1)
+    code = _watch(program, lifeline, told)
+    if code is None:
+        code = _terminate(program, grace_s)
+    _signal_group(program.pid, signal.SIGKILL)
+    end_descendants()
+    return 128 - code if code < 0 else code
+
+
+def _watch(program: subprocess.Popen[bytes], lifeline: int, told: int) -> int | None:
+    """Wait for the program's end, or None when it is wanted no more."""
+    while (code := program.poll()) is None:
+        ready, _, _ = select.select([lifeline, told], [], [])
+        if lifeline in ready:
+            return None
+        if set(os.read(told, 512)) - {signal.SIGCHLD}:
+            return None
+        _reap_others(program.pid)
+    return code
+
+
+def _terminate(program: subprocess.Popen[bytes], grace_s: float) -> int:
+    """SIGTERM to the group, time to obey, SIGKILL."""
+    _signal_group(program.pid, signal.SIGTERM)
+    until = time.monotonic() + grace_s
+    while program.poll() is None:
+        if time.monotonic() >= until:
+            _signal_group(program.pid, signal.SIGKILL)
+            return program.wait()
+        time.sleep(_STEP_S)
+    return program.returncode
+
+
+# Processes
+
+
+def end_descendants() -> None:
+    """Kill everything below us until nothing is there: orphans become our children.
+
+    What forks and is gone before it is seen in a list is still somebody's child: there
+    is nothing left when there is nobody to wait for.
+    """
+    while _reap():
+        kill_descendants(os.getpid())
+        _kill_children()
+        time.sleep(_STEP_S / 10)
+
+
+def _kill_children() -> None:
+    """Kill our own children, told by the kernel in one look where it can.
+
+    Source: proc(5), "/proc/pid/task/tid/children".
+    """
+    with suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children", "rb") as f:
+        _signal_all({int(word) for word in f.read().split()}, signal.SIGKILL)
+
+
+def kill_descendants(top: int) -> bool:
+    """Kill everything that is seen below `top`; whether there was anything.
+
+    All are stopped before any is killed: what goes on forking would always be ahead.
+    """
+    left = _descendants(top)
+    stopped: set[int] = set()
+    for _ in range(_MAX_LOOKS):
+        fresh = set(left) - stopped
+        if not fresh:
+            break
+        _signal_all(fresh, signal.SIGSTOP)
+        stopped |= fresh
+        left = _descendants(top)
+    _signal_all(stopped, signal.SIGKILL)
+    return bool(stopped)
+
+
+def _signal_all(pids: set[int], number: int) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def _signal_group(group: int, number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+def _reap_others(kept: int) -> None:
+    """Reap what was left to us and has ended; the end of `kept` is not ours."""
+    how = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    with suppress(ChildProcessError):
+        while (seen := os.waitid(os.P_ALL, 0, how)) and seen.si_pid != kept:
+            os.waitpid(seen.si_pid, 0)
+
+
+def _reap() -> bool:
+    """Reap who has ended; whether there are others."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _let_go_of_streams(*streams: int) -> None:
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in streams:
+        os.dup2(null, stream)
+
+
+def _prctl(option: int, value: int) -> None:
+    if _IS_LINUX:
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def _signal_rules() -> int:
+    """Rules that let a program signal only its own; -1 where the kernel has none."""
+    if not _IS_LINUX:
+        return -1
+    # struct landlock_ruleset_attr: handled_access_fs, handled_access_net, scoped.
+    attributes = struct.pack("=QQQ", 0, 0, _SCOPE_SIGNAL)
+    call = ctypes.CDLL(None).syscall
+    return int(call(_LANDLOCK_CREATE_RULESET, attributes, len(attributes), 0))
+
+
+def _descendants(top: int) -> list[int]:
+    """Every process below `top`, dead ones that nobody reaped left out.
+
+    Source: proc(5), "/proc/pid/stat", fields 3 (state) and 4 (ppid).
+    """
+    if not _IS_LINUX:
+        return []
+    parents = {}
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                fields = file.read().rpartition(b")")[2].split()
+        except OSError:
+            continue
+        if fields[0] not in (b"Z", b"X"):
+            parents[int(name)] = int(fields[1])
+    found = [top]
+    for known in found:  # grows while it is walked
+        found += [pid for pid, parent in parents.items() if parent == known]
+    return found[1:]
+
+
+if __name__ == "__main__":
+    sys.exit(
+        main(
+            int(sys.argv[1]),
+            float(sys.argv[2]),
+            sys.argv[4:],
+            walls=sys.argv[3] == "1",
+        )
+    )

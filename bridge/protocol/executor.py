@@ -1,0 +1,87 @@
+"""What a route other than the host's is to the rest: something that answers a request.
+
+An answerer gives the agent's last words, or says why there are none. What they are
+worth, and everything on disk, is not its business.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.agents.definition import Definition
+    from bridge.protocol.failure_codes import FailureCode
+    from bridge.protocol.judge import ToolCall, Verdict
+    from bridge.protocol.request import Request
+    from bridge.protocol.usage import RunSummary
+
+Doing = Literal["thinking", "tool", "checking"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an answerer has come; what it cannot tell is None.
+
+    `turn` counts from 1, `tool` is the one being called; `tokens` and `tokens_per_s`
+    are those of the reply being made, or of the last. `note` is for the person who
+    waits, whatever becomes of the request.
+    """
+
+    doing: Doing = "thinking"
+    turn: int | None = None
+    max_turns: int | None = None
+    tool: str | None = None
+    tokens: int = 0
+    tokens_per_s: float = 0.0
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an answerer came back with.
+
+    Attributes:
+        words: the agent's last words, letter for letter.
+        code: why they do not count, or why there are none; None to have them judged.
+        detail: the same for people, in one line.
+        verdict: what they are worth, from an answerer that has weighed them itself.
+        model: which model spoke, where that is known.
+        degraded: it is not the one that the definition or the call wanted.
+        calls: the tool calls seen to run; None where none could be seen.
+        run: what it took, where a loop of ours answered.
+    """
+
+    words: str = ""
+    code: FailureCode | None = None
+    detail: str = ""
+    verdict: Verdict | None = None
+    model: str | None = None
+    degraded: bool = False
+    calls: tuple[ToolCall, ...] | None = None
+    run: RunSummary | None = None
+
+
+class Answerer(Protocol):
+    """Answers one request after another, each in a process that can be killed."""
+
+    def answer(
+        self,
+        request: Request,
+        definition: Definition | None,
+        *,
+        deadline_s: float,
+        on_progress: Callable[[Progress], None],
+        should_stop: Callable[[], bool],
+    ) -> Outcome:
+        """Answer one request; `definition` is its agent's, if that has one.
+
+        `deadline_s` is on the monotonic clock. `should_stop` is to be asked several
+        times a second; after it has said yes, whatever comes back is not used. On
+        return, and on any exception (an interrupt), nothing that was started is left.
+
+        Raises:
+            BridgeError: the agent's definition cannot be used (AGENT_001).
+        """

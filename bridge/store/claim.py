@@ -1,0 +1,173 @@
+"""Claim: a request gets one holder, who may change the claim or give the request back.
+
+Which of those that wait it is, `walking` says.
+
+All of it happens under the store's lock; the rename from `requests/` to `processing/`
+is what takes a request, and the record in `processing/` says who holds it.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext, suppress
+from typing import TYPE_CHECKING
+
+from bridge.errors import NewerSchema
+from bridge.protocol.request import Claim
+from bridge.protocol.status import Status, move
+from bridge.store.backlog import adding
+from bridge.store.dedup_keys import claim_key
+from bridge.store.lifecycle import expired
+from bridge.store.publish import end, finish
+from bridge.store.state import USED, file_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from bridge.protocol.ids import RequestId
+    from bridge.protocol.request import HostProcess, Request
+    from bridge.store import Claimant
+    from bridge.store.state import Rooms
+
+
+def claim_one(
+    rooms: Rooms, request_id: RequestId, claimant: Claimant
+) -> Request | None:
+    """Take this very request; None when it does not wait (any more)."""
+    request = None if is_over(rooms, request_id) else rooms.waiting(request_id)
+    if request is None:
+        return None
+    now_ms = rooms.now_ms()
+    if now_ms >= request.deadline_ms:
+        end(rooms, request, expired(request, now_ms), source="claim")
+        return None
+    refused = claim_key(rooms, request)
+    if refused is not None:
+        end(rooms, request, refused, source="claim")
+        return None
+    return take(rooms, request, claimant)
+
+
+def is_over(rooms: Rooms, request_id: str) -> bool:
+    """Tidy up in `requests/` what has been answered, claimed or ended under this id."""
+    # Whatever the name is, it was listed: it is not a path.
+    file = f"{request_id}.json"
+    try:
+        response = rooms.response(request_id)
+    except NewerSchema:
+        rooms.unread[request_id] = "newer"
+        return True
+    if response is not None:
+        finish(rooms, request_id, response)
+        return True
+    if rooms["processing"].has(file) or rooms["done"].has(file):
+        rooms.put_aside("requests", file, USED)
+        return True
+    return False
+
+
+def take(
+    rooms: Rooms,
+    request: Request,
+    claimant: Claimant,
+    removing: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Request | None:
+    """Claim one request; None when the file has just gone away.
+
+    `removing` is entered for the moment in which it leaves `requests/`.
+    """
+    now_ms = rooms.now_ms()
+    file = file_of(request.request_id)
+    requests, processing = rooms["requests"], rooms["processing"]
+    mine = request.with_(
+        status=move(request.status, Status.PROCESSING),
+        claim=_claim_of(claimant, now_ms),
+    )
+    # Written before the request is taken: a full disk leaves it where it was.
+    temporary = processing.prepare(file, mine.to_json())
+    try:
+        with removing():
+            requests.move(file, processing)
+    except OSError as exc:
+        with suppress(OSError):
+            processing.remove(temporary)
+        if isinstance(exc, FileNotFoundError):
+            return None
+        raise
+    processing.rename(temporary, file)
+    rooms.note(
+        "claimed",
+        request.request_id,
+        session=claimant.session,
+        pid=claimant.host.pid,
+        attempt=request.attempt or None,
+    )
+    return mine
+
+
+def _claim_of(claimant: Claimant, now_ms: int) -> Claim:
+    """An offer to a host's model; on other routes the work begins with the claim."""
+    claim = Claim(
+        session=claimant.session,
+        host=claimant.host,
+        at=now_ms,
+        route=claimant.route,
+    )
+    if claimant.route == "host":
+        return claim.model_copy(update={"offers": (now_ms,)})
+    return claim.model_copy(update={"launched_at": now_ms})
+
+
+def change_held(
+    rooms: Rooms,
+    request_id: RequestId,
+    host: HostProcess,
+    change: Callable[[Request], Request],
+    *,
+    event: str | None = None,
+) -> Request | None:
+    """Change the request that `host` holds; None when it holds it not (any more)."""
+    request = _held(rooms, request_id, host)
+    if request is None:
+        return None
+    changed = change(request)
+    rooms["processing"].replace(file_of(request_id), changed.to_json(), durable=False)
+    if event:
+        rooms.note(event, request_id)
+    return changed
+
+
+def give_back(
+    rooms: Rooms,
+    request_id: RequestId,
+    host: HostProcess,
+    change: Callable[[Request], Request],
+) -> bool:
+    """Let a request that `host` holds wait again; False when it holds it no more."""
+    request = _held(rooms, request_id, host)
+    if request is None:
+        return False
+    wait_again(rooms, change(request))
+    return True
+
+
+def _held(rooms: Rooms, request_id: RequestId, host: HostProcess) -> Request | None:
+    """The unfinished request that `host` holds."""
+    if rooms.is_answered(request_id):
+        return None
+    request = rooms.claimed(request_id)
+    claim = request.claim if request else None
+    return request if claim and claim.host == host else None
+
+
+def wait_again(rooms: Rooms, request: Request) -> None:
+    """Back to waiting: the record first, so that a kill between leaves no claim."""
+    file = file_of(request.request_id)
+    processing = rooms["processing"]
+    free = request.with_(claim=None, status=Status.PENDING)
+    if request.claim is not None:
+        processing.replace(file, free.to_json(), durable=False)
+    rooms.make_way("requests", file)
+    with adding(rooms, free):
+        processing.move(file, rooms["requests"])
+    rooms.note("waiting again", request.request_id, attempt=request.attempt or None)

@@ -1,0 +1,135 @@
+"""Dedup keys: the same key stands for the same question, asked once.
+
+    dedup/<digest of the key>.json    names the newest request with that key
+
+The file is written before the request, so that a kill between leaves a name without a
+request, which counts for nothing. A request that another program dropped is looked at
+when it is claimed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import orjson
+
+from bridge.errors import InvalidRequest
+from bridge.protocol.dedup import differences
+from bridge.protocol.failure_codes import ANSWERED
+from bridge.protocol.ids import RequestId, is_id
+from bridge.protocol.response import failed
+from bridge.store.directory import NotAPlainFile
+from bridge.store.queries import look
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from bridge.protocol.request import Request
+    from bridge.protocol.response import Response
+    from bridge.store import Found
+    from bridge.store.state import Rooms
+
+
+def find_same(
+    rooms: Rooms, request: Request, routes: Collection[str] = ()
+) -> Found | None:
+    """The running or answered request that the key of `request` stands for.
+
+    One that ended without an answer does not count: asking again must be possible. Nor
+    does one that is overdue, which nobody has ended yet, nor one of which only the
+    answer is left: what it was asked, nobody can tell.
+
+    Raises:
+        InvalidRequest: it asks something else; says which it is, and what differs.
+    """
+    found = _stands_for(rooms, request)
+    if found is None:
+        return None
+    assert found.request is not None  # noqa: S101 - `_stands_for`
+    by = found.response.route if found.response else ""
+    if by in ("manual", "none"):
+        # Whoever answered by hand answered what was asked, on whichever route.
+        by = request.route
+    different = differences(request, found.request, routes=routes, by=by)
+    if not different:
+        return found
+    other = found.request.request_id
+    raise InvalidRequest(
+        f"the dedup key {request.dedup_key!r} belongs to request {other}, which asked "
+        f"something else; it differs in: {', '.join(different)}. Use another key, or "
+        f"see that request with: hostbridge show {other}",
+        request_id=other,
+    )
+
+
+def claim_key(rooms: Rooms, request: Request) -> Response | None:
+    """Have a waiting request's key stand for it; how it ends where it cannot.
+
+    Those that were submitted have their key already. The lock is held.
+    """
+    key = request.dedup_key
+    if key is None or known_request(rooms, key_name(key), key) == request.request_id:
+        return None
+    try:
+        found = find_same(rooms, request)
+    except InvalidRequest as exc:
+        return failed(request, "AGENT_001", str(exc), now_ms=rooms.now_ms())
+    if found is None:
+        remember_key(rooms, request)
+        return None
+    assert found.request is not None  # noqa: S101 - `find_same`
+    other = found.request.request_id
+    message = (
+        f"the dedup key {key!r} belongs to request {other}, which asks the same: its "
+        f"answer is this one's, too; see it with: hostbridge show {other}"
+    )
+    return failed(request, "AGENT_001", message, now_ms=rooms.now_ms())
+
+
+def _stands_for(rooms: Rooms, request: Request) -> Found | None:
+    key = request.dedup_key
+    known = known_request(rooms, key_name(key), key) if key is not None else None
+    found = look(rooms, known) if known else None
+    if found is None or found.request is None:
+        return None
+    if found.response is None:
+        return None if rooms.now_ms() >= found.request.deadline_ms else found
+    error = found.response.error
+    return found if error is None or error.code in ANSWERED else None
+
+
+def known_request(
+    rooms: Rooms, file: str, dedup_key: str | None = None
+) -> RequestId | None:
+    """The id that a dedup file names; None when it says nothing (of the key)."""
+    try:
+        known = orjson.loads(rooms["dedup"].read(file) or b"null")
+    except (orjson.JSONDecodeError, NotAPlainFile):
+        return None
+    named = known.get("requestId") if isinstance(known, dict) else None
+    if not isinstance(named, str) or not is_id(named):
+        return None
+    if dedup_key is not None and known.get("dedupKey") != dedup_key:
+        return None
+    return RequestId(named)
+
+
+def remember_key(rooms: Rooms, request: Request) -> None:
+    """Have the key of a request, if it has one, stand for it."""
+    if request.dedup_key is None:
+        return
+    known = {"dedupKey": request.dedup_key, "requestId": request.request_id}
+    file = key_name(request.dedup_key)
+    try:
+        rooms["dedup"].replace(file, orjson.dumps(known) + b"\n")
+    except IsADirectoryError:
+        rooms.make_way("dedup", file)
+        rooms["dedup"].replace(file, orjson.dumps(known) + b"\n")
+
+
+def key_name(dedup_key: str) -> str:
+    """The file name of a dedup key."""
+    return (
+        hashlib.sha256(dedup_key.encode("utf-8", "surrogatepass")).hexdigest() + ".json"
+    )

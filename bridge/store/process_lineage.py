@@ -1,0 +1,114 @@
+"""Who stands behind a process: those above it, and those who hold its terminal.
+
+A process that was forked twice has lost its parents, and one that got a new terminal
+answers to whoever made that. What they were started with stays readable.
+
+Source: proc(5), "/proc/pid/stat", fields 4 (ppid), 7 (tty_nr) and 22 (starttime);
+"/proc/pid/fdinfo", tty-index; "/proc/pid/environ", as the program was started.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.store.host_process import ancestors_of, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+_PROC = Path("/proc")
+# Majors of pseudo-terminals; each has 256 of them.
+_FIRST_PTS, _LAST_PTS = 136, 143
+# What leaves its parents because it is to outlive them, as its user wants it to.
+_SERVERS = ("tmux", "screen", "zellij", "mosh-server", "dtach", "abduco", "emacs")
+
+
+def behind(pid: int) -> list[int]:
+    """Every process that could speak for `pid`, as far as they can be seen."""
+    found = ancestors_of(pid)
+    for holder in _holders(pid):
+        found += [holder, *ancestors_of(holder)]
+    return list(dict.fromkeys(found))
+
+
+def variables_of(pid: int) -> frozenset[str]:
+    """The names of the variables that a program was started with."""
+    try:
+        data = (_PROC / str(pid) / "environ").read_bytes()
+    except OSError:
+        return frozenset()
+    parts = data.split(b"\0")
+    return frozenset(part.partition(b"=")[0].decode(errors="replace") for part in parts)
+
+
+def has_terminal_from_below(pid: int, clients: Collection[int]) -> bool:
+    """Whether the terminal of `pid` was made by something that one of `clients` began.
+
+    By something younger than the client, in its control group, that has left its
+    parents; servers of terminals, such as tmux, do so for their users.
+    """
+    for holder in _holders(pid):
+        if name_of(holder).lower().startswith(_SERVERS) or not _is_orphan(holder):
+            continue
+        for client in clients:
+            is_younger = _started(holder) >= _started(client) > 0
+            if is_younger and _group(holder) == _group(client):
+                return True
+    return False
+
+
+def _holders(pid: int) -> list[int]:
+    """The processes that hold the other end of a process's terminal."""
+    fields = _fields(pid)
+    device = int(fields[4]) if fields else 0
+    major, minor = os.major(device), os.minor(device)
+    if not _FIRST_PTS <= major <= _LAST_PTS:
+        return []
+    index = str((major - _FIRST_PTS) * 256 + minor)
+    return [
+        int(entry.name)
+        for entry in _PROC.iterdir()
+        if entry.name.isdigit() and _holds(entry, index)
+    ]
+
+
+def _holds(process: Path, index: str) -> bool:
+    with suppress(OSError):
+        for link in (process / "fd").iterdir():
+            with suppress(OSError):
+                if not os.readlink(link).endswith("ptmx"):
+                    continue
+                lines = (process / "fdinfo" / link.name).read_text().splitlines()
+                if any(line.split() == ["tty-index:", index] for line in lines):
+                    return True
+    return False
+
+
+def _is_orphan(pid: int) -> bool:
+    """Whether it has been left to init, or to the user's own systemd."""
+    above = ancestors_of(pid)
+    return not above or above[0] == 1 or name_of(above[0]) == "systemd"
+
+
+def _started(pid: int) -> int:
+    fields = _fields(pid)
+    return int(fields[19]) if fields else 0
+
+
+def _group(pid: int) -> bytes:
+    try:
+        return (_PROC / str(pid) / "cgroup").read_bytes()
+    except OSError:
+        return b""
+
+
+def _fields(pid: int) -> list[str]:
+    """The fields of its stat from the third on; none where there is no /proc."""
+    try:
+        stat = (_PROC / str(pid) / "stat").read_text(errors="replace")
+    except OSError:
+        return []
+    return stat.rpartition(")")[2].split()

@@ -1,0 +1,88 @@
+"""quarantine/: files nobody can read, byte for byte as they were, the reason beside."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+import orjson
+
+from bridge.protocol.ids import is_id
+from bridge.store.journal import note
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.store.directory import Folder
+
+# A file dropped by another program may still be being written this long.
+SETTLE_MS = 2_000
+
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,160}\Z")
+
+
+class PutAside(NamedTuple):
+    """A file of `quarantine/`: its path, where it lay, since when (ms), and why."""
+
+    path: str
+    origin: str
+    at: int
+    why: str
+
+
+def all_put_aside(quarantine: Folder, start: str = "") -> Iterator[PutAside]:
+    """The files whose names begin with `start`, where a reason is known."""
+    for name in quarantine.names(".reason"):
+        if not name.startswith(start):
+            continue
+        with suppress(OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+            told = orjson.loads(quarantine.read(f"{name}.reason") or b"")
+            path = f"{quarantine.path}/{name}"
+            at = int(told["at"])
+            yield PutAside(path, f"{told['from']}", at, f"{told['reason']}")
+
+
+def is_young(folder: Folder, file: str, now_ms: int) -> bool:
+    """Whether the file may still be being written, as far as its time tells."""
+    facts = folder.facts(file)
+    if facts is None:
+        return False
+    return abs(now_ms - facts.st_mtime_ns // 1_000_000) < SETTLE_MS
+
+
+def put_aside(state: Folder, folder: Folder, file: str, why: str, now_ms: int) -> bool:
+    """Move a file out of the way; False when it cannot be moved, or is gone.
+
+    Only with the store's lock held: without it, the name may by now belong to another
+    file, and that one would be lost.
+    """
+    kept = f"{_plain(file)}.{now_ms}-{os.urandom(3).hex()}"
+    with state.folder("quarantine") as quarantine:
+        try:
+            folder.move(file, quarantine, kept)
+        except OSError:
+            return False
+        origin = _printable(f"{folder.path}/{file}")
+        reason = {"from": origin, "at": now_ms, "reason": why}
+        # The file itself is what counts; a full disk must not make it an error.
+        with suppress(OSError, orjson.JSONEncodeError):
+            quarantine.replace(
+                f"{kept}.reason", orjson.dumps(reason) + b"\n", durable=False
+            )
+    stem = file.removesuffix(".json")
+    note(state, now_ms, "quarantined", stem if is_id(stem) else "", reason=why)
+    return True
+
+
+def _plain(file: str) -> str:
+    """A name that any file system and any terminal can bear."""
+    if _PLAIN_NAME.match(file):
+        return file
+    return hashlib.sha256(os.fsencode(file)).hexdigest()[:32]
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,110 @@
+"""Read records that anybody may have written: what can be said of them, and no more.
+
+Nothing here changes a file. What to do about one that cannot be read is for `rooms`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import orjson
+
+from bridge.protocol.ids import is_id
+from bridge.protocol.record import Unparsable, from_value, parse
+from bridge.protocol.request import Request
+from bridge.protocol.response import Response
+from bridge.protocol.status import Status
+from bridge.store.directory import NotAPlainFile
+from bridge.store.seal import is_genuine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.store.directory import Folder
+
+
+def read_request(folder: Folder, name: str, now_ms: int) -> Request | None:
+    """Read `<name>.json` as an unfinished request; None when there is none.
+
+    Defaults fill what a hand-written file leaves out: `createdAt` is the file's time.
+    Its status is told by whether somebody has claimed it, whatever the file says.
+
+    Raises:
+        Unparsable, NotAPlainFile: it is not a request.
+        NewerSchema: written by a newer hostbridge.
+    """
+    file = f"{name}.json"
+    # A name with anything but the characters of an id was listed, never asked for.
+    if not is_id(name):
+        if not folder.has(file):
+            return None
+        raise Unparsable("the file name is not a request id")
+    data = folder.read(file)
+    if data is None:
+        return None
+    request = parse(Request, data)
+    if request.request_id != name:
+        if _is_other_spelling(folder, request.request_id, name):
+            return None
+        raise Unparsable(f"requestId is {request.request_id!r}, unlike the name")
+    status = Status.PROCESSING if request.claim else Status.PENDING
+    created = request.created_at or _changed_ms(folder, file, now_ms)
+    if (request.status, request.created_at) == (status, created):
+        return request
+    if not request.created_at:
+        # Nobody said when: the other clock's time is that of whatever was copied.
+        request = request.with_(uptime=None)
+    return request.with_(status=status, created_at=created)
+
+
+def read_ended(folder: Folder, name: str) -> Request | None:
+    """Read `<name>.json` as a request after its end; None when it is not one."""
+    try:
+        data = folder.read(f"{name}.json")
+        return parse(Request, data) if data else None
+    except (Unparsable, NotAPlainFile):
+        return None
+
+
+def read_response(
+    folder: Folder,
+    name: str,
+    load_key: Callable[[], bytes],
+    fits: Callable[[Response], bool],
+) -> Response | None:
+    """Read `<name>.json` as a response that hostbridge wrote; None when there is none.
+
+    `fits` is whether it is to the request that has this id by now.
+
+    Raises:
+        Unparsable, NotAPlainFile: it is not one, or somebody else wrote it.
+        NewerSchema: a newer hostbridge wrote it.
+    """
+    data = folder.read(f"{name}.json")
+    if data is None:
+        return None
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError as exc:
+        raise Unparsable(f"not JSON: {exc}") from None
+    response = from_value(Response, value)
+    if response.request_id != name:
+        if _is_other_spelling(folder, response.request_id, name):
+            return None
+        raise Unparsable(f"requestId is {response.request_id!r}, unlike the name")
+    if not is_genuine(value, load_key()):
+        raise Unparsable("not written by hostbridge: the seal is missing or wrong")
+    if not fits(response):
+        raise Unparsable("it answers another request, which had this id before")
+    return response
+
+
+def _is_other_spelling(folder: Folder, told: str, name: str) -> bool:
+    """Whether a file system that knows no case gave the file of another id."""
+    return told.lower() == name.lower() and f"{name}.json" not in os.listdir(folder.fd)
+
+
+def _changed_ms(folder: Folder, file: str, now_ms: int) -> int:
+    facts = folder.facts(file)
+    return min(facts.st_mtime_ns // 1_000_000, now_ms) if facts else now_ms

@@ -1,0 +1,238 @@
+"""The folders of one state directory, opened as they are needed, for one operation.
+
+What is put aside is put aside here: a file that nobody can read is moved to quarantine
+when the lock is held, and taken as absent when it is not.
+"""
+
+from __future__ import annotations
+
+import errno
+import time
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from bridge.errors import NewerSchema
+from bridge.protocol.ids import check_id, is_id
+from bridge.protocol.record import Unparsable
+from bridge.store.clock import uptime
+from bridge.store.directory import NotAPlainFile
+from bridge.store.journal import note
+from bridge.store.lock import TURN_S, locked
+from bridge.store.quarantine import is_young, put_aside
+from bridge.store.records import read_ended, read_request, read_response
+from bridge.store.seal import load_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.protocol.request import Request
+    from bridge.protocol.response import Response
+    from bridge.store.clock import Clock
+    from bridge.store.directory import Folder
+
+USED = "the request id was used before"
+
+
+def file_of(request_id: str) -> str:
+    """The file name of a request, in whichever folder.
+
+    Raises:
+        InvalidRequest: it is not an id, so it could be a path.
+    """
+    return f"{check_id(request_id)}.json"
+
+
+class Rooms:
+    """One state directory during one operation. Use it as a context manager.
+
+    Attributes:
+        state: the directory itself.
+        clock: wall clock and monotonic clock.
+        make: whether a sub-folder that is not there is made, or is empty.
+        is_locked: whether this operation holds the store's lock.
+        unread: names met in `requests/` whose file stays there and cannot be read:
+            it is of a newer hostbridge; or young, so that it may still be written,
+            which is also said of one that the disk fails to give; or broken, and only
+            who holds the lock may put it aside.
+    """
+
+    def __init__(
+        self, state: Folder, clock: Clock, *, lock_wait_s: float, make: bool = True
+    ) -> None:
+        self.state = state
+        self.clock = clock
+        self.make = make
+        self.is_locked = False
+        self.unread: dict[str, Literal["newer", "young", "broken"]] = {}
+        self._lock_wait_s = lock_wait_s
+        self._has_held = False
+        self._stack = ExitStack()
+        self._open: dict[str, Folder] = {}
+        self._key: bytes | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def __getitem__(self, name: str) -> Folder:
+        """The sub-folder `name`, made on demand."""
+        if name not in self._open:
+            opened = self.state.folder(name, make=self.make)
+            folder = self._stack.enter_context(opened)
+            self._open[name] = folder
+        return self._open[name]
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Hold the store's lock for the block; raises as `locked`.
+
+        Held again by the same operation, it is somebody else's turn first.
+        """
+        if self._has_held:
+            time.sleep(TURN_S)
+        self._has_held = True
+        with locked(self.state, wait_s=self._lock_wait_s):
+            self.is_locked = True
+            try:
+                yield
+            finally:
+                self.is_locked = False
+
+    def now_ms(self) -> int:
+        """The wall clock, milliseconds since 1970."""
+        return self.clock.now_us() // 1000
+
+    def note(self, event: str, request_id: str, **facts: Any) -> None:
+        """Add a line to the journal, if that can be done."""
+        note(self.state, self.now_ms(), event, request_id, **facts)
+
+    def key(self) -> bytes:
+        """The key that seals responses."""
+        if self._key is None:
+            self._key = load_key(self.state)
+        return self._key
+
+    # Records
+
+    def waiting(self, name: str) -> Request | None:
+        """The request in `requests/`; a claim that somebody wrote into it is void."""
+        request = self._request("requests", name)
+        return request and _unclaimed(request)
+
+    def claimed(self, name: str) -> Request | None:
+        """The request in `processing/`, with its claim unless a kill came between."""
+        return self._request("processing", name)
+
+    def live(self, name: str) -> Request | None:
+        """The unfinished request, wherever it is."""
+        return self.claimed(name) or self.waiting(name)
+
+    def ended(self, name: str) -> Request | None:
+        """The request in `done/`."""
+        try:
+            return read_ended(self["done"], name)
+        except NewerSchema:
+            return None
+
+    def response(self, name: str) -> Response | None:
+        """The response, if hostbridge wrote it, and to this very request.
+
+        Raises:
+            NewerSchema: a newer hostbridge wrote it.
+        """
+        try:
+            return read_response(self["responses"], name, self.key, self._fits)
+        except (Unparsable, NotAPlainFile) as exc:
+            if self.is_locked:
+                self.put_aside("responses", f"{name}.json", str(exc))
+            return None
+
+    def is_answered(self, name: str) -> bool:
+        """Whether there is a response, even one that only a newer one of us reads."""
+        try:
+            return self.response(name) is not None
+        except NewerSchema:
+            return True
+
+    def _fits(self, response: Response) -> bool:
+        """Whether a response is to the request that has its id.
+
+        Somebody may use an id again, and put an old answer back. One that names no
+        request is of an older hostbridge, which ends requests as well: it counts where
+        its request has ended. Where nobody knows the request, there is none to mistake.
+        """
+        name = response.request_id
+        if self["done"].has(file_of(name)):
+            request = self._peek("done", name)
+            return request is None or response.request_digest in ("", request.digest)
+        # In the order in which a request moves on.
+        for room in ("requests", "processing", "done"):
+            request = self._peek(room, name)
+            if request is not None:
+                return response.request_digest == request.digest
+        return True
+
+    def _peek(self, room: str, name: str) -> Request | None:
+        """A request as it lies there; None for whatever cannot be read as one."""
+        with suppress(Unparsable, NotAPlainFile, NewerSchema, OSError):
+            return self._read(room, name)
+        return None
+
+    def _read(self, room: str, name: str) -> Request | None:
+        request = read_request(self[room], name, self.now_ms())
+        return request and request.on_clock(self.now_ms(), uptime(self.clock))
+
+    def _request(self, room: str, name: str) -> Request | None:
+        try:
+            return self._read(room, name)
+        except NewerSchema:
+            self._note_unread(room, name, "newer")
+            return None
+        except (Unparsable, NotAPlainFile) as exc:
+            file = f"{name}.json"
+            if is_young(self[room], file, self.now_ms()):
+                self._note_unread(room, name, "young")
+            elif self.is_locked:
+                self.put_aside(room, file, str(exc))
+            else:
+                self._note_unread(room, name, "broken")
+            return None
+        except OSError as exc:
+            # A disk that fails may give it the next time: it is neither put aside nor
+            # in the way of what else waits. What is claimed is never taken as absent.
+            if exc.errno != errno.EIO or room != "requests":
+                raise
+            self._note_unread(room, name, "young")
+            return None
+
+    def _note_unread(
+        self, room: str, name: str, why: Literal["newer", "young", "broken"]
+    ) -> None:
+        if room == "requests":
+            self.unread[name] = why
+
+    # Files
+
+    def put_aside(self, room: str, file: str, why: str) -> None:
+        """Move a file of `room` to quarantine, for `why`; the lock is held."""
+        assert self.is_locked, "putting aside takes the lock"  # noqa: S101
+        put_aside(self.state, self[room], file, why, self.now_ms())
+
+    def make_way(self, room: str, file: str) -> None:
+        """See to it that nothing has the name `file` in `room`; the lock is held."""
+        if self[room].has(file):
+            self.put_aside(room, file, USED)
+
+    def ids(self, room: str) -> list[str]:
+        """The ids that have a file in `room`, in no order; other files are left out."""
+        return [name for name in self[room].names() if is_id(name)]
+
+
+def _unclaimed(request: Request) -> Request:
+    if request.claim is None:
+        return request
+    from bridge.protocol.status import Status
+
+    return request.with_(claim=None, status=Status.PENDING)

@@ -1,0 +1,80 @@
+"""Submit: make a request durable and visible, whole, once."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bridge.errors import InvalidRequest
+from bridge.protocol.ids import RequestId
+from bridge.store import Submitted
+from bridge.store.backlog import adding
+from bridge.store.dedup_keys import find_same, remember_key
+from bridge.store.state import file_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from bridge.protocol.request import Request
+    from bridge.store.state import Rooms
+
+ROOMS_OF_USED_IDS = ("requests", "processing", "responses", "done")
+
+
+def submit(rooms: Rooms, request: Request, routes: Collection[str] = ()) -> Submitted:
+    """Write the request down; durable on return.
+
+    `routes` are those whose answer would do, by default the request's own.
+
+    Raises:
+        InvalidRequest: the id was used before, its key stands for another question, or
+            a field has no JSON form.
+    """
+    file = file_of(request.request_id)
+    requests = rooms["requests"]
+    # What takes time is done before the lock is taken; not in the queue's folder, whose
+    # time tells whether another program has put something there.
+    temporary = rooms.state.prepare(file, _json(request))
+    try:
+        with rooms.hold():
+            earlier = find_same(rooms, request, routes)
+            if earlier is not None and earlier.request is not None:
+                known = RequestId(earlier.request.request_id)
+                return Submitted(known, is_new=False)
+            if any(rooms[room].has(file) for room in ROOMS_OF_USED_IDS):
+                raise _used(request)
+            remember_key(rooms, request)
+            try:
+                with adding(rooms, request):
+                    requests.publish(temporary, file, prepared_in=rooms.state)
+            except FileExistsError:
+                raise _used(request) from None
+            temporary = ""
+            rooms.note(
+                "submitted",
+                request.request_id,
+                agent=request.agent_type,
+                by=request.requester,
+            )
+    finally:
+        if temporary:
+            with suppress(OSError):
+                rooms.state.remove(temporary)
+    requests.sync()
+    return Submitted(RequestId(request.request_id), is_new=True)
+
+
+def _json(request: Request) -> bytes:
+    try:
+        return request.whole().to_json()
+    except ValueError as exc:
+        raise InvalidRequest(
+            f"the request {exc}", request_id=request.request_id
+        ) from None
+
+
+def _used(request: Request) -> InvalidRequest:
+    return InvalidRequest(
+        f"request id {request.request_id!r} was used before",
+        request_id=request.request_id,
+    )

@@ -1,0 +1,92 @@
+"""Sweep: take back what dead hosts held, end what is overdue, finish what was begun."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING
+
+from bridge.errors import NewerSchema
+from bridge.store.claim import is_over, wait_again
+from bridge.store.lease import claimer_is_gone
+from bridge.store.lifecycle import expired, fate_of_claimed
+from bridge.store.publish import end, finish
+from bridge.store.queries import all_claimed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bridge.protocol.request import Request
+    from bridge.store.state import Rooms
+
+
+# The lock is let go after so many waiting requests: hooks wait for it.
+BATCH = 100
+
+
+def sweep(rooms: Rooms, *, lease_s: float, waiting: Iterable[str] = ()) -> int:
+    """Return how many requests changed; the lock is held.
+
+    `waiting` names those in `requests/` to look into; what is claimed is, in any case.
+    """
+    changed = sum(_sweep_claimed(rooms, r, lease_s) for r in all_claimed(rooms))
+    return changed + sum(_sweep_waiting(rooms, name) for name in waiting)
+
+
+def sweep_all(rooms: Rooms, *, lease_s: float, limit_s: float = inf) -> int:
+    """Sweep everything; takes the lock itself, for a batch at a time.
+
+    It stops after `limit_s` seconds. Each sweep begins in another place, so that those
+    that are cut short still come round.
+    """
+
+    def claimed(name: str) -> bool:
+        request = rooms.claimed(name)
+        return request is not None and _sweep_claimed(rooms, request, lease_s)
+
+    until_s = rooms.clock.monotonic_s() + limit_s
+    changed = 0
+    for room, look in (
+        ("processing", claimed),
+        ("requests", lambda name: _sweep_waiting(rooms, name)),
+    ):
+        names = rooms[room].names()
+        first = rooms.clock.now_us() % max(1, len(names))
+        names = names[first:] + names[:first]
+        for start in range(0, len(names), BATCH):
+            if rooms.clock.monotonic_s() >= until_s:
+                return changed
+            with rooms.hold():
+                changed += sum(look(name) for name in names[start : start + BATCH])
+    return changed
+
+
+def _sweep_claimed(rooms: Rooms, request: Request, lease_s: float) -> bool:
+    try:
+        response = rooms.response(request.request_id)
+    except NewerSchema:
+        return False
+    if response is not None:
+        finish(rooms, request.request_id, response)
+        return True
+    now_us = rooms.clock.now_us()
+    gone = request.claim is not None and claimer_is_gone(
+        rooms.state, request.claim, lease_s=lease_s, now_s=now_us / 1_000_000
+    )
+    fate = fate_of_claimed(request, host_is_gone=gone, now_ms=now_us // 1000)
+    if fate.response is not None:
+        return end(rooms, request, fate.response, source="sweep")
+    if fate.request is not None:
+        wait_again(rooms, fate.request)
+    return fate.kind != "keep"
+
+
+def _sweep_waiting(rooms: Rooms, name: str) -> bool:
+    if not rooms["requests"].has(f"{name}.json"):
+        return False
+    if is_over(rooms, name):
+        return True
+    request = rooms.waiting(name)
+    now_ms = rooms.now_ms()
+    if request is None or now_ms < request.deadline_ms:
+        return False
+    return end(rooms, request, expired(request, now_ms), source="sweep")

@@ -1,0 +1,100 @@
+"""Wait for responses.
+
+The deadline is on the monotonic clock. The first look comes before the first wait,
+after the watch is in place, so nothing falls between. Who waits holds no file open.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING
+
+from bridge.errors import StateUnavailable, StateVanished
+from bridge.protocol.ids import RequestId, is_id
+from bridge.store.watcher import noticing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bridge.protocol.response import Response
+    from bridge.store.file_store import FileStore
+    from bridge.store.state import Rooms
+
+# How often it is time to tend.
+LOOK_S = 1.0
+
+
+def wait_for(
+    store: FileStore,
+    ids: set[RequestId],
+    *,
+    timeout_s: float,
+    tend: Callable[[], None],
+) -> Iterator[Response]:
+    """Yield each response as it comes; stop at the deadline or when all are there.
+
+    What `tend` cannot do because the state is not available just now, it may do the
+    next time; it must not take long.
+
+    Raises:
+        StateVanished: the state directory was removed or replaced meanwhile.
+    """
+    clock = store.clock
+    deadline = clock.monotonic_s() + timeout_s
+    open_ids = {request_id for request_id in ids if is_id(request_id)}
+    with ExitStack() as stack:
+        with store.rooms() as rooms:
+            there = list(_arrived(rooms, open_ids))
+            responses = rooms["responses"]
+            if open_ids and timeout_s > 0:
+                which = _which(responses.fd)
+                names = [f"{request_id}.json" for request_id in open_ids]
+                changes = stack.enter_context(noticing(responses.path, names))
+        yield from there
+        if not open_ids or timeout_s <= 0:
+            return
+        is_due = True
+        while True:
+            if is_due:
+                yield from _look(store, which, open_ids)
+            left = deadline - clock.monotonic_s()
+            if not open_ids or left <= 0:
+                return
+            is_due = changes.wait(min(LOOK_S, left))
+            if not is_due:
+                with suppress(StateUnavailable):
+                    tend()
+
+
+def _look(
+    store: FileStore, which: tuple[int, int], open_ids: set[RequestId]
+) -> list[Response]:
+    """What has come to the folder that is waited for.
+
+    Raises:
+        StateVanished: it is no longer what its path leads to.
+    """
+    with suppress(FileNotFoundError, StateVanished), store.looking() as rooms:
+        if _which(rooms["responses"].fd) == which:
+            return list(_arrived(rooms, open_ids))
+    raise StateVanished(
+        f"{store.place.state} was removed or replaced while waiting; what was asked "
+        "there is lost"
+    )
+
+
+def _arrived(rooms: Rooms, open_ids: set[RequestId]) -> Iterator[Response]:
+    """The responses that are there; they are taken out of `open_ids`."""
+    responses = rooms["responses"]
+    for request_id in sorted(i for i in open_ids if responses.has(f"{i}.json")):
+        response = rooms.response(request_id)
+        if response is not None:
+            open_ids.discard(request_id)
+            yield response
+
+
+def _which(fd: int) -> tuple[int, int]:
+    """Which folder is held open."""
+    facts = os.fstat(fd)
+    return facts.st_dev, facts.st_ino

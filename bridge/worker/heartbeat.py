@@ -1,0 +1,120 @@
+"""What a serving process looks for while it works, and the sign that it lives."""
+
+from __future__ import annotations
+
+import math
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bridge.errors import StateUnavailable
+from bridge.host.sessions import is_off
+from bridge.protocol.ids import RequestId
+from bridge.protocol.status import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.protocol.request import Request
+    from bridge.store.file_store import FileStore
+
+_LOOK_S = 0.25
+# Below any lease that makes sense.
+_BEAT_S = 30.0
+
+
+class Watch:
+    """Whether there is still a reason to work: asked often, looks now and then.
+
+    There is none when the request has ended, or is gone with its state directory.
+
+    On the monotonic clock, `deadline_s` is the request's own deadline, told once since
+    somebody may set the other clock; after `until_s` whoever serves it waits no longer.
+    Neither is a reason to stop: the work ends at `end_s` by itself, and says that its
+    time was up, not that somebody has cancelled it.
+    """
+
+    def __init__(
+        self,
+        store: FileStore,
+        request: Request,
+        on_stage: Callable[[Stage], None],
+        *,
+        deadline_s: float = math.inf,
+        until_s: float = math.inf,
+    ) -> None:
+        self.has_ended = self.is_off = False
+        self._deadline_s = deadline_s
+        self._until_s = until_s
+        self._store = store
+        self._request = request
+        self._on_stage = on_stage
+        self._looked_s = self._beat_s = store.clock.monotonic_s()
+        state, file = store.place.state, f"{request.request_id}.json"
+        self._looked_at = (
+            state / "responses" / file,
+            state / "processing" / file,
+            state / "off",
+        )
+        self._seen: list[tuple[int, int] | None] = []
+
+    def __call__(self) -> bool:
+        """Whether to stop: nobody wants the answer, or the bridge is switched off."""
+        now_s = self._store.clock.monotonic_s()
+        if now_s - self._looked_s >= _LOOK_S:
+            self._looked_s = now_s
+            self._on_stage(Stage.RUNNING)
+            is_due = now_s - self._beat_s >= _BEAT_S
+            signs = self._signs()
+            if signs != self._seen or is_due:
+                with suppress(StateUnavailable):
+                    self._look(beat=is_due)
+                    self._seen = signs
+                    self._beat_s = now_s if is_due else self._beat_s
+        return self.has_ended or self.is_off
+
+    def _signs(self) -> list[tuple[int, int] | None]:
+        """What tells, for three calls of the system, whether to look at all."""
+        told: list[tuple[int, int] | None] = []
+        for path in self._looked_at:
+            try:
+                facts = os.lstat(path)
+                told.append((facts.st_ino, facts.st_mtime_ns))
+            except OSError:
+                told.append(None)
+        return told
+
+    def _look(self, *, beat: bool) -> None:
+        with self._store.rooms() as rooms:
+            file = f"{self._request.request_id}.json"
+            self.has_ended = rooms["responses"].has(file) or (
+                not rooms["processing"].has(file) and self._is_gone
+            )
+            if beat:
+                rooms["sessions"].beat(self._beat)
+        self.is_off = is_off(self._store)
+
+    @property
+    def end_s(self) -> float:
+        """When the work ends at the latest, on the monotonic clock."""
+        return min(self._deadline_s, self._until_s)
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether whoever serves the request is out of time, and the request is not."""
+        return self._store.clock.monotonic_s() >= self._until_s < self._deadline_s
+
+    @property
+    def _is_gone(self) -> bool:
+        return self._store.find(RequestId(self._request.request_id)) is None
+
+    @property
+    def _beat(self) -> str:
+        claim = self._request.claim
+        assert claim is not None, "what is served is claimed"  # noqa: S101
+        return f"{claim.session}.beat"
+
+    def forget(self) -> None:
+        """Take the sign of life away."""
+        with suppress(StateUnavailable), self._store.rooms() as rooms:
+            rooms["sessions"].remove(self._beat)

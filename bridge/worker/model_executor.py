@@ -1,0 +1,87 @@
+"""Answer a request by the loop of turns, with a model at hand: local or an endpoint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bridge.agent_loop.chat_model import EngineFailed
+from bridge.agent_loop.job import Job
+from bridge.agent_loop.loop import run
+from bridge.agent_loop.run_log import TurnLog
+from bridge.agents.prompt import instructions_of, render_request
+from bridge.protocol.executor import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from bridge.agent_loop.chat_model import Engine
+    from bridge.agents.definition import Definition
+    from bridge.protocol.executor import Progress
+    from bridge.protocol.request import Request
+    from bridge.store.file_store import FileStore
+
+
+@dataclass(frozen=True, slots=True)
+class OpenModel:
+    """A model for one request; `degraded`: it is not the one that was wanted."""
+
+    engine: Engine
+    degraded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ByModel:
+    """The answerer.
+
+    Attributes:
+        store: whose project is looked at, and where the turns are written down.
+        open_model: the model for a request; raises `EngineFailed` where there is none.
+    """
+
+    store: FileStore
+    open_model: Callable[
+        [Request, Definition | None], AbstractContextManager[OpenModel]
+    ]
+
+    def answer(
+        self,
+        request: Request,
+        definition: Definition | None,
+        *,
+        deadline_s: float,
+        on_progress: Callable[[Progress], None],
+        should_stop: Callable[[], bool],
+    ) -> Outcome:
+        """Run the loop to its end."""
+        told = apart = None
+        if definition is not None:
+            told = render_request(definition, request).prompt
+            apart = instructions_of(definition, request)
+        try:
+            with self.open_model(request, definition) as opened:
+                ended = run(
+                    Job(
+                        request=request,
+                        definition=definition,
+                        prompt=told,
+                        instructions=apart,
+                        engine=opened.engine,
+                        project=self.store.place.project,
+                        deadline_s=deadline_s,
+                        on_progress=on_progress,
+                        log=TurnLog(self.store, request.request_id),
+                        is_cancelled=should_stop,
+                        clock=self.store.clock,
+                    )
+                )
+        except EngineFailed as exc:
+            return Outcome(code=exc.code, detail=str(exc), model=request.model)
+        return Outcome(
+            words=ended.raw,
+            verdict=ended.verdict,
+            model=ended.summary.model,
+            degraded=opened.degraded or ended.is_degraded,
+            run=ended.summary,
+        )

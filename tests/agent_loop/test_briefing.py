@@ -1,0 +1,165 @@
+"""What a model is shown: instructions, examples, task, results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from runworld import FOUND, ScriptedEngine, call, definition, submit
+
+from bridge.agent_loop.examples import DEFAULT
+from bridge.agent_loop.job import Job, Limits
+from bridge.agent_loop.script_tools import Sandbox
+from bridge.agent_loop.toolbox import toolbox_of
+from bridge.agent_loop.workspace import Project
+from bridge.agents.definition import Example, ExampleCall
+from bridge.protocol.agent_output import ANSWER_SCHEMA
+from bridge.protocol.json_schema import problem_of
+from bridge.protocol.request import Request
+
+
+def test_a_long_result_is_cut_in_the_middle(world):
+    world.write("a.txt", "x" * 10_000)
+
+    world.run(
+        call("read_file", path="a.txt"), submit(), limits=Limits(result_chars=100)
+    )
+
+    text = world.engine.results()[0]
+    assert text == (
+        "Result of read_file (call-1):\n"
+        f"{'x' * 50}\n… 9,900 characters left out …\n{'x' * 50}"
+    )
+
+
+def test_examples_are_messages_that_every_request_shares(world):
+    agent = definition(
+        examples=(
+            Example(
+                prompt="Is it short?",
+                calls=(
+                    ExampleCall(
+                        tool="read_file", arguments={"path": "b"}, result="text"
+                    ),
+                ),
+                answer={"status": "success", "summary": "yes"},
+            ),
+        )
+    )
+
+    world.run(submit(), agent=agent)
+
+    messages = world.engine.asked[0]
+    assert [(m.role, m.content) for m in messages[1:]] == [
+        ("user", "Is it short?"),
+        ("assistant", call("read_file", path="b")),
+        ("user", "Result of read_file (call-1):\ntext"),
+        ("assistant", submit(summary="yes")),
+        ("user", "Is all well?"),
+    ]
+    assert world.engine.prefixes == [5]
+
+
+def test_examples_of_another_shape_or_tool_are_left_out(world):
+    """A caller's own schema makes the definition's examples wrong."""
+    example = Example(prompt="p", answer={"status": "success", "summary": "yes"})
+    reads = Example(
+        prompt="p",
+        calls=(ExampleCall(tool="run_command", arguments={}, result=""),),
+        answer={"status": "success", "summary": "yes"},
+    )
+    agent = definition(examples=(example, reads))
+
+    world.run(call("submit_result", files=[]), agent=agent, schema=FOUND)
+    shared = world.engine.prefixes
+    world.run(submit(), agent=agent)
+
+    assert (shared, world.engine.prefixes) == ([1], [3])
+
+
+def test_the_prefix_is_the_same_for_any_prompt(world):
+    """What an engine keeps must not hold a word of the request."""
+    seen = []
+    for prompt in ("One?", "Two?"):
+        world.run(submit(), asks=prompt)
+        seen.append(world.engine.asked[0][: world.engine.prefixes[0]])
+
+    assert seen[0] == seen[1]
+
+
+def test_the_node_stands_in_the_prompt(world):
+    node = {"file": "a.py", "name": "f", "type": "function", "line": 3, "text": "def f"}
+
+    world.run(submit(), asks="Lint.", request={"node": node})
+
+    assert (
+        world.engine.asked[0][-1].content
+        == "Lint.\n\na.py, line 3, function f:\n\ndef f"
+    )
+
+
+def test_a_rendered_prompt_stands_instead_of_the_requests(world):
+    world.run(submit(), prompt="Rendered.")
+
+    assert world.engine.asked[0][-1].content == "Rendered."
+
+
+def test_a_small_model_is_said_to_be_one(world):
+    """Its answer is degraded, and it is not even asked for evidence."""
+    outcome = world.run(submit(), is_small=True, agent=definition(tools=()))
+
+    assert outcome.is_degraded
+    arguments = world.engine.shapes[0]["properties"]["arguments"]
+    assert set(arguments["properties"]) == {"status", "summary"}
+
+
+def test_a_small_model_is_shown_examples_and_kept_short(world):
+    """Few-shot by default; one repeat is enough; no text goes on for ever."""
+    again = call("list_files")
+
+    world.run(again, again, submit(), is_small=True)
+
+    assert world.engine.prefixes == [25] * 3
+    shown = [m.content for m in world.engine.asked[0][1:24:4]]
+    assert shown[0] == DEFAULT[0].prompt
+    assert world.engine.shapes[2]["properties"]["tool"] == {"const": "submit_result"}
+    # What it repeated is forgotten: the result itself is the last that it reads.
+    assert world.engine.results() == ["Result of list_files (call-1):\nno files"]
+
+    world.run(call("submit_result", files=[]), schema=FOUND, is_small=True)
+
+    item = world.engine.shapes[0]["anyOf"][3]["properties"]["arguments"]
+    assert item["properties"]["files"]["items"] == {"type": "string", "maxLength": 120}
+    assert world.engine.prefixes == [1]
+
+
+def test_the_default_examples_are_what_they_show():
+    """An example that its own tool or the answer's schema refuses teaches nonsense."""
+    job = Job(
+        request=Request(request_id="r1", prompt="x"),
+        definition=definition(allow=("Bash(flake8 *)", "Bash(gradle *)")),
+        engine=ScriptedEngine([""], is_small=True),
+        project=Path(),
+        deadline_s=0,
+    )
+    with Sandbox() as sandbox:
+        tools = toolbox_of(job, Project(Path()), sandbox).tools
+
+    assert {m.tool for example in DEFAULT for m in example.calls} == set(tools)
+    for example in DEFAULT:
+        assert problem_of(ANSWER_SCHEMA, example.answer) is None
+        for made in example.calls:
+            assert problem_of(tools[made.tool].parameters, made.arguments) is None
+
+
+def test_a_small_model_reads_its_instructions_apart_from_the_task(world):
+    """They stand with the system's words, and the task looks as in the examples."""
+    asked = {"asks": "Task.", "prompt": "Be good. Task.", "instructions": "Be good."}
+
+    world.run(submit(), is_small=True, **asked)
+    small = world.engine.asked[0]
+    world.run(submit(), **asked)
+    other = world.engine.asked[0]
+
+    assert (small[-1].content, "Be good." in small[0].content) == ("Task.", True)
+    assert other[-1].content == "Be good. Task."
+    assert "Be good." not in other[0].content

@@ -1,0 +1,247 @@
+"""A command ends with everything it started, and tells the truth about its output."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import needs
+import pytest
+
+from bridge.agent_loop import command_tool
+from bridge.agent_loop.command_tool import KEPT_BYTES, Ran, run_command
+from bridge.store.clock import SystemClock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def run(tmp_path: Path):
+    def run(*argv: str, seconds: float = 20.0) -> Ran:
+        return run_command(
+            " ".join(argv),
+            argv,
+            folder=tmp_path,
+            deadline_s=time.monotonic() + seconds,
+            clock=SystemClock(),
+        )
+
+    return run
+
+
+def is_gone(mark: str, within_s: float = 60.0) -> bool:
+    """Whether no process has `mark` among its arguments."""
+    until_s = time.monotonic() + within_s
+    while time.monotonic() < until_s:
+        if not any(mark in words for words in arguments_of_all()):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def arguments_of_all() -> list[str]:
+    told = subprocess.run(
+        ["ps", "-eo", "args"], capture_output=True, text=True, check=True
+    )
+    return told.stdout.splitlines()
+
+
+def test_tells_exit_code_output_and_digest(run, tmp_path):
+    ran = run("sh", "-c", "echo out; echo err >&2; pwd; exit 3")
+
+    output = f"out\nerr\n{tmp_path}\n"
+    assert ran == Ran(
+        command="sh -c echo out; echo err >&2; pwd; exit 3",
+        exit_code=3,
+        output=output,
+        digest=hashlib.sha256(output.encode()).hexdigest(),
+        size=len(output),
+    )
+    assert not ran.ok
+
+
+def test_nothing_is_there_to_be_read(run):
+    """A command that asks a question gets no answer instead of waiting for one."""
+    assert run("cat") == Ran("cat", 0, "", hashlib.sha256(b"").hexdigest(), 0)
+
+
+def test_a_missing_program_is_an_exit_code(run):
+    ran = run("no-such-program-here")
+
+    assert ran.exit_code == 127
+    assert ran.output == "no-such-program-here: No such file or directory\n"
+
+
+def test_a_signal_is_an_exit_code(run):
+    assert run("sh", "-c", "kill -TERM $$").exit_code == 128 + signal.SIGTERM
+
+
+def test_no_shell_expands_anything(run):
+    assert run("echo", "$HOME", "*", "~").output == "$HOME * ~\n"
+
+
+def test_the_key_of_the_endpoint_is_not_a_commands_to_read(run, monkeypatch):
+    monkeypatch.setenv("BRIDGE_OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setenv("BRIDGE_OTHER", "seen")
+
+    output = run("env").output
+
+    assert "BRIDGE_OTHER=seen" in output
+    assert "sk-secret" not in output
+
+
+def test_fifty_megabytes_are_counted_and_two_ends_kept(run):
+    """Bounded memory, the digest of all of it, and both ends to look at."""
+    write = (
+        "import sys\n"
+        "sys.stdout.write('begin\\n')\n"
+        "for _ in range(50): sys.stdout.write('x' * 1_000_000)\n"
+        "sys.stdout.write('\\nend\\n')"
+    )
+
+    ran = run(sys.executable, "-c", write)
+
+    whole = b"begin\n" + b"x" * 50_000_000 + b"\nend\n"
+    assert (ran.exit_code, ran.size) == (0, len(whole))
+    assert ran.digest == hashlib.sha256(whole).hexdigest()
+    assert ran.output.startswith("begin\nxxx")
+    assert ran.output.endswith("xxx\nend\n")
+    assert f"… {len(whole) - KEPT_BYTES:,} bytes left out …" in ran.output
+    assert len(ran.output) < KEPT_BYTES + 100
+
+
+def test_a_command_that_never_ends_writing_is_ended(run):
+    ran = run("yes", seconds=3)
+
+    assert ran.exit_code is None
+    assert ran.size > 1_000_000
+
+
+def test_what_ignores_the_signal_is_killed(run):
+    ran = run("sh", "-c", "trap '' TERM; sleep 3601 & wait; sleep 3601", seconds=0.3)
+
+    assert ran.exit_code is None
+    assert is_gone("sleep 3601")
+
+
+def test_what_may_tidy_up_does(tmp_path, monkeypatch):
+    """The signal comes first, so that a test runner can remove what it made."""
+    monkeypatch.setattr(command_tool, "_GRACE_S", 60)
+    monkeypatch.setattr(command_tool, "_ENDING_S", 60)
+    script = "trap 'touch tidied; exit' TERM; touch ready; sleep 3607 & wait"
+
+    ran = run_command(
+        "sh",
+        ["sh", "-c", script],
+        folder=tmp_path,
+        deadline_s=time.monotonic() + 400,
+        clock=SystemClock(),
+        is_cancelled=(tmp_path / "ready").exists,
+    )
+
+    assert ran.exit_code is None
+    assert (tmp_path / "tidied").exists()
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "sleep 3602 & echo started",
+        "(sleep 3602 &) ; echo started",
+        "setsid sleep 3602 & echo started",
+        "setsid sh -c 'sleep 3602 & sleep 3602' & echo started",
+    ],
+    ids=["background", "orphan", "own-session", "family"],
+)
+def test_grandchildren_do_not_stay_and_hold_nothing_up(run, start):
+    """They hold the pipe; the command has ended all the same, and so must they."""
+    ran = run("sh", "-c", start, seconds=10_000)
+
+    assert (ran.exit_code, ran.output) == (0, "started\n")
+    assert is_gone("sleep 3602")
+
+
+def test_a_command_dies_with_its_parent(tmp_path):
+    """Whoever runs the loop may be killed at any moment: no orphan works on."""
+    script = (
+        "import time; from pathlib import Path\n"
+        "from bridge.agent_loop.command_tool import run_command\n"
+        "from bridge.store.clock import SystemClock\n"
+        "run_command('', ['sh', '-c', 'setsid sleep 3603 & sleep 3603'],\n"
+        "    folder=Path('.'), deadline_s=time.monotonic()+999, clock=SystemClock())\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path)
+    until_s = time.monotonic() + 60
+    while sum(words == "sleep 3603" for words in arguments_of_all()) < 2:
+        assert time.monotonic() < until_s
+        time.sleep(0.02)
+
+    os.kill(parent.pid, signal.SIGKILL)
+    parent.wait()
+
+    assert is_gone("sleep 3603")
+
+
+def test_an_interrupt_leaves_nothing(tmp_path):
+    """Ctrl-C while a command runs: it is ended, and the interrupt goes on."""
+
+    class Interrupted(SystemClock):
+        def monotonic_s(self) -> float:
+            if any(words == "sleep 3604" for words in arguments_of_all()):
+                raise KeyboardInterrupt
+            return 0.0
+
+    with pytest.raises(KeyboardInterrupt):
+        run_command(
+            "sleep 3604",
+            ["sleep", "3604"],
+            folder=tmp_path,
+            deadline_s=99.0,
+            clock=Interrupted(),
+        )
+
+    assert is_gone("sleep 3604")
+
+
+def test_a_command_cannot_signal_whoever_keeps_it(run):
+    """Nor anybody else but what it started itself, which it may."""
+    needs.signal_walls()
+
+    ran = run(
+        "sh",
+        "-c",
+        "kill -9 $PPID || kill -STOP $(ps -o ppid= -p $PPID) || true & "
+        "wait; sleep 3605 & kill $! && echo mine",
+    )
+
+    assert ran.output.count("not permitted") == 2
+    assert ran.output.endswith("mine\n")
+    assert is_gone("sleep 3605")
+
+
+def test_who_asks_from_within_is_a_child(monkeypatch, tmp_path):
+    """Or an agent that may run `hostbridge ask` asks itself for ever."""
+    monkeypatch.setenv("BRIDGE_PARENT", "above")
+    monkeypatch.setenv("CLAUDE_PID", "1")
+    monkeypatch.setenv("BRIDGE_OPENAI_API_KEY", "sk-1")
+
+    ran = run_command(
+        "env",
+        ["env"],
+        folder=tmp_path,
+        deadline_s=time.monotonic() + 20,
+        clock=SystemClock(),
+        env={"BRIDGE_PARENT": "r1", "BRIDGE_DEPTH": "1"},
+    )
+
+    lines = ran.output.splitlines()
+    said = [line for line in lines if line.startswith(("BRIDGE_DEPTH", "BRIDGE_PAR"))]
+    assert sorted(said) == ["BRIDGE_DEPTH=1", "BRIDGE_PARENT=r1"]
+    assert "CLAUDE_PID" not in ran.output
+    assert "sk-1" not in ran.output

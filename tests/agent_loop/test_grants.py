@@ -1,0 +1,172 @@
+"""Which commands run: what a rule names, and never what only a shell understands."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from bridge.agent_loop.command_grants import Grants, NotGranted
+from bridge.protocol.json_schema import problem_of
+
+
+@pytest.mark.parametrize(
+    ("rule", "command", "argv"),
+    [
+        ("Bash(pytest -q)", "pytest -q", ["pytest", "-q"]),
+        ("Bash(pytest *)", "pytest -q 'a b'", ["pytest", "-q", "a b"]),
+        ("Bash(pytest *)", "pytest", ["pytest"]),
+        ("Bash(pytest:*)", "pytest  -q", ["pytest", "-q"]),
+        ('Bash(pytest -k "a b")', 'pytest  -k "a b"', ["pytest", "-k", "a b"]),
+        ("Bash(pytest *)", "pytest 'a  b'", ["pytest", "a  b"]),
+        ("Bash(git * main)", "git log main", ["git", "log", "main"]),
+        ("Bash(npm run test*)", "npm run test:unit", ["npm", "run", "test:unit"]),
+        ("Bash", "ls -la", ["ls", "-la"]),
+        ("Bash(*)", "ls", ["ls"]),
+        ("run_command(ls)", "ls", ["ls"]),
+    ],
+)
+def test_granted(rule: str, command: str, argv: list[str]) -> None:
+    assert Grants([rule]).argv(command) == argv
+
+
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [
+        ("Bash(pytest -q)", "pytest -q x"),
+        ("Bash(pytest *)", "pytestx"),
+        ("Bash(pytest *)", "./pytest -q"),
+        ("Bash(pytest *)", "FOO=1 pytest"),
+        ("Bash(pytest *)", "sh -c pytest"),
+        ("Bash(pytest *)", "'pytest x' -q"),
+        # One program, of a folder that a project may well bring along.
+        ("Bash(pytest *)", "pytest\u3000/run"),
+        ("Bash(pytest *)", "pytest\xa0/run"),
+        ("Bash(pytest *)", "pytest\x0b/run"),
+        ("Bash(pytest *)", "pytest\x85/../run"),
+        ("Bash(git log)", "git\u2003log"),
+        ("Bash(git status)", "git statusx"),
+        ("Bash(a.c)", "abc"),
+        ("Read", "ls"),
+        ("BashX(ls)", "ls"),
+    ],
+)
+def test_error_not_granted(rule: str, command: str) -> None:
+    grants = Grants([rule])
+
+    with pytest.raises(NotGranted) as caught:
+        grants.argv(command)
+
+    words = str(caught.value)
+    assert words == f"{command!r} is not granted; granted: {grants.words}"
+
+
+@pytest.mark.parametrize(
+    ("command", "odd"),
+    [
+        ("ls; rm x", "';'"),
+        ("ls && rm x", "'&'"),
+        ("ls & rm x", "'&'"),
+        ("ls | sh", "'|'"),
+        ("ls > x", "'>'"),
+        ("sort < x", "'<'"),
+        ("ls $(rm x)", "'$('"),
+        ("ls ${x}", "'${'"),
+        ("ls `rm x`", "'`'"),
+        ("ls\nrm x", r"'\n'"),
+        ("ls\rrm x", r"'\r'"),
+        ("ls \0", r"'\x00'"),
+        ("grep 'a|b' x", "'|'"),
+        ("pytest $x", "'$'"),
+        ('pytest "$x"', "'$'"),
+        ("pytest $[x]", "'$['"),
+        ("pytest =(x)", "'('"),
+    ],
+)
+def test_error_a_shell_is_never_granted(command: str, odd: str) -> None:
+    """Not even where the rule is for everything."""
+    with pytest.raises(NotGranted) as caught:
+        Grants(["Bash"]).argv(command)
+
+    assert str(caught.value) == (
+        f"{odd} is never granted: one program and its arguments, no shell"
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("", "the command is empty"),
+        ("''", "the command is empty"),
+        ("ls 'x", "cannot be read as a command: No closing quotation"),
+        ("l" * 1001, "a command has at most 1000 characters"),
+    ],
+)
+def test_error_no_command(command: str, message: str) -> None:
+    with pytest.raises(NotGranted) as caught:
+        Grants(["Bash"]).argv(command)
+
+    assert str(caught.value) == message
+
+
+def test_no_rule_for_commands_grants_nothing() -> None:
+    assert not Grants(["Read", "Edit(src/*)", "Bash()", "Bash(x"])
+    assert Grants(["Bash(ls)"])
+
+
+def test_exact_rules_are_all_a_model_may_write() -> None:
+    """A small model then cannot miss."""
+    exact = Grants(["Bash(pytest -q)", "Bash(ruff check .)"])
+
+    assert exact.parameters() == {"enum": ["pytest -q", "ruff check ."]}
+    assert Grants(["Bash(pytest *)"]).parameters()["type"] == "string"
+
+
+@given(st.text(max_size=60))
+@example("\\ ")
+def test_what_is_granted_is_one_run_of_the_program_named(command: str) -> None:
+    """Whatever the text: no other program, and nothing that a shell would do."""
+    try:
+        argv = Grants(["Bash(pytest *)"]).argv(command)
+    except NotGranted:
+        return
+
+    assert argv[0] == "pytest"
+    assert not set(";&|<>`\n\r\0") & set(command)
+
+
+@given(st.lists(st.text("ab ;&|$(`'\"\\\n=*", min_size=1, max_size=6), max_size=4))
+def test_arguments_come_through_as_they_are(arguments: list[str]) -> None:
+    """Quoting is undone once, and nothing is expanded."""
+    command = shlex.join(["pytest", *arguments])
+    try:
+        argv = Grants(["Bash(pytest:*)"]).argv(command)
+    except NotGranted:
+        assert any(set(a) & set(";&|`\n") or "$(" in a for a in arguments)
+        return
+
+    assert argv == ["pytest", *arguments]
+
+
+@pytest.mark.parametrize(
+    ("command", "fits"),
+    [
+        ("pytest", True),
+        ("pytest -q tests/a.py::test_b", True),
+        ("npm run lint", True),
+        ("pytests", False),
+        ("pytest; rm x", False),
+        ("pytest $HOME", False),
+        ("pytest 'a b'", False),
+        ("ruff check", False),
+    ],
+)
+def test_a_small_model_can_write_only_what_is_granted(command, fits):
+    """In plain words; whatever it can write is granted."""
+    grants = Grants(["Bash(pytest *)", "Bash(npm:*)"])
+
+    assert (problem_of(grants.parameters(is_small=True), command) is None) is fits
+    if fits:
+        assert grants.argv(command)

@@ -1,0 +1,236 @@
+"""The shape of a call: narrower than the schemas it is made of, never wider."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.agent_loop.reply_schema import (
+    SMALL_ITEMS,
+    SMALL_TEXT_CHARS,
+    Call,
+    bounded,
+    call_shape,
+    read_call,
+    submit_schema,
+)
+from bridge.agent_loop.schema_signature import signature
+
+TREE: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "properties": {"root": {"$ref": "#/$defs/node"}},
+    "required": ["root"],
+    "$defs": {
+        "node": {
+            "type": "object",
+            "properties": {
+                "name": {"type": "string"},
+                "children": {"type": "array", "items": {"$ref": "#/$defs/node"}},
+            },
+            "required": ["name"],
+        }
+    },
+}
+
+
+def test_a_call_of_any_of_the_tools() -> None:
+    empty = {"type": "object", "properties": {}}
+
+    shape = call_shape({"look": empty, "submit_result": {"type": "object"}})
+
+    assert shape == {
+        "anyOf": [
+            {
+                "type": "object",
+                "properties": {"tool": {"const": "look"}, "arguments": empty},
+                "required": ["tool", "arguments"],
+                "additionalProperties": False,
+            },
+            {
+                "type": "object",
+                "properties": {
+                    "tool": {"const": "submit_result"},
+                    "arguments": {"type": "object"},
+                },
+                "required": ["tool", "arguments"],
+                "additionalProperties": False,
+            },
+        ]
+    }
+
+
+@pytest.mark.parametrize("names", [("a/b~c",), ("a/b~c", "look")])
+def test_references_hold_where_the_schema_now_stands(names: tuple[str, ...]) -> None:
+    """`#/$defs/node` is told from the top of the tool's schema, not of the shape."""
+    shape = call_shape(
+        {name: TREE if name == "a/b~c" else {"type": "object"} for name in names}
+    )
+    good = {"root": {"name": "x", "children": [{"name": "y"}]}}
+    bad = {"root": {"name": "x", "children": [{"label": "y"}]}}
+
+    check = jsonschema.Draft202012Validator(shape)
+    assert check.is_valid({"tool": "a/b~c", "arguments": good})
+    assert not check.is_valid({"tool": "a/b~c", "arguments": bad})
+
+
+def test_texts_and_lists_end_and_keys_are_named() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "a": {"type": "string"},
+            "b": {"type": "string", "maxLength": 5},
+            "c": {"type": ["array", "null"], "items": {"type": "string"}},
+            "d": {"type": "string", "pattern": "^x$"},
+            "e": {"enum": ["x"]},
+        },
+    }
+
+    assert bounded(schema) == {
+        "type": "object",
+        "properties": {
+            "a": {"type": "string", "maxLength": 2000},
+            "b": {"type": "string", "maxLength": 5},
+            "c": {
+                "type": ["array", "null"],
+                "items": {"type": "string", "maxLength": 2000},
+                "maxItems": 32,
+            },
+            "d": {"type": "string", "pattern": "^x$"},
+            "e": {"enum": ["x"]},
+        },
+        "additionalProperties": False,
+    }
+
+
+def test_a_schema_that_is_put_together_stays_as_it_is() -> None:
+    """To close one half of an `allOf` would leave nothing that satisfies both."""
+    base = {"type": "object", "properties": {"a": {"type": "string"}}}
+    more = {"type": "object", "properties": {"b": {"type": "string"}}}
+    schema = {"allOf": [{"$ref": "#/$defs/base"}, more], "$defs": {"base": base}}
+
+    assert bounded(schema) == schema
+
+
+SCHEMAS = st.recursive(
+    st.sampled_from(
+        [{}, {"type": "string"}, {"type": "integer"}, {"type": "boolean"}, True]
+    ),
+    lambda inner: st.one_of(
+        st.builds(lambda i: {"type": "array", "items": i}, inner),
+        st.builds(
+            lambda p, r: {
+                "type": "object",
+                "properties": p,
+                "required": [k for k in r if k in p],
+            },
+            st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+            st.sets(st.sampled_from("abc")),
+        ),
+        st.builds(lambda a, b: {"anyOf": [a, b]}, inner, inner),
+        st.builds(lambda a, b: {"allOf": [a, b]}, inner, inner),
+    ),
+    max_leaves=6,
+)
+VALUES = st.recursive(
+    st.one_of(st.booleans(), st.integers(), st.text(max_size=3), st.none()),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.sampled_from("abcd"), inner, max_size=3),
+    ),
+    max_leaves=5,
+)
+
+
+@given(SCHEMAS.filter(lambda s: isinstance(s, dict)), VALUES)
+def test_bounded_is_only_narrower(schema: dict[str, Any], value: Any) -> None:
+    """What a model is held to must satisfy what it is checked against."""
+    if jsonschema.Draft202012Validator(bounded(schema)).is_valid(value):
+        assert jsonschema.Draft202012Validator(schema).is_valid(value)
+
+
+@given(st.text(max_size=200))
+def test_any_reply_is_read(text: str) -> None:
+    """A call of a tool that is there, or a reason; never an exception."""
+    found = read_call(text, ("look",))
+
+    assert isinstance(found, Call) == (getattr(found, "tool", None) == "look")
+
+
+def test_the_default_answer_may_name_calls() -> None:
+    item = submit_schema(None, is_small=False)["properties"]["evidence"]["items"]
+
+    assert "toolUseId" in item["properties"]
+    assert "verified" not in item["properties"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "line"),
+    [
+        ({}, "any"),
+        (True, "any"),
+        ({"const": "x"}, '"x"'),
+        ({"enum": ["a", 1, None]}, '"a" | 1 | null'),
+        ({"type": "string"}, "string"),
+        ({"type": ["string", "null"]}, "string | null"),
+        ({"type": "array", "items": {"type": "integer"}}, "[integer, …]"),
+        ({"type": "array"}, "[any, …]"),
+        ({"anyOf": [{"type": "null"}, {"const": 1}]}, "null | 1"),
+        (
+            {
+                "type": "object",
+                "properties": {
+                    "a": {"type": "string", "description": "the\nname"},
+                    "b": {"type": "boolean"},
+                },
+                "required": ["a"],
+            },
+            "{a: string /* the name */, b?: boolean}",
+        ),
+        ({"type": "object"}, '{"type": "object"}'),
+        ({"$ref": "#/$defs/x"}, '{"$ref": "#/$defs/x"}'),
+    ],
+)
+def test_a_schema_in_a_line(schema: Any, line: str) -> None:
+    assert signature(schema) == line
+
+
+def test_a_small_model_is_kept_to_short_lists():
+    """It fills any list to its end; what must be long stays so."""
+    texts = {"type": "array", "items": {"type": "string"}}
+
+    def most(**more):
+        return bounded({**texts, **more}, is_small=True)["maxItems"]
+
+    assert (most(), most(maxItems=20), most(maxItems=2), most(minItems=9)) == (
+        SMALL_ITEMS,
+        SMALL_ITEMS,
+        2,
+        9,
+    )
+    assert bounded({**texts, "maxItems": 20})["maxItems"] == 20
+
+
+def test_a_small_model_is_kept_to_short_texts():
+    """Every text at its end must still be one reply, or the reply is cut."""
+    text = {"type": "string", "maxLength": 400}
+
+    assert bounded(text, is_small=True)["maxLength"] == SMALL_TEXT_CHARS
+    assert bounded({**text, "minLength": 300}, is_small=True)["maxLength"] == 300
+    assert bounded(text)["maxLength"] == 400
+
+
+def test_a_small_model_claims_no_evidence_that_it_need_not():
+    part = {"type": "array", "maxItems": 3}
+    schema = {"type": "object", "properties": {"ok": {}, "evidence": part}}
+
+    def named(required=(), *, is_small=True):
+        told = submit_schema({**schema, "required": list(required)}, is_small=is_small)
+        return set(told["properties"])
+
+    assert named() == {"ok"}
+    assert named(is_small=False) == named(["evidence"]) == {"ok", "evidence"}

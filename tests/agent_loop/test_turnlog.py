@@ -1,0 +1,97 @@
+"""Every turn is on the record; a record that cannot be kept ends no run."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from runworld import call, submit
+from storeworld import store_in
+
+from bridge.agent_loop.run_log import MAX_TEXT_CHARS, TurnLog, turns_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.store.file_store import FileStore
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FileStore:
+    return store_in(tmp_path)
+
+
+def told(store: FileStore) -> list[dict]:
+    with store.open_state() as state:
+        return turns_of(state, "r1")
+
+
+def test_a_run_is_told_turn_by_turn(store, world):
+    world.write("a.txt", "one")
+    log = TurnLog(store, "r1")
+
+    world.run(call("read_file", path="a.txt"), submit())
+    for event in world.log:
+        log(event)
+
+    lines = told(store)
+    assert [(e["event"], e["turn"]) for e in lines] == [
+        ("told", 0),
+        ("told", 0),
+        ("model_request", 1),
+        ("model_reply", 1),
+        ("tool_call", 1),
+        ("tool_result", 1),
+        ("model_request", 2),
+        ("model_reply", 2),
+        ("submit_result", 2),
+    ]
+    assert {e["requestId"] for e in lines} == {"r1"}
+    assert all(isinstance(e["at"], int) for e in lines)
+    assert lines[4]["arguments"] == {"path": "a.txt"}
+    assert lines[5]["text"] == "one"
+    file = store.place.state / "runs/r1.jsonl"
+    assert [json.loads(line) for line in file.read_text().splitlines()] == lines
+
+
+def test_long_payloads_are_cut(store):
+    log = TurnLog(store, "r1")
+
+    log({"event": "a", "text": "é" * 9_000, "value": {"k": "x" * 9_000}})
+
+    (line,) = told(store)
+    assert line["text"] == "é" * MAX_TEXT_CHARS + "… 5,000 more"
+    assert line["value"].startswith('{"k":"xxx')
+    assert len(line["value"]) < MAX_TEXT_CHARS + 20
+
+
+def test_what_has_no_json_is_written_all_the_same(store):
+    log = TurnLog(store, "r1")
+
+    log({"event": "a", "text": "\ud800", "value": {"k": "\ud800"}})
+
+    (line,) = told(store)
+    assert (line["text"], line["value"]) == ("?", "{'k': '\\ud800'}")
+
+
+def test_a_broken_line_is_skipped(store):
+    log = TurnLog(store, "r1")
+    log({"event": "a"})
+    with (store.place.state / "runs/r1.jsonl").open("a") as file:
+        file.write("{half\n7\n")
+    log({"event": "b"})
+
+    assert [line["event"] for line in told(store)] == ["a", "b"]
+
+
+def test_a_log_that_cannot_be_written_stops_nothing(store):
+    """A folder in its place, or a state directory that is gone."""
+    with store.open_state() as state, state.folder("runs"):
+        pass
+    (store.place.state / "runs").rmdir()
+    (store.place.state / "runs").write_text("in the way")
+
+    TurnLog(store, "r1")({"event": "a"})
+
+    assert (store.place.state / "runs").read_text() == "in the way"

@@ -1,0 +1,124 @@
+"""From what a program asks to a request."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.api.bridge import Bridge
+from bridge.api.request_builder import Question
+from bridge.config import Settings
+from bridge.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+ASKED = {
+    "model": "haiku",
+    "priority": "high",
+    "arguments": {"a": 1},
+    "variables": {"b": "2"},
+    "task_id": "task",
+    "dedup_key": "key",
+    "session": "session-1",
+    "answer_to_host": True,
+}
+
+
+@pytest.mark.parametrize("way", ["ask", "submit"])
+def test_a_question_has_what_one_may_ask_with(way: str) -> None:
+    """An argument that is not handed on would be ignored, and nobody would say so."""
+    names = {field.name for field in dataclasses.fields(Question)}
+    if way == "ask":
+        names.remove("request_id")
+
+    taken = set(inspect.signature(getattr(Bridge, way)).parameters)
+
+    how = {"self", "route", "fallback", "fallback_after_s"}
+    how |= {"on_stage", "on_progress"}
+    assert taken - how == names
+
+
+def test_what_is_asked_is_in_the_request(tmp_path: Path) -> None:
+    bridge = Bridge(Settings(home=tmp_path / "home"), tmp_path)
+    (tmp_path / "code.py").write_text("def f():\n    return 1\n")
+
+    request_id = bridge.submit(
+        "Which?",
+        "researcher",
+        schema={"type": "integer"},
+        timeout_s=7.5,
+        node="code.py::f",
+        request_id="mine",
+        **ASKED,  # type: ignore[arg-type]
+    )
+
+    asked = bridge.status(request_id).request
+    assert asked is not None
+    assert asked.node is not None
+    assert (request_id, asked.prompt, asked.agent_type) == (
+        "mine",
+        "Which?",
+        "researcher",
+    )
+    assert (asked.answer_schema, asked.timeout) == ({"type": "integer"}, 7500)
+    assert asked.node.text == "def f():\n    return 1"
+    assert {name: getattr(asked, name) for name in ASKED} == ASKED
+
+
+ODD: dict[str, tuple[Callable[[Bridge], object], str]] = {
+    "prompt": (lambda b: b.submit(b"x"), "prompt b'x': expected text"),  # type: ignore[arg-type]
+    "agent": (lambda b: b.submit("x", None), "agent None: expected text"),  # type: ignore[arg-type]
+    "priority": (
+        lambda b: b.submit("x", priority=1),  # type: ignore[arg-type]
+        "priority 1: expected one of high, normal, low",
+    ),
+    "timeout": (
+        lambda b: b.submit("x", timeout_s="abc"),  # type: ignore[arg-type]
+        "timeout 'abc': expected a number of seconds",
+    ),
+    "wait": (
+        lambda b: b.wait("x", timeout_s=None),  # type: ignore[call-overload]
+        "timeout None: expected a number of seconds",
+    ),
+    "for ever": (
+        lambda b: b.submit("x", timeout_s=10**400),
+        f"timeout 1{'0' * 59}: expected a number of seconds",
+    ),
+    "route": (
+        lambda b: b.server("host"),  # type: ignore[arg-type]
+        "route 'host': expected one of claude, local, endpoint",
+    ),
+    "no id": (
+        lambda b: b.wait(None),  # type: ignore[call-overload]
+        "request id None: expected 1 to 128 of A-Z a-z 0-9 _ -",
+    ),
+    "id": (
+        lambda b: b.cancel(5),  # type: ignore[arg-type]
+        "request id 5: expected 1 to 128 of A-Z a-z 0-9 _ -",
+    ),
+    "ids": (
+        lambda b: b.wait([5]),  # type: ignore[call-overload]
+        "request id 5: expected 1 to 128 of A-Z a-z 0-9 _ -",
+    ),
+    "words": (
+        lambda b: b.respond("x", {}),  # type: ignore[arg-type]
+        "words {}: expected text",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_error_what_is_of_another_kind(tmp_path: Path, name: str) -> None:
+    """Whoever runs no type checker gets an error of ours, and nothing was asked."""
+    bridge = Bridge(Settings(home=tmp_path / "home"), tmp_path)
+    call, message = ODD[name]
+
+    with pytest.raises(InvalidRequest) as caught:
+        call(bridge)
+
+    assert str(caught.value) == message

@@ -1,0 +1,119 @@
+"""What a wait gives back: for one, for many, and for what was answered already."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pydantic import BaseModel, field_validator
+
+from bridge.api.bridge import Bridge
+from bridge.config import Settings
+from bridge.errors import InvalidRequest, NoHost, RequestFailed
+from bridge.protocol.response import failed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.protocol.failure_codes import FailureCode
+
+
+class Even(BaseModel):
+    """A number that JSON Schema cannot tell from another."""
+
+    number: int
+
+    @field_validator("number")
+    @classmethod
+    def _is_even(cls, number: int) -> int:
+        if number % 2:
+            raise ValueError("it is odd")
+        return number
+
+
+@pytest.fixture
+def bridge(tmp_path: Path) -> Bridge:
+    """Of a program that runs inside a session of its own."""
+    (tmp_path / "project").mkdir()
+    settings = Settings(home=tmp_path / "home", host_pid=os.getpid())
+    return Bridge(settings, tmp_path / "project")
+
+
+def answered(bridge: Bridge, number: int, key: str | None = None) -> str:
+    request = bridge.submit("Which?", schema=Even, dedup_key=key)
+    bridge.respond(request, f'{{"number": {number}}}')
+    return request
+
+
+def test_an_answer_its_own_model_refuses_keeps_no_other_back(bridge: Bridge) -> None:
+    ids = [answered(bridge, number) for number in (1, 2, 3)]
+
+    found = {r.request_id: r for r in bridge.wait(ids, schema=Even, timeout_s=5)}
+
+    assert [found[each].parsed for each in ids] == [None, Even(number=2), None]
+    odd = found[ids[0]]
+    assert odd.error is not None
+    assert (odd.success, odd.error.code) == (False, "schema_mismatch")
+    assert odd.error.message == "number: value error, it is odd"
+    assert odd.raw == '{"number": 1}'
+
+
+def test_error_one_that_its_own_model_refuses(bridge: Bridge) -> None:
+    with pytest.raises(RequestFailed, match="it is odd") as caught:
+        bridge.wait(answered(bridge, 1), schema=Even, timeout_s=5)
+
+    assert caught.value.code == "schema_mismatch"
+    assert caught.value.response.parsed_output == {"number": 1}
+
+
+def test_what_a_key_stands_for_is_given_back_though_nobody_could_answer(
+    bridge: Bridge,
+) -> None:
+    """No session is open; and one that is would have to wait for itself."""
+    request = answered(bridge, 2, "key")
+
+    result = bridge.ask("Which?", schema=Even, dedup_key="key")
+
+    assert (result.request_id, result.parsed) == (request, Even(number=2))
+    with pytest.raises(NoHost):
+        bridge.ask("Which?", schema=Even, dedup_key="another")
+
+
+@pytest.mark.parametrize("code", ["timeout", "cancelled"])
+def test_error_a_key_of_what_ended_without_an_answer(
+    bridge: Bridge, code: FailureCode
+) -> None:
+    request = bridge.submit("Which?", dedup_key="key")
+    asked = bridge.status(request).request
+    assert asked is not None
+    ended = failed(asked, code, "ended", now_ms=bridge.store.now_ms())
+    assert bridge.store.publish(ended, source="test")
+
+    with pytest.raises(NoHost):
+        bridge.ask("Which?", dedup_key="key")
+
+
+def test_error_a_key_does_not_make_a_wrong_question_right(bridge: Bridge) -> None:
+    answered(bridge, 2, "key")
+
+    with pytest.raises(InvalidRequest):
+        bridge.ask("", dedup_key="key")
+
+
+@pytest.mark.parametrize("schema", [None, {"type": "object", "required": ["status"]}])
+def test_the_task_id_comes_back_whatever_the_form(
+    bridge: Bridge, schema: dict[str, Any] | None
+) -> None:
+    words = '{"status": "success", "summary": "done"}'
+
+    request = bridge.submit("Which?", schema=schema, task_id="t-1")
+    answered = bridge.respond(request, words)
+
+    assert (answered.task_id, answered.response.task_id) == ("t-1", "t-1")
+    assert bridge.wait(request, timeout_s=0).task_id == "t-1"
+    ended = bridge.submit("Which?", schema=schema, task_id="t-2")
+    assert bridge.cancel(ended)
+    found = bridge.status(ended).response
+    assert found is not None
+    assert found.task_id == "t-2"

@@ -1,0 +1,163 @@
+"""Which agents a project may ask: the same for who asks and for who serves."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from storeworld import claimant, drop, request, store_in, this_process
+
+from bridge.api.bridge import Bridge
+from bridge.api.known_agents import Agents
+from bridge.config import Settings
+from bridge.errors import InvalidRequest, UnknownAgent
+from bridge.protocol.ids import RequestId
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from bridge.store.file_store import FileStore
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FileStore:
+    return store_in(tmp_path)
+
+
+@pytest.fixture
+def agents(tmp_path: Path, store: FileStore) -> Agents:
+    settings = Settings(home=tmp_path / "home", claude_dir=tmp_path / "claude")
+    return Agents.open(settings, store.place.project)
+
+
+def test_an_agent_of_the_clients_has_no_definition(
+    agents: Agents, store: FileStore
+) -> None:
+    asked = request(agent_type="Explore")
+
+    assert agents.find("Explore") is None
+    assert agents.define(store, asked) == (asked, None)
+
+
+def test_an_agent_of_ours_is_served_as_it_is_defined(
+    agents: Agents, store: FileStore
+) -> None:
+    definition = agents.find("researcher")
+    assert definition is not None
+
+    defined, by = agents.define(store, request(agent_type="researcher"))
+
+    assert by == definition
+    assert defined.definition is not None
+    assert defined.definition.digest == definition.source.digest
+
+
+@pytest.mark.parametrize("how", ["find", "define"])
+def test_error_an_agent_that_nobody_knows(
+    agents: Agents, store: FileStore, how: str
+) -> None:
+    """In the same words, whether it is asked for or found in a file."""
+    ways: dict[str, Callable[[], object]] = {
+        "find": lambda: agents.find("Explorer"),
+        "define": lambda: agents.define(store, request(agent_type="Explorer")),
+    }
+
+    with pytest.raises(UnknownAgent) as caught:
+        ways[how]()
+
+    assert str(caught.value).startswith(
+        "no agent is named 'Explorer'; did you mean Explore?"
+    )
+
+
+SLOW = """\
+name: slow
+prompt: "{{ task }}"
+timeout: 300
+model: opus
+max_attempts: 7
+priority: low
+"""
+DEFAULTS = {"timeout": 120_000, "max_attempts": 2, "model": "inherit"}
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> None:
+    folder = tmp_path / "home" / "agents"
+    folder.mkdir(parents=True, mode=0o700)
+    (folder / "slow.yaml").write_text(SLOW)
+
+
+@pytest.mark.usefixtures("slow")
+@pytest.mark.parametrize("is_held", [False, True], ids=["at once", "after a claim"])
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ({}, (300_000, 7, "opus")),
+        ({"model": None}, (300_000, 7, "opus")),
+        (DEFAULTS, (120_000, 2, "inherit")),
+        ({"timeout": 120_000}, (120_000, 7, "opus")),
+    ],
+)
+def test_a_default_that_is_said_is_a_choice(
+    agents: Agents,
+    store: FileStore,
+    said: dict[str, object],
+    expected: tuple[object, ...],
+    *,
+    is_held: bool,
+) -> None:
+    """Whoever drops `timeout: 120000` wants these two minutes, and no five."""
+    asked = {"requestId": "a", "agentType": "slow", "prompt": "?", **said}
+    drop(store, "requests", "a.json", json.dumps(asked))
+    if is_held:
+        # It is written down, and read, before the definition is looked at.
+        held = store.claim_one(RequestId("a"), claimant())
+        assert held is not None
+        assert store.give_back(RequestId("a"), this_process(), lambda held: held)
+    found = store.find(RequestId("a"))
+    assert found is not None
+    assert found.request is not None
+
+    defined, _ = agents.define(store, found.request)
+
+    assert (defined.timeout, defined.max_attempts, defined.model) == expected
+
+
+@pytest.mark.usefixtures("slow")
+def test_so_it_is_where_a_program_asks(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / "home", claude_dir=tmp_path / "claude")
+    (tmp_path / "project").mkdir()
+    bridge = Bridge(settings, tmp_path / "project")
+
+    ids = [
+        bridge.submit("?", "slow", timeout_s=120, priority="normal", model="inherit"),
+        bridge.submit("?", "slow"),
+    ]
+
+    asked = [bridge.status(each).request for each in ids]
+    assert [(r.timeout, r.priority, r.model) for r in asked if r] == [
+        (120_000, "normal", "inherit"),
+        (300_000, "low", "opus"),
+    ]
+    # Read as a file of its own, it says all that holds.
+    text = (bridge.store.place.state / "requests" / f"{ids[0]}.json").read_text()
+    assert json.loads(text)["maxAttempts"] == 7
+    assert json.loads(text)["attempt"] == 0
+
+
+def test_error_a_model_that_is_asked_for_is_meant_though_it_is_the_definitions(
+    tmp_path: Path,
+) -> None:
+    """Of the definition alone it is a wish, and another model may stand in for it."""
+    folder = tmp_path / "home" / "agents"
+    folder.mkdir(parents=True, mode=0o700)
+    (folder / "far.yaml").write_text("name: far\nprompt: '?'\nmodel: openai:m\n")
+    (tmp_path / "project").mkdir()
+    bridge = Bridge(Settings(home=tmp_path / "home"), tmp_path / "project")
+
+    assert bridge.submit("?", "far", route="claude")
+    with pytest.raises(InvalidRequest, match="takes no model 'openai:m'"):
+        bridge.submit("?", "far", route="claude", model="openai:m")

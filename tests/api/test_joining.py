@@ -1,0 +1,125 @@
+"""A dedup key finds another asker's request: to wait for it, and never to end it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from servingworld import A, Scripted, server
+from storeworld import request, rooms_of, store_in
+
+from bridge.api.aio import AsyncBridge
+from bridge.api.bridge import Bridge
+from bridge.api.wait_for_answers import Waiter
+from bridge.config import Settings
+from bridge.errors import InvalidRequest, WaitTimeout
+from bridge.host.sessions import Session
+from bridge.protocol.executor import Outcome
+from bridge.protocol.status import Stage, Status
+from bridge.store.host_process import identify
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def bridge(tmp_path: Path) -> Bridge:
+    """With an open session that takes nothing."""
+    (tmp_path / "project").mkdir()
+    made = Bridge(Settings(home=tmp_path / "home"), tmp_path / "project")
+    host = identify(os.getpid())
+    assert host is not None
+    opened = Session(
+        session_id="open", host=host, registered_at=made.store.now_ms(), wakes=True
+    )
+    with made.store.open_state() as state, state.folder("sessions") as folder:
+        folder.replace("open.json", opened.to_json())
+    return made
+
+
+def test_a_joiner_whose_time_is_up_ends_nobody_elses_request(bridge: Bridge) -> None:
+    request_id = bridge.submit("Which?", dedup_key="k", timeout_s=600)
+
+    # Not within what was left of it when the wait began.
+    with pytest.raises(WaitTimeout, match=r"no answer within 0\.2 s; stage: waiting"):
+        bridge.ask("Which?", dedup_key="k", timeout_s=0.2)
+
+    assert bridge.status(request_id).status is Status.PENDING
+    assert bridge.respond(request_id, '{"status": "success", "summary": "a"}').success
+
+
+def test_a_joiner_that_is_interrupted_cancels_nobody_elses_request(
+    bridge: Bridge,
+) -> None:
+    request_id = bridge.submit("Which?", dedup_key="k", timeout_s=600)
+
+    def interrupt(_stage: Stage) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bridge.ask("Which?", dedup_key="k", timeout_s=60, on_stage=interrupt)
+
+    assert bridge.status(request_id).status is Status.PENDING
+
+
+@pytest.mark.parametrize("is_answered", [True, False])
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"prompt": "Where?"}, "prompt"),
+        ({"agent": "Plan"}, "agent ('general-purpose' there, 'Plan' here)"),
+        ({"schema": {"type": "integer"}}, "schema"),
+        ({"model": "haiku"}, "model (None there, 'haiku' here)"),
+        ({"variables": {"a": 1}}, "variables"),
+        ({"task_id": "t"}, "task id (None there, 't' here)"),
+        ({"route": "claude"}, "route ('host' there, 'claude' here)"),
+    ],
+)
+@pytest.mark.parametrize("way", ["ask", "submit", "async ask", "async submit"])
+def test_error_a_key_that_stands_for_another_question(
+    bridge: Bridge, way: str, fields: dict[str, Any], told: str, *, is_answered: bool
+) -> None:
+    request_id = bridge.submit("Which?", dedup_key="k")
+    if is_answered:
+        bridge.respond(request_id, '{"status": "success", "summary": "a"}')
+    asked = {"prompt": "Which?", "dedup_key": "k", **fields}
+    if is_answered and "route" in fields:
+        # A person answered: on whichever route, it is the same word.
+        return
+
+    def call() -> None:
+        if way.startswith("async"):
+            awaited = getattr(AsyncBridge(bridge), way.removeprefix("async "))
+            asyncio.run(awaited(**asked))
+        else:
+            getattr(bridge, way)(**asked)
+
+    with pytest.raises(InvalidRequest) as caught:
+        call()
+
+    assert f"belongs to request {request_id}, which asked something else" in str(
+        caught.value
+    )
+    assert f"it differs in: {told}. " in str(caught.value)
+
+
+def test_whoever_serves_anothers_request_stops_when_its_own_time_is_up(
+    tmp_path: Path,
+) -> None:
+    """Its asker is to hear of its deadline; the request waits for the next one."""
+    store = store_in(tmp_path)
+    store.submit(request("a", route="claude"))
+
+    def work(_asked: object, *, deadline_s: float, **_: Any) -> Outcome:
+        assert deadline_s < store.clock.monotonic_s() + 60
+        while store.clock.monotonic_s() < deadline_s:
+            pass
+        return Outcome(code="timeout")
+
+    waiter = Waiter(store, lease_s=900, on_stage=lambda _: None)
+    with pytest.raises(WaitTimeout):
+        server(store, Scripted(work)).see_to(A, waiter, after_s=0, timeout_s=0.3)
+
+    assert rooms_of(store, "a") == ["requests"]

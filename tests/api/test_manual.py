@@ -1,0 +1,63 @@
+"""An answer by hand: what is checked of it, and what is not."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from storeworld import claimant, request, store_in, take
+
+from bridge.api.respond import respond
+from bridge.errors import InvalidRequest
+from bridge.protocol.ids import RequestId
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.store import Found
+    from bridge.store.file_store import FileStore
+
+A = RequestId("a")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FileStore:
+    made = store_in(tmp_path)
+    made.submit(request("a", agent_type="validation-runner"))
+    return made
+
+
+def found(store: FileStore) -> Found:
+    there = store.find(A)
+    assert there is not None
+    return there
+
+
+def test_a_persons_word_counts_without_evidence_that_was_seen(store: FileStore) -> None:
+    """The agent asked must show some; a person says so, and nothing is verified."""
+    words = {
+        "status": "success",
+        "summary": "I ran it",
+        "evidence": [{"type": "t", "content": "c", "command": "pytest -q"}],
+    }
+
+    result = respond(store, found(store), json.dumps(words))
+
+    assert (result.success, result.route) == (True, "manual")
+    assert [item.verified for item in result.evidence] == [False]
+
+
+def test_error_the_form_is_that_of_an_agents_answer(store: FileStore) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        respond(store, found(store), "I ran it.")
+
+    assert str(caught.value).startswith("not an answer to request a: ")
+    assert found(store).response is None
+
+
+def test_error_nobody_answers_for_an_agent_at_work(store: FileStore) -> None:
+    store.claim(claimant(), 1, take)  # type: ignore[arg-type]
+
+    with pytest.raises(InvalidRequest, match="a host is working on request a"):
+        respond(store, found(store), "{}")

@@ -1,0 +1,56 @@
+"""Which model names a route takes, told from the name alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from bridge.api.model_support import check_model, check_schema
+from bridge.errors import ExtraMissing, InvalidRequest
+from bridge.protocol.request import Request
+
+TAKEN = [
+    ("host", "haiku", True),
+    ("host", "inherit", False),
+    ("claude", "claude-opus-5-5", True),
+    ("local", "inherit", True),
+    ("local", "x.gguf", True),
+    ("endpoint", "openai:q", True),
+    ("endpoint", "haiku", True),
+    # A definition's model is what it likes best; another answers degraded.
+    ("claude", "x.gguf", False),
+    ("endpoint", "x.gguf", False),
+]
+REFUSED = [
+    ("local", "openai:q", False, "a model of a server is for --route endpoint"),
+    ("host", "openai:q", True, "a model of a server is for --route endpoint"),
+    ("endpoint", "x.gguf", True, "a model file is for --route local"),
+    ("local", "haikuu", True, "; did you mean haiku?"),
+    ("endpoint", "qwen", True, " or openai:NAME"),
+    ("host", "haikuu", False, "did you mean haiku?"),
+]
+
+
+@pytest.mark.parametrize(("route", "model", "is_asked"), TAKEN)
+def test_taken(route, model, is_asked):
+    check_model(route, model, is_asked=is_asked)
+
+
+@pytest.mark.parametrize(("route", "model", "is_asked", "end"), REFUSED)
+def test_error_refused(route, model, is_asked, end):
+    """With what would do, where that can be told."""
+    with pytest.raises(InvalidRequest) as caught:
+        check_model(route, model, is_asked=is_asked)
+
+    assert str(caught.value).endswith(end)
+
+
+def test_without_the_extra_a_schema_is_taken(monkeypatch):
+    """Another process may have it; nobody here can tell."""
+
+    def missing():
+        raise ExtraMissing("local", "llama-cpp-python")
+
+    monkeypatch.setattr("bridge.llama.model_files.require_extra", missing)
+    schema = {"type": "string", "pattern": "(?<=a)b"}
+
+    check_schema("local", Request(prompt="x", request_id="a", schema=schema), None)

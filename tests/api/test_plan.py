@@ -1,0 +1,86 @@
+"""Which route an ask begins on: the whole table."""
+
+from __future__ import annotations
+
+import pytest
+
+from bridge.api.routing import Plan, plan
+from bridge.errors import InvalidRequest
+
+HOST = Plan("host")
+# choice, flag, fallback_after_s, a session is open: the plan
+TABLE = [
+    ("auto", None, None, True, HOST),
+    ("auto", None, None, False, HOST),
+    ("auto", "local", None, True, Plan("local", "local")),
+    ("auto", "claude", None, False, Plan("claude", "claude")),
+    ("auto", "local", 5.0, True, Plan("host", "local", 5.0)),
+    ("auto", "local", 5.0, False, Plan("local", "local")),
+    ("auto", "claude", 5.0, True, Plan("host", "claude", 5.0)),
+    ("auto", "claude", 5.0, False, Plan("claude", "claude")),
+    ("host", "claude", None, True, HOST),
+    ("host", "claude", 0.0, False, Plan("host", "claude", 0.0)),
+    ("host", "local", 5.0, True, Plan("host", "local", 5.0)),
+    ("claude", None, None, True, Plan("claude", "claude")),
+    ("local", "claude", None, False, Plan("local", "local")),
+    ("endpoint", None, None, False, Plan("endpoint", "endpoint")),
+]
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: "-".join(map(str, row[:4])))
+def test_plan(row):
+    choice, flag, after, has_host, expected = row
+
+    planned = plan(choice, flag=flag, fallback_after_s=after, has_host=has_host)
+
+    assert planned == expected
+
+
+@pytest.mark.parametrize("flag", [None, "local"])
+def test_what_to_fall_back_to_is_named_by_the_call_first(flag):
+    how = {"flag": flag, "fallback": "claude", "fallback_after_s": 5.0}
+
+    assert plan("host", has_host=False, **how) == Plan("host", "claude", 5.0)
+    assert plan("auto", has_host=False, **how) == Plan("claude", "claude")
+
+
+@pytest.mark.parametrize("choice", ["auto", "host"])
+@pytest.mark.parametrize("has_host", [True, False])
+def test_error_nothing_to_fall_back_to(choice, has_host):
+    """Never a model that nobody named: it may be a toy that knows nothing."""
+    with pytest.raises(InvalidRequest) as caught:
+        plan(choice, flag=None, fallback_after_s=20, has_host=has_host)
+
+    assert str(caught.value) == (
+        "--fallback-after does not say what to fall back to: name it with --fallback "
+        "claude (`claude -p`), endpoint or local (in Python: fallback='claude'), or "
+        "set BRIDGE_CLI_FALLBACK to one of them"
+    )
+
+
+def test_error_a_fallback_without_a_time():
+    with pytest.raises(InvalidRequest) as caught:
+        plan("auto", flag=None, fallback="claude", fallback_after_s=None, has_host=True)
+
+    assert str(caught.value) == (
+        "fallback 'claude': say with --fallback-after (in Python: "
+        "fallback_after_s) how many seconds an open session has first"
+    )
+
+
+@pytest.mark.parametrize("after", [-1.0, float("inf"), float("nan")])
+def test_error_no_time(after):
+    with pytest.raises(InvalidRequest) as caught:
+        plan("auto", flag=None, fallback_after_s=after, has_host=True)
+
+    assert str(caught.value).startswith(f"fallback_after_s {after!r}: expected ")
+
+
+def test_error_nothing_to_fall_back_from():
+    with pytest.raises(InvalidRequest) as caught:
+        plan("claude", flag=None, fallback_after_s=1, has_host=True)
+
+    assert str(caught.value) == (
+        "route 'claude' is served here at once: --fallback-after (in Python: "
+        "fallback_after_s) belongs to the routes auto and host"
+    )

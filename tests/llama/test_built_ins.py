@@ -1,0 +1,134 @@
+"""The built-in agents with the real small model: typed, seen to run, named.
+
+What it says is its own affair; what is asserted here holds whatever it says.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import needs
+import pytest
+
+from bridge.api.bridge import Bridge
+from bridge.config import Settings
+from bridge.errors import RequestFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.protocol.response import Response
+
+pytestmark = pytest.mark.slow
+
+PASSING = "def test_sum():\n    assert 1 + 1 == 2\n"
+FAILING = "def test_sum():\n    assert 1 + 1 == 3\n"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all, so that the prompt of an agent is read once."""
+    needs.local_model()
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(autouse=True)
+def path(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The commands of this environment come first: pytest is one."""
+    here = str(Path(sys.executable).parent)
+    monkeypatch.setenv("PATH", f"{here}{os.pathsep}{os.environ['PATH']}")
+    return
+
+
+def ask(home: Path, project: Path, agent: str, prompt: str, **files: str) -> Response:
+    """What is on record of one ask on the local route."""
+    (project / ".git").mkdir()
+    for name, text in files.items():
+        (project / f"{name}.py").write_text(text)
+    bridge = Bridge(Settings(home=home), project)
+    try:
+        return bridge.ask(prompt, agent, route="local", timeout_s=240).response
+    except RequestFailed as failed:
+        return failed.response
+
+
+def check_route(response: Response) -> None:
+    assert (response.route, response.degraded) == ("local", True)
+    assert response.model is not None
+    assert response.model.startswith("SmolLM2-135M")
+
+
+@pytest.mark.parametrize(
+    ("tests", "exit_code", "code"),
+    [(PASSING, 0, None), (FAILING, 1, "agent_failed")],
+    ids=["passing", "failing"],
+)
+def test_validation_runner_follows_the_exit_code(
+    home: Path, tmp_path: Path, tests: str, exit_code: int, code: str | None
+) -> None:
+    """With what ran as evidence: the command, its call, its exit code."""
+    asked = "Run and report: pytest -q"
+
+    response = ask(home, tmp_path, "validation-runner", asked, test_sum=tests)
+
+    check_route(response)
+    told = response.parsed_output
+    ran = [item for item in told["evidence"] if item["verified"]]
+    assert [item["exitCode"] for item in ran] == [exit_code]
+    assert ran[0]["command"].startswith("pytest -q")
+    assert ran[0]["toolUseId"] == "call-1"
+    assert (response.error and response.error.code) == code
+    if exit_code:
+        assert told["status"] in ("failed", "blocked")
+    else:
+        assert told["status"] in ("success", "partial")
+
+
+def test_researcher_reads_before_it_answers(home: Path, tmp_path: Path) -> None:
+    asked = "Where is price_of defined?"
+
+    response = ask(home, tmp_path, "researcher", asked, shop="def price_of(): ...\n")
+
+    check_route(response)
+    assert response.success
+    assert set(response.parsed_output) == {"answer", "findings", "confidence"}
+    assert response.run is not None
+    assert set(response.run.tools) <= {"read_file", "list_files", "search_text"}
+
+
+@pytest.mark.parametrize("source", ["x = (1)\n", "x = (1\n"], ids=["good", "broken"])
+def test_validator_syntax_agrees_with_the_parser(
+    home: Path, tmp_path: Path, source: str
+) -> None:
+    """What it ran last decides; where it ran nothing, it may approve nothing."""
+    response = ask(home, tmp_path, "validator-syntax", "Check shop.py", shop=source)
+
+    check_route(response)
+    assert response.run is not None
+    if not response.run.evidence:
+        assert response.error is not None
+        assert response.error.code == "unverified"
+        return
+    agreeing = "APPROVED" if response.run.evidence[-1].passed else "REJECTED"
+    assert response.error is None
+    assert response.parsed_output["verdict"] in (agreeing, "NEEDS_REVIEW")
+
+
+def test_validator_integration_does_not_approve_what_fails(
+    home: Path, tmp_path: Path
+) -> None:
+    asked = "The change to shop.py; tests: pytest -q test_shop.py"
+
+    response = ask(
+        home, tmp_path, "validator-integration", asked, shop="", test_shop=FAILING
+    )
+
+    check_route(response)
+    assert response.run is not None
+    assert response.run.evidence
+    assert not any(item.passed for item in response.run.evidence)
+    assert response.error is None
+    assert response.parsed_output["verdict"] in ("REJECTED", "NEEDS_REVIEW")

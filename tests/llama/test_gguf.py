@@ -1,0 +1,115 @@
+"""What a model file says of itself, and what a file that is none is told to be."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+import pytest
+from ggufs import METADATA, TEMPLATE, gguf
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.llama.gguf import NotAModel, read_header
+
+
+@pytest.fixture
+def model(tmp_path):
+    return tmp_path / "model.gguf"
+
+
+def problem(path) -> str:
+    with pytest.raises(NotAModel) as caught:
+        read_header(path)
+    return str(caught.value)
+
+
+def test_a_header_is_read(model):
+    """Everything that the list of models shows comes from here."""
+    model.write_bytes(gguf())
+
+    header = read_header(model)
+
+    assert header.metadata == METADATA | {"tokenizer.ggml.tokens": 3}
+    assert (header.version, header.parameters, header.quantization) == (3, 128, "Q4_1")
+    assert (header.architecture, header.context_length) == ("llama", 2048)
+    assert header.chat_template == TEMPLATE
+    assert header.size == model.stat().st_size
+
+
+def test_error_a_pipe(model):
+    """`models` lists a folder: to open a pipe in it would wait for ever."""
+    os.mkfifo(model)
+
+    assert problem(model) == "not a plain file"
+
+
+def test_a_base_model_has_no_chat_template(model):
+    """Without one, no conversation can be written as the model knows it."""
+    model.write_bytes(gguf({"general.architecture": "llama"}))
+
+    header = read_header(model)
+
+    assert (header.chat_template, header.context_length) == (None, 0)
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"", "an empty file"),
+        (b"root:x:0:0", "not a GGUF file but something that starts with b'root'"),
+        (b"PK\x03\x04....", "not a GGUF file but a zip archive (PyTorch?)"),
+        (
+            b"\x10\x00\x00\x00\x00\x00\x00\x00{}",
+            (
+                "not a GGUF file but a safetensors file; convert it with llama.cpp's "
+                "convert_hf_to_gguf.py"
+            ),
+        ),
+        (
+            b"version https://git-lfs.github.com/spec/v1",
+            (
+                "not a GGUF file but a git-lfs pointer, not the file itself: "
+                "run `git lfs pull`"
+            ),
+        ),
+        (gguf(version=1), "GGUF of version 1, not 2 or 3"),
+        (
+            b"GGUF\x00\x00\x00\x03",
+            "GGUF of version 50331648 (big-endian?), not 2 or 3",
+        ),
+        (gguf(tensors={}), "a GGUF file without tensors: a vocabulary, not a model"),
+    ],
+    ids=["empty", "text", "zip", "safetensors", "lfs", "old", "endian", "vocabulary"],
+)
+def test_error_another_format(model, data, told):
+    """It is said what the file is, not only what it is not."""
+    model.write_bytes(data)
+
+    assert problem(model) == told
+
+
+def test_error_no_file(model, tmp_path):
+    assert problem(model) == "no such file"
+    assert problem(tmp_path) == "a folder, not a file"
+
+
+def test_error_cut_anywhere(model):
+    """A download that broke off is never a model, wherever it broke off."""
+    whole = gguf()
+
+    for length in range(1, len(whole)):
+        model.write_bytes(whole[:length])
+        told = problem(model)
+        assert "cut off" in told or told.startswith("not a GGUF file"), length
+
+
+@given(st.binary(max_size=60), st.integers(4, 200))
+def test_error_damage_never_escapes(tmp_path_factory, damage, at):
+    """Whatever lengths a broken file claims, it is read or refused, and that soon."""
+    path = tmp_path_factory.getbasetemp() / "damaged.gguf"
+    whole = gguf()
+    path.write_bytes(whole[:at] + damage + whole[at + len(damage) :])
+
+    with suppress(NotAModel):
+        read_header(path)

@@ -1,0 +1,190 @@
+"""Which file answers to which name, and what is said where there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ggufs import gguf
+
+from bridge.agent_loop.chat_model import EngineFailed
+from bridge.config import Settings
+from bridge.errors import ExtraMissing
+from bridge.llama import model_files
+from bridge.llama.model_files import (
+    SMALL_BELOW,
+    find_model,
+    known_models,
+    require_extra,
+)
+
+
+@pytest.fixture
+def settings(tmp_path):
+    configured = tmp_path / "configured.gguf"
+    configured.write_bytes(gguf())
+    return Settings(home=tmp_path / "home", local_model=configured)
+
+
+@pytest.mark.parametrize("alias", ["haiku", "sonnet", "opus", "fable", "inherit"])
+def test_an_alias_is_the_configured_model_and_degraded(settings, alias):
+    """Who asks for opus gets a local model; the answer must not hide that."""
+    model = find_model(alias, settings)
+
+    assert model.path == settings.local_model
+    assert (model.stands_in_for, model.is_degraded) == (alias, True)
+
+
+def test_an_alias_is_degraded_however_large_the_model() -> None:
+    """It is another model than the one that was asked for."""
+    large = model_files.Header(3, {}, SMALL_BELOW, "Q4_1", 1)
+
+    told = {
+        alias: model_files.LocalModel(Path("/m.gguf"), large, alias).is_degraded
+        for alias in ("opus", "sonnet", None)
+    }
+
+    assert told == {"opus": True, "sonnet": True, None: False}
+
+
+def test_a_path_is_looked_for_beside_the_definition_and_at_home(settings, tmp_path):
+    """A definition names its model as it names its scripts."""
+    beside = tmp_path / "agents"
+    for folder in (beside, settings.home / "models"):
+        folder.mkdir(parents=True)
+        (folder / "both.gguf").write_bytes(gguf())
+    (settings.home / "models" / "home.gguf").write_bytes(gguf())
+
+    both = find_model("both.gguf", settings, beside=beside)
+    home = find_model("home.gguf", settings, beside=beside)
+    absolute = find_model(str(settings.local_model), settings)
+
+    # As a definition has it, once its path is made whole.
+    whole = find_model(str(beside / "home.gguf"), settings, beside=beside)
+
+    assert (both.path, both.name) == (beside / "both.gguf", "both")
+    assert whole.path == home.path
+    assert home.path == settings.home / "models" / "home.gguf"
+    assert (absolute.path, absolute.stands_in_for) == (settings.local_model, None)
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_small"),
+    [(SMALL_BELOW // 32 - 1, True), (SMALL_BELOW // 32, False)],
+    ids=["below", "at"],
+)
+def test_small_is_below_the_bound(rows, is_small):
+    """The bound is on parameters: a quantized file's size says little."""
+    header = model_files.Header(3, {}, rows * 32, "Q4_1", 1)
+
+    model = model_files.LocalModel(Path("/m.gguf"), header)
+
+    assert (model.is_small, model.is_degraded) == (is_small, is_small)
+
+
+def test_error_no_such_model(settings, tmp_path):
+    """Both the path and what is wrong with it are said."""
+    for wanted, told in {
+        "gone.gguf": f"{tmp_path}/gone.gguf: no such file",
+        "gpt-4": (
+            "no local model 'gpt-4': expected the path of a .gguf file, or fable, "
+            "haiku, inherit, opus, sonnet"
+        ),
+    }.items():
+        with pytest.raises(EngineFailed) as caught:
+            find_model(wanted, settings, beside=tmp_path)
+        assert (caught.value.code, str(caught.value)) == ("AGENT_002", told)
+
+
+def test_error_configured_model_is_broken(settings):
+    """A bad setting is no reason to take another model in silence."""
+    settings.local_model.write_bytes(b"PK\x03\x04")
+
+    with pytest.raises(EngineFailed) as caught:
+        find_model("haiku", settings)
+
+    assert str(caught.value) == (
+        f"{settings.local_model}: not a GGUF file but a zip archive (PyTorch?)"
+    )
+
+
+def test_error_extra_missing(settings, monkeypatch):
+    """Without the extra the error is the command that installs it."""
+    monkeypatch.setattr(model_files, "find_spec", lambda _name: None)
+
+    with pytest.raises(ExtraMissing) as caught:
+        require_extra()
+    assert str(caught.value) == (
+        "llama-cpp-python is not installed; run: pip install 'hostbridge[local]'"
+    )
+    with pytest.raises(ExtraMissing):
+        find_model(None, Settings(home=settings.home))
+
+
+def test_known_models_lists_the_one_in_use_first(settings, monkeypatch):
+    """Broken files are listed, too: that is what one looks for."""
+    monkeypatch.setattr(model_files, "find_spec", lambda _name: None)
+    folder = settings.home / "models"
+    folder.mkdir(parents=True)
+    (folder / "cut.gguf").write_bytes(gguf()[:-1])
+
+    found = known_models(settings)
+
+    assert [(c.path, c.found, c.model is None) for c in found] == [
+        (settings.local_model, "BRIDGE_LOCAL_MODEL", False),
+        (folder / "cut.gguf", str(folder), True),
+    ]
+    assert found[1].problem is not None
+    assert found[1].problem.startswith("cut off: ")
+
+
+def test_without_a_default_none_is_in_use(settings, monkeypatch):
+    """A file of the folder answers by its name alone: it must not seem to be used."""
+    monkeypatch.setattr(model_files, "find_spec", lambda _name: None)
+    folder = settings.home / "models"
+    folder.mkdir(parents=True)
+    (folder / "own.gguf").write_bytes(gguf())
+    bare = Settings(home=settings.home)
+
+    (found,) = known_models(bare)
+
+    assert (found.path, found.in_use) == (folder / "own.gguf", False)
+    assert find_model("own.gguf", bare).path == found.path
+    with pytest.raises(ExtraMissing):
+        find_model(None, bare)
+    assert [each.in_use for each in known_models(settings)] == [True, False]
+
+
+def test_the_package_imports_without_the_extra():
+    """`bridge.llama` starts the worker; only the worker needs llama.cpp."""
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, bridge.llama.local_model, bridge.llama.selftest\n"
+        "import bridge.cli.models\n"
+        "print(sorted({'llama_cpp', 'llguidance', 'numpy'} & sys.modules.keys()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("a\0b.gguf", "no name that a file can have"),
+        ("a\ud800.gguf", "no name that a file can have"),
+        ("x" * 5000 + ".gguf", "File name too long"),
+    ],
+    ids=["nul", "surrogate", "long"],
+)
+def test_error_a_name_that_no_file_has(settings, name, told):
+    """A request may name anything: a failure with a code, and no bug of ours."""
+    with pytest.raises(EngineFailed) as caught:
+        find_model(name, settings)
+
+    assert caught.value.code == "AGENT_002"
+    assert str(caught.value) == f"{settings.home}/models/{name}: {told}"

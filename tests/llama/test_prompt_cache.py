@@ -1,0 +1,150 @@
+"""Prompts on disk: found again, bounded, and dropped when they are damaged."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bridge.llama.prompt_cache import PromptCache, model_key
+
+TOKENS = list(range(100))
+SIZE = 1000
+
+
+class Model:
+    """Writes its tokens; on a damaged file it would do anything."""
+
+    def __init__(self) -> None:
+        self.restored: list[bytes] = []
+
+    def save(self, path: str) -> bool:
+        Path(path).write_bytes(b"s" * SIZE)
+        return True
+
+    def restore(self, path: str, tokens) -> bool:
+        assert tokens
+        data = Path(path).read_bytes()[:SIZE]
+        assert data == b"s" * SIZE
+        self.restored.append(data)
+        return True
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return PromptCache(tmp_path, "model", 10 * SIZE)
+
+
+def files(cache) -> list[Path]:
+    return sorted(cache.folder.iterdir())
+
+
+def test_what_was_saved_is_restored(cache):
+    model = Model()
+
+    assert not cache.restore(model, TOKENS)
+    assert cache.save(model, TOKENS)
+    assert cache.restore(model, TOKENS)
+    assert not cache.restore(model, TOKENS[1:])
+
+    (file,) = files(cache)
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_another_model_does_not_find_it(cache, tmp_path):
+    cache.save(Model(), TOKENS)
+
+    assert not PromptCache(tmp_path, "other", 10 * SIZE).restore(Model(), TOKENS)
+
+
+@pytest.mark.parametrize("length", [0, 1, 15, 16, 500, SIZE, SIZE + 15])
+def test_a_cut_file_is_dropped(cache, length):
+    """llama.cpp trusts what it reads: it must not see one."""
+    cache.save(Model(), TOKENS)
+    (file,) = files(cache)
+    os.truncate(file, length)
+
+    assert not cache.restore(Model(), TOKENS)
+    assert files(cache) == []
+
+
+@pytest.mark.parametrize("at", [0, 500, SIZE - 1, SIZE, SIZE + 5, SIZE + 15])
+def test_a_damaged_file_is_dropped(cache, at):
+    cache.save(Model(), TOKENS)
+    (file,) = files(cache)
+    data = bytearray(file.read_bytes())
+    data[at] ^= 1
+    file.write_bytes(data)
+
+    assert not cache.restore(Model(), TOKENS)
+    assert files(cache) == []
+
+
+def test_what_was_used_longest_ago_goes(tmp_path):
+    """The folder has room for three; using one keeps it."""
+    cache = PromptCache(tmp_path, "model", 3 * (SIZE + 20))
+    prompts = [[number] for number in range(4)]
+    for number, tokens in enumerate(prompts[:3]):
+        cache.save(Model(), tokens)
+        (new,) = [f for f in files(cache) if f.stat().st_mtime > 10_000]
+        os.utime(new, (number, number))
+
+    assert cache.restore(Model(), prompts[0])
+    cache.save(Model(), prompts[3])
+
+    assert [cache.restore(Model(), p) for p in prompts] == [True, False, True, True]
+
+
+def test_what_is_larger_than_all_may_be_is_not_kept(tmp_path):
+    cache = PromptCache(tmp_path, "model", SIZE - 1)
+
+    assert not cache.save(Model(), TOKENS)
+    assert files(cache) == []
+
+
+def test_left_over_temporaries_go(cache):
+    """A worker that is killed while it saves leaves one."""
+    old, new = cache.folder / ".old.tmp", cache.folder / ".new.tmp"
+    for file in (old, new):
+        file.touch()
+    os.utime(old, (0, 0))
+
+    cache.save(Model(), TOKENS)
+
+    assert not old.exists()
+    assert new.exists()
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(tmp_path):
+    cache = PromptCache(tmp_path / "gone", "model", 10 * SIZE)
+
+    assert not cache.save(Model(), TOKENS)
+    assert not cache.restore(Model(), TOKENS)
+
+
+def test_a_changed_model_has_another_key(tmp_path):
+    """State of other weights would give nonsense."""
+    path = tmp_path / "m.gguf"
+    path.write_bytes(b"a" * 100)
+    os.utime(path, (1, 1))
+    key = model_key(path, "1")
+
+    path.write_bytes(b"b" * 100)
+    os.utime(path, (1, 1))
+    assert model_key(path, "1") != key
+    path.write_bytes(b"a" * 100)
+    os.utime(path, (1, 1))
+    assert model_key(path, "1") == key
+    assert model_key(path, "2") != key
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
+def test_something_else_in_place_of_a_file_makes_nobody_wait(cache, put):
+    """To open a pipe waits for its other end: each request, until its deadline."""
+    cache.save(Model(), TOKENS)
+    (file,) = files(cache)
+    file.unlink()
+    put(file)
+
+    assert not cache.restore(Model(), TOKENS)

@@ -1,0 +1,379 @@
+"""Serving one request after another: what becomes of the rest when one goes wrong."""
+
+from __future__ import annotations
+
+import re
+from contextlib import ExitStack, suppress
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from storeworld import claimant, dead_process, request, store_in
+
+from bridge.errors import BridgeError, StateUnavailable
+from bridge.host.sessions import switch_off, switch_on
+from bridge.protocol.executor import Outcome
+from bridge.protocol.ids import RequestId
+from bridge.store import Claimant
+from bridge.store.lock import TURN_S
+from bridge.worker import serve_loop as serving
+from bridge.worker.serve_loop import serve
+from bridge.worker.worker import Server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from bridge.protocol.request import Request
+    from bridge.store.file_store import FileStore
+
+GOOD = '{"status": "success", "summary": "fine"}'
+
+
+class Sometimes:
+    """Answers, but for what its request is called."""
+
+    def __init__(self, raised: Exception) -> None:
+        self.asked: list[str] = []
+        self._raised = raised
+
+    def answer(self, asked: Request, _definition: None, **_: Any) -> Outcome:
+        self.asked.append(asked.request_id)
+        if asked.request_id == "bad":
+            raise self._raised
+        return Outcome(GOOD)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FileStore:
+    made = store_in(tmp_path)
+    for name in ("bad", "good", "more"):
+        made.submit(request(name, route="claude"))
+    return made
+
+
+def served(
+    store: FileStore,
+    answerer: Sometimes | Busy,
+    told: list[tuple[str, Exception]],
+    *,
+    once: bool = True,
+    on_trouble: Callable[[StateUnavailable], None] = lambda _: None,
+) -> list[tuple[str, str | None]]:
+    """Each request that was served with its error code, by what a bridge gives."""
+    server = Server(
+        store,
+        "claude",
+        answerer,
+        define=lambda asked: (asked, None),
+        max_depth=2,
+        on_stage=lambda _: None,
+        on_progress=lambda _: None,
+    )
+
+    def on_bug(request_id: RequestId, exc: Exception) -> None:
+        told.append((request_id, exc))
+
+    bridge: Any = SimpleNamespace(
+        store=store, server=lambda _: server, settings=SimpleNamespace(off=False)
+    )
+    found = serve(
+        bridge, routes=["claude"], once=once, on_bug=on_bug, on_trouble=on_trouble
+    )
+    return [(each.request_id, each.error and each.error.code) for each in found]
+
+
+def test_error_a_bug_ends_one_request_and_no_other(store: FileStore) -> None:
+    bug = ZeroDivisionError("one of ours")
+    told: list[tuple[str, Exception]] = []
+
+    ended = served(store, Sometimes(bug), told)
+
+    assert sorted(ended, key=str) == [
+        ("bad", "agent_error"),
+        ("good", None),
+        ("more", None),
+    ]
+    assert told == [("bad", bug)]
+
+
+def test_error_what_cannot_even_be_ended_is_not_tried_for_ever(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its claim is given up with the process, or ended by the deadline."""
+    told: list[tuple[str, Exception]] = []
+    bug = ZeroDivisionError("when it was claimed")
+    claim_one = store.claim_one
+
+    def claim(request_id: RequestId, *how: Any) -> Request | None:
+        if request_id == "bad":
+            raise bug
+        return claim_one(request_id, *how)
+
+    monkeypatch.setattr(store, "claim_one", claim)
+
+    ended = served(store, Sometimes(bug), told)
+
+    assert sorted(ended, key=str) == [("good", None), ("more", None)]
+    assert told == [("bad", bug)]
+
+
+def test_error_a_definition_that_cannot_be_used_is_no_bug(store: FileStore) -> None:
+    told: list[tuple[str, Exception]] = []
+
+    ended = served(store, Sometimes(BridgeError("nobody knows it")), told)
+
+    assert ("bad", "AGENT_001") in ended
+    assert (len(ended), told) == (3, [])
+
+
+def test_a_queue_that_does_not_change_is_not_read_again(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thousands may wait there for a session, or for a route that is not served."""
+    for name in ("bad", "good", "more"):
+        store.claim_one(RequestId(name), claimant())
+    store.submit(request("theirs", route="host"))
+    looks, naps = 0, 0
+    waiting = store.waiting
+
+    def counted() -> list[RequestId]:
+        nonlocal looks
+        looks += 1
+        return waiting()
+
+    def nap(_seconds: float) -> None:
+        nonlocal naps
+        naps += 1
+        if naps == 5:
+            store.submit(request("late", route="claude"))
+        if naps == 10:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(store, "waiting", counted)
+    monkeypatch.setattr(serving.time, "sleep", nap)
+    answerer = Sometimes(ZeroDivisionError())
+
+    with pytest.raises(KeyboardInterrupt):
+        served(store, answerer, [], once=False)
+
+    assert answerer.asked == ["late"]
+    # The sweep's and the first; when something came; when that had gone.
+    assert looks == 4
+
+
+def test_error_once_with_the_lock_held(store: FileStore, tmp_path: Path) -> None:
+    """It left as if it had served all, and said nothing."""
+    hurried = store_in(tmp_path, lock_wait_s=0.05)
+    answerer = Sometimes(ZeroDivisionError())
+
+    lock = re.escape(f"{store.place.state}/locks/store.lock")
+    with (
+        store.exclusive(),
+        pytest.raises(StateUnavailable, match=f"^{lock} is held by this very thread"),
+    ):
+        served(hurried, answerer, [])
+
+    assert len(store.waiting()) == 3
+
+
+def test_a_lock_that_is_held_is_told_once_and_tried_again(
+    store: FileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not silent for ever; and told again when it is held another time."""
+    hurried = store_in(tmp_path, lock_wait_s=0.0)
+    holder = ExitStack()
+    naps = 0
+
+    def nap(_seconds: float) -> None:
+        nonlocal naps
+        naps += 1
+        if naps == 3:
+            holder.close()
+        if naps == 4:
+            store.submit(request("late", route="claude"))
+            holder.enter_context(store.exclusive())
+        if naps == 6:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(serving.time, "sleep", nap)
+    answerer = Sometimes(ZeroDivisionError())
+    told: list[StateUnavailable] = []
+
+    holder.enter_context(store.exclusive())
+
+    with holder, pytest.raises(KeyboardInterrupt):
+        served(hurried, answerer, [], once=False, on_trouble=told.append)
+
+    assert sorted(answerer.asked) == ["bad", "good", "more"]
+    assert len(told) == 2
+
+
+class Busy:
+    """Answers; while it does, something happens."""
+
+    def __init__(self, meanwhile: Callable[[str], object]) -> None:
+        self.asked: list[str] = []
+        self._meanwhile = meanwhile
+
+    def answer(self, asked: Request, _definition: None, **_: Any) -> Outcome:
+        self.asked.append(asked.request_id)
+        self._meanwhile(asked.request_id)
+        return Outcome(GOOD)
+
+
+def serve_until(naps: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """Interrupt what serves for ever when it has rested so often; how often it has."""
+    rested = 0
+
+    def nap(seconds: float) -> None:
+        nonlocal rested
+        # Between two looks; for the lock one waits less.
+        rested += seconds > TURN_S
+        if rested >= naps:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(serving.time, "sleep", nap)
+    return lambda: rested
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_switched_off_nothing_more_is_taken(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch, *, once: bool
+) -> None:
+    """What had only been waiting goes on waiting; it is not ended as stopped."""
+    serve_until(3, monkeypatch)
+    busy = Busy(lambda _: switch_off(store))
+
+    with suppress(KeyboardInterrupt):
+        served(store, busy, [], once=once)
+
+    assert len(busy.asked) == 1
+    assert len(store.waiting()) == 2
+
+
+def test_switched_on_again_it_goes_on(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the queue has not changed meanwhile."""
+    naps = 0
+
+    def nap(_seconds: float) -> None:
+        nonlocal naps
+        naps += 1
+        if naps == 2:
+            switch_on(store)
+        if naps == 4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(serving.time, "sleep", nap)
+    busy = Busy(lambda _: switch_off(store) if naps == 0 else None)
+
+    with pytest.raises(KeyboardInterrupt):
+        served(store, busy, [], once=False)
+
+    assert sorted(busy.asked) == ["bad", "good", "more"]
+
+
+def test_what_comes_meanwhile_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request of high priority waits for one other at most."""
+    store = store_in(tmp_path)
+    for name in ("first", "second"):
+        store.submit(request(name, route="claude", priority="low"))
+
+    def ask(served_now: str) -> None:
+        if served_now == "first":
+            store.submit(request("urgent", route="claude", priority="high"))
+
+    serve_until(1, monkeypatch)
+    busy = Busy(ask)
+
+    with pytest.raises(KeyboardInterrupt):
+        served(store, busy, [], once=False)
+
+    assert busy.asked == ["first", "urgent", "second"]
+
+
+def test_once_serves_what_waits_at_its_start(tmp_path: Path) -> None:
+    """A program that asks again with each answer would keep it from its end."""
+    store = store_in(tmp_path)
+    store.submit(request("first", route="claude"))
+    busy = Busy(lambda name: store.submit(request(f"{name}-more", route="claude")))
+
+    served(store, busy, [])
+
+    assert busy.asked == ["first"]
+    assert store.waiting() == ["first-more"]
+
+
+def test_it_sweeps_between_two_requests(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a dead process held is not left to the end of a long queue."""
+    gone = Claimant("claude-1", dead_process(), "claude")
+    served_by_the_dead = RequestId("bad")
+    now_s = 0.0
+
+    def work(_name: str) -> None:
+        nonlocal now_s
+        if now_s == 0.0:
+            assert store.claim_one(served_by_the_dead, gone)
+        now_s += 10.0
+
+    monkeypatch.setattr(serving.time, "monotonic", lambda: now_s)
+    serve_until(1, monkeypatch)
+    store.submit(request("z", route="claude", priority="high"))
+    busy = Busy(work)
+
+    with pytest.raises(KeyboardInterrupt):
+        served(store, busy, [], once=False)
+
+    assert busy.asked[0] == "z"
+    assert sorted(busy.asked) == ["bad", "good", "more", "z"]
+
+
+def test_the_end_of_a_long_queue_costs_no_more_than_its_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not its whole length at each request; and what is for others is read once."""
+    monkeypatch.setattr(serving, "_SHORT", 4)
+    store = store_in(tmp_path)
+    for number in range(40):
+        store.submit(request(f"theirs-{number}", priority="high"))
+        store.submit(request(f"ours-{number}", route="claude"))
+    looks, found = 0, 0
+    waiting, find = store.waiting, store.find
+
+    def slow() -> list[RequestId]:
+        nonlocal looks, now_s
+        looks += 1
+        now_s += 1.0
+        return waiting()
+
+    def counted(request_id: RequestId) -> Any:
+        nonlocal found
+        found += request_id.startswith("theirs")
+        return find(request_id)
+
+    def work(_name: str) -> None:
+        nonlocal now_s
+        now_s += 1.0
+
+    now_s = 0.0
+    monkeypatch.setattr(serving.time, "monotonic", lambda: now_s)
+    monkeypatch.setattr(serving, "_SWEEP_S", 1e6)
+    monkeypatch.setattr(store, "waiting", slow)
+    monkeypatch.setattr(store, "find", counted)
+    serve_until(1, monkeypatch)
+    busy = Busy(work)
+
+    with pytest.raises(KeyboardInterrupt):
+        served(store, busy, [], once=False)
+
+    assert len(busy.asked) == 40
+    # The sweep's, the first, one in twenty seconds, the last.
+    assert looks <= 6
+    # By the sweep, before and after it, and once by the queue.
+    assert found <= 3 * 40
