@@ -183,8 +183,8 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path):
 ASKER = """
 import sys, time
 from pathlib import Path
-from bridge.process import running
-running.run(
+from bridge.process import run
+run.run(
     ["sh", "-c", sys.argv[1]], stdin=b"", env={"PATH": "/usr/bin:/bin"},
     folder=Path("."), deadline_s=time.monotonic() + 100,
     should_stop=lambda: False, max_stdout=100, grace_s=0.2,
