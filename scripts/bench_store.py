@@ -23,9 +23,9 @@ from bridge.protocol.ids import new_request_id
 from bridge.protocol.request import Request
 from bridge.protocol.response import answered
 from bridge.store import Claimant
-from bridge.store.file_store import FileStore
 from bridge.store.host_process import identify
 from bridge.store.location import Place
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,11 +62,11 @@ def show(what: str, floor: float, ours: list[float], unit: str, goal: str) -> No
     )
 
 
-def store_in(folder: Path) -> FileStore:
+def store_in(folder: Path) -> Store:
     """A store as deep in the file system as one of a project."""
     home = folder / "home"
     state = home / "state" / "home" / "user" / "app" / "@"
-    return FileStore(Place(folder, state, home, "bench"))
+    return Store(Place(folder, state, home, "bench"))
 
 
 def request(now_us: int) -> Request:
@@ -148,7 +148,7 @@ def claim(folder: Path) -> None:
     show("  the first after a submit", floor, fresh, "ms", "<= 2 x 4 of 10")
 
 
-def fill(store: FileStore, count: int) -> None:
+def fill(store: Store, count: int) -> None:
     """Put requests into the queue, as another program would."""
     with store.open_state() as state, state.folder("requests") as queue:
         base_us = time.time_ns() // 1000
@@ -158,7 +158,7 @@ def fill(store: FileStore, count: int) -> None:
             path.write_bytes(asked.to_json())
 
 
-def claim_four(store: FileStore) -> float:
+def claim_four(store: Store) -> float:
     """Claim four, then end them; the time of the claim alone, in ms."""
     me = claimant()
     taken: list[Request] = []
@@ -181,7 +181,7 @@ def many(folder: Path) -> None:
     print(f"{'  the most memory':30} {'':10} {peak_mib:7.0f} MiB")
 
 
-def acts_among(store: FileStore, count: int) -> dict[str, float]:
+def acts_among(store: Store, count: int) -> dict[str, float]:
     """The time of each, once, in ms."""
     fill(store, count)
     acts: dict[str, Callable[[], object]] = {
@@ -215,7 +215,7 @@ def wake(folder: Path) -> None:
 
 
 def publish_on_demand(
-    store: FileStore, pipe: multiprocessing.connection.Connection
+    store: Store, pipe: multiprocessing.connection.Connection
 ) -> None:
     """Make a bare file, or answer a request; tell when the link was made."""
     me = claimant()
@@ -241,9 +241,7 @@ def publish_on_demand(
         pipe.send(linked[-1])
 
 
-def bare_wake(
-    store: FileStore, publisher: multiprocessing.connection.Connection
-) -> float:
+def bare_wake(store: Store, publisher: multiprocessing.connection.Connection) -> float:
     """The time from a link to the return of a blocked read of inotify, in ms."""
     libc = ctypes.CDLL(None, use_errno=True)
     fd = libc.inotify_init1(os.O_CLOEXEC)
@@ -261,9 +259,9 @@ def memory(folder: Path) -> None:
     """Resident memory of a waiting process; beside a python that sleeps."""
     waiter = (
         "import sys; from pathlib import Path;"
-        "from bridge.store.file_store import FileStore;"
+        "from bridge.store.store import Store;"
         "from bridge.store.location import Place; home = Path(sys.argv[1]);"
-        "store = FileStore(Place(home, home / 'state' / '@', home, ''));"
+        "store = Store(Place(home, home / 'state' / '@', home, ''));"
         "list(store.wait(['nobody-answers'], timeout_s=60))"
     )
     floor = resident_mib("import time; time.sleep(60)", folder)

@@ -27,8 +27,8 @@ from bridge.protocol.judge import judge
 from bridge.protocol.request import HostProcess, Request
 from bridge.protocol.response import answered
 from bridge.store import Claimant
-from bridge.store.file_store import FileStore
 from bridge.store.location import locate
+from bridge.store.store import Store
 
 STATE = Path(__file__).resolve().parents[1] / "state"
 ID = RequestId("1k0t3fvvgkr-n-hj92wn")
@@ -131,7 +131,7 @@ def write_example(folder: Path) -> None:
         home = Path(temporary, "home")
         place = locate(Settings(home=home), Path(temporary))
         clock = OneMoment()
-        store = FileStore(place, clock=clock)
+        store = Store(place, clock=clock)
         with store.open_state() as state:
             state.create("key", bytes(32))
 

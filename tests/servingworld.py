@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 A = RequestId("a")
 GOOD = '{"status": "success", "summary": "fine"}'
@@ -46,7 +46,7 @@ def until_stopped(_asked: Request, *, should_stop: Callable[[], bool], **_: Any)
     pytest.fail("nobody stopped it")
 
 
-def server(store: FileStore, answerer: Scripted, **how: Any) -> Server:
+def server(store: Store, answerer: Scripted, **how: Any) -> Server:
     given: dict[str, Any] = {
         "define": lambda asked: (asked, None),
         "max_depth": 2,
@@ -56,7 +56,7 @@ def server(store: FileStore, answerer: Scripted, **how: Any) -> Server:
     return Server(store, "claude", answerer, **{**given, **how})
 
 
-def response(store: FileStore) -> Response:
+def response(store: Store) -> Response:
     found = store.find(A)
     assert found is not None
     assert found.response is not None

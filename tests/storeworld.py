@@ -12,9 +12,9 @@ from typing import Any
 from bridge.protocol.request import HostProcess, Request
 from bridge.protocol.response import Response, answered
 from bridge.store import Claimant
-from bridge.store.file_store import FileStore
 from bridge.store.host_process import identify
 from bridge.store.location import Place
+from bridge.store.store import Store
 
 ROOMS = ("requests", "processing", "done")
 START_US = 1_800_000_000_000_000
@@ -52,10 +52,10 @@ def place_in(folder: Path) -> Place:
     return Place(folder / "srv" / "app", state, home, "a test names it")
 
 
-def store_in(folder: Path, **how: Any) -> FileStore:
+def store_in(folder: Path, **how: Any) -> Store:
     """A store whose state lies in `folder`."""
     how.setdefault("lock_wait_s", 5.0)
-    return FileStore(place_in(folder), **how)
+    return Store(place_in(folder), **how)
 
 
 def request(request_id: str = "", **fields: Any) -> Request:
@@ -101,7 +101,7 @@ def take(_request: Request) -> str:
     return "take"
 
 
-def claim_all(store: FileStore, host: HostProcess | None = None) -> list[Request]:
+def claim_all(store: Store, host: HostProcess | None = None) -> list[Request]:
     """Claim whatever waits."""
     return store.claim(claimant(host), 10_000, take)  # type: ignore[arg-type]
 
@@ -114,13 +114,13 @@ def answer(asked: Request, text: str = "it is so", **fields: Any) -> Response:
     return answered(asked, raw=raw, parsed=parsed, route="host", **fields)
 
 
-def path_of(store: FileStore, room: str, request_id: str = "") -> Path:
+def path_of(store: Store, room: str, request_id: str = "") -> Path:
     """A folder of the state, or the file of a request in it."""
     folder = store.place.state / room
     return folder / f"{request_id}.json" if request_id else folder
 
 
-def drop(store: FileStore, room: str, name: str, content: bytes | str) -> Path:
+def drop(store: Store, room: str, name: str, content: bytes | str) -> Path:
     """Put a file there as another program would, long ago."""
     data = content.encode() if isinstance(content, str) else content
     path = path_of(store, room) / name
@@ -139,19 +139,19 @@ def tree(folder: Path) -> dict[str, bytes | None]:
     }
 
 
-def rooms_of(store: FileStore, request_id: str) -> list[str]:
+def rooms_of(store: Store, request_id: str) -> list[str]:
     """In which folders the request lies."""
     return [room for room in ROOMS if path_of(store, room, request_id).exists()]
 
 
-def quarantined(store: FileStore) -> dict[str, str]:
+def quarantined(store: Store) -> dict[str, str]:
     """Reason by original file name, for everything in quarantine."""
     folder = path_of(store, "quarantine")
     told = [json.loads(path.read_text()) for path in sorted(folder.glob("*.reason"))]
     return {Path(one["from"]).name: one["reason"] for one in told}
 
 
-def finish_everything(store: FileStore) -> dict[str, Response]:
+def finish_everything(store: Store) -> dict[str, Response]:
     """Do all that is left to do, as a fresh process would; the responses by id."""
     store.sweep(everything=True)
     claim_all(store)

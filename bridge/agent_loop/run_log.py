@@ -25,7 +25,7 @@ from bridge.store.prune import RUNS
 
 if TYPE_CHECKING:
     from bridge.store.directory import Folder
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 MAX_TEXT_CHARS = 4_000
 MAX_BYTES = 4 * 1024 * 1024
@@ -39,7 +39,7 @@ class TurnLog:
         request_id: which run; an id, so never a path.
     """
 
-    def __init__(self, store: FileStore, request_id: str) -> None:
+    def __init__(self, store: Store, request_id: str) -> None:
         self._store = store
         self._request_id = request_id
 

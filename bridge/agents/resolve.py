@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from bridge.agents.definition import Definition
     from bridge.protocol.request import Request
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 _FILLED_IN = (
     "model", "answer_schema", "timeout", "max_attempts", "variables", "definition",
@@ -24,9 +24,7 @@ _FILLED_IN = (
 )  # fmt: skip
 
 
-def resolve(
-    definition: Definition | None, store: FileStore, request: Request
-) -> Request:
+def resolve(definition: Definition | None, store: Store, request: Request) -> Request:
     """The request as its agent's definition has it; without one, as it was asked.
 
     Raises:
@@ -65,7 +63,7 @@ def filled_in(held: Request, request: Request) -> Request:
     return held.with_(**{field: getattr(request, field) for field in _FILLED_IN})
 
 
-def parent_variables(store: FileStore, request: Request) -> dict[str, Any]:
+def parent_variables(store: Store, request: Request) -> dict[str, Any]:
     """The variables of the request whose agent asks; none where nobody knows it."""
     parent = request.parent_request_id
     if parent is None or not is_id(parent):

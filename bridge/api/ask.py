@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bridge.protocol.response import Response
     from bridge.protocol.status import Stage
     from bridge.store import Submitted
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
     from bridge.worker.worker import Server
 
 
@@ -42,8 +42,8 @@ class Asker:
         settings: those of the program.
     """
 
-    store: FileStore
-    quick: FileStore
+    store: Store
+    quick: Store
     hosts: Hosts
     settings: Settings
 
@@ -160,7 +160,7 @@ class Asker:
             raise
 
     def _submit(
-        self, store: FileStore, request: Request, routes: Collection[RouteName]
+        self, store: Store, request: Request, routes: Collection[RouteName]
     ) -> Submitted:
         try:
             submitted = store.submit(request, routes=routes)
@@ -172,7 +172,7 @@ class Asker:
 
     def _server(
         self,
-        store: FileStore,
+        store: Store,
         planned: Plan,
         on_stage: Callable[[Stage], None],
         on_progress: Callable[[Progress], None],

@@ -23,9 +23,9 @@ from bridge.api.upkeep import look_after
 from bridge.config import Settings
 from bridge.errors import StateRefused, UnknownRequest
 from bridge.protocol.ids import check_id
-from bridge.store.file_store import FileStore
 from bridge.store.host_process import Liveness, liveness
 from bridge.store.location import locate
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -65,8 +65,8 @@ class Bridge:
         self.settings = settings
         place = locate(settings, start)
         lease_s = float(settings.lease_s)
-        self.store = FileStore(place, clock=clock, lease_s=lease_s)
-        self._quick = FileStore(
+        self.store = Store(place, clock=clock, lease_s=lease_s)
+        self._quick = Store(
             place, clock=clock, lease_s=lease_s, lock_wait_s=_QUICK_LOCK_S
         )
         self.hosts = Hosts(self.store, settings)

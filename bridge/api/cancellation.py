@@ -8,10 +8,10 @@ from bridge.protocol.response import failed
 
 if TYPE_CHECKING:
     from bridge.protocol.ids import RequestId
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 
-def cancel(store: FileStore, request_id: RequestId) -> bool:
+def cancel(store: Store, request_id: RequestId) -> bool:
     """Cancel a request; False when it had ended, or there is none.
 
     A running agent is stopped at its next tool call. `store` is one that does not wait

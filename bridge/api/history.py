@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bridge.protocol.response import Response
     from bridge.protocol.status import Status
     from bridge.store.directory import Folder
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 _ROOMS = ("requests", "processing", "done", "responses")
 _ASIDE = ("evidence", "quarantine")
@@ -59,7 +59,7 @@ class Story:
     files: tuple[Path, ...]
 
 
-def tell(store: FileStore, request: str) -> Story:
+def tell(store: Store, request: str) -> Story:
     """Gather the story of a request.
 
     Raises:

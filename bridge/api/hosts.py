@@ -14,14 +14,12 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.host.sessions import Session
     from bridge.protocol.request import Request
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 __all__ = ["Hosts", "eligible_hosts", "may_take"]
 
 
-def eligible_hosts(
-    store: FileStore, request: Request, *, lease_s: float
-) -> list[Session]:
+def eligible_hosts(store: Store, request: Request, *, lease_s: float) -> list[Session]:
     """Live sessions that may take the request."""
     live = sessions.live_sessions(
         store, lease_s=lease_s, which=lambda session: may_take(session, request)
@@ -32,7 +30,7 @@ def eligible_hosts(
 class Hosts:
     """The open sessions, as a program that asks sees them."""
 
-    def __init__(self, store: FileStore, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._settings = settings
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bridge.agents.definition import Definition
     from bridge.config import Settings
     from bridge.protocol.request import Request, RouteName
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Agents:
         return definition
 
     def define(
-        self, store: FileStore, request: Request
+        self, store: Store, request: Request
     ) -> tuple[Request, Definition | None]:
         """The request as its agent's definition has it now, and the definition.
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from bridge.host.sessions import Session
     from bridge.protocol.request import Request
     from bridge.store.directory import Folder
-    from bridge.store.file_store import FileStore
-    from bridge.store.state import Rooms
+    from bridge.store.state import State
+    from bridge.store.store import Store
 
 SHOWN_WAITING = 20
 SHOWN_ENDED = 5
@@ -108,28 +108,28 @@ class Overview:
     last: tuple[EndedRequest, ...]
 
 
-def overview(store: FileStore, settings: Settings) -> Overview:
+def overview(store: Store, settings: Settings) -> Overview:
     """Look at the project once; what does not exist yet is not made."""
     if not store.exists():
         return _untouched(store, settings)
     live = sessions.live_sessions(store, lease_s=settings.lease_s)
     off = sessions.switched_off(store)
     hosts = [s for s in live if s.session_id not in off]
-    with store.rooms() as rooms:
-        ended = set(rooms["responses"].names())
+    with store.state() as state:
+        ended = set(state["responses"].names())
 
         def is_over(name: str) -> bool:
             # Not tidied up yet: somebody else has the lock, say.
-            return name in ended and rooms.is_answered(name)
+            return name in ended and state.is_answered(name)
 
-        claimed = [r for r in queries.all_claimed(rooms) if not is_over(r.request_id)]
-        names = [name for name in rooms["requests"].names() if not is_over(name)]
-        waiting = _first_waiting(rooms, names)
+        claimed = [r for r in queries.all_claimed(state) if not is_over(r.request_id)]
+        names = [name for name in state["requests"].names() if not is_over(name)]
+        waiting = _first_waiting(state, names)
         return Overview(
             project=str(store.place.owner),
             state=str(store.place.state),
             exists=True,
-            is_off=rooms.state.has("off"),
+            is_off=state.directory.has("off"),
             is_off_here=settings.off,
             sessions=tuple(
                 _open_session(s, claimed, settings.slots, is_off=s.session_id in off)
@@ -138,15 +138,15 @@ def overview(store: FileStore, settings: Settings) -> Overview:
             requests=tuple(
                 _live(r, hosts, store.now_ms()) for r in (*claimed, *waiting)
             ),
-            unreadable=tuple(sorted(rooms.unread)),
+            unreadable=tuple(sorted(state.unread)),
             claimed=len(claimed),
             waiting=len(names),
             ended=len(ended),
-            last=tuple(islice(_last_ended(rooms), SHOWN_ENDED)),
+            last=tuple(islice(_last_ended(state), SHOWN_ENDED)),
         )
 
 
-def _untouched(store: FileStore, settings: Settings) -> Overview:
+def _untouched(store: Store, settings: Settings) -> Overview:
     """A project in which nothing was asked, and no session is known."""
     return Overview(
         project=str(store.place.owner),
@@ -200,27 +200,27 @@ def _live(request: Request, hosts: list[Session], now_ms: int) -> LiveRequest:
     )
 
 
-def _first_waiting(rooms: Rooms, names: list[str]) -> list[Request]:
+def _first_waiting(state: State, names: list[str]) -> list[Request]:
     """The first that would be taken."""
-    ranks = queries.Ranks(rooms, most=queries.MAX_ASKED)
+    ranks = queries.Ranks(state, most=queries.MAX_ASKED)
     first = islice(in_order(names, ranks), SHOWN_WAITING)
-    return [request for name in first if (request := rooms.waiting(name))]
+    return [request for name in first if (request := state.waiting(name))]
 
 
-def _last_ended(rooms: Rooms) -> Iterator[EndedRequest]:
+def _last_ended(state: State) -> Iterator[EndedRequest]:
     """What ended last, newest first: the journal says which, the records say how."""
-    for request_id in _ended_ids(rooms.state):
+    for request_id in _ended_ids(state.directory):
         with suppress(NewerSchema):
-            response = rooms.response(request_id)
+            response = state.response(request_id)
             if response is None:
                 continue
-            request = rooms.ended(request_id)
+            request = state.ended(request_id)
             yield EndedRequest(
                 request_id=request_id,
                 status=str(response.status),
                 code=response.error.code if response.error else None,
                 agent=request.agent_type if request else "",
-                ago_s=(rooms.now_ms() - response.completed_at) / 1000,
+                ago_s=(state.now_ms() - response.completed_at) / 1000,
                 duration_s=response.duration / 1000,
             )
 

@@ -18,7 +18,7 @@ def prune(
     older_than_days: float | None = None,
     max_bytes: int | None = None,
 ) -> Pruned:
-    """Remove finished requests as `FileStore.prune`, and bells that nobody hears."""
+    """Remove finished requests as `Store.prune`, and bells that nobody hears."""
     gone = bridge.store.prune(older_than_days=older_than_days, max_bytes=max_bytes)
     taken_down = wakeups.take_down(bridge.store, lease_s=bridge.settings.lease_s)
     pins.forget_gone(bridge.store.place)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.protocol.ids import Priority
     from bridge.protocol.request import Node, RouteName
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class Draft:
 
     request: Request
     definition: Definition | None
-    store: FileStore
+    store: Store
     is_model_asked: bool
     agents: Agents
 
@@ -111,7 +111,7 @@ class Draft:
         return applied(definition, request, parent_variables(self.store, request))
 
 
-def draft(store: FileStore, settings: Settings, question: Question) -> Draft:
+def draft(store: Store, settings: Settings, question: Question) -> Draft:
     """Begin a request.
 
     Raises:

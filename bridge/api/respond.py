@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from bridge.protocol.judge import Verdict
     from bridge.protocol.request import Request
     from bridge.store import Found
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 
-def respond(store: FileStore, found: Found, words: str) -> Result:
+def respond(store: Store, found: Found, words: str) -> Result:
     """Publish `words` as the answer, marked `route: manual`.
 
     Raises:

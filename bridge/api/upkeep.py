@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bridge.protocol.ids import RequestId
     from bridge.protocol.request import Request
     from bridge.store import Found
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 TEND_S = 2.0
 RING_S = 5.0
@@ -41,7 +41,7 @@ class Abandoned(BridgeError):
     """Nobody waits for the answer any more."""
 
 
-def look_after(store: FileStore, ids: Iterable[RequestId], *, lease_s: float) -> bool:
+def look_after(store: Store, ids: Iterable[RequestId], *, lease_s: float) -> bool:
     """End those of `ids` that are overdue, and give back what a dead host held.
 
     False when that cannot be done just now.
@@ -91,14 +91,14 @@ class Tender:
     Args:
         store: one that does not wait long for its lock.
         ids: what is awaited; the caller takes out what has ended.
-        lease_s: as in `FileStore`.
+        lease_s: as in `Store`.
         on_stage: told how far each request looked at has come, whoever holds the lock;
             what it raises ends the wait.
     """
 
     def __init__(
         self,
-        store: FileStore,
+        store: Store,
         ids: set[RequestId],
         *,
         lease_s: float,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bridge.api.result import Result, Shape
     from bridge.protocol.ids import RequestId
     from bridge.protocol.response import Response
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 
 # The least that a file takes on a disk.
@@ -32,12 +32,12 @@ class Waiter:
 
     Args:
         store: one that does not wait long for its lock: a deadline counts for more.
-        lease_s: as in `FileStore`.
+        lease_s: as in `Store`.
         on_stage: told how far a request has come.
     """
 
     def __init__(
-        self, store: FileStore, *, lease_s: float, on_stage: Callable[[Stage], None]
+        self, store: Store, *, lease_s: float, on_stage: Callable[[Stage], None]
     ) -> None:
         self._store = store
         self._lease_s = lease_s
@@ -131,8 +131,8 @@ class Waiter:
 
     def _trouble(self) -> str:
         """What keeps any answer from being written, if something does."""
-        with self._store.looking() as rooms:
-            disk = os.statvfs(rooms.state.fd)
+        with self._store.state(make=False) as state:
+            disk = os.statvfs(state.directory.fd)
         if disk.f_flag & os.ST_RDONLY:
             why = errno.EROFS
         elif disk.f_bavail * disk.f_frsize < _A_BLOCK:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from bridge.host.sessions import Session
     from bridge.protocol.request import Request
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 _LATER = "leave it for a later session: `hostbridge submit --timeout 86400`"
 _HERE = (
@@ -26,7 +26,7 @@ _HERE = (
 
 
 def no_host(
-    store: FileStore, request: Request, *, lease_s: float, is_off_here: bool
+    store: Store, request: Request, *, lease_s: float, is_off_here: bool
 ) -> NoHost:
     """The error for a request that no live session could take.
 

@@ -15,8 +15,8 @@ from bridge.config import Settings
 from bridge.doctor.finding import Finding, warning
 from bridge.host import sessions
 from bridge.host.nearby_sessions import find_nearby
-from bridge.store.file_store import FileStore
 from bridge.store.location import locate
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ def open_elsewhere(subject: Subject) -> Iterator[Finding]:
         if place.state in seen:
             continue
         seen.add(place.state)
-        store = FileStore(place)
+        store = Store(place)
         count = len(sessions.live_sessions(store, lease_s=float(settings.lease_s)))
         if count:
             named = " and ".join(variables)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bridge.host.sessions import Session
     from bridge.host.wake_problems import Unheard
     from bridge.protocol.request import Request
-    from bridge.store.state import Rooms
+    from bridge.store.state import State
 
 # A bell is answered within a second or two, an offer within a turn of the model.
 _SOON_MS = 10_000
@@ -170,22 +170,22 @@ def stuck(subject: Subject) -> Iterator[Finding]:
     store = subject.store()
     if store is None or not store.place.state.is_dir():
         return
-    with store.rooms() as rooms:
-        ids = islice(waiting_in_order(rooms), _LOOKED_AT)
+    with store.state() as state:
+        ids = islice(waiting_in_order(state), _LOOKED_AT)
         # One that was killed while it tidied up has left what is answered already.
         looked = [
-            rooms.waiting(name)
+            state.waiting(name)
             for name in ids
-            if not rooms["responses"].has(f"{name}.json")
+            if not state["responses"].has(f"{name}.json")
         ]
-        unread = sorted(rooms.unread.items())
+        unread = sorted(state.unread.items())
         newer = [name for name, why in unread if why == "newer"]
         others = [name for name, why in unread if why != "newer"]
         yield from _unreadable(
-            rooms, newer, "waiting for a newer hostbridge", "upgrade this one"
+            state, newer, "waiting for a newer hostbridge", "upgrade this one"
         )
         yield from _unreadable(
-            rooms,
+            state,
             others,
             "waiting, and nobody can read it",
             "as it says; the next hook or `serve` that looks puts it aside",
@@ -210,11 +210,11 @@ def stuck(subject: Subject) -> Iterator[Finding]:
 
 
 def _unreadable(
-    rooms: Rooms, names: list[str], what: str, cure: str
+    state: State, names: list[str], what: str, cure: str
 ) -> Iterator[Finding]:
     """One finding for files that wait and cannot be read, the first with its reason."""
     if names:
-        why = why_unreadable(rooms, RequestId(names[0])) or "it is there no more"
+        why = why_unreadable(state, RequestId(names[0])) or "it is there no more"
         yield warning("requests", _named(what, names), cause=why, cure=cure)
 
 

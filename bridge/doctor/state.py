@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from bridge.doctor.subject import Subject
     from bridge.store.directory import Folder
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 _MIB = 1024 * 1024
 _LITTLE_MIB, _HARDLY_MIB = 200, 5
@@ -82,7 +82,7 @@ def directory(subject: Subject) -> Iterator[Finding]:
     )
 
 
-def _try_out(store: FileStore) -> tuple[str, os.statvfs_result]:
+def _try_out(store: Store) -> tuple[str, os.statvfs_result]:
     """Whose it is and whether one can write there; the room around it.
 
     What is not there yet is not made for that: its place is looked at.
@@ -141,7 +141,7 @@ def _no_flock(folder: Folder, why: str) -> Finding:
     )
 
 
-def _store_lock(store: FileStore) -> Iterator[Finding]:
+def _store_lock(store: Store) -> Iterator[Finding]:
     begun = time.monotonic()
     try:
         with store.exclusive():

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from bridge.config import Settings
 from bridge.errors import BridgeError
-from bridge.store.file_store import FileStore
 from bridge.store.location import Place, find_project, locate
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,12 +45,12 @@ class Subject:
     refusal: str
     managed: Path
 
-    def store(self) -> FileStore | None:
+    def store(self) -> Store | None:
         """The store; None when its place is refused."""
         if self.place is None:
             return None
         lease_s = self.settings.lease_s
-        return FileStore(self.place, lock_wait_s=_LOCK_WAIT_S, lease_s=lease_s)
+        return Store(self.place, lock_wait_s=_LOCK_WAIT_S, lease_s=lease_s)
 
 
 def subject(

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from bridge.host import pins, tool_calls
 from bridge.protocol.ids import is_id
-from bridge.store.file_store import FileStore
 from bridge.store.host_process import ancestors_of, arguments_of, environment_of
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from bridge.config import Settings
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Parent = tuple[str, int]
 
 
-def find_parent(store: FileStore, settings: Settings) -> Parent | None:
+def find_parent(store: Store, settings: Settings) -> Parent | None:
     """The request of the agent that started us, and its depth.
 
     An agent in a session did it by a Bash call that hooks saw; one of `claude -p`
@@ -43,9 +43,9 @@ def find_parent(store: FileStore, settings: Settings) -> Parent | None:
     return max(seen, key=lambda parent: parent[1], default=told)
 
 
-def _states(store: FileStore, settings: Settings, pid: int) -> list[FileStore]:
+def _states(store: Store, settings: Settings, pid: int) -> list[Store]:
     """Where the calls of a process's agents are noted, if it is a client."""
-    pinned = [FileStore(place) for place in pins.of_process(settings, pid)]
+    pinned = [Store(place) for place in pins.of_process(settings, pid)]
     # One that began without a pin is looked for in this project.
     own = [store] if pid == settings.host_pid else []
     return [each for each in (*pinned, *own) if each.exists()]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.host.events import HookEvent
     from bridge.host.sessions import Session
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Scene:
     """One event in its surroundings."""
 
     settings: Settings
-    store: FileStore
+    store: Store
     event: HookEvent
     session: Session
 

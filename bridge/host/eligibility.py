@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from bridge.host.sessions import Session
     from bridge.protocol.request import Request
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 
 def may_take(session: Session, request: Request) -> bool:
@@ -29,7 +29,7 @@ def may_take(session: Session, request: Request) -> bool:
 
 
 def eligible(
-    store: FileStore, sessions: Iterable[Session], request: Request
+    store: Store, sessions: Iterable[Session], request: Request
 ) -> list[Session]:
     """Those that may take the request, and are not switched off."""
     meant = [session for session in sessions if may_take(session, request)]

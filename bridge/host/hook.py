@@ -185,9 +185,9 @@ def _scene(settings: Settings, event: HookEvent, kind: str) -> Scene | None:
     from bridge.host import pins, sessions
     from bridge.host.context import Scene
     from bridge.protocol.ids import is_id
-    from bridge.store.file_store import FileStore
     from bridge.store.host_process import identify
     from bridge.store.location import locate
+    from bridge.store.store import Store
 
     session_id = event.text("session_id")
     host = identify(settings.host_pid or os.getppid())
@@ -195,7 +195,7 @@ def _scene(settings: Settings, event: HookEvent, kind: str) -> Scene | None:
         return None
     starts = event.name == "SessionStart" and event.text("source") == "startup"
     place = pins.find(settings, session_id, host, starts=starts)
-    store = FileStore(
+    store = Store(
         place
         or locate(settings, settings.project_dir or Path(event.text("cwd") or ".")),
         lock_wait_s=PATIENT_LOCK_WAIT_S if event.name in _PATIENT else LOCK_WAIT_S,

@@ -25,8 +25,8 @@ from bridge.host import pins, settings_file, settings_text
 from bridge.host.hook_table import PROJECT, Form, Kind, of_this_machine
 from bridge.host.install_records import Memory, Past, sha256
 from bridge.host.settings_text import SettingsUnreadable
-from bridge.store.file_store import FileStore
 from bridge.store.location import MARK, Place, locate
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -161,7 +161,7 @@ class Installer:
         for store in self._stores(target.kind):
             pins.disown(store.place, target.kind)
 
-    def _stores(self, kind: Scope) -> Iterator[FileStore]:
+    def _stores(self, kind: Scope) -> Iterator[Store]:
         """The state of every project whose sessions an install may act for."""
         here = locate(self._settings, self._project)
         places = {here.state: here}
@@ -171,7 +171,7 @@ class Installer:
                 places[state] = Place(self._project, state, guard, "a state of ours")
         for place in places.values():
             if place.state.is_dir():
-                yield FileStore(place)
+                yield Store(place)
 
 
 def states_below(home: Path) -> Iterator[Path]:

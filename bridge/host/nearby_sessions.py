@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
 from bridge.host import sessions
-from bridge.store.file_store import FileStore
 from bridge.store.location import Place, find_owner, mirror
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,7 @@ def find_nearby(place: Place, *, lease_s: float) -> Nearby | None:
         state = mirror(place.guard, project)
         if not state.is_dir():
             continue
-        store = FileStore(Place(project, state, place.guard, ""))
+        store = Store(Place(project, state, place.guard, ""))
         with suppress(BridgeError):
             found = sessions.live_sessions(store, lease_s=lease_s)
             if found:

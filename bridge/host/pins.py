@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from bridge.config import Settings
     from bridge.host.events import HookEvent
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 _BY = "by-"
 _AGENTS = "agents"
@@ -76,7 +76,7 @@ def of_process(settings: Settings, pid: int) -> list[Place]:
     return list(dict.fromkeys(place for place in places if place is not None))
 
 
-def own(store: FileStore, event: HookEvent, kind: str, host: HostProcess) -> bool:
+def own(store: Store, event: HookEvent, kind: str, host: HostProcess) -> bool:
     """Whether the install `kind` acts for a session: the first to ask does.
 
     A session that is resumed by another process is asked about again: it may have other
@@ -100,7 +100,7 @@ def own(store: FileStore, event: HookEvent, kind: str, host: HostProcess) -> boo
 
 
 def _put(
-    store: FileStore,
+    store: Store,
     pins: _Pins,
     name: str,
     kind: str,

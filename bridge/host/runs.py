@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from bridge.host.events import HookEvent
     from bridge.store.directory import Folder
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 ENDED_KEPT_MS = 60_000
 _SIGNS = ("heard", "stopped")
@@ -86,19 +86,19 @@ class AgentRun(Record):
     require_verified_evidence: bool = False
 
 
-def note_call(store: FileStore, run: AgentRun) -> None:
+def note_call(store: Store, run: AgentRun) -> None:
     """Write down a launched call."""
     with store.open_state() as state, state.folder("agents") as folder:
         folder.replace(_call(run.tool_use_id), run.to_json(), durable=False)
 
 
-def find_call(store: FileStore, tool_use_id: str) -> AgentRun | None:
+def find_call(store: Store, tool_use_id: str) -> AgentRun | None:
     """The run that a call started, bound to a subagent or not yet."""
     with store.open_state() as state, state.folder("agents") as folder:
         return _by_call(folder, tool_use_id)
 
 
-def find_run(store: FileStore, event: HookEvent) -> AgentRun | None:
+def find_run(store: Store, event: HookEvent) -> AgentRun | None:
     """The run of ours that an event happened in, bound at the first occasion.
 
     Where that cannot be written down (a full disk), the next occasion binds it: whose
@@ -120,7 +120,7 @@ def find_run(store: FileStore, event: HookEvent) -> AgentRun | None:
     return _bound(run, agent_id)
 
 
-def bind(store: FileStore, run: AgentRun, agent_id: str) -> AgentRun:
+def bind(store: Store, run: AgentRun, agent_id: str) -> AgentRun:
     """Write down which subagent a call became."""
     if not _is_name(agent_id) or run.agent_id == agent_id:
         return run
@@ -141,7 +141,7 @@ def _bound(run: AgentRun, agent_id: str) -> AgentRun:
     return run.with_(agent_id=agent_id, state="running")
 
 
-def find_agent(store: FileStore, agent_id: str) -> AgentRun | None:
+def find_agent(store: Store, agent_id: str) -> AgentRun | None:
     """The bound run of a subagent."""
     if not _is_name(agent_id):
         return None
@@ -150,7 +150,7 @@ def find_agent(store: FileStore, agent_id: str) -> AgentRun | None:
 
 
 def change(
-    store: FileStore, run: AgentRun, changed: Callable[[AgentRun], AgentRun]
+    store: Store, run: AgentRun, changed: Callable[[AgentRun], AgentRun]
 ) -> AgentRun:
     """Change a run as it stands by now; returns what it is then.
 
@@ -168,7 +168,7 @@ def change(
         return after
 
 
-def end(store: FileStore, run: AgentRun) -> None:
+def end(store: Store, run: AgentRun) -> None:
     """Note that the subagent is over; a notice about it may still come."""
     now_ms = store.now_ms()
 
@@ -182,7 +182,7 @@ def end(store: FileStore, run: AgentRun) -> None:
 
 
 @contextmanager
-def _changing(store: FileStore) -> Iterator[Folder]:
+def _changing(store: Store) -> Iterator[Folder]:
     """The folder, with the store's lock, or without it where it is not free in time.
 
     What the lock keeps away is rare; an end that nobody noted would be waited for.
@@ -195,9 +195,7 @@ def _changing(store: FileStore) -> Iterator[Folder]:
         yield stack.enter_context(state.folder("agents"))
 
 
-def note_sign(
-    store: FileStore, run: AgentRun, sign: Literal["heard", "stopped"]
-) -> None:
+def note_sign(store: Store, run: AgentRun, sign: Literal["heard", "stopped"]) -> None:
     """Forget a subagent that hands its report over once both signs of its end came.
 
     They come in either order, and at once: each is there before it looks for the other.
@@ -209,7 +207,7 @@ def note_sign(
         drop(store, run)
 
 
-def drop(store: FileStore, run: AgentRun) -> None:
+def drop(store: Store, run: AgentRun) -> None:
     """Forget a run, its calls with it, and those of its agent that never ran."""
     with _changing(store) as folder:
         if not run.nested:
@@ -222,7 +220,7 @@ def drop(store: FileStore, run: AgentRun) -> None:
             _forget(folder, run.agent_id)
 
 
-def forget_agent(store: FileStore, agent_id: str) -> None:
+def forget_agent(store: Store, agent_id: str) -> None:
     """Forget a subagent by its id alone, whatever its record holds."""
     with _changing(store) as folder:
         folder.remove(f"{agent_id}.json")
@@ -236,7 +234,7 @@ def _forget(folder: Folder, agent_id: str) -> None:
     tool_calls.forget(folder, agent_id)
 
 
-def forget_gone(store: FileStore, *, lease_s: float) -> None:
+def forget_gone(store: Store, *, lease_s: float) -> None:
     """Forget the runs whose client is gone, by the rule that holds for sessions.
 
     One that cannot be seen from here (it ran in a container) would otherwise stay until
@@ -261,7 +259,7 @@ def forget_gone(store: FileStore, *, lease_s: float) -> None:
         drop(store, run)
 
 
-def keep_report(store: FileStore, run: AgentRun, words: str) -> None:
+def keep_report(store: Store, run: AgentRun, words: str) -> None:
     """Keep the last words of an agent that one of ours started."""
     with store.open_state() as state, state.folder("agents") as folder:
         folder.replace(
@@ -269,7 +267,7 @@ def keep_report(store: FileStore, run: AgentRun, words: str) -> None:
         )
 
 
-def report_of(store: FileStore, run: AgentRun) -> str:
+def report_of(store: Store, run: AgentRun) -> str:
     """The last words of an agent that one of ours started; empty for none."""
     with store.open_state() as state, state.folder("agents") as folder:
         with suppress(NotAPlainFile):
@@ -279,7 +277,7 @@ def report_of(store: FileStore, run: AgentRun) -> str:
     return ""
 
 
-def started_by(store: FileStore, run: AgentRun) -> list[AgentRun]:
+def started_by(store: Store, run: AgentRun) -> list[AgentRun]:
     """The agents that this one started by itself, as far as they have been seen.
 
     One that it waited for in the foreground is forgotten when it ends.
@@ -291,7 +289,7 @@ def started_by(store: FileStore, run: AgentRun) -> list[AgentRun]:
     ]
 
 
-def bind_listed(store: FileStore, event: HookEvent) -> None:
+def bind_listed(store: Store, event: HookEvent) -> None:
     """Bind the listed agents that no event has told of yet."""
     listed = event.background_ids or frozenset()
     calls = {run.tool_use_id: run for run in all_runs(store) if not run.agent_id}
@@ -301,7 +299,7 @@ def bind_listed(store: FileStore, event: HookEvent) -> None:
             bind(store, run, agent_id)
 
 
-def all_runs(store: FileStore) -> list[AgentRun]:
+def all_runs(store: Store) -> list[AgentRun]:
     """Every run written down."""
     with store.open_state() as state, state.folder("agents") as folder:
         return _all(folder)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from bridge.host.events import HookEvent
     from bridge.store.directory import Folder
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 HOUR_MS = 3_600_000
 # The client begins to watch what a hook of one of these events names.
@@ -78,7 +78,7 @@ class Session(Record):
 
 
 def register(
-    store: FileStore, event: HookEvent, host: HostProcess, carrier: str | None = None
+    store: Store, event: HookEvent, host: HostProcess, carrier: str | None = None
 ) -> Session:
     """Write down the session an event came from.
 
@@ -94,7 +94,7 @@ def register(
 
 
 def _register(
-    store: FileStore,
+    store: Store,
     folder: Folder,
     event: HookEvent,
     host: HostProcess,
@@ -151,13 +151,13 @@ def is_one_shot(arguments: list[str]) -> bool:
     return not re.search(r"(^|\0)--input-format[=\0]stream-json", told)
 
 
-def forget(store: FileStore, session: Session) -> None:
+def forget(store: Store, session: Session) -> None:
     """Remove what is written down about one session."""
     with store.open_state() as state, state.folder("sessions") as folder:
         _forget(store, folder, session)
 
 
-def forget_gone(store: FileStore, *, lease_s: float) -> None:
+def forget_gone(store: Store, *, lease_s: float) -> None:
     """Forget the sessions whose process is gone."""
     with store.exclusive() as state, state.folder("sessions") as folder:
         for session in _load_all(folder):
@@ -165,7 +165,7 @@ def forget_gone(store: FileStore, *, lease_s: float) -> None:
                 _forget(store, folder, session)
 
 
-def _forget(store: FileStore, folder: Folder, session: Session) -> None:
+def _forget(store: Store, folder: Folder, session: Session) -> None:
     pins.remove(store.place, session.session_id, session.host)
     holder = _load(folder, session.session_id)
     if holder is not None and holder.host != session.host:
@@ -175,9 +175,7 @@ def _forget(store: FileStore, folder: Folder, session: Session) -> None:
         folder.remove(f"{session.session_id}{suffix}")
 
 
-def find_session(
-    store: FileStore, session_id: str, host: HostProcess
-) -> Session | None:
+def find_session(store: Store, session_id: str, host: HostProcess) -> Session | None:
     """The session of this process as written down."""
     with store.open_state() as state, state.folder("sessions") as folder:
         for name in (session_id, f"{session_id}.{host.pid}"):
@@ -188,7 +186,7 @@ def find_session(
 
 
 def live_sessions(
-    store: FileStore,
+    store: Store,
     *,
     lease_s: float,
     which: Callable[[Session], bool] = lambda _: True,
@@ -208,7 +206,7 @@ def live_sessions(
     return sorted(alive, key=lambda s: -s.registered_at)
 
 
-def _is_gone(store: FileStore, state: Folder, session: Session, lease_s: float) -> bool:
+def _is_gone(store: Store, state: Folder, session: Session, lease_s: float) -> bool:
     return host_is_gone(
         state,
         session.session_id,
@@ -219,7 +217,7 @@ def _is_gone(store: FileStore, state: Folder, session: Session, lease_s: float) 
     )
 
 
-def is_off(store: FileStore, session_id: str | None = None) -> bool:
+def is_off(store: Store, session_id: str | None = None) -> bool:
     """Whether the user switched the bridge off, here or for one session."""
     if not store.exists():
         return False
@@ -241,7 +239,7 @@ class Off:
         return self.is_everything or session_id in self.sessions
 
 
-def switched_off(store: FileStore) -> Off:
+def switched_off(store: Store) -> Off:
     """What is switched off, in one look."""
     if not store.exists():
         return Off(is_everything=False, sessions=frozenset())
@@ -249,7 +247,7 @@ def switched_off(store: FileStore) -> Off:
         return Off(state.has("off"), frozenset(folder.names(".off")))
 
 
-def switch_off(store: FileStore, session: Session | None = None) -> None:
+def switch_off(store: Store, session: Session | None = None) -> None:
     """Stop the bridge, here or in one open session, until `switch_on`."""
     with store.open_state() as state:
         if session is None:
@@ -259,7 +257,7 @@ def switch_off(store: FileStore, session: Session | None = None) -> None:
             folder.touch(f"{session.session_id}.off")
 
 
-def switch_on(store: FileStore, session: Session | None = None) -> bool:
+def switch_on(store: Store, session: Session | None = None) -> bool:
     """Let the bridge go on; False when it was not switched off."""
     if not store.exists():
         return False
@@ -270,7 +268,7 @@ def switch_on(store: FileStore, session: Session | None = None) -> bool:
             return folder.remove(f"{session.session_id}.off")
 
 
-def open_session(store: FileStore, session_id: str, *, lease_s: float) -> Session:
+def open_session(store: Store, session_id: str, *, lease_s: float) -> Session:
     """The live session that has this id, or else one that once had it.
 
     Raises:
@@ -289,7 +287,7 @@ def open_session(store: FileStore, session_id: str, *, lease_s: float) -> Sessio
     raise InvalidRequest(f"session {session_id!r} is not open here (open: {known})")
 
 
-def note_launch(store: FileStore, session: Session) -> None:
+def note_launch(store: Store, session: Session) -> None:
     """Count one agent against the session's budget of the hour."""
     now_ms = store.now_ms()
 
@@ -300,20 +298,20 @@ def note_launch(store: FileStore, session: Session) -> None:
     _change(store, session, counted)
 
 
-def note_watch(store: FileStore, session: Session) -> None:
+def note_watch(store: Store, session: Session) -> None:
     """Write down that its client watches the bell from now on."""
     if not session.wakes:
         _change(store, session, lambda s: s.with_(wakes=True))
 
 
-def note_stop_offers(store: FileStore, session: Session, count: int) -> None:
+def note_stop_offers(store: Store, session: Session, count: int) -> None:
     """Write down how many offers at the end of a turn went by."""
     if session.stop_offers != count:
         _change(store, session, lambda s: s.with_(stop_offers=count))
 
 
 def _change(
-    store: FileStore, session: Session, change: Callable[[Session], Session]
+    store: Store, session: Session, change: Callable[[Session], Session]
 ) -> None:
     with store.exclusive() as state, state.folder("sessions") as folder:
         for name in (session.session_id, _second(session)):

@@ -16,20 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bridge.protocol.ids import RequestId
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 
-def sweep(
-    store: FileStore, *, lease_s: float, waiting: Iterable[RequestId] = ()
-) -> int:
-    """As `FileStore.sweep`; where something changed, sessions hear of what waits."""
+def sweep(store: Store, *, lease_s: float, waiting: Iterable[RequestId] = ()) -> int:
+    """As `Store.sweep`; where something changed, sessions hear of what waits."""
     changed = store.sweep(waiting=waiting)
     if changed:
         ring_all(store, lease_s=lease_s)
     return changed
 
 
-def ring_all(store: FileStore, *, lease_s: float) -> None:
+def ring_all(store: Store, *, lease_s: float) -> None:
     """Ring every open session, if anything waits: each takes what it may.
 
     A bell that cannot be rung costs time, nothing else.

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from bridge.host.runs import AgentRun
     from bridge.protocol.request import HostProcess
     from bridge.store.directory import Folder
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 
 def running_bash_depth(
-    store: FileStore, pid: int, shell: str = ""
+    store: Store, pid: int, shell: str = ""
 ) -> tuple[str, int] | None:
     """The request of a host process whose Bash call runs, and its depth.
 
@@ -58,7 +58,7 @@ def running_bash_depth(
 
 
 def _open_calls(
-    store: FileStore, suffix: str, pid: int, client: HostProcess | None
+    store: Store, suffix: str, pid: int, client: HostProcess | None
 ) -> list[dict[str, Any]]:
     """The notes of this client's calls."""
     found = []
@@ -89,7 +89,7 @@ def forget(folder: Folder, agent_id: str) -> None:
                 folder.remove(file)
 
 
-def seen_calls(store: FileStore, run: AgentRun) -> list[ToolCall]:
+def seen_calls(store: Store, run: AgentRun) -> list[ToolCall]:
     """The tool calls that hooks saw in a subagent, oldest first."""
     calls: dict[str, ToolCall] = {}
     for told in _notes(store, run):
@@ -107,7 +107,7 @@ def seen_calls(store: FileStore, run: AgentRun) -> list[ToolCall]:
     return list(calls.values())
 
 
-def background_commands(store: FileStore, run: AgentRun) -> frozenset[str]:
+def background_commands(store: Store, run: AgentRun) -> frozenset[str]:
     """The client's ids of the commands that a subagent has in the background."""
     tasks = (told.get("task") for told in _notes(store, run))
     return frozenset(task for task in tasks if isinstance(task, str))
@@ -124,7 +124,7 @@ def _names(told: object, pid: int, client: HostProcess | None) -> bool:
     return bool(told == client.model_dump(mode="json", by_alias=True))
 
 
-def _notes(store: FileStore, run: AgentRun) -> list[dict[str, Any]]:
+def _notes(store: Store, run: AgentRun) -> list[dict[str, Any]]:
     """What the gate wrote down about a subagent, line by line."""
     if not run.agent_id:
         return []

@@ -12,7 +12,7 @@ from bridge.host import wakeups
 
 if TYPE_CHECKING:
     from bridge.host.sessions import Session
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 # An answer takes a second or two, and a start as long.
 ANSWER_S = 5.0
@@ -48,7 +48,7 @@ UNANSWERED = Unheard(
 CAUSES = (JUST_STARTED, NO_WATCH, UNANSWERED)
 
 
-def why_unheard(store: FileStore, session: Session) -> Unheard | None:
+def why_unheard(store: Store, session: Session) -> Unheard | None:
     """Why a session that is idle would not take a request; None where it hears."""
     ringing_s = wakeups.ringing_s(store, session.host)
     is_ringing = ringing_s is not None and ringing_s >= ANSWER_S
@@ -62,7 +62,7 @@ def why_unheard(store: FileStore, session: Session) -> Unheard | None:
     return None
 
 
-def complaint(store: FileStore, sessions: list[Session]) -> str:
+def complaint(store: Store, sessions: list[Session]) -> str:
     """One sentence about the first of these sessions; empty where any of them hears."""
     found = [(session, why_unheard(store, session)) for session in sessions]
     if not found or any(why is None for _, why in found):

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from bridge.host.sessions import Session
     from bridge.protocol.request import HostProcess
     from bridge.store.directory import Folder
-    from bridge.store.file_store import FileStore
     from bridge.store.location import Place
+    from bridge.store.store import Store
 
 CLAPPER = "wake"
 QUIET_S = 1.5
@@ -54,14 +54,14 @@ def path_of(place: Place, host: HostProcess) -> str:
     return f"{place.state}/bell/{bell_name(host)}"
 
 
-def hang(store: FileStore, host: HostProcess) -> str:
+def hang(store: Store, host: HostProcess) -> str:
     """Make the bell of a process; returns the folder's path."""
     with store.open_state() as state, state.folder("bell") as bells:
         with bells.folder(bell_name(host)) as bell:
             return bell.path
 
 
-def ring(store: FileStore, sessions: Iterable[Session], *, again: bool = False) -> None:
+def ring(store: Store, sessions: Iterable[Session], *, again: bool = False) -> None:
     """Ring for each session; a bell that rang just now is left alone.
 
     `again` rings only where nobody has answered the last ring. A bell that cannot be
@@ -90,7 +90,7 @@ def _ring(bell: Folder, now_ns: int, *, again: bool) -> None:
         )
 
 
-def ringing_s(store: FileStore, host: HostProcess) -> float | None:
+def ringing_s(store: Store, host: HostProcess) -> float | None:
     """For how long the bell has been ringing, in seconds; None when it is silent."""
     if not store.exists():
         return None
@@ -104,14 +104,14 @@ def ringing_s(store: FileStore, host: HostProcess) -> float | None:
     return max(0.0, store.clock.now_us() / 1_000_000 - facts.st_atime)
 
 
-def silence(store: FileStore, host: HostProcess) -> bool:
+def silence(store: Store, host: HostProcess) -> bool:
     """Stop the bell; False when it was not ringing."""
     with store.open_state() as state, state.folder("bell") as bells:
         with bells.folder(bell_name(host)) as bell:
             return bell.remove(CLAPPER)
 
 
-def take_down(store: FileStore, *, lease_s: float) -> int:
+def take_down(store: Store, *, lease_s: float) -> int:
     """Remove the bells of processes that are gone; how many.
 
     A process of another PID namespace cannot be seen from here. It counts as alive as

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from bridge.protocol.request import Request
-    from bridge.store.state import Rooms
+    from bridge.store.state import State
 
 NAME = "order.json"
 _REMEMBERED = 256
@@ -42,20 +42,20 @@ class Backlog:
     """The waiting ids, in order; the lock is held.
 
     Args:
-        rooms: where they lie.
+        state: where they lie.
         is_known: whether the claimer knows an id well enough to leave it out unread.
             Those that tell their place themselves are not left out.
     """
 
-    def __init__(self, rooms: Rooms, is_known: Callable[[str], object]) -> None:
-        self._rooms = rooms
-        self._ranks = Ranks(rooms, most=MAX_ASKED, is_known=is_known)
-        ids, since_ns = _recall(rooms)
+    def __init__(self, state: State, is_known: Callable[[str], object]) -> None:
+        self._state = state
+        self._ranks = Ranks(state, most=MAX_ASKED, is_known=is_known)
+        ids, since_ns = _recall(state)
         self._is_recalled = bool(ids)
         self._is_mixed = False
         # Before the listing: what comes during it shows.
-        self._untouched = Untouched(rooms["requests"].fd, since_ns)
-        self._ids = iter(ids) if ids else waiting_in_order(rooms, self._ranks)
+        self._untouched = Untouched(state["requests"].fd, since_ns)
+        self._ids = iter(ids) if ids else waiting_in_order(state, self._ranks)
 
     @property
     def is_cut(self) -> bool:
@@ -75,7 +75,7 @@ class Backlog:
             yield request_id
         if self._is_recalled:
             self._is_recalled, self._is_mixed = False, True
-            self._ids = waiting_in_order(self._rooms, self._ranks)
+            self._ids = waiting_in_order(self._state, self._ranks)
             yield from (found for found in self._ids if found not in seen)
 
     def removing(self) -> AbstractContextManager[None]:
@@ -86,24 +86,24 @@ class Backlog:
         """Write down what comes next; `still_waiting` was yielded, and stays."""
         ids = [*still_waiting, *islice(self._ids, _REMEMBERED)]
         # A file that is still being written changes without changing the folder.
-        is_young = "young" in self._rooms.unread.values()
+        is_young = "young" in self._state.unread.values()
         is_whole = not (is_young or self._is_mixed or self._ranks.left_out)
         if is_whole and _WORTH_IT <= len(ids) <= _MOST:
-            _write(self._rooms, ids, self._untouched)
+            _write(self._state, ids, self._untouched)
         else:
-            forget(self._rooms)
+            forget(self._state)
 
 
 @contextmanager
-def adding(rooms: Rooms, request: Request) -> Iterator[None]:
+def adding(state: State, request: Request) -> Iterator[None]:
     """Put a request into `requests/` within the block; the lock is held."""
-    ids, since_ns = _recall(rooms)
+    ids, since_ns = _recall(state)
     # A kill between leaves no list that lacks it.
-    forget(rooms)
+    forget(state)
     if not ids:
         yield
         return
-    untouched = Untouched(rooms["requests"].fd, since_ns)
+    untouched = Untouched(state["requests"].fd, since_ns)
     with untouched.but_for_us():
         yield
     with suppress(_Foreign):
@@ -111,13 +111,13 @@ def adding(rooms: Rooms, request: Request) -> Iterator[None]:
         if at < len(ids):
             # At the end it may belong behind others, which are not in the list.
             ids.insert(at, RequestId(request.request_id))
-        _write(rooms, ids[:_MOST], untouched)
+        _write(state, ids[:_MOST], untouched)
 
 
-def forget(rooms: Rooms) -> None:
+def forget(state: State) -> None:
     """The list no longer tells what is next."""
     with suppress(OSError):
-        rooms.state.remove(NAME)
+        state.directory.remove(NAME)
 
 
 class _Foreign(Exception):
@@ -138,22 +138,22 @@ def _place_of(request: Request) -> tuple[int, int, str]:
     return level, request.created_at * 1000, request.request_id
 
 
-def _write(rooms: Rooms, ids: list[RequestId], untouched: Untouched) -> None:
+def _write(state: State, ids: list[RequestId], untouched: Untouched) -> None:
     changed_ns = untouched.since_ns()
     if changed_ns is None:
-        forget(rooms)
+        forget(state)
         return
     told = {"changed": changed_ns, "ids": ids}
     with suppress(OSError):
-        rooms.state.replace_quickly(NAME, orjson.dumps(told))
+        state.directory.replace_quickly(NAME, orjson.dumps(told))
 
 
-def _recall(rooms: Rooms) -> tuple[list[RequestId], int | None]:
+def _recall(state: State) -> tuple[list[RequestId], int | None]:
     """The ids that are next and the folder's time, if that is still what it was."""
     with suppress(orjson.JSONDecodeError, NotAPlainFile):
-        told = orjson.loads(rooms.state.read(NAME) or b"null")
+        told = orjson.loads(state.directory.read(NAME) or b"null")
         ids = told.get("ids") if isinstance(told, dict) else None
-        since_ns = os.fstat(rooms["requests"].fd).st_mtime_ns
+        since_ns = os.fstat(state["requests"].fd).st_mtime_ns
         if isinstance(ids, list) and told.get("changed") == since_ns:
             known = [RequestId(i) for i in ids if isinstance(i, str) and is_id(i)]
             return known, since_ns

@@ -27,47 +27,47 @@ if TYPE_CHECKING:
     from bridge.protocol.ids import RequestId
     from bridge.protocol.request import HostProcess, Request
     from bridge.store import Claimant
-    from bridge.store.state import Rooms
+    from bridge.store.state import State
 
 
 def claim_one(
-    rooms: Rooms, request_id: RequestId, claimant: Claimant
+    state: State, request_id: RequestId, claimant: Claimant
 ) -> Request | None:
     """Take this very request; None when it does not wait (any more)."""
-    request = None if is_over(rooms, request_id) else rooms.waiting(request_id)
+    request = None if is_over(state, request_id) else state.waiting(request_id)
     if request is None:
         return None
-    now_ms = rooms.now_ms()
+    now_ms = state.now_ms()
     if now_ms >= request.deadline_ms:
-        end(rooms, request, expired(request, now_ms), source="claim")
+        end(state, request, expired(request, now_ms), source="claim")
         return None
-    refused = claim_key(rooms, request)
+    refused = claim_key(state, request)
     if refused is not None:
-        end(rooms, request, refused, source="claim")
+        end(state, request, refused, source="claim")
         return None
-    return take(rooms, request, claimant)
+    return take(state, request, claimant)
 
 
-def is_over(rooms: Rooms, request_id: str) -> bool:
+def is_over(state: State, request_id: str) -> bool:
     """Tidy up in `requests/` what has been answered, claimed or ended under this id."""
     # Whatever the name is, it was listed: it is not a path.
     file = f"{request_id}.json"
     try:
-        response = rooms.response(request_id)
+        response = state.response(request_id)
     except NewerSchema:
-        rooms.unread[request_id] = "newer"
+        state.unread[request_id] = "newer"
         return True
     if response is not None:
-        finish(rooms, request_id, response)
+        finish(state, request_id, response)
         return True
-    if rooms["processing"].has(file) or rooms["done"].has(file):
-        rooms.put_aside("requests", file, USED)
+    if state["processing"].has(file) or state["done"].has(file):
+        state.put_aside("requests", file, USED)
         return True
     return False
 
 
 def take(
-    rooms: Rooms,
+    state: State,
     request: Request,
     claimant: Claimant,
     removing: Callable[[], AbstractContextManager[None]] = nullcontext,
@@ -76,9 +76,9 @@ def take(
 
     `removing` is entered for the moment in which it leaves `requests/`.
     """
-    now_ms = rooms.now_ms()
+    now_ms = state.now_ms()
     file = file_of(request.request_id)
-    requests, processing = rooms["requests"], rooms["processing"]
+    requests, processing = state["requests"], state["processing"]
     mine = request.with_(
         status=move(request.status, Status.PROCESSING),
         claim=_claim_of(claimant, now_ms),
@@ -95,7 +95,7 @@ def take(
             return None
         raise
     processing.rename(temporary, file)
-    rooms.note(
+    state.note(
         "claimed",
         request.request_id,
         session=claimant.session,
@@ -119,7 +119,7 @@ def _claim_of(claimant: Claimant, now_ms: int) -> Claim:
 
 
 def change_held(
-    rooms: Rooms,
+    state: State,
     request_id: RequestId,
     host: HostProcess,
     change: Callable[[Request], Request],
@@ -127,47 +127,47 @@ def change_held(
     event: str | None = None,
 ) -> Request | None:
     """Change the request that `host` holds; None when it holds it not (any more)."""
-    request = _held(rooms, request_id, host)
+    request = _held(state, request_id, host)
     if request is None:
         return None
     changed = change(request)
-    rooms["processing"].replace(file_of(request_id), changed.to_json(), durable=False)
+    state["processing"].replace(file_of(request_id), changed.to_json(), durable=False)
     if event:
-        rooms.note(event, request_id)
+        state.note(event, request_id)
     return changed
 
 
 def give_back(
-    rooms: Rooms,
+    state: State,
     request_id: RequestId,
     host: HostProcess,
     change: Callable[[Request], Request],
 ) -> bool:
     """Let a request that `host` holds wait again; False when it holds it no more."""
-    request = _held(rooms, request_id, host)
+    request = _held(state, request_id, host)
     if request is None:
         return False
-    wait_again(rooms, change(request))
+    wait_again(state, change(request))
     return True
 
 
-def _held(rooms: Rooms, request_id: RequestId, host: HostProcess) -> Request | None:
+def _held(state: State, request_id: RequestId, host: HostProcess) -> Request | None:
     """The unfinished request that `host` holds."""
-    if rooms.is_answered(request_id):
+    if state.is_answered(request_id):
         return None
-    request = rooms.claimed(request_id)
+    request = state.claimed(request_id)
     claim = request.claim if request else None
     return request if claim and claim.host == host else None
 
 
-def wait_again(rooms: Rooms, request: Request) -> None:
+def wait_again(state: State, request: Request) -> None:
     """Back to waiting: the record first, so that a kill between leaves no claim."""
     file = file_of(request.request_id)
-    processing = rooms["processing"]
+    processing = state["processing"]
     free = request.with_(claim=None, status=Status.PENDING)
     if request.claim is not None:
         processing.replace(file, free.to_json(), durable=False)
-    rooms.make_way("requests", file)
-    with adding(rooms, free):
-        processing.move(file, rooms["requests"])
-    rooms.note("waiting again", request.request_id, attempt=request.attempt or None)
+    state.make_way("requests", file)
+    with adding(state, free):
+        processing.move(file, state["requests"])
+    state.note("waiting again", request.request_id, attempt=request.attempt or None)

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
     from bridge.store import Found
-    from bridge.store.state import Rooms
+    from bridge.store.state import State
 
 
 def find_same(
-    rooms: Rooms, request: Request, routes: Collection[str] = ()
+    state: State, request: Request, routes: Collection[str] = ()
 ) -> Found | None:
     """The running or answered request that the key of `request` stands for.
 
@@ -43,7 +43,7 @@ def find_same(
     Raises:
         InvalidRequest: it asks something else; says which it is, and what differs.
     """
-    found = _stands_for(rooms, request)
+    found = _stands_for(state, request)
     if found is None:
         return None
     assert found.request is not None  # noqa: S101 - `_stands_for`
@@ -63,20 +63,20 @@ def find_same(
     )
 
 
-def claim_key(rooms: Rooms, request: Request) -> Response | None:
+def claim_key(state: State, request: Request) -> Response | None:
     """Have a waiting request's key stand for it; how it ends where it cannot.
 
     Those that were submitted have their key already. The lock is held.
     """
     key = request.dedup_key
-    if key is None or known_request(rooms, key_name(key), key) == request.request_id:
+    if key is None or known_request(state, key_name(key), key) == request.request_id:
         return None
     try:
-        found = find_same(rooms, request)
+        found = find_same(state, request)
     except InvalidRequest as exc:
-        return failed(request, "AGENT_001", str(exc), now_ms=rooms.now_ms())
+        return failed(request, "AGENT_001", str(exc), now_ms=state.now_ms())
     if found is None:
-        remember_key(rooms, request)
+        remember_key(state, request)
         return None
     assert found.request is not None  # noqa: S101 - `find_same`
     other = found.request.request_id
@@ -84,27 +84,27 @@ def claim_key(rooms: Rooms, request: Request) -> Response | None:
         f"the dedup key {key!r} belongs to request {other}, which asks the same: its "
         f"answer is this one's, too; see it with: hostbridge show {other}"
     )
-    return failed(request, "AGENT_001", message, now_ms=rooms.now_ms())
+    return failed(request, "AGENT_001", message, now_ms=state.now_ms())
 
 
-def _stands_for(rooms: Rooms, request: Request) -> Found | None:
+def _stands_for(state: State, request: Request) -> Found | None:
     key = request.dedup_key
-    known = known_request(rooms, key_name(key), key) if key is not None else None
-    found = look(rooms, known) if known else None
+    known = known_request(state, key_name(key), key) if key is not None else None
+    found = look(state, known) if known else None
     if found is None or found.request is None:
         return None
     if found.response is None:
-        return None if rooms.now_ms() >= found.request.deadline_ms else found
+        return None if state.now_ms() >= found.request.deadline_ms else found
     error = found.response.error
     return found if error is None or error.code in ANSWERED else None
 
 
 def known_request(
-    rooms: Rooms, file: str, dedup_key: str | None = None
+    state: State, file: str, dedup_key: str | None = None
 ) -> RequestId | None:
     """The id that a dedup file names; None when it says nothing (of the key)."""
     try:
-        known = orjson.loads(rooms["dedup"].read(file) or b"null")
+        known = orjson.loads(state["dedup"].read(file) or b"null")
     except (orjson.JSONDecodeError, NotAPlainFile):
         return None
     named = known.get("requestId") if isinstance(known, dict) else None
@@ -115,17 +115,17 @@ def known_request(
     return RequestId(named)
 
 
-def remember_key(rooms: Rooms, request: Request) -> None:
+def remember_key(state: State, request: Request) -> None:
     """Have the key of a request, if it has one, stand for it."""
     if request.dedup_key is None:
         return
     known = {"dedupKey": request.dedup_key, "requestId": request.request_id}
     file = key_name(request.dedup_key)
     try:
-        rooms["dedup"].replace(file, orjson.dumps(known) + b"\n")
+        state["dedup"].replace(file, orjson.dumps(known) + b"\n")
     except IsADirectoryError:
-        rooms.make_way("dedup", file)
-        rooms["dedup"].replace(file, orjson.dumps(known) + b"\n")
+        state.make_way("dedup", file)
+        state["dedup"].replace(file, orjson.dumps(known) + b"\n")
 
 
 def key_name(dedup_key: str) -> str:

@@ -25,7 +25,7 @@ from bridge.protocol.ids import is_id
 from bridge.store.directory import NotAPlainFile
 
 if TYPE_CHECKING:
-    from bridge.store.state import Rooms
+    from bridge.store.state import State
 
 Why = Literal["other", "newer", "full"]
 
@@ -41,8 +41,8 @@ _WHYS: dict[str, Why] = {why: why for why in get_args(Why)}
 class Passed:
     """The memory of one session; the lock is held when it is read and saved."""
 
-    def __init__(self, rooms: Rooms, session: str) -> None:
-        self._folder = rooms["sessions"]
+    def __init__(self, state: State, session: str) -> None:
+        self._folder = state["sessions"]
         self._file = f"{session}{SUFFIX}"
         self._known = self._read()
         self._looked_at: set[str] = set()

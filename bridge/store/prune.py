@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from bridge.store.directory import Folder
-    from bridge.store.state import Rooms
+    from bridge.store.state import State
 
 DAY_S = 86_400
 TEMPORARY_KEPT_S = 3_600
@@ -66,15 +66,15 @@ class _Item:
 
 
 def prune(
-    rooms: Rooms, *, older_than_days: float | None, max_bytes: int | None
+    state: State, *, older_than_days: float | None, max_bytes: int | None
 ) -> Pruned:
     """Remove what is older, then the oldest until the rest fits into `max_bytes`.
 
     None sets no limit. Left-over temporaries and dedup keys of nothing go in any case.
     Takes the lock itself, for a batch at a time.
     """
-    now_s = rooms.clock.now_us() / 1_000_000
-    items = sorted(_finished(rooms), key=lambda item: item.changed_s)
+    now_s = state.clock.now_us() / 1_000_000
+    items = sorted(_finished(state), key=lambda item: item.changed_s)
     total = sum(item.size for item in items)
     doomed = []
     for item in items:
@@ -85,36 +85,36 @@ def prune(
         if is_old or (max_bytes is not None and total > max_bytes):
             doomed.append(item)
             total -= item.size
-    gone = _remove_all(rooms, doomed)
+    gone = _remove_all(state, doomed)
     return Pruned(
         requests=sum(item.is_request for item in gone),
         quarantined=sum(not item.is_request for item in gone),
-        temporaries=_remove_temporaries(rooms, now_s),
-        dedup_keys=_remove_dedup_keys(rooms),
+        temporaries=_remove_temporaries(state, now_s),
+        dedup_keys=_remove_dedup_keys(state),
         freed_bytes=sum(item.size for item in gone),
     )
 
 
-def _finished(rooms: Rooms) -> list[_Item]:
+def _finished(state: State) -> list[_Item]:
     requests: dict[str, _Item] = {}
     quarantined: dict[str, _Item] = {}
     for room in _ENDED_ROOMS:
-        for name, facts in _files(rooms[room]):
+        for name, facts in _files(state[room]):
             stem = name.removesuffix(".json")
             request_id = stem.rpartition(".")[0] if room == "evidence" else stem
             requests.setdefault(request_id, _Item(request_id, is_request=True)).add(
                 facts
             )
-    for name, facts in _files(rooms[RUNS]):
+    for name, facts in _files(state[RUNS]):
         if name.endswith(_RUN_LOG):
             request_id = name.partition(".")[0]
             requests.setdefault(request_id, _Item(request_id, is_request=True)).add(
                 facts
             )
-    for name, facts in _files(rooms["quarantine"]):
+    for name, facts in _files(state["quarantine"]):
         stem = name.removesuffix(".reason")
         quarantined.setdefault(stem, _Item(stem, is_request=False)).add(facts)
-    live = {name for room in _LIVE_ROOMS for name in rooms[room].names()}
+    live = {name for room in _LIVE_ROOMS for name in state[room].names()}
     return [i for i in requests.values() if i.name not in live] + [
         *quarantined.values()
     ]
@@ -128,39 +128,39 @@ def _files(folder: Folder) -> Iterator[tuple[str, os.stat_result]]:
             yield entry.name, entry.stat(follow_symlinks=False)
 
 
-def _in_turns(rooms: Rooms, doomed: list[_T], remove: Callable[[_T], bool]) -> list[_T]:
+def _in_turns(state: State, doomed: list[_T], remove: Callable[[_T], bool]) -> list[_T]:
     """Those that `remove` has removed; others get the lock after every so many."""
     gone = []
     for start in range(0, len(doomed), BATCH):
-        with rooms.hold():
+        with state.hold_in_turns():
             gone += [one for one in doomed[start : start + BATCH] if remove(one)]
     return gone
 
 
-def _remove_all(rooms: Rooms, doomed: list[_Item]) -> list[_Item]:
-    evidence = _evidence_files(rooms)
+def _remove_all(state: State, doomed: list[_Item]) -> list[_Item]:
+    evidence = _evidence_files(state)
 
     def remove(item: _Item) -> bool:
         if not item.is_request:
-            _remove(rooms["quarantine"], item.name)
-            _remove(rooms["quarantine"], f"{item.name}.reason")
+            _remove(state["quarantine"], item.name)
+            _remove(state["quarantine"], f"{item.name}.reason")
             return True
-        if any(rooms[room].has(f"{item.name}.json") for room in _LIVE_ROOMS):
+        if any(state[room].has(f"{item.name}.json") for room in _LIVE_ROOMS):
             return False
         for file in evidence.get(item.name, ()):
-            _remove(rooms["evidence"], file)
+            _remove(state["evidence"], file)
         for end in (_RUN_LOG, f".1{_RUN_LOG}"):
-            _remove(rooms[RUNS], f"{item.name}{end}")
-        _remove(rooms["done"], f"{item.name}.json")
-        _remove(rooms["responses"], f"{item.name}.json")
+            _remove(state[RUNS], f"{item.name}{end}")
+        _remove(state["done"], f"{item.name}.json")
+        _remove(state["responses"], f"{item.name}.json")
         return True
 
-    return _in_turns(rooms, doomed, remove)
+    return _in_turns(state, doomed, remove)
 
 
-def _evidence_files(rooms: Rooms) -> dict[str, list[str]]:
+def _evidence_files(state: State) -> dict[str, list[str]]:
     files: dict[str, list[str]] = {}
-    for name in rooms["evidence"].names():
+    for name in state["evidence"].names():
         files.setdefault(name.rpartition(".")[0], []).append(f"{name}.json")
     return files
 
@@ -174,17 +174,17 @@ def _remove(folder: Folder, name: str) -> None:
         folder.remove(name)
 
 
-def _remove_temporaries(rooms: Rooms, now_s: float) -> int:
-    entries = list(rooms.state.entries())
+def _remove_temporaries(state: State, now_s: float) -> int:
+    entries = list(state.directory.entries())
     names = [e.name for e in entries if e.is_dir(follow_symlinks=False)]
-    folders = [rooms.state, *(rooms[n] for n in names if n != "quarantine")]
+    folders = [state.directory, *(state[n] for n in names if n != "quarantine")]
     old = [
         (folder, name)
         for folder in folders
         for name, facts in _temporaries(folder)
         if now_s - facts.st_ctime > TEMPORARY_KEPT_S
     ]
-    return len(_in_turns(rooms, old, lambda one: one[0].remove(one[1])))
+    return len(_in_turns(state, old, lambda one: one[0].remove(one[1])))
 
 
 def _temporaries(folder: Folder) -> Iterator[tuple[str, os.stat_result]]:
@@ -196,22 +196,22 @@ def _temporaries(folder: Folder) -> Iterator[tuple[str, os.stat_result]]:
                     yield entry.name, facts
 
 
-def _remove_dedup_keys(rooms: Rooms) -> int:
+def _remove_dedup_keys(state: State) -> int:
     """Forget keys whose request is gone."""
-    files = [f"{name}.json" for name in rooms["dedup"].names()]
+    files = [f"{name}.json" for name in state["dedup"].names()]
 
     def remove(file: str) -> bool:
         # A submit may have given it to a new request since.
-        if not _is_of_nothing(rooms, file):
+        if not _is_of_nothing(state, file):
             return False
-        _remove(rooms["dedup"], file)
+        _remove(state["dedup"], file)
         return True
 
-    doomed = [file for file in files if _is_of_nothing(rooms, file)]
-    return len(_in_turns(rooms, doomed, remove))
+    doomed = [file for file in files if _is_of_nothing(state, file)]
+    return len(_in_turns(state, doomed, remove))
 
 
-def _is_of_nothing(rooms: Rooms, dedup_file: str) -> bool:
-    request_id = known_request(rooms, dedup_file)
+def _is_of_nothing(state: State, dedup_file: str) -> bool:
+    request_id = known_request(state, dedup_file)
     file = f"{request_id}.json"
-    return request_id is None or not any(rooms[r].has(file) for r in ROOMS_OF_USED_IDS)
+    return request_id is None or not any(state[r].has(file) for r in ROOMS_OF_USED_IDS)

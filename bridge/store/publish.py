@@ -21,32 +21,32 @@ from bridge.store.state import USED, file_of
 if TYPE_CHECKING:
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
-    from bridge.store.state import Rooms
+    from bridge.store.state import State
 
 
-def publish(rooms: Rooms, response: Response, *, source: str) -> bool:
+def publish(state: State, response: Response, *, source: str) -> bool:
     """End a request; durable on return. False when this response is not the one."""
     request_id = response.request_id
     try:
-        with rooms.hold():
-            request = rooms.live(request_id)
+        with state.hold():
+            request = state.live(request_id)
             won = _is_of(request, response) and end(
-                rooms, request, response, source=source
+                state, request, response, source=source
             )
     except LockBusy:
         # An agent's words must not be lost to a lock: the link alone decides, and
         # whoever gets the lock next tidies up.
-        won = _is_live(rooms, response) and _link(rooms, response)
+        won = _is_live(state, response) and _link(state, response)
     if won:
         return True
-    if rooms["responses"].has(file_of(request_id)):
+    if state["responses"].has(file_of(request_id)):
         why = "the request had ended"
-    elif rooms.live(request_id) is None:
+    elif state.live(request_id) is None:
         why = "no such request is live"
     else:
         why = "it answers another request, which had this id before"
     keep_evidence(
-        rooms,
+        state,
         request_id,
         reason=why,
         source=source,
@@ -60,73 +60,73 @@ def _is_of(request: Request | None, response: Response) -> TypeGuard[Request]:
     return request is not None and response.request_digest == request.digest
 
 
-def _is_live(rooms: Rooms, response: Response) -> bool:
+def _is_live(state: State, response: Response) -> bool:
     """Whether its request is unfinished, as far as one can tell without the lock.
 
     Whoever holds the lock may claim it, or give it back, between the look into one
     folder and the look into the other.
     """
     request_id = response.request_id
-    return any(_is_of(rooms.live(request_id), response) for _ in range(3))
+    return any(_is_of(state.live(request_id), response) for _ in range(3))
 
 
-def end(rooms: Rooms, request: Request, response: Response, *, source: str) -> bool:
+def end(state: State, request: Request, response: Response, *, source: str) -> bool:
     """Write the response and move the request away; False when another was first."""
     move(request.status, response.status)
-    won = _link(rooms, response)
+    won = _link(state, response)
     # It is over, whatever becomes of the tidying: a full disk, say.
     with suppress(OSError, NewerSchema):
-        winner = response if won else rooms.response(request.request_id)
+        winner = response if won else state.response(request.request_id)
         if winner is not None:
-            finish(rooms, request.request_id, winner, source=source if won else "")
+            finish(state, request.request_id, winner, source=source if won else "")
     return won
 
 
-def _link(rooms: Rooms, response: Response) -> bool:
+def _link(state: State, response: Response) -> bool:
     """Create the response file, durable; False when there is one already."""
     file = file_of(response.request_id)
-    data = sealed(response, rooms.key()).to_json()
+    data = sealed(response, state.key()).to_json()
     # This also puts aside what somebody else put in its place.
-    if rooms.is_answered(response.request_id):
+    if state.is_answered(response.request_id):
         return False
     try:
-        rooms["responses"].create(file, data)
+        state["responses"].create(file, data)
     except FileExistsError:
         return False
     return True
 
 
 def finish(
-    rooms: Rooms, request_id: str, response: Response, *, source: str = ""
+    state: State, request_id: str, response: Response, *, source: str = ""
 ) -> None:
     """Move the request of an existing response to `done/`; the lock is held."""
     file = file_of(request_id)
     room = "processing"
-    request = rooms.claimed(request_id)
-    if request is None and not rooms["done"].has(file):
+    request = state.claimed(request_id)
+    if request is None and not state["done"].has(file):
         room = "requests"
-        request = rooms.waiting(request_id)
+        request = state.waiting(request_id)
     if request is not None:
         ended = request.with_(status=response.status)
-        rooms.make_way("done", file)
-        rooms[room].replace(file, ended.to_json(), durable=False)
-        rooms[room].move(file, rooms["done"])
-        rooms.note(
+        state.make_way("done", file)
+        state[room].replace(file, ended.to_json(), durable=False)
+        state[room].move(file, state["done"])
+        state.note(
             str(response.status),
             request_id,
             source=source or None,
             code=response.error.code if response.error else None,
         )
     # A newcomer under an id that was used. One of a newer version stays.
-    if room == "processing" and rooms.waiting(request_id) is not None:
-        rooms.put_aside("requests", file, USED)
+    if room == "processing" and state.waiting(request_id) is not None:
+        state.put_aside("requests", file, USED)
 
 
 def keep_evidence(
-    rooms: Rooms, request_id: str, *, reason: str, source: str, words: str
+    state: State, request_id: str, *, reason: str, source: str, words: str
 ) -> None:
     """Keep words that did not become the answer, with the reason."""
-    now_ms = rooms.now_ms()
+    now_ms = state.now_ms()
     told = {
         "requestId": request_id,
         "at": now_ms,
@@ -138,6 +138,6 @@ def keep_evidence(
     stem = file_of(request_id).removesuffix(".json")
     for number in range(1000):
         with suppress(FileExistsError):
-            rooms["evidence"].create(f"{stem}.{now_ms}-{number}.json", data)
+            state["evidence"].create(f"{stem}.{now_ms}-{number}.json", data)
             break
-    rooms.note("evidence", request_id, source=told["source"], reason=told["reason"])
+    state.note("evidence", request_id, source=told["source"], reason=told["reason"])

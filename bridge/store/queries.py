@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from bridge.protocol.ids import RequestId
     from bridge.protocol.request import Request
     from bridge.store.order import Rank
-    from bridge.store.state import Rooms
+    from bridge.store.state import State
 
 # So many files of foreign names are read to find out which of them comes first.
 MAX_ASKED = 256
 
 
-def find(rooms: Rooms, request_id: RequestId) -> Found | None:
+def find(state: State, request_id: RequestId) -> Found | None:
     """The request as it stands; None when there is none.
 
     Raises:
@@ -39,51 +39,51 @@ def find(rooms: Rooms, request_id: RequestId) -> Found | None:
         return None
     # It may move from a folder not yet looked at to one already seen.
     for _ in range(3):
-        found = look(rooms, request_id)
+        found = look(state, request_id)
         if found is not None:
             return found
     return None
 
 
-def look(rooms: Rooms, request_id: RequestId) -> Found | None:
+def look(state: State, request_id: RequestId) -> Found | None:
     """One look, in the order in which a request moves on."""
-    request = rooms.waiting(request_id) or rooms.claimed(request_id)
-    response = rooms.response(request_id)
+    request = state.waiting(request_id) or state.claimed(request_id)
+    response = state.response(request_id)
     if response is not None:
-        ended = rooms.ended(request_id) or request
+        ended = state.ended(request_id) or request
         return Found(response.status, ended, response)
     return Found(request.status, request, None) if request else None
 
 
-def why_unreadable(rooms: Rooms, request_id: RequestId) -> str | None:
+def why_unreadable(state: State, request_id: RequestId) -> str | None:
     """Why the file of an unfinished request cannot be read, where it is, the way out.
 
     It may have been put aside. None where there is no such file, or it can be read.
     """
     for room in ("requests", "processing"):
-        path = f"{rooms[room].path}/{request_id}.json"
+        path = f"{state[room].path}/{request_id}.json"
         try:
-            read_request(rooms[room], request_id, rooms.now_ms())
+            read_request(state[room], request_id, state.now_ms())
         except NewerSchema as exc:
             return f"{path}: {exc}, or remove the file"
         except NotAPlainFile as exc:
             return f"{path}: {exc.problem}; {exc.cure}"
         except Unparsable as exc:
             return f"{path}: {exc}; correct the file, or remove it"
-    return _why_put_aside(rooms, request_id)
+    return _why_put_aside(state, request_id)
 
 
-def _why_put_aside(rooms: Rooms, request_id: RequestId) -> str | None:
+def _why_put_aside(state: State, request_id: RequestId) -> str | None:
     file = f"{request_id}.json"
     found = [
         aside
-        for aside in all_put_aside(rooms["quarantine"], f"{file}.")
+        for aside in all_put_aside(state["quarantine"], f"{file}.")
         if aside.origin.endswith((f"/requests/{file}", f"/processing/{file}"))
     ]
     if not found:
         return None
     newest = max(found, key=lambda aside: aside.at)
-    back = f"{rooms['requests'].path}/{file}"
+    back = f"{state['requests'].path}/{file}"
     return f"{newest.path}: {newest.why}; correct the file and move it to {back}"
 
 
@@ -91,7 +91,7 @@ class Ranks:
     """Priority and age of ids that somebody else chose: their files tell.
 
     Args:
-        rooms: where they lie.
+        state: where they lie.
         most: how many files are read; any further id is left out.
         is_known: whether an id can be left out without being read.
 
@@ -103,14 +103,14 @@ class Ranks:
 
     def __init__(
         self,
-        rooms: Rooms,
+        state: State,
         *,
         most: float = inf,
         is_known: Callable[[str], object] = lambda _: False,
     ) -> None:
         self.is_cut = False
         self.left_out = self.gone = 0
-        self._rooms = rooms
+        self._state = state
         self._left = most
         self._is_known = is_known
 
@@ -122,36 +122,36 @@ class Ranks:
             self.is_cut |= not is_known
             return None
         self._left -= 1
-        request = self._rooms.waiting(name)
+        request = self._state.waiting(name)
         if request is None:
-            self.gone += name not in self._rooms.unread
+            self.gone += name not in self._state.unread
             return None
         return request.priority, request.created_at * 1000
 
 
-def waiting_in_order(rooms: Rooms, ranks: Ranks | None = None) -> Iterator[RequestId]:
+def waiting_in_order(state: State, ranks: Ranks | None = None) -> Iterator[RequestId]:
     """Ids of `requests/` in the order in which they should be claimed."""
-    return in_order(rooms["requests"].names(), ranks or Ranks(rooms))
+    return in_order(state["requests"].names(), ranks or Ranks(state))
 
 
-def has_waiting(rooms: Rooms) -> bool:
+def has_waiting(state: State) -> bool:
     """Whether anything waits; the cost does not grow with the queue."""
     return any(
         entry.name.endswith(".json") and entry.name[0] != "."
-        for entry in rooms["requests"].entries()
+        for entry in state["requests"].entries()
     )
 
 
-def all_claimed(rooms: Rooms) -> list[Request]:
+def all_claimed(state: State) -> list[Request]:
     """What lies in `processing/`, oldest claim first."""
-    loaded = (rooms.claimed(name) for name in rooms["processing"].names())
+    loaded = (state.claimed(name) for name in state["processing"].names())
     held = [request for request in loaded if request is not None]
     return sorted(held, key=lambda r: r.claim.at if r.claim else 0)
 
 
-def evidence_of(rooms: Rooms, request_id: RequestId) -> list[dict[str, Any]]:
+def evidence_of(state: State, request_id: RequestId) -> list[dict[str, Any]]:
     """What was kept for a request, oldest first; what cannot be read is left out."""
-    folder = rooms["evidence"]
+    folder = state["evidence"]
     kept = []
     for name in sorted(n for n in folder.names() if n.rpartition(".")[0] == request_id):
         with suppress(orjson.JSONDecodeError, NotAPlainFile):

@@ -1,6 +1,6 @@
 """Read records that anybody may have written: what can be said of them, and no more.
 
-Nothing here changes a file. What to do about one that cannot be read is for `rooms`.
+Nothing here changes a file. What to do about one that cannot be read is for `state`.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def file_of(request_id: str) -> str:
     return f"{check_id(request_id)}.json"
 
 
-class Rooms:
+class State:
     """One state directory during one operation. Use it as a context manager.
 
     Attributes:
@@ -56,16 +56,14 @@ class Rooms:
             who holds the lock may put it aside.
     """
 
-    def __init__(
-        self, state: Folder, clock: Clock, *, lock_wait_s: float, make: bool = True
-    ) -> None:
-        self.state = state
+    def __init__(self, directory: Folder, clock: Clock, *, make: bool = True) -> None:
+        self.directory = directory
         self.clock = clock
         self.make = make
+        self.lock_wait_s = 0.0
+        self._had_turn = False
         self.is_locked = False
         self.unread: dict[str, Literal["newer", "young", "broken"]] = {}
-        self._lock_wait_s = lock_wait_s
-        self._has_held = False
         self._stack = ExitStack()
         self._open: dict[str, Folder] = {}
         self._key: bytes | None = None
@@ -79,7 +77,7 @@ class Rooms:
     def __getitem__(self, name: str) -> Folder:
         """The sub-folder `name`, made on demand."""
         if name not in self._open:
-            opened = self.state.folder(name, make=self.make)
+            opened = self.directory.folder(name, make=self.make)
             folder = self._stack.enter_context(opened)
             self._open[name] = folder
         return self._open[name]
@@ -88,17 +86,26 @@ class Rooms:
     def hold(self) -> Iterator[None]:
         """Hold the store's lock for the block; raises as `locked`.
 
-        Held again by the same operation, it is somebody else's turn first.
+        Within a block that holds it already nothing more is to be done.
         """
-        if self._has_held:
-            time.sleep(TURN_S)
-        self._has_held = True
-        with locked(self.state, wait_s=self._lock_wait_s):
+        if self.is_locked:
+            yield
+            return
+        with locked(self.directory, wait_s=self.lock_wait_s):
             self.is_locked = True
             try:
                 yield
             finally:
                 self.is_locked = False
+
+    @contextmanager
+    def hold_in_turns(self) -> Iterator[None]:
+        """As `hold`, for one round of a loop: between rounds others get the lock."""
+        if self._had_turn and not self.is_locked:
+            time.sleep(TURN_S)
+        self._had_turn = True
+        with self.hold():
+            yield
 
     def now_ms(self) -> int:
         """The wall clock, milliseconds since 1970."""
@@ -106,12 +113,12 @@ class Rooms:
 
     def note(self, event: str, request_id: str, **facts: Any) -> None:
         """Add a line to the journal, if that can be done."""
-        note(self.state, self.now_ms(), event, request_id, **facts)
+        note(self.directory, self.now_ms(), event, request_id, **facts)
 
     def key(self) -> bytes:
         """The key that seals responses."""
         if self._key is None:
-            self._key = load_key(self.state)
+            self._key = load_key(self.directory)
         return self._key
 
     # Records
@@ -218,7 +225,7 @@ class Rooms:
     def put_aside(self, room: str, file: str, why: str) -> None:
         """Move a file of `room` to quarantine, for `why`; the lock is held."""
         assert self.is_locked, "putting aside takes the lock"  # noqa: S101
-        put_aside(self.state, self[room], file, why, self.now_ms())
+        put_aside(self.directory, self[room], file, why, self.now_ms())
 
     def make_way(self, room: str, file: str) -> None:
         """See to it that nothing has the name `file` in `room`; the lock is held."""

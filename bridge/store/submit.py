@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from bridge.protocol.request import Request
-    from bridge.store.state import Rooms
+    from bridge.store.state import State
 
 ROOMS_OF_USED_IDS = ("requests", "processing", "responses", "done")
 
 
-def submit(rooms: Rooms, request: Request, routes: Collection[str] = ()) -> Submitted:
+def submit(state: State, request: Request, routes: Collection[str] = ()) -> Submitted:
     """Write the request down; durable on return.
 
     `routes` are those whose answer would do, by default the request's own.
@@ -31,26 +31,26 @@ def submit(rooms: Rooms, request: Request, routes: Collection[str] = ()) -> Subm
             a field has no JSON form.
     """
     file = file_of(request.request_id)
-    requests = rooms["requests"]
+    requests = state["requests"]
     # What takes time is done before the lock is taken; not in the queue's folder, whose
     # time tells whether another program has put something there.
-    temporary = rooms.state.prepare(file, _json(request))
+    temporary = state.directory.prepare(file, _json(request))
     try:
-        with rooms.hold():
-            earlier = find_same(rooms, request, routes)
+        with state.hold():
+            earlier = find_same(state, request, routes)
             if earlier is not None and earlier.request is not None:
                 known = RequestId(earlier.request.request_id)
                 return Submitted(known, is_new=False)
-            if any(rooms[room].has(file) for room in ROOMS_OF_USED_IDS):
+            if any(state[room].has(file) for room in ROOMS_OF_USED_IDS):
                 raise _used(request)
-            remember_key(rooms, request)
+            remember_key(state, request)
             try:
-                with adding(rooms, request):
-                    requests.publish(temporary, file, prepared_in=rooms.state)
+                with adding(state, request):
+                    requests.publish(temporary, file, prepared_in=state.directory)
             except FileExistsError:
                 raise _used(request) from None
             temporary = ""
-            rooms.note(
+            state.note(
                 "submitted",
                 request.request_id,
                 agent=request.agent_type,
@@ -59,7 +59,7 @@ def submit(rooms: Rooms, request: Request, routes: Collection[str] = ()) -> Subm
     finally:
         if temporary:
             with suppress(OSError):
-                rooms.state.remove(temporary)
+                state.directory.remove(temporary)
     requests.sync()
     return Submitted(RequestId(request.request_id), is_new=True)
 

@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bridge.protocol.request import Request
-    from bridge.store.state import Rooms
+    from bridge.store.state import State
 
 
 # The lock is let go after so many waiting requests: hooks wait for it.
 BATCH = 100
 
 
-def sweep(rooms: Rooms, *, lease_s: float, waiting: Iterable[str] = ()) -> int:
+def sweep(state: State, *, lease_s: float, waiting: Iterable[str] = ()) -> int:
     """Return how many requests changed; the lock is held.
 
     `waiting` names those in `requests/` to look into; what is claimed is, in any case.
     """
-    changed = sum(_sweep_claimed(rooms, r, lease_s) for r in all_claimed(rooms))
-    return changed + sum(_sweep_waiting(rooms, name) for name in waiting)
+    changed = sum(_sweep_claimed(state, r, lease_s) for r in all_claimed(state))
+    return changed + sum(_sweep_waiting(state, name) for name in waiting)
 
 
-def sweep_all(rooms: Rooms, *, lease_s: float, limit_s: float = inf) -> int:
+def sweep_all(state: State, *, lease_s: float, limit_s: float = inf) -> int:
     """Sweep everything; takes the lock itself, for a batch at a time.
 
     It stops after `limit_s` seconds. Each sweep begins in another place, so that those
@@ -40,53 +40,53 @@ def sweep_all(rooms: Rooms, *, lease_s: float, limit_s: float = inf) -> int:
     """
 
     def claimed(name: str) -> bool:
-        request = rooms.claimed(name)
-        return request is not None and _sweep_claimed(rooms, request, lease_s)
+        request = state.claimed(name)
+        return request is not None and _sweep_claimed(state, request, lease_s)
 
-    until_s = rooms.clock.monotonic_s() + limit_s
+    until_s = state.clock.monotonic_s() + limit_s
     changed = 0
     for room, look in (
         ("processing", claimed),
-        ("requests", lambda name: _sweep_waiting(rooms, name)),
+        ("requests", lambda name: _sweep_waiting(state, name)),
     ):
-        names = rooms[room].names()
-        first = rooms.clock.now_us() % max(1, len(names))
+        names = state[room].names()
+        first = state.clock.now_us() % max(1, len(names))
         names = names[first:] + names[:first]
         for start in range(0, len(names), BATCH):
-            if rooms.clock.monotonic_s() >= until_s:
+            if state.clock.monotonic_s() >= until_s:
                 return changed
-            with rooms.hold():
+            with state.hold_in_turns():
                 changed += sum(look(name) for name in names[start : start + BATCH])
     return changed
 
 
-def _sweep_claimed(rooms: Rooms, request: Request, lease_s: float) -> bool:
+def _sweep_claimed(state: State, request: Request, lease_s: float) -> bool:
     try:
-        response = rooms.response(request.request_id)
+        response = state.response(request.request_id)
     except NewerSchema:
         return False
     if response is not None:
-        finish(rooms, request.request_id, response)
+        finish(state, request.request_id, response)
         return True
-    now_us = rooms.clock.now_us()
+    now_us = state.clock.now_us()
     gone = request.claim is not None and claimer_is_gone(
-        rooms.state, request.claim, lease_s=lease_s, now_s=now_us / 1_000_000
+        state.directory, request.claim, lease_s=lease_s, now_s=now_us / 1_000_000
     )
     fate = fate_of_claimed(request, host_is_gone=gone, now_ms=now_us // 1000)
     if fate.response is not None:
-        return end(rooms, request, fate.response, source="sweep")
+        return end(state, request, fate.response, source="sweep")
     if fate.request is not None:
-        wait_again(rooms, fate.request)
+        wait_again(state, fate.request)
     return fate.kind != "keep"
 
 
-def _sweep_waiting(rooms: Rooms, name: str) -> bool:
-    if not rooms["requests"].has(f"{name}.json"):
+def _sweep_waiting(state: State, name: str) -> bool:
+    if not state["requests"].has(f"{name}.json"):
         return False
-    if is_over(rooms, name):
+    if is_over(state, name):
         return True
-    request = rooms.waiting(name)
-    now_ms = rooms.now_ms()
+    request = state.waiting(name)
+    now_ms = state.now_ms()
     if request is None or now_ms < request.deadline_ms:
         return False
-    return end(rooms, request, expired(request, now_ms), source="sweep")
+    return end(state, request, expired(request, now_ms), source="sweep")

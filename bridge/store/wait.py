@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from bridge.protocol.response import Response
-    from bridge.store.file_store import FileStore
-    from bridge.store.state import Rooms
+    from bridge.store.state import State
+    from bridge.store.store import Store
 
 # How often it is time to tend.
 LOOK_S = 1.0
 
 
 def wait_for(
-    store: FileStore,
+    store: Store,
     ids: set[RequestId],
     *,
     timeout_s: float,
@@ -44,9 +44,9 @@ def wait_for(
     deadline = clock.monotonic_s() + timeout_s
     open_ids = {request_id for request_id in ids if is_id(request_id)}
     with ExitStack() as stack:
-        with store.rooms() as rooms:
-            there = list(_arrived(rooms, open_ids))
-            responses = rooms["responses"]
+        with store.state() as state:
+            there = list(_arrived(state, open_ids))
+            responses = state["responses"]
             if open_ids and timeout_s > 0:
                 which = _which(responses.fd)
                 names = [f"{request_id}.json" for request_id in open_ids]
@@ -68,27 +68,27 @@ def wait_for(
 
 
 def _look(
-    store: FileStore, which: tuple[int, int], open_ids: set[RequestId]
+    store: Store, which: tuple[int, int], open_ids: set[RequestId]
 ) -> list[Response]:
     """What has come to the folder that is waited for.
 
     Raises:
         StateVanished: it is no longer what its path leads to.
     """
-    with suppress(FileNotFoundError, StateVanished), store.looking() as rooms:
-        if _which(rooms["responses"].fd) == which:
-            return list(_arrived(rooms, open_ids))
+    with suppress(FileNotFoundError, StateVanished), store.state(make=False) as state:
+        if _which(state["responses"].fd) == which:
+            return list(_arrived(state, open_ids))
     raise StateVanished(
         f"{store.place.state} was removed or replaced while waiting; what was asked "
         "there is lost"
     )
 
 
-def _arrived(rooms: Rooms, open_ids: set[RequestId]) -> Iterator[Response]:
+def _arrived(state: State, open_ids: set[RequestId]) -> Iterator[Response]:
     """The responses that are there; they are taken out of `open_ids`."""
-    responses = rooms["responses"]
+    responses = state["responses"]
     for request_id in sorted(i for i in open_ids if responses.has(f"{i}.json")):
-        response = rooms.response(request_id)
+        response = state.response(request_id)
         if response is not None:
             open_ids.discard(request_id)
             yield response

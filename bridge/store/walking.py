@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from bridge.protocol.request import Request
     from bridge.store import Claimant, Verdict
-    from bridge.store.state import Rooms
+    from bridge.store.state import State
 
 # How many requests are looked at, and how many overdue ones ended, before the lock is
 # let go;
@@ -48,7 +48,7 @@ _STAYS = frozenset({"left", "passed"})
 
 
 def claim(
-    rooms: Rooms,
+    state: State,
     claimant: Claimant,
     slots: int,
     judge: Callable[[Request], Verdict],
@@ -63,13 +63,13 @@ def claim(
     Raises:
         LockBusy: nothing was looked at.
     """
-    clock = rooms.clock
+    clock = state.clock
     until_s = clock.monotonic_s() + _MAX_S
     walk: _Walk | None = None
     while True:
         try:
-            with rooms.hold():
-                walk = walk or _Walk(rooms, claimant, slots, judge)
+            with state.hold_in_turns():
+                walk = walk or _Walk(state, claimant, slots, judge)
                 if walk.go_on():
                     return walk.taken
         except LockBusy:
@@ -83,14 +83,14 @@ def claim(
 
 
 def claim_only(
-    rooms: Rooms,
+    state: State,
     request_id: RequestId,
     claimant: Claimant,
     slots: int,
     judge: Callable[[Request], Verdict],
 ) -> list[Request]:
     """As `claim`, of this one request; the lock is held."""
-    walk = _Walk(rooms, claimant, slots, judge)
+    walk = _Walk(state, claimant, slots, judge)
     walk.look_at(request_id)
     return walk.taken
 
@@ -100,31 +100,31 @@ class _Walk:
 
     def __init__(
         self,
-        rooms: Rooms,
+        state: State,
         claimant: Claimant,
         slots: int,
         judge: Callable[[Request], Verdict],
     ) -> None:
         self.taken: list[Request] = []
-        self._rooms = rooms
+        self._state = state
         self._claimant = claimant
         self._slots = slots
         self._judge = judge
-        self._passed = Passed(rooms, claimant.session)
+        self._passed = Passed(state, claimant.session)
         self._held = self._count_held()
         self._left = self._beyond = 0
         self._removing: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def go_on(self) -> bool:
         """Look at the next few hundred; True when that is all for this claim."""
-        rooms, passed = self._rooms, self._passed
+        state, passed = self._state, self._passed
         self._held = self._count_held()
-        rooms.unread.clear()
-        backlog = Backlog(rooms, lambda n: passed.find(n, is_full=self._is_full()))
+        state.unread.clear()
+        backlog = Backlog(state, lambda n: passed.find(n, is_full=self._is_full()))
         self._removing = backlog.removing
         before = len(passed)
         is_done, moved = self._follow(backlog)
-        for name, why in rooms.unread.items():
+        for name, why in state.unread.items():
             if why == "newer":
                 passed.add(name, "newer")
         if is_done is None:
@@ -172,16 +172,16 @@ class _Walk:
 
     def look_at(self, request_id: RequestId) -> _Fate:
         """Take one request, leave it, pass it over or end it."""
-        rooms, passed = self._rooms, self._passed
+        state, passed = self._state, self._passed
         request = None
-        if not is_over(rooms, request_id):
-            request = rooms.waiting(request_id)
+        if not is_over(state, request_id):
+            request = state.waiting(request_id)
         if request is None:
-            if rooms.unread.get(request_id) == "newer":
+            if state.unread.get(request_id) == "newer":
                 passed.add(request_id, "newer")
                 return "passed"
             passed.drop(request_id)
-            return "young" if request_id in rooms.unread else "gone"
+            return "young" if request_id in state.unread else "gone"
         has_slot = self._has_slot(request)
         verdict = self._judged(request, has_slot=has_slot)
         if verdict == "pass":
@@ -197,24 +197,24 @@ class _Walk:
             self._beyond += not has_slot and not is_urgent
             return "left"
         if isinstance(verdict, Response):
-            end(rooms, request, verdict, source="claim")
+            end(state, request, verdict, source="claim")
             return "ended"
         return self._try_to_take(request)
 
     def _judged(self, request: Request, *, has_slot: bool) -> Verdict:
-        now_ms = self._rooms.now_ms()
+        now_ms = self._state.now_ms()
         if now_ms >= request.deadline_ms:
             return expired(request, now_ms)
         verdict = self._judge(request) if has_slot else "leave"
         return (
-            (claim_key(self._rooms, request) or verdict)
+            (claim_key(self._state, request) or verdict)
             if verdict == "take"
             else verdict
         )
 
     def _try_to_take(self, request: Request) -> _Fate:
         try:
-            mine = take(self._rooms, request, self._claimant, self._removing)
+            mine = take(self._state, request, self._claimant, self._removing)
         except OSError:
             # A disk just full, say. What was taken before is the claimant's.
             if self.taken:
@@ -229,7 +229,7 @@ class _Walk:
     def _count_held(self) -> int:
         return sum(
             r.claim is not None and r.claim.host == self._claimant.host
-            for r in all_claimed(self._rooms)
+            for r in all_claimed(self._state)
         )
 
     def _has_slot(self, request: Request) -> bool:

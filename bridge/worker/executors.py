@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from bridge.protocol.executor import Answerer
     from bridge.protocol.request import Request
     from bridge.routes import OwnRoute
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 
-def claude(settings: Settings, store: FileStore) -> Answerer:
+def claude(settings: Settings, store: Store) -> Answerer:
     """`claude -p`, by the program that the settings name."""
     from bridge.claude_cli.claude_executor import ClaudeCli
     from bridge.claude_cli.folder_trust import note_of
@@ -46,7 +46,7 @@ def claude(settings: Settings, store: FileStore) -> Answerer:
     )
 
 
-def local(settings: Settings, store: FileStore) -> Answerer:
+def local(settings: Settings, store: Store) -> Answerer:
     """A model file of this machine, by llama.cpp."""
     from bridge.llama.local_model import LlamaEngine
     from bridge.llama.model_files import require_extra
@@ -71,7 +71,7 @@ def local(settings: Settings, store: FileStore) -> Answerer:
     return ByModel(store, opened)
 
 
-def endpoint(settings: Settings, store: FileStore) -> Answerer:
+def endpoint(settings: Settings, store: Store) -> Answerer:
     """A model behind an OpenAI-compatible server."""
     from bridge.endpoint.endpoint_model import check_endpoint, open_endpoint
     from bridge.worker.model_executor import ByModel, OpenModel
@@ -97,14 +97,14 @@ def endpoint(settings: Settings, store: FileStore) -> Answerer:
     return ByModel(store, opened)
 
 
-_ANSWERERS: dict[OwnRoute, Callable[[Settings, FileStore], Answerer]] = {
+_ANSWERERS: dict[OwnRoute, Callable[[Settings, Store], Answerer]] = {
     "claude": claude,
     "local": local,
     "endpoint": endpoint,
 }
 
 
-def answerer_for(route: OwnRoute, settings: Settings, store: FileStore) -> Answerer:
+def answerer_for(route: OwnRoute, settings: Settings, store: Store) -> Answerer:
     """The answerer of a route.
 
     Raises:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.protocol.request import Request
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 _LOOK_S = 0.25
 # Below any lease that makes sense.
@@ -36,7 +36,7 @@ class Watch:
 
     def __init__(
         self,
-        store: FileStore,
+        store: Store,
         request: Request,
         on_stage: Callable[[Stage], None],
         *,
@@ -85,13 +85,13 @@ class Watch:
         return told
 
     def _look(self, *, beat: bool) -> None:
-        with self._store.rooms() as rooms:
+        with self._store.state() as state:
             file = f"{self._request.request_id}.json"
-            self.has_ended = rooms["responses"].has(file) or (
-                not rooms["processing"].has(file) and self._is_gone
+            self.has_ended = state["responses"].has(file) or (
+                not state["processing"].has(file) and self._is_gone
             )
             if beat:
-                rooms["sessions"].beat(self._beat)
+                state["sessions"].beat(self._beat)
         self.is_off = is_off(self._store)
 
     @property
@@ -116,5 +116,5 @@ class Watch:
 
     def forget(self) -> None:
         """Take the sign of life away."""
-        with suppress(StateUnavailable), self._store.rooms() as rooms:
-            rooms["sessions"].remove(self._beat)
+        with suppress(StateUnavailable), self._store.state() as state:
+            state["sessions"].remove(self._beat)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bridge.agents.definition import Definition
     from bridge.protocol.executor import Progress
     from bridge.protocol.request import Request
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class ByModel:
         open_model: the model for a request; raises `EngineFailed` where there is none.
     """
 
-    store: FileStore
+    store: Store
     open_model: Callable[
         [Request, Definition | None], AbstractContextManager[OpenModel]
     ]

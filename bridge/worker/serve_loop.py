@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bridge.api.bridge import Bridge
     from bridge.api.result import Result
     from bridge.protocol.request import RouteName
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
     from bridge.worker.worker import Server
 
 _LOOK_S = 0.5
@@ -124,7 +124,7 @@ def _servers(bridge: Bridge, routes: Iterable[str] | None) -> dict[RouteName, Se
     return found
 
 
-def _overdue(store: FileStore, routes: Container[RouteName]) -> Iterator[Result]:
+def _overdue(store: Store, routes: Container[RouteName]) -> Iterator[Result]:
     """Take back what the dead held, and end what is overdue; yield that."""
     waiting = map(store.find, store.waiting())
     live = [found.request for found in waiting if found and found.request]
@@ -147,7 +147,7 @@ class _Queue:
     """
 
     def __init__(
-        self, store: FileStore, servers: dict[RouteName, Server], *, only_now: bool
+        self, store: Store, servers: dict[RouteName, Server], *, only_now: bool
     ) -> None:
         self.broken: set[RequestId] = set()
         self._store = store
@@ -197,7 +197,7 @@ class _Queue:
 
 
 def _serve_one(
-    store: FileStore,
+    store: Store,
     request_id: RequestId,
     server: Server,
     queue: _Queue,
@@ -217,7 +217,7 @@ def _serve_one(
         yield result_of(ended.response)
 
 
-def _served(store: FileStore, server: Server, request_id: RequestId) -> bool:
+def _served(store: Store, server: Server, request_id: RequestId) -> bool:
     try:
         return server.serve(request_id)
     except KeyboardInterrupt:

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from bridge.protocol.executor import Progress
     from bridge.protocol.status import Stage
     from bridge.routes import OwnRoute
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 
 def open_server(
-    store: FileStore,
+    store: Store,
     settings: Settings,
     route: OwnRoute,
     *,

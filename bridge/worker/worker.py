@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
     from bridge.routes import OwnRoute
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 # How soon to try again to write an answer that could not be written.
 _WRITE_AGAIN_S = 0.5
@@ -66,7 +66,7 @@ class Server:
 
     def __init__(
         self,
-        store: FileStore,
+        store: Store,
         route: OwnRoute,
         answerer: Answerer,
         *,
@@ -283,8 +283,8 @@ class Server:
             response.raw_output,
         ):
             return False
-        with self._store.rooms() as rooms:
-            rooms["responses"].sync()
+        with self._store.state() as state:
+            state["responses"].sync()
         with suppress(StateUnavailable):
             self._store.sweep()
         return True

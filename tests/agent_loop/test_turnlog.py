@@ -14,15 +14,15 @@ from bridge.agent_loop.run_log import MAX_TEXT_CHARS, TurnLog, turns_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> FileStore:
+def store(tmp_path: Path) -> Store:
     return store_in(tmp_path)
 
 
-def told(store: FileStore) -> list[dict]:
+def told(store: Store) -> list[dict]:
     with store.open_state() as state:
         return turns_of(state, "r1")
 

@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> FileStore:
+def store(tmp_path: Path) -> Store:
     return store_in(tmp_path)
 
 
 @pytest.fixture
-def agents(tmp_path: Path, store: FileStore) -> Agents:
+def agents(tmp_path: Path, store: Store) -> Agents:
     settings = Settings(home=tmp_path / "home", claude_dir=tmp_path / "claude")
     return Agents.open(settings, store.place.project)
 
 
 def test_an_agent_of_the_clients_has_no_definition(
-    agents: Agents, store: FileStore
+    agents: Agents, store: Store
 ) -> None:
     asked = request(agent_type="Explore")
 
@@ -42,7 +42,7 @@ def test_an_agent_of_the_clients_has_no_definition(
 
 
 def test_an_agent_of_ours_is_served_as_it_is_defined(
-    agents: Agents, store: FileStore
+    agents: Agents, store: Store
 ) -> None:
     definition = agents.find("researcher")
     assert definition is not None
@@ -56,7 +56,7 @@ def test_an_agent_of_ours_is_served_as_it_is_defined(
 
 @pytest.mark.parametrize("how", ["find", "define"])
 def test_error_an_agent_that_nobody_knows(
-    agents: Agents, store: FileStore, how: str
+    agents: Agents, store: Store, how: str
 ) -> None:
     """In the same words, whether it is asked for or found in a file."""
     ways: dict[str, Callable[[], object]] = {
@@ -103,7 +103,7 @@ def slow(tmp_path: Path) -> None:
 )
 def test_a_default_that_is_said_is_a_choice(
     agents: Agents,
-    store: FileStore,
+    store: Store,
     said: dict[str, object],
     expected: tuple[object, ...],
     *,

@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.store import Found
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 A = RequestId("a")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> FileStore:
+def store(tmp_path: Path) -> Store:
     made = store_in(tmp_path)
     made.submit(request("a", agent_type="validation-runner"))
     return made
 
 
-def found(store: FileStore) -> Found:
+def found(store: Store) -> Found:
     there = store.find(A)
     assert there is not None
     return there
 
 
-def test_a_persons_word_counts_without_evidence_that_was_seen(store: FileStore) -> None:
+def test_a_persons_word_counts_without_evidence_that_was_seen(store: Store) -> None:
     """The agent asked must show some; a person says so, and nothing is verified."""
     words = {
         "status": "success",
@@ -48,7 +48,7 @@ def test_a_persons_word_counts_without_evidence_that_was_seen(store: FileStore) 
     assert [item.verified for item in result.evidence] == [False]
 
 
-def test_error_the_form_is_that_of_an_agents_answer(store: FileStore) -> None:
+def test_error_the_form_is_that_of_an_agents_answer(store: Store) -> None:
     with pytest.raises(InvalidRequest) as caught:
         respond(store, found(store), "I ran it.")
 
@@ -56,7 +56,7 @@ def test_error_the_form_is_that_of_an_agents_answer(store: FileStore) -> None:
     assert found(store).response is None
 
 
-def test_error_nobody_answers_for_an_agent_at_work(store: FileStore) -> None:
+def test_error_nobody_answers_for_an_agent_at_work(store: Store) -> None:
     store.claim(claimant(), 1, take)  # type: ignore[arg-type]
 
     with pytest.raises(InvalidRequest, match="a host is working on request a"):

@@ -21,7 +21,7 @@ from bridge.host.sessions import Session
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage, Status
 from bridge.store import Claimant
-from bridge.store.file_store import FileStore
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,19 +38,19 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def store(tmp_path: Path, clock: FakeClock) -> FileStore:
+def store(tmp_path: Path, clock: FakeClock) -> Store:
     made = store_in(tmp_path, clock=clock, lock_wait_s=0.0)
     made.submit(request(A, timeout=1000, created_at=START_US // 1000))
     return made
 
 
-def status(store: FileStore) -> Status | None:
+def status(store: Store) -> Status | None:
     found = store.find(A)
     return found.status if found else None
 
 
 def test_stages_are_told_while_the_lock_is_held(
-    store: FileStore, clock: FakeClock, tmp_path: Path
+    store: Store, clock: FakeClock, tmp_path: Path
 ) -> None:
     """What is overdue is ended as soon as it can be."""
     told: list[Stage] = []
@@ -68,7 +68,7 @@ def test_stages_are_told_while_the_lock_is_held(
 
 
 def test_who_is_gone_does_not_wait_for_the_lock(
-    store: FileStore, clock: FakeClock, tmp_path: Path
+    store: Store, clock: FakeClock, tmp_path: Path
 ) -> None:
     """A cancelled wait stayed for as long as somebody else held it."""
 
@@ -83,7 +83,7 @@ def test_who_is_gone_does_not_wait_for_the_lock(
 
 
 def test_nothing_is_told_of_what_has_ended_or_before_it_is_due(
-    store: FileStore, clock: FakeClock
+    store: Store, clock: FakeClock
 ) -> None:
     told: list[Stage] = []
     tend = Tender(store, {A}, lease_s=900, on_stage=told.append)
@@ -152,7 +152,7 @@ def test_a_session_that_has_not_begun_what_it_was_offered_is_rung(
     assert wakeups.ringing_s(store, idle.host) is not None
 
 
-def open_session(store: FileStore) -> Session:
+def open_session(store: Store) -> Session:
     session = Session(
         session_id="idle", host=this_process(), registered_at=START_US // 1000
     )
@@ -161,7 +161,7 @@ def open_session(store: FileStore) -> Session:
     return session
 
 
-class Counting(FileStore):
+class Counting(Store):
     """Counts how often requests are looked at, and everything is swept."""
 
     finds = sweeps = 0
@@ -178,7 +178,7 @@ class Counting(FileStore):
 
 
 def test_a_thousand_waiters_look_no_oftener_than_the_machine_bears(
-    store: FileStore, clock: FakeClock
+    store: Store, clock: FakeClock
 ) -> None:
     """One sweeps for all, and each is still asked whether it waits (P4, P9)."""
     counting = Counting(store.place, clock=clock)

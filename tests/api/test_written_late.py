@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.protocol.status import Stage
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> FileStore:
+def store(tmp_path: Path) -> Store:
     made = store_in(tmp_path)
     made.submit(request("a", route="claude"))
     return made

@@ -45,7 +45,7 @@ from storeworld import (
 from bridge.errors import BridgeError
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
-from bridge.store.file_store import FileStore
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,8 +74,8 @@ class Operation:
     """
 
     name: str
-    prepare: Callable[[FileStore], object]
-    act: Callable[[FileStore], object]
+    prepare: Callable[[Store], object]
+    act: Callable[[Store], object]
     promised: frozenset[str]
 
 
@@ -83,12 +83,12 @@ class Operation:
 _dead = functools.cache(dead_process)
 
 
-def _one_claimed(store: FileStore) -> None:
+def _one_claimed(store: Store) -> None:
     store.submit(request("a"))
     store.claim(claimant(_dead()), 1, take)
 
 
-def _mess(store: FileStore) -> None:
+def _mess(store: Store) -> None:
     """All that a sweep has to do with."""
     for name in ("back", "used-up", "answered"):
         store.submit(request(name, max_attempts=1 if name == "used-up" else 3))
@@ -104,7 +104,7 @@ def _mess(store: FileStore) -> None:
     drop(store, "requests", "broken.json", "{")
 
 
-def _finished(store: FileStore) -> None:
+def _finished(store: Store) -> None:
     for name in ("old", "older"):
         store.submit(request(name, dedup_key=name))
         for mine in claim_all(store):
@@ -115,38 +115,38 @@ def _finished(store: FileStore) -> None:
         queue.prepare("half.json", b"half")
 
 
-def _publish(store: FileStore) -> object:
+def _publish(store: Store) -> object:
     (mine,) = store.claimed()
     return store.publish(answer(mine, "by the agent"), source="test")
 
 
-def _cancel(store: FileStore) -> object:
+def _cancel(store: Store) -> object:
     end = failed(request("a"), "cancelled", "by a person", now_ms=START_US // 1000)
     return store.publish(end, source="cancel")
 
 
-def _give_back(store: FileStore) -> object:
+def _give_back(store: Store) -> object:
     (mine,) = store.claimed()
     assert mine.claim is not None
     return store.give_back(RequestId("a"), mine.claim.host, lambda r: r)
 
 
-def _prune(store: FileStore) -> object:
+def _prune(store: Store) -> object:
     later = FakeClock(time.time_ns() // 1000 + 10 * 86_400 * 1_000_000)
-    return FileStore(store.place, clock=later, lock_wait_s=5).prune(older_than_days=1)
+    return Store(store.place, clock=later, lock_wait_s=5).prune(older_than_days=1)
 
 
-def _claim(store: FileStore) -> object:
+def _claim(store: Store) -> object:
     return [one.request_id for one in claim_all(store, _dead())]
 
 
-def _fill(store: FileStore) -> None:
+def _fill(store: Store) -> None:
     store.submit(request("a"))
     store.submit(request("late", timeout=1))
     store.submit(request("b"))
 
 
-def _submit(store: FileStore) -> object:
+def _submit(store: Store) -> object:
     return store.submit(request("new", dedup_key="k")).is_new
 
 
@@ -187,12 +187,12 @@ class Prepared:
         self._case: Path | None = None
         operation.prepare(self._store(self.home / "prepared"))
 
-    def _store(self, folder: Path) -> FileStore:
+    def _store(self, folder: Path) -> Store:
         # The wall clock of the state: every request but `late` is within its time.
         clock = FakeClock(START_US + 1_000_000)
         return store_in(folder, clock=clock, lock_wait_s=1.0)
 
-    def fresh(self) -> FileStore:
+    def fresh(self) -> Store:
         """A copy of the state; the one before is removed."""
         self.clear()
         self._case = Path(tempfile.mkdtemp(dir=self.home))
@@ -200,7 +200,7 @@ class Prepared:
             shutil.copytree(self.home / "prepared", self._case, dirs_exist_ok=True)
         return self._store(self._case)
 
-    def broken(self, fault: str) -> tuple[FileStore, Outcome]:
+    def broken(self, fault: str) -> tuple[Store, Outcome]:
         """Do the operation on a fresh copy while strace injects `fault`."""
         store = self.fresh()
         return store, run_broken(lambda: self.operation.act(store), "-e", fault)

@@ -32,7 +32,7 @@ from bridge.host.hook import react
 from bridge.host.output import SILENT
 from bridge.host.sessions import Session
 from bridge.protocol.ids import RequestId
-from bridge.store.file_store import FileStore
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -169,7 +169,7 @@ def test_a_disk_with_little_room_loses_nothing(operation: Operation, tmp_path: P
             for free in range(7):
                 store = state.fresh()
                 mount("tmpfs", tmp_path, 0, "size=256k,mode=700")
-                small = FileStore(
+                small = Store(
                     store_in(tmp_path).place, clock=store.clock, lock_wait_s=1
                 )
                 copy(store, small)
@@ -184,7 +184,7 @@ def test_a_disk_with_little_room_loses_nothing(operation: Operation, tmp_path: P
     with_mounts_of_its_own(act)
 
 
-def copy(store: FileStore, small: FileStore) -> None:
+def copy(store: Store, small: Store) -> None:
     import shutil
 
     if store.place.guard.exists():

@@ -33,7 +33,7 @@ from bridge.protocol.response import failed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 pytestmark = pytest.mark.faults
 
@@ -100,7 +100,7 @@ def world() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def everything(store: FileStore) -> Iterator[Callable[[], object]]:
+def everything(store: Store) -> Iterator[Callable[[], object]]:
     """One of each thing that a store does, on the request `a`."""
     asked = request("a", dedup_key="a key")
     yield lambda: store.submit(asked)
@@ -120,7 +120,7 @@ def everything(store: FileStore) -> Iterator[Callable[[], object]]:
     yield lambda: store.prune(older_than_days=0)
 
 
-def try_everything(store: FileStore) -> list[str]:
+def try_everything(store: Store) -> list[str]:
     """What it said where it would not; anything but our own errors is a failure."""
     told = []
     for act in everything(store):

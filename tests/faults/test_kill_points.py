@@ -13,7 +13,7 @@ from bridge.errors import InvalidRequest
 from bridge.protocol.ids import RequestId
 
 if TYPE_CHECKING:
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 pytestmark = pytest.mark.faults
 
@@ -43,7 +43,7 @@ def test_a_kill_at_any_system_call_loses_nothing(
     tell("1", f"{operation.name}: {cases} kill points in {len(calls)} calls")
 
 
-def check_promises(state: Prepared, store: FileStore) -> None:
+def check_promises(state: Prepared, store: Store) -> None:
     """Files are whole; a fresh process finishes it all; what was said stays said."""
     for room in (*ROOMS, "responses"):
         folder = path_of(store, room)
@@ -63,13 +63,13 @@ def check_promises(state: Prepared, store: FileStore) -> None:
         submit_again(store, known="new" in ended)
 
 
-def responses(store: FileStore) -> dict[str, bytes]:
+def responses(store: Store) -> dict[str, bytes]:
     folder = path_of(store, "responses")
     found = folder.glob("[!.]*.json") if folder.exists() else ()
     return {path.stem: path.read_bytes() for path in found}
 
 
-def submit_again(store: FileStore, *, known: bool) -> None:
+def submit_again(store: Store, *, known: bool) -> None:
     """Who was killed while submitting can ask again, and hears whether it was done."""
     if known:
         assert not store.submit(request("other", dedup_key="k")).is_new

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow]
 
@@ -133,7 +133,7 @@ def apply(step: Step, names: dict[str, int | None]) -> None:
         names.pop(step.path, None)
 
 
-def exchange(store: FileStore, recorder: Recorder) -> None:
+def exchange(store: Store, recorder: Recorder) -> None:
     """Two requests: one answered, one taken by a host that dies, and given back."""
     dead = claimant(dead_process())
     store.submit(request("a", dedup_key="k", max_attempts=9))

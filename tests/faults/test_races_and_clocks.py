@@ -30,7 +30,7 @@ from bridge.protocol.ids import RequestId, new_request_id
 
 if TYPE_CHECKING:
     from bridge.protocol.request import HostProcess
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 pytestmark = pytest.mark.faults
 
@@ -196,7 +196,7 @@ def test_error_a_file_system_without_flock(operation: Operation, error: str):
         assert files(store) == before
 
 
-def files(store: FileStore) -> dict[str, bytes]:
+def files(store: Store) -> dict[str, bytes]:
     if not store.place.state.exists():
         return {}
     found = tree(store.place.state)
@@ -226,7 +226,7 @@ def test_a_crowd_costs_the_few_nothing(tmp_path: Path):
     assert claims[many] < 1.2 * claims[few]
 
 
-def crowd(store: FileStore, count: int) -> None:
+def crowd(store: Store, count: int) -> None:
     base_us = time.time_ns() // 1000
     with store.open_state() as state:
         for room in ("requests", "done", "responses"):
@@ -239,7 +239,7 @@ def crowd(store: FileStore, count: int) -> None:
             path_of(store, room, ended).write_bytes(b"{}")
 
 
-def answer_and_claim(store: FileStore) -> None:
+def answer_and_claim(store: Store) -> None:
     for mine in store.claimed():
         store.publish(answer(mine), source="test")
     store.claim(claimant(), 1, take)

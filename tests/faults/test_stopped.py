@@ -22,8 +22,8 @@ from storeworld import (
 )
 
 from bridge.protocol.ids import RequestId
-from bridge.store.file_store import FileStore
 from bridge.store.lock import LockBusy
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.faults, pytest.mark.slow]
 IDS = ("a", "b")
 
 
-def work(store: FileStore, name: str) -> dict[str, bool]:
+def work(store: Store, name: str) -> dict[str, bool]:
     """Claim and answer what waits; by id, whether this answer was the one."""
     mine = claim_all(store, this_process())
     return {
@@ -42,7 +42,7 @@ def work(store: FileStore, name: str) -> dict[str, bool]:
     }
 
 
-def prepare(store: FileStore) -> None:
+def prepare(store: Store) -> None:
     for name in IDS:
         store.submit(request(name))
 
@@ -85,7 +85,7 @@ def test_a_stopped_claimer_and_another_never_both_have_it():
                 if stopped is None:
                     break
                 pid, report, tracer = stopped
-                quick = FileStore(store.place, clock=store.clock, lock_wait_s=0.02)
+                quick = Store(store.place, clock=store.clock, lock_wait_s=0.02)
                 won_by_other: dict[str, bool] = {}
                 try:
                     quick.sweep(everything=True)
@@ -104,7 +104,7 @@ def test_a_stopped_claimer_and_another_never_both_have_it():
     tell("4", f"{cases} stops, {busy} of them with the lock held")
 
 
-def check(store: FileStore, mine: dict[str, bool], theirs: dict[str, bool]) -> None:
+def check(store: Store, mine: dict[str, bool], theirs: dict[str, bool]) -> None:
     assert not mine.keys() & theirs.keys(), "claimed by two that both live"
     ended = finish_everything(store)
     for name in IDS:
@@ -121,11 +121,11 @@ def test_a_stopped_publisher_and_another_leave_one_answer():
     """Both were asked for the same request: the host, and a route that stood in."""
     asked = request("a")
 
-    def one_claimed(store: FileStore) -> None:
+    def one_claimed(store: Store) -> None:
         store.submit(asked)
         claim_all(store, this_process())
 
-    def publish(store: FileStore, name: str) -> bool:
+    def publish(store: Store, name: str) -> bool:
         return store.publish(answer(asked, f"by {name}"), source=name)
 
     operation = Operation(
@@ -141,7 +141,7 @@ def test_a_stopped_publisher_and_another_leave_one_answer():
                 if stopped is None:
                     break
                 pid, report, tracer = stopped
-                quick = FileStore(store.place, clock=store.clock, lock_wait_s=0.02)
+                quick = Store(store.place, clock=store.clock, lock_wait_s=0.02)
                 theirs = publish(quick, "other")
                 early = quick.find(RequestId("a"))
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -40,7 +40,7 @@ _LINE = struct.Struct("<qqq")  # request, from, until (0: to the end)
 
 
 @pytest.fixture
-def store() -> Iterator[FileStore]:
+def store() -> Iterator[Store]:
     folder = scratch()
     yield store_in(folder, lock_wait_s=60.0)
     shutil.rmtree(folder)
@@ -57,7 +57,7 @@ def fork(act: Callable[[], object]) -> int:
         os._exit(0)
 
 
-def claim_and_give_back(store: FileStore, log: Path) -> None:
+def claim_and_give_back(store: Store, log: Path) -> None:
     """Take, hold for a moment, let go: for ever."""
     me = this_process()
     with log.open("ab", buffering=0) as told:
@@ -73,7 +73,7 @@ def claim_and_give_back(store: FileStore, log: Path) -> None:
                 store.give_back(RequestId(one.request_id), me, lambda r: r)
 
 
-def poll(store: FileStore, ids: list[RequestId]) -> None:
+def poll(store: Store, ids: list[RequestId]) -> None:
     """Look, and sweep, as waiters and hooks do."""
     while True:
         store.has_waiting()
@@ -114,7 +114,7 @@ def count_claims(logs: list[Path]) -> int:
     return sum(log.stat().st_size for log in logs if log.exists()) // (2 * _LINE.size)
 
 
-def test_no_request_ever_has_two_live_claims(store: FileStore):
+def test_no_request_ever_has_two_live_claims(store: Store):
     asked = [
         request(new_request_id(number), prompt=str(number), max_attempts=100)
         for number in range(REQUESTS)
@@ -162,7 +162,7 @@ def kill(pid: int) -> int:
     return alive_ns
 
 
-def check_all_are_there(store: FileStore, ids: list[RequestId]) -> None:
+def check_all_are_there(store: Store, ids: list[RequestId]) -> None:
     store.sweep(everything=True)
     while mine := store.claim(claimant(), 10_000, lambda _: "take"):
         for one in mine:
@@ -175,7 +175,7 @@ def check_all_are_there(store: FileStore, ids: list[RequestId]) -> None:
 
 
 def test_whatever_is_killed_every_accepted_request_is_answered_once(  # noqa: C901
-    store: FileStore,
+    store: Store,
 ):
     """Submitters say what was accepted; an answer says whose it is."""
     folder = store.place.guard.parent

@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.protocol.request import HostProcess
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 LEASE_S = 900
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> FileStore:
+def store(tmp_path: Path) -> Store:
     """By the real clock: the times of folders are the kernel's."""
     return store_in(tmp_path)
 
 
-def hang(store: FileStore, host: HostProcess, *, age_s: float = 0) -> str:
+def hang(store: Store, host: HostProcess, *, age_s: float = 0) -> str:
     """Hang a bell that last changed a while ago; it rings."""
     folder = wakeups.hang(store, host)
     wakeups.ring(store, [session(host)])
@@ -41,16 +41,16 @@ def session(host: HostProcess, *, age_s: float = 0) -> Session:
     return Session(session_id=f"s{host.pid}", host=host, registered_at=at_ms)
 
 
-def record(store: FileStore, told: Session) -> None:
+def record(store: Store, told: Session) -> None:
     with store.open_state() as state, state.folder("sessions") as folder:
         folder.create(f"{told.session_id}.json", told.to_json())
 
 
-def hanging(store: FileStore) -> list[str]:
+def hanging(store: Store) -> list[str]:
     return sorted(os.listdir(store.place.state / "bell"))
 
 
-def test_the_bell_of_a_process_that_is_gone_is_taken_down(store: FileStore) -> None:
+def test_the_bell_of_a_process_that_is_gone_is_taken_down(store: Store) -> None:
     """With whatever session it had on record."""
     host = dead_process()
     hang(store, host, age_s=LEASE_S + 5)
@@ -61,7 +61,7 @@ def test_the_bell_of_a_process_that_is_gone_is_taken_down(store: FileStore) -> N
     assert wakeups.take_down(store, lease_s=LEASE_S) == 0
 
 
-def test_the_bell_of_a_process_that_runs_stays(store: FileStore) -> None:
+def test_the_bell_of_a_process_that_runs_stays(store: Store) -> None:
     """Also without a session: made again, it would be dead to its watcher."""
     mine = hang(store, this_process(), age_s=10 * LEASE_S)
 
@@ -69,7 +69,7 @@ def test_the_bell_of_a_process_that_runs_stays(store: FileStore) -> None:
     assert hanging(store) == [mine]
 
 
-def test_an_unseen_process_lives_by_its_lease(store: FileStore) -> None:
+def test_an_unseen_process_lives_by_its_lease(store: Store) -> None:
     """What a container watches cannot be seen from here."""
     host = unseen_process().model_copy(update={"pid": 1, "start_time": "x"})
     name = hang(store, host, age_s=10 * LEASE_S)
@@ -84,7 +84,7 @@ def test_an_unseen_process_lives_by_its_lease(store: FileStore) -> None:
     assert wakeups.take_down(store, lease_s=LEASE_S) == 1
 
 
-def test_a_bell_that_was_hung_or_rung_just_now_stays(store: FileStore) -> None:
+def test_a_bell_that_was_hung_or_rung_just_now_stays(store: Store) -> None:
     """Its session may be about to be written down."""
     name = hang(store, dead_process())
 
@@ -93,7 +93,7 @@ def test_a_bell_that_was_hung_or_rung_just_now_stays(store: FileStore) -> None:
 
 
 @pytest.mark.parametrize("name", ["mine", "7-xyz", "99999999999-0123456789ab"])
-def test_what_is_no_bell_of_ours_stays(store: FileStore, name: str) -> None:
+def test_what_is_no_bell_of_ours_stays(store: Store, name: str) -> None:
     with store.open_state() as state, state.folder("bell") as folder:
         folder.folder(name).close()
         os.utime(f"{folder.path}/{name}", (1, 1))
@@ -102,7 +102,7 @@ def test_what_is_no_bell_of_ours_stays(store: FileStore, name: str) -> None:
     assert hanging(store) == [name]
 
 
-def test_a_bell_with_more_in_it_stays(store: FileStore) -> None:
+def test_a_bell_with_more_in_it_stays(store: Store) -> None:
     name = hang(store, dead_process())
     folder = store.place.state / "bell" / name
     (folder / "mine").touch()
@@ -115,7 +115,7 @@ def test_a_bell_with_more_in_it_stays(store: FileStore) -> None:
 # Rings
 
 
-def test_a_ring_is_always_a_change(store: FileStore) -> None:
+def test_a_ring_is_always_a_change(store: Store) -> None:
     """The client never reports a file that was there before its watch."""
     host = this_process()
     folder = wakeups.hang(store, host)
@@ -134,7 +134,7 @@ def test_a_ring_is_always_a_change(store: FileStore) -> None:
 
 @pytest.mark.parametrize(("age_s", "is_left"), [(0.5, True), (2, False), (-60, False)])
 def test_a_bell_has_time_to_be_still(
-    store: FileStore, age_s: float, *, is_left: bool
+    store: Store, age_s: float, *, is_left: bool
 ) -> None:
     """One that is rung all the time is never reported; a clock may be set back."""
     host = this_process()
@@ -148,7 +148,7 @@ def test_a_bell_has_time_to_be_still(
     assert (os.stat(file).st_mtime_ns == then) is is_left
 
 
-def test_only_an_unanswered_bell_rings_again(store: FileStore) -> None:
+def test_only_an_unanswered_bell_rings_again(store: Store) -> None:
     host = this_process()
     folder = wakeups.hang(store, host)
 

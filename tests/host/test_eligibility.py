@@ -13,8 +13,8 @@ from bridge.host import sessions
 from bridge.host.eligibility import eligible, may_take
 from bridge.host.sessions import Session
 from bridge.store import lease
-from bridge.store.file_store import FileStore
 from bridge.store.host_process import identify
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bridge.store.directory import Folder
 
 
-class Counting(FileStore):
+class Counting(Store):
     """Counts how often the state directory is opened."""
 
     opened = 0

@@ -16,8 +16,8 @@ from bridge.host.handlers import stop
 from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.output import MAX_CONTEXT, WAKES
 from bridge.host.sessions import open_session, switch_off
-from bridge.store.file_store import FileStore
 from bridge.store.lock import LockBusy
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from hookworld import HookWorld
 
-    from bridge.store.state import Rooms
+    from bridge.store.state import State
 
 
 def told(output: dict[str, Any]) -> str:
@@ -219,16 +219,16 @@ def test_a_bell_that_cannot_be_rung_keeps_no_request_back(
     assert not list((tmp_path / "away").rglob(wakeups.CLAPPER))
 
 
-class Contested(FileStore):
+class Contested(Store):
     """A store whose lock is somebody else's once it was had so many times."""
 
     left = 0
 
     @contextmanager
-    def rooms(self) -> Iterator[Rooms]:
+    def state(self, *, make: bool = True) -> Iterator[State]:
         """The folders, with a lock that is held elsewhere."""
-        with super().rooms() as rooms:
-            free = rooms.hold
+        with super().state(make=make) as state:
+            free = state.hold
 
             @contextmanager
             def hold() -> Iterator[None]:
@@ -238,8 +238,8 @@ class Contested(FileStore):
                 with free():
                     yield
 
-            rooms.hold = hold  # type: ignore[method-assign]
-            yield rooms
+            state.hold = hold  # type: ignore[method-assign]
+            yield state
 
 
 @pytest.mark.parametrize("times", range(5))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.host import hook
-from bridge.store.file_store import FileStore
 from bridge.store.lock import LockBusy
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ def held(world: HookWorld, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         sleep(seconds)
 
     def hold() -> None:
-        with FileStore(world.store.place).exclusive():
+        with Store(world.store.place).exclusive():
             is_held.set()
             is_waited_for.wait()
 

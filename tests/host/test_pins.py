@@ -12,9 +12,9 @@ from bridge.config import Settings
 from bridge.host import pins
 from bridge.host.events import HookEvent
 from bridge.protocol.request import HostProcess
-from bridge.store.file_store import FileStore
 from bridge.store.host_process import identify
 from bridge.store.location import locate
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,7 +101,7 @@ def test_a_home_with_dots_in_its_path(
     """Ours is what lies below it, however it is spelt."""
     monkeypatch.setenv("BRIDGE_HOME", f"{tmp_path}/project/../dotted")
     settings = Settings.from_environment()
-    store = FileStore(locate(settings, world.project))
+    store = Store(locate(settings, world.project))
     event = HookEvent(world.event("SessionStart", source="startup"))
     pins.own(store, event, "local", HERE)
 

@@ -188,7 +188,7 @@ def test_error_true_is_not_one():
 
 
 PROMPT = (
-    "Read bridge/store/file_store.py from its first line to its last. "
+    "Read bridge/store/store.py from its first line to its last. "
     "Then tell me which of its promises it keeps."
 )
 

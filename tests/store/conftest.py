@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.protocol.request import Request
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 
 @pytest.fixture
@@ -20,12 +20,12 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def store(tmp_path: Path, clock: FakeClock) -> FileStore:
+def store(tmp_path: Path, clock: FakeClock) -> Store:
     return store_in(tmp_path, clock=clock)
 
 
 @pytest.fixture
-def mine(store: FileStore) -> Request:
+def mine(store: Store) -> Request:
     """A claimed request."""
     store.submit(request("a"))
     (taken,) = claim_all(store)

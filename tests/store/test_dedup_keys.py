@@ -24,12 +24,12 @@ from bridge.protocol.response import failed
 from bridge.store import Submitted
 
 if TYPE_CHECKING:
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 A = RequestId("a")
 
 
-def test_the_same_key_finds_the_running_request(store: FileStore):
+def test_the_same_key_finds_the_running_request(store: Store):
     store.submit(request("a", dedup_key="k"))
 
     assert store.submit(request("b", dedup_key="k")) == Submitted(A, is_new=False)
@@ -39,7 +39,7 @@ def test_the_same_key_finds_the_running_request(store: FileStore):
     assert store.submit(request("e")).is_new
 
 
-def test_the_same_key_finds_the_answered_request(store: FileStore):
+def test_the_same_key_finds_the_answered_request(store: Store):
     store.submit(request("a", dedup_key="k"))
     (mine,) = claim_all(store)
     store.publish(answer(mine), source="test")
@@ -47,7 +47,7 @@ def test_the_same_key_finds_the_answered_request(store: FileStore):
     assert store.submit(request("b", dedup_key="k")) == Submitted(A, is_new=False)
 
 
-def test_a_failed_request_may_be_asked_again_with_its_key(store: FileStore):
+def test_a_failed_request_may_be_asked_again_with_its_key(store: Store):
     store.submit(request("a", dedup_key="k"))
     (mine,) = claim_all(store)
     store.publish(failed(mine, "agent_error", "it broke", now_ms=5), source="test")
@@ -61,7 +61,7 @@ def test_a_failed_request_may_be_asked_again_with_its_key(store: FileStore):
 
 
 def test_an_overdue_request_may_be_asked_again_with_its_key(
-    store: FileStore, clock: FakeClock
+    store: Store, clock: FakeClock
 ):
     """Nobody may have ended it yet: who joined it would get its timeout at once."""
     store.submit(request("a", dedup_key="k", timeout=1000))
@@ -84,7 +84,7 @@ def test_an_overdue_request_may_be_asked_again_with_its_key(
         b'{"dedupKey": "k", "requestId": "never-was"}',
     ],
 )
-def test_a_spoilt_dedup_file_finds_nothing(store: FileStore, content: bytes):
+def test_a_spoilt_dedup_file_finds_nothing(store: Store, content: bytes):
     store.submit(request("a", dedup_key="k"))
     (path,) = path_of(store, "dedup").iterdir()
     path.write_bytes(content)
@@ -93,9 +93,7 @@ def test_a_spoilt_dedup_file_finds_nothing(store: FileStore, content: bytes):
 
 
 @pytest.mark.parametrize("what", ["link", "folder", "fifo"])
-def test_something_else_in_place_of_a_dedup_file_finds_nothing(
-    store: FileStore, what: str
-):
+def test_something_else_in_place_of_a_dedup_file_finds_nothing(store: Store, what: str):
     store.submit(request("a", dedup_key="k"))
     (path,) = path_of(store, "dedup").iterdir()
     path.unlink()
@@ -110,7 +108,7 @@ def test_something_else_in_place_of_a_dedup_file_finds_nothing(
     assert not store.submit(request("c", dedup_key="k")).is_new
 
 
-def refused(store: FileStore, **fields: Any) -> str:
+def refused(store: Store, **fields: Any) -> str:
     with pytest.raises(InvalidRequest) as caught:
         store.submit(request("b", dedup_key="k", **fields))
     assert caught.value.request_id == "a"
@@ -119,7 +117,7 @@ def refused(store: FileStore, **fields: Any) -> str:
 
 
 @pytest.mark.parametrize("state", ["waiting", "claimed", "answered"])
-def test_error_a_key_of_another_question(store: FileStore, state: str):
+def test_error_a_key_of_another_question(store: Store, state: str):
     """Its answer would be the wrong one, and against the asker's own schema."""
     store.submit(request("a", dedup_key="k"))
     if state != "waiting":
@@ -136,7 +134,7 @@ def test_error_a_key_of_another_question(store: FileStore, state: str):
     )
 
 
-def test_error_a_key_of_what_another_route_answered(store: FileStore):
+def test_error_a_key_of_what_another_route_answered(store: Store):
     """The record is the host's, and the answer that of whoever it fell back to."""
     store.submit(request("a", dedup_key="k"))
     (mine,) = claim_all(store)
@@ -147,7 +145,7 @@ def test_error_a_key_of_what_another_route_answered(store: FileStore):
     assert not store.submit(again, routes=("host", "local")).is_new
 
 
-def test_an_answer_by_hand_is_one_on_any_route(store: FileStore):
+def test_an_answer_by_hand_is_one_on_any_route(store: Store):
     store.submit(request("a", dedup_key="k"))
     (mine,) = claim_all(store)
     store.publish(answer(mine).with_(route="manual"), source="test")
@@ -155,7 +153,7 @@ def test_an_answer_by_hand_is_one_on_any_route(store: FileStore):
     assert not store.submit(request("b", dedup_key="k", route="claude")).is_new
 
 
-def drop_with_key(store: FileStore, name: str, prompt: str) -> None:
+def drop_with_key(store: Store, name: str, prompt: str) -> None:
     asked: dict[str, Any] = {
         "requestId": name,
         "agentType": "Explore",
@@ -165,7 +163,7 @@ def drop_with_key(store: FileStore, name: str, prompt: str) -> None:
     drop(store, "requests", f"{name}.json", json.dumps(asked))
 
 
-def test_a_dropped_request_has_its_key_once_it_is_claimed(store: FileStore):
+def test_a_dropped_request_has_its_key_once_it_is_claimed(store: Store):
     drop_with_key(store, "a", "Which?")
     assert [r.request_id for r in claim_all(store)] == ["a"]
 
@@ -183,7 +181,7 @@ def test_a_dropped_request_has_its_key_once_it_is_claimed(store: FileStore):
     ],
 )
 def test_a_dropped_request_with_the_key_of_another_is_not_worked_on(
-    store: FileStore, prompt: str, told: str, *, one: bool
+    store: Store, prompt: str, told: str, *, one: bool
 ):
     asked = request("a", dedup_key="k", prompt="Which?", agent_type="Explore")
     store.submit(asked)
@@ -205,7 +203,7 @@ def test_a_dropped_request_with_the_key_of_another_is_not_worked_on(
     )
 
 
-def test_a_request_that_waits_again_keeps_its_key(store: FileStore):
+def test_a_request_that_waits_again_keeps_its_key(store: Store):
     drop_with_key(store, "a", "Which?")
     (mine,) = claim_all(store)
     assert mine.claim is not None

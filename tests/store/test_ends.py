@@ -23,10 +23,10 @@ from bridge.errors import InvalidRequest, NewerSchema
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
 from bridge.protocol.status import Status
-from bridge.store.file_store import FileStore
 from bridge.store.lock import locked
 from bridge.store.seal import load_key, sealed
-from bridge.store.state import Rooms
+from bridge.store.state import State
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 A = RequestId("a")
 
 
-def summary(store: FileStore, request_id: RequestId = A) -> str:
+def summary(store: Store, request_id: RequestId = A) -> str:
     found = store.find(request_id)
     assert found is not None
     assert found.response is not None
@@ -47,9 +47,7 @@ def summary(store: FileStore, request_id: RequestId = A) -> str:
 
 
 @pytest.mark.parametrize("second", ["it is so", "it is not"], ids=["equal", "other"])
-def test_a_second_answer_is_kept_as_evidence(
-    store: FileStore, mine: Request, second: str
-):
+def test_a_second_answer_is_kept_as_evidence(store: Store, mine: Request, second: str):
     store.publish(answer(mine), source="first")
 
     assert store.publish(answer(mine, second), source="SubagentStop") is False
@@ -66,7 +64,7 @@ def test_a_second_answer_is_kept_as_evidence(
 
 
 def test_an_answer_after_the_deadline_is_evidence(
-    store: FileStore, mine: Request, clock: FakeClock
+    store: Store, mine: Request, clock: FakeClock
 ):
     clock.go_on(10 * 365 * 86_400)
     assert store.sweep() == 1
@@ -77,7 +75,7 @@ def test_an_answer_after_the_deadline_is_evidence(
     assert len(store.evidence(A)) == 1
 
 
-def test_an_answer_after_a_cancel_is_evidence(store: FileStore, mine: Request):
+def test_an_answer_after_a_cancel_is_evidence(store: Store, mine: Request):
     cancelled = failed(mine, "cancelled", "by a person", now_ms=5)
     assert store.publish(cancelled, source="cancel")
 
@@ -86,7 +84,7 @@ def test_an_answer_after_a_cancel_is_evidence(store: FileStore, mine: Request):
     assert store.find(A).status is Status.CANCELLED  # type: ignore[union-attr]
 
 
-def test_a_waiting_request_may_be_answered_by_a_person(store: FileStore):
+def test_a_waiting_request_may_be_answered_by_a_person(store: Store):
     """Before any claim."""
     asked = request("a")
     store.submit(asked)
@@ -97,7 +95,7 @@ def test_a_waiting_request_may_be_answered_by_a_person(store: FileStore):
     assert claim_all(store) == []
 
 
-def test_an_answer_to_nothing_is_evidence(store: FileStore):
+def test_an_answer_to_nothing_is_evidence(store: Store):
     assert store.publish(answer(request("ghost")), source="test") is False
 
     assert store.find(RequestId("ghost")) is None
@@ -105,7 +103,7 @@ def test_an_answer_to_nothing_is_evidence(store: FileStore):
 
 
 @pytest.mark.parametrize("text", ["../x", "a/b", "", "a" * 129, "\0"])
-def test_error_nothing_is_kept_under_a_name_that_is_a_path(store: FileStore, text: str):
+def test_error_nothing_is_kept_under_a_name_that_is_a_path(store: Store, text: str):
     with pytest.raises(InvalidRequest):
         store.keep_evidence(text, reason="r", source="s", words="w")
 
@@ -113,13 +111,13 @@ def test_error_nothing_is_kept_under_a_name_that_is_a_path(store: FileStore, tex
     assert list(store.wait([RequestId(text)], timeout_s=0)) == []
 
 
-def test_evidence_keeps_words_that_have_no_utf8(store: FileStore):
+def test_evidence_keeps_words_that_have_no_utf8(store: Store):
     store.keep_evidence("a", reason="r", source="s", words="so \ud800")
 
     assert store.evidence(A)[0]["rawOutput"] == "so ?"
 
 
-def test_evidence_that_cannot_be_read_is_left_out(store: FileStore):
+def test_evidence_that_cannot_be_read_is_left_out(store: Store):
     store.keep_evidence("a", reason="first", source="s", words="w")
     drop(store, "evidence", "a.1-0.json", b"{")
     path_of(store, "evidence").joinpath("a.2-0.json").symlink_to("/etc/hostname")
@@ -165,7 +163,7 @@ FORGED = {
     ids=["no seal", "wrong seal", "odd seal", "other id", "cut", "empty", "list"],
 )
 def test_a_fabricated_answer_is_put_aside(
-    store: FileStore, mine: Request, content: str, why: str
+    store: Store, mine: Request, content: str, why: str
 ):
     drop(store, "responses", "a.json", content)
 
@@ -178,14 +176,14 @@ def test_a_fabricated_answer_is_put_aside(
     assert quarantined(store)["a.json"].startswith(why)
 
 
-def test_a_fabricated_answer_does_not_stop_the_agent(store: FileStore, mine: Request):
+def test_a_fabricated_answer_does_not_stop_the_agent(store: Store, mine: Request):
     drop(store, "responses", "a.json", json.dumps(FORGED))
 
     assert store.change_claim(A, mine.claim.host, lambda c: c) is not None  # type: ignore[union-attr]
 
 
 def test_the_answer_of_another_state_directory_is_fabricated(
-    store: FileStore, mine: Request, tmp_path: Path
+    store: Store, mine: Request, tmp_path: Path
 ):
     """Copied with its seal: the key is another one."""
     other = store_in(tmp_path / "other")
@@ -201,11 +199,11 @@ def test_the_answer_of_another_state_directory_is_fabricated(
 ANOTHERS = "it answers another request, which had this id before"
 
 
-def prune_all(store: FileStore) -> None:
+def prune_all(store: Store) -> None:
     store.prune(older_than_days=0, max_bytes=0)
 
 
-def test_an_answer_put_back_under_an_id_used_again_is_not_its_own(store: FileStore):
+def test_an_answer_put_back_under_an_id_used_again_is_not_its_own(store: Store):
     """Sealed by us, and to another question."""
     old = request("a", prompt="May it be deployed?")
     store.submit(old)
@@ -225,7 +223,7 @@ def test_an_answer_put_back_under_an_id_used_again_is_not_its_own(store: FileSto
 
 
 def test_an_answer_that_comes_after_its_id_was_used_again_is_evidence(
-    store: FileStore,
+    store: Store,
 ):
     """Its agent was slow; the request that has the id by now is another."""
     drop(store, "requests", "a.json", request("a", prompt="second").to_json())
@@ -236,7 +234,7 @@ def test_an_answer_that_comes_after_its_id_was_used_again_is_evidence(
     assert store.evidence(A)[0]["reason"] == ANOTHERS
 
 
-def test_a_newcomer_under_a_used_id_takes_no_answer_away(store: FileStore):
+def test_a_newcomer_under_a_used_id_takes_no_answer_away(store: Store):
     old = request("a", prompt="first")
     store.submit(old)
     store.publish(answer(old), source="test")
@@ -249,7 +247,7 @@ def test_a_newcomer_under_a_used_id_takes_no_answer_away(store: FileStore):
 
 
 def test_an_answer_of_an_older_version_counts_where_its_request_has_ended(
-    store: FileStore,
+    store: Store,
 ):
     """It names no request; with one that waits it could be anybody's."""
     asked = request("a")
@@ -269,7 +267,7 @@ def test_an_answer_of_an_older_version_counts_where_its_request_has_ended(
     assert summary(store) == "it is so"
 
 
-def test_error_a_newer_answer_is_refused_and_stays(store: FileStore, mine: Request):
+def test_error_a_newer_answer_is_refused_and_stays(store: Store, mine: Request):
     newer = json.dumps(FORGED | {"schemaVersion": 2})
     path = drop(store, "responses", "a.json", newer)
 
@@ -287,9 +285,9 @@ def test_error_a_newer_answer_is_refused_and_stays(store: FileStore, mine: Reque
 # Somebody holds the lock
 
 
-def test_words_are_not_lost_to_a_lock(store: FileStore, mine: Request):
+def test_words_are_not_lost_to_a_lock(store: Store, mine: Request):
     """The link alone decides; the next one to get the lock moves the request."""
-    quick = FileStore(store.place, lock_wait_s=0.02)
+    quick = Store(store.place, lock_wait_s=0.02)
     with store.open_state() as state, locked(state, wait_s=1):
         assert quick.publish(answer(mine), source="SubagentStop") is True
         assert quick.publish(answer(mine, "another"), source="late") is False
@@ -301,8 +299,8 @@ def test_words_are_not_lost_to_a_lock(store: FileStore, mine: Request):
     assert len(store.evidence(A)) == 1
 
 
-def test_without_the_lock_nothing_is_published_for_nothing(store: FileStore):
-    quick = FileStore(store.place, lock_wait_s=0.02)
+def test_without_the_lock_nothing_is_published_for_nothing(store: Store):
+    quick = Store(store.place, lock_wait_s=0.02)
     with store.open_state() as state, locked(state, wait_s=1):
         assert quick.publish(answer(request("ghost")), source="test") is False
 
@@ -310,20 +308,20 @@ def test_without_the_lock_nothing_is_published_for_nothing(store: FileStore):
 
 
 def test_a_claim_between_two_looks_hides_no_request(
-    store: FileStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ):
     """Without the lock it is looked for in one folder, then in the other."""
     asked = request("a")
     store.submit(asked)
-    quick = FileStore(store.place, lock_wait_s=0.02)
-    look = Rooms.waiting
+    quick = Store(store.place, lock_wait_s=0.02)
+    look = State.waiting
 
-    def claimed_just_before(rooms: Rooms, name: str) -> Request | None:
+    def claimed_just_before(state: State, name: str) -> Request | None:
         if path_of(store, "requests", "a").exists():
             path_of(store, "requests", "a").rename(path_of(store, "processing", "a"))
-        return look(rooms, name)
+        return look(state, name)
 
-    monkeypatch.setattr(Rooms, "waiting", claimed_just_before)
+    monkeypatch.setattr(State, "waiting", claimed_just_before)
     with store.open_state() as state, locked(state, wait_s=1):
         assert quick.publish(answer(asked), source="test") is True
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 HOLD = """
 import sys, time
@@ -312,7 +312,7 @@ def test_error_a_submit_in_a_handler_that_interrupts_a_submit(tmp_path: Path):
     assert set(store.waiting()) == {"first", "a"}
 
 
-def lock_is_held(store: FileStore) -> bool:
+def lock_is_held(store: Store) -> bool:
     """Whether anybody has it, as another open file sees that."""
     with (store.place.state / "locks" / "store.lock").open() as file:
         try:

@@ -27,7 +27,7 @@ from bridge.store.backlog import NAME as BACKLOG
 from bridge.store.order import in_order
 
 if TYPE_CHECKING:
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 
 # Order
@@ -62,14 +62,14 @@ def test_foreign_ids_are_asked_for_their_rank():
 # The backlog
 
 
-def fill(store: FileStore, count: int) -> list[str]:
+def fill(store: Store, count: int) -> list[str]:
     asked = [request(new_request_id(START_US + n)) for n in range(count)]
     for one in asked:
         store.submit(one)
     return [one.request_id for one in asked]
 
 
-def test_a_long_queue_is_taken_in_order_across_claims(store: FileStore):
+def test_a_long_queue_is_taken_in_order_across_claims(store: Store):
     ids = fill(store, 60)
 
     taken = [
@@ -92,7 +92,7 @@ def first(count: int):
     return judge
 
 
-def test_a_newcomer_is_seen_though_the_order_was_remembered(store: FileStore):
+def test_a_newcomer_is_seen_though_the_order_was_remembered(store: Store):
     fill(store, 60)
     store.claim(claimant(), 2, take)
     assert path_of(store, BACKLOG).exists()
@@ -106,11 +106,11 @@ def test_a_newcomer_is_seen_though_the_order_was_remembered(store: FileStore):
 HAND = {"requestId": "hand", "agentType": "a", "prompt": "?", "priority": "high"}
 
 
-def by_hand(store: FileStore) -> None:
+def by_hand(store: Store) -> None:
     drop(store, "requests", "hand.json", orjson.dumps(HAND | {"timeout": 10**10}))
 
 
-def test_a_dropped_newcomer_is_seen_though_the_order_was_remembered(store: FileStore):
+def test_a_dropped_newcomer_is_seen_though_the_order_was_remembered(store: Store):
     """At once, within the same tick of the kernel's clock."""
     fill(store, 60)
     store.claim(claimant(), 2, take)
@@ -121,9 +121,7 @@ def test_a_dropped_newcomer_is_seen_though_the_order_was_remembered(store: FileS
 
 
 @pytest.mark.parametrize("when", [0, 1, 2], ids=["first", "between", "last"])
-def test_what_is_dropped_during_a_claim_is_seen_by_the_next(
-    store: FileStore, when: int
-):
+def test_what_is_dropped_during_a_claim_is_seen_by_the_next(store: Store, when: int):
     """After the queue was listed: the order that is remembered lacks it."""
     fill(store, 60)
     asked: list[str] = []
@@ -139,14 +137,14 @@ def test_what_is_dropped_during_a_claim_is_seen_by_the_next(
     assert store.claim(claimant(), 9, first(1))[0].request_id == "hand"
 
 
-def remembered(store: FileStore) -> list[str]:
+def remembered(store: Store) -> list[str]:
     """The order that the next claim will find, if it is still that of the queue."""
     told = orjson.loads(path_of(store, BACKLOG).read_bytes())
     is_valid = told["changed"] == path_of(store, "requests").stat().st_mtime_ns
     return told["ids"] if is_valid else []
 
 
-def test_a_submit_puts_its_request_into_the_order(store: FileStore):
+def test_a_submit_puts_its_request_into_the_order(store: Store):
     """To list the queue again would cost more than the claim."""
     ids = fill(store, 60)
     store.claim(claimant(), 2, take)
@@ -161,7 +159,7 @@ def test_a_submit_puts_its_request_into_the_order(store: FileStore):
     assert remembered(store) == [urgent, *ids[2:place], early, *ids[place:]]
 
 
-def test_a_submit_that_was_refused_leaves_the_order(store: FileStore):
+def test_a_submit_that_was_refused_leaves_the_order(store: Store):
     ids = fill(store, 60)
     store.claim(claimant(), 2, take)
 
@@ -171,7 +169,7 @@ def test_a_submit_that_was_refused_leaves_the_order(store: FileStore):
     assert remembered(store) == ids[2:]
 
 
-def test_a_submit_beside_foreign_ids_has_the_queue_listed_again(store: FileStore):
+def test_a_submit_beside_foreign_ids_has_the_queue_listed_again(store: Store):
     """They do not tell their place."""
     names = [f"b{number}" for number in range(60)]
     for name in names:
@@ -184,7 +182,7 @@ def test_a_submit_beside_foreign_ids_has_the_queue_listed_again(store: FileStore
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_order_is_kept_whatever_comes_between(store: FileStore, seed: int):
+def test_the_order_is_kept_whatever_comes_between(store: Store, seed: int):
     """Submitted, dropped, given back: each claim takes what is first just then."""
     dice = Random(seed)  # noqa: S311 - reproducible
     waiting: dict[str, tuple[int, int, str]] = {}
@@ -218,7 +216,7 @@ def test_the_order_is_kept_whatever_comes_between(store: FileStore, seed: int):
             del waiting[expected]
 
 
-def test_a_look_that_takes_nothing_leaves_the_folder_as_it_was(store: FileStore):
+def test_a_look_that_takes_nothing_leaves_the_folder_as_it_was(store: Store):
     """Hooks tell by its time that there is nothing new."""
     fill(store, 60)
     os.utime(path_of(store, "requests"), (1, 1))
@@ -228,7 +226,7 @@ def test_a_look_that_takes_nothing_leaves_the_folder_as_it_was(store: FileStore)
     assert path_of(store, "requests").stat().st_mtime == 1
 
 
-def test_what_is_given_back_is_next_again(store: FileStore):
+def test_what_is_given_back_is_next_again(store: Store):
     ids = fill(store, 60)
     store.claim(claimant(), 2, take)
 
@@ -240,7 +238,7 @@ def test_what_is_given_back_is_next_again(store: FileStore):
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b'{"changed": 1, "ids": [5, "../x"]}']
 )
-def test_a_spoilt_order_costs_time_only(store: FileStore, content: bytes):
+def test_a_spoilt_order_costs_time_only(store: Store, content: bytes):
     ids = fill(store, 40)
     store.claim(claimant(), 1, take)
     path = path_of(store, BACKLOG)

@@ -22,9 +22,9 @@ from storeworld import (
 
 from bridge.store import prune
 from bridge.store.directory import Folder
-from bridge.store.file_store import FileStore
 from bridge.store.prune import Pruned
-from bridge.store.state import Rooms
+from bridge.store.state import State
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 DAY = 86_400
 
 
-def files(store: FileStore) -> dict[str, bytes]:
+def files(store: Store) -> dict[str, bytes]:
     found = tree(store.place.state).items()
     return {name: data for name, data in found if data is not None}
 
 
-def finished(store: FileStore, *ids: str) -> None:
+def finished(store: Store, *ids: str) -> None:
     for one in ids:
         store.submit(request(one, dedup_key=f"key of {one}"))
         (mine,) = claim_all(store)
@@ -48,13 +48,13 @@ def finished(store: FileStore, *ids: str) -> None:
 
 
 @pytest.fixture
-def later(tmp_path: Path) -> FileStore:
+def later(tmp_path: Path) -> Store:
     """The same store ten days from now, as the real clock has it."""
     clock = FakeClock(time.time_ns() // 1000 + 10 * DAY * 1_000_000)
-    return FileStore(place_in(tmp_path), clock=clock)
+    return Store(place_in(tmp_path), clock=clock)
 
 
-def test_what_is_overdue_is_ended_first(store: FileStore, clock: FakeClock):
+def test_what_is_overdue_is_ended_first(store: Store, clock: FakeClock):
     """Also more than one batch of it; then it goes with the rest, when it is old."""
     for number in range(102):
         store.submit(request(f"r{number}", timeout=1000))
@@ -65,9 +65,7 @@ def test_what_is_overdue_is_ended_first(store: FileStore, clock: FakeClock):
     assert store.waiting() == ["a"]
 
 
-def test_old_requests_go_with_all_that_belongs_to_them(
-    store: FileStore, later: FileStore
-):
+def test_old_requests_go_with_all_that_belongs_to_them(store: Store, later: Store):
     finished(store, "a", "b")
     drop(store, "requests", "odd name.json", "{")
     claim_all(store)
@@ -81,7 +79,7 @@ def test_old_requests_go_with_all_that_belongs_to_them(
     assert store.submit(request("a")).is_new
 
 
-def test_the_log_of_a_run_goes_with_its_request(store: FileStore, later: FileStore):
+def test_the_log_of_a_run_goes_with_its_request(store: Store, later: Store):
     """Both parts of it; what is no log of a run is none of prune's."""
     finished(store, "a")
     store.submit(request("waits"))
@@ -95,7 +93,7 @@ def test_the_log_of_a_run_goes_with_its_request(store: FileStore, later: FileSto
     assert kept == ["flow.json", "waits.jsonl"]
 
 
-def test_unfinished_requests_stay(store: FileStore, later: FileStore):
+def test_unfinished_requests_stay(store: Store, later: Store):
     store.submit(request("claimed", dedup_key="c"))
     claim_all(store)
     store.submit(request("waiting", dedup_key="w"))
@@ -107,7 +105,7 @@ def test_unfinished_requests_stay(store: FileStore, later: FileStore):
     assert files(store) == before
 
 
-def test_the_oldest_go_until_the_rest_fits(store: FileStore):
+def test_the_oldest_go_until_the_rest_fits(store: Store):
     for name in "abc":
         finished(store, name)
         time.sleep(0.02)
@@ -124,19 +122,19 @@ def test_the_oldest_go_until_the_rest_fits(store: FileStore):
     assert rooms_of(store, "b") == ["done"]
 
 
-def test_left_over_temporaries_go_after_an_hour(store: FileStore, tmp_path: Path):
+def test_left_over_temporaries_go_after_an_hour(store: Store, tmp_path: Path):
     with store.open_state() as state, state.folder("requests") as queue:
         queue.prepare("a.json", b"half a request")
         state.prepare("key", b"half a key")
     now = FakeClock(time.time_ns() // 1000)
     hour = FakeClock(time.time_ns() // 1000 + 3_700_000_000)
 
-    assert FileStore(place_in(tmp_path), clock=now).prune().temporaries == 0
-    assert FileStore(place_in(tmp_path), clock=hour).prune().temporaries == 2
+    assert Store(place_in(tmp_path), clock=now).prune().temporaries == 0
+    assert Store(place_in(tmp_path), clock=hour).prune().temporaries == 2
 
 
 def test_folders_and_links_in_place_of_files_go_too(
-    store: FileStore, later: FileStore, tmp_path: Path
+    store: Store, later: Store, tmp_path: Path
 ):
     finished(store, "a")
     (tmp_path / "precious").mkdir()
@@ -154,7 +152,7 @@ def test_folders_and_links_in_place_of_files_go_too(
 
 
 def test_hooks_get_the_lock_between(
-    store: FileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Ten thousand keys in one go took all the time that a hook waits for the lock."""
     with store.open_state() as state:
@@ -164,12 +162,12 @@ def test_hooks_get_the_lock_between(
         for _ in range(25):
             state.prepare("x", b"left over")
     removed: list[int] = []
-    hold, remove = Rooms.hold, Folder.remove
+    hold, remove = State.hold, Folder.remove
 
     @contextmanager
-    def counted_hold(rooms: Rooms) -> Iterator[None]:
+    def counted_hold(state: State) -> Iterator[None]:
         removed.append(0)
-        with hold(rooms):
+        with hold(state):
             yield
 
     def counted_remove(folder: Folder, name: str) -> bool:
@@ -177,30 +175,30 @@ def test_hooks_get_the_lock_between(
         return remove(folder, name)
 
     monkeypatch.setattr(prune, "BATCH", 10)
-    monkeypatch.setattr(Rooms, "hold", counted_hold)
+    monkeypatch.setattr(State, "hold", counted_hold)
     monkeypatch.setattr(Folder, "remove", counted_remove)
     hour = FakeClock(time.time_ns() // 1000 + 3_700_000_000)
 
-    pruned = FileStore(place_in(tmp_path), clock=hour).prune()
+    pruned = Store(place_in(tmp_path), clock=hour).prune()
 
     assert (pruned.dedup_keys, pruned.temporaries) == (25, 25)
     assert max(removed) == 10
 
 
 def test_a_request_that_lives_again_meanwhile_stays(
-    store: FileStore, later: FileStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, later: Store, monkeypatch: pytest.MonkeyPatch
 ):
     """What was looked up without the lock is looked at again with it."""
     finished(store, "a", "b")
-    hold = Rooms.hold
+    hold = State.hold
 
     @contextmanager
-    def come_back_first(rooms: Rooms) -> Iterator[None]:
+    def come_back_first(state: State) -> Iterator[None]:
         drop(store, "requests", "a.json", "{}")
-        with hold(rooms):
+        with hold(state):
             yield
 
-    monkeypatch.setattr(Rooms, "hold", come_back_first)
+    monkeypatch.setattr(State, "hold", come_back_first)
 
     assert later.prune(older_than_days=9).requests == 1
 
@@ -209,23 +207,23 @@ def test_a_request_that_lives_again_meanwhile_stays(
 
 
 def test_a_key_that_is_given_to_a_new_request_meanwhile_stays(
-    store: FileStore, later: FileStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, later: Store, monkeypatch: pytest.MonkeyPatch
 ):
     finished(store, "a")
-    hold = Rooms.hold
+    hold = State.hold
     is_asked = False
 
     @contextmanager
-    def ask_first(rooms: Rooms) -> Iterator[None]:
+    def ask_first(state: State) -> Iterator[None]:
         nonlocal is_asked
         is_gone = not path_of(store, "done", "a").exists()
         if is_gone and not is_asked:
             is_asked = True
             store.submit(request("b", dedup_key="key of a"))
-        with hold(rooms):
+        with hold(state):
             yield
 
-    monkeypatch.setattr(Rooms, "hold", ask_first)
+    monkeypatch.setattr(State, "hold", ask_first)
 
     assert later.prune(older_than_days=1).dedup_keys == 0
 

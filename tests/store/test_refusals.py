@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.protocol.request import Request
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 
-def test_error_the_key_is_something_else(store: FileStore, mine: Request):
+def test_error_the_key_is_something_else(store: Store, mine: Request):
     path = path_of(store, "key")
     path.symlink_to("/etc/hostname")
 
@@ -37,7 +37,7 @@ def test_error_the_key_is_something_else(store: FileStore, mine: Request):
 )
 @pytest.mark.parametrize("what", ["link", "file"])
 def test_error_a_folder_is_something_else(
-    store: FileStore, tmp_path: Path, room: str, what: str
+    store: Store, tmp_path: Path, room: str, what: str
 ):
     store.submit(request("first", dedup_key="k"))
     path = path_of(store, room)
@@ -58,7 +58,7 @@ def test_error_a_folder_is_something_else(
     assert sorted(os.listdir(tmp_path)) == before
 
 
-def test_error_no_more_files_can_be_opened(store: FileStore):
+def test_error_no_more_files_can_be_opened(store: Store):
     import resource
 
     store.submit(request("a"))

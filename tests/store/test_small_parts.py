@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.store.directory import Folder
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 
 @pytest.fixture
@@ -194,39 +194,39 @@ def test_a_name_by_ps_is_the_one_without_its_path(
 # Leases: for hosts that cannot be seen from here
 
 
-def beat(store: FileStore, session: str, at_s: float) -> None:
+def beat(store: Store, session: str, at_s: float) -> None:
     path = drop(store, "sessions", f"{session}.beat", b"")
     os.utime(path, (at_s, at_s))
 
 
-def gone(store: FileStore, now_s: float, sign_ms: int = 0) -> bool:
+def gone(store: Store, now_s: float, sign_ms: int = 0) -> bool:
     with store.open_state() as state:
         return host_is_gone(
             state, "s", unseen_process(), lease_s=900, now_s=now_s, sign_ms=sign_ms
         )
 
 
-def test_an_unseen_host_lives_as_long_as_it_beats(store: FileStore):
+def test_an_unseen_host_lives_as_long_as_it_beats(store: Store):
     beat(store, "s", 10_000)
 
     assert not gone(store, now_s=10_900)
     assert gone(store, now_s=10_901)
 
 
-def test_an_unseen_host_that_never_beat_lives_by_its_last_sign(store: FileStore):
+def test_an_unseen_host_that_never_beat_lives_by_its_last_sign(store: Store):
     """The first event of a session claims before any beat is written."""
     assert not gone(store, now_s=10_900, sign_ms=10_000_000)
     assert gone(store, now_s=10_901, sign_ms=10_000_000)
     assert gone(store, now_s=10_000)
 
 
-def test_a_beat_in_the_future_does_no_harm(store: FileStore):
+def test_a_beat_in_the_future_does_no_harm(store: Store):
     beat(store, "s", 99_000)
 
     assert not gone(store, now_s=10_000)
 
 
-def test_after_clear_the_beat_of_the_new_session_counts(store: FileStore):
+def test_after_clear_the_beat_of_the_new_session_counts(store: Store):
     """`/clear` gives the process another session id; its agents run on."""
     host = unseen_process()
     record = {"sessionId": "new", "host": host.model_dump(mode="json", by_alias=True)}
@@ -240,7 +240,7 @@ def test_after_clear_the_beat_of_the_new_session_counts(store: FileStore):
 
 
 def test_the_claim_of_an_unseen_host_is_kept_for_the_lease(
-    store: FileStore, clock: FakeClock
+    store: Store, clock: FakeClock
 ):
     store.submit(request("a"))
     store.claim(claimant(unseen_process()), 1, take)

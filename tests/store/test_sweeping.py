@@ -20,18 +20,18 @@ from storeworld import (
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Status
 from bridge.store import sweep
-from bridge.store.state import Rooms
+from bridge.store.state import State
 
 if TYPE_CHECKING:
     import pytest
 
     from bridge.protocol.request import Request
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 A = RequestId("a")
 
 
-def test_what_a_dead_host_held_waits_again(store: FileStore):
+def test_what_a_dead_host_held_waits_again(store: Store):
     store.submit(request("a"))
     store.claim(claimant(dead_process()), 1, take)
 
@@ -41,12 +41,12 @@ def test_what_a_dead_host_held_waits_again(store: FileStore):
     assert (again.attempt, again.status) == (1, Status.PROCESSING)
 
 
-def test_what_a_live_host_holds_is_left(store: FileStore, mine: Request):
+def test_what_a_live_host_holds_is_left(store: Store, mine: Request):
     assert store.sweep(everything=True) == 0
     assert store.claimed() == [mine]
 
 
-def test_after_the_last_attempt_the_failure_has_a_name(store: FileStore):
+def test_after_the_last_attempt_the_failure_has_a_name(store: Store):
     store.submit(request("a", max_attempts=2))
     for _ in range(2):
         store.claim(claimant(dead_process()), 1, take)
@@ -64,7 +64,7 @@ def test_after_the_last_attempt_the_failure_has_a_name(store: FileStore):
     }
 
 
-def test_a_plain_sweep_does_not_read_the_queue(store: FileStore, clock: FakeClock):
+def test_a_plain_sweep_does_not_read_the_queue(store: Store, clock: FakeClock):
     store.submit(request("a", timeout=1000))
     clock.go_on(2)
 
@@ -72,7 +72,7 @@ def test_a_plain_sweep_does_not_read_the_queue(store: FileStore, clock: FakeCloc
     assert store.sweep(everything=True) == 1
 
 
-def test_a_sweep_looks_into_those_it_is_told_of(store: FileStore, clock: FakeClock):
+def test_a_sweep_looks_into_those_it_is_told_of(store: Store, clock: FakeClock):
     """What is claimed, ended or unknown by now is left as it is."""
     for one in ("a", "b", "c"):
         store.submit(request(one, timeout=1000))
@@ -91,7 +91,7 @@ def test_a_sweep_looks_into_those_it_is_told_of(store: FileStore, clock: FakeClo
     assert quarantined(store) == {}
 
 
-def test_an_overdue_request_ended_at_its_deadline(store: FileStore, clock: FakeClock):
+def test_an_overdue_request_ended_at_its_deadline(store: Store, clock: FakeClock):
     """Whenever somebody noticed: nobody waited that long."""
     store.submit(request("a", timeout=1000))
     clock.go_on(3_600)
@@ -103,7 +103,7 @@ def test_an_overdue_request_ended_at_its_deadline(store: FileStore, clock: FakeC
     assert (response.duration, response.completed_at) == (1000, START_US // 1000 + 1000)
 
 
-def test_what_was_taken_without_a_name_waits_again(store: FileStore):
+def test_what_was_taken_without_a_name_waits_again(store: Store):
     """The claimer was killed between the rename and the record."""
     store.submit(request("a"))
     path_of(store, "processing").mkdir(exist_ok=True)
@@ -116,21 +116,21 @@ def test_what_was_taken_without_a_name_waits_again(store: FileStore):
 
 
 def test_a_sweep_of_everything_lets_others_have_the_lock(
-    store: FileStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ):
     """Ten thousand waiting requests would hold up every hook for a second."""
     for number in range(7):
         store.submit(request(f"r{number}"))
     held = 0
-    hold = Rooms.hold
+    hold = State.hold
 
-    def counted(rooms: Rooms):
+    def counted(state: State):
         nonlocal held
         held += 1
-        return hold(rooms)
+        return hold(state)
 
     monkeypatch.setattr(sweep, "BATCH", 3)
-    monkeypatch.setattr(Rooms, "hold", counted)
+    monkeypatch.setattr(State, "hold", counted)
 
     assert store.sweep(everything=True) == 0
     assert held == 3

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 NOBODY = 65_534
 
@@ -169,7 +169,7 @@ def fail_on(
 
 @pytest.mark.parametrize("name", ["1k0t3fvvgkr-h-hj92wn", "b"])
 def test_what_the_disk_fails_to_give_stops_no_queue(
-    store: FileStore, monkeypatch: pytest.MonkeyPatch, name: str
+    store: Store, monkeypatch: pytest.MonkeyPatch, name: str
 ):
     """It stays where it is: the disk may give it the next time."""
     store.submit(request("a"))
@@ -186,7 +186,7 @@ def test_what_the_disk_fails_to_give_stops_no_queue(
 
 
 def test_error_what_is_claimed_is_not_taken_as_absent(
-    store: FileStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ):
     """Its agent's words would become evidence; the error names the file."""
     store.submit(request("a"))
@@ -204,7 +204,7 @@ def test_error_what_is_claimed_is_not_taken_as_absent(
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENOMEM])
 def test_error_a_machine_without_means_is_no_fault_of_a_file(
-    store: FileStore, monkeypatch: pytest.MonkeyPatch, number: int
+    store: Store, monkeypatch: pytest.MonkeyPatch, number: int
 ):
     store.submit(request("a"))
     with monkeypatch.context() as failing:

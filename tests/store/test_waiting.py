@@ -17,7 +17,7 @@ from bridge.errors import StateUnavailable, StateVanished
 from bridge.protocol.ids import RequestId
 from bridge.store import wait, watcher
 from bridge.store.clock import SystemClock
-from bridge.store.file_store import FileStore
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,22 +31,22 @@ def after(seconds: float, action: Callable[[], object]) -> threading.Timer:
     return timer
 
 
-def answer_all(store: FileStore) -> None:
+def answer_all(store: Store) -> None:
     for mine in claim_all(store):
         store.publish(answer(mine), source="test")
 
 
 @pytest.fixture
-def real(store: FileStore) -> FileStore:
+def real(store: Store) -> Store:
     """The same store on the real clock."""
-    return FileStore(store.place)
+    return Store(store.place)
 
 
 def long(request_id: str):
     return request(request_id, created_at=time.time_ns() // 1_000_000)
 
 
-def test_an_answer_that_is_there_is_returned_at_once(real: FileStore):
+def test_an_answer_that_is_there_is_returned_at_once(real: Store):
     real.submit(long("a"))
     answer_all(real)
 
@@ -56,7 +56,7 @@ def test_an_answer_that_is_there_is_returned_at_once(real: FileStore):
 
 
 def test_an_answer_of_another_process_wakes_the_waiter(
-    real: FileStore, monkeypatch: pytest.MonkeyPatch
+    real: Store, monkeypatch: pytest.MonkeyPatch
 ):
     """The kernel tells: nobody looks by himself as soon as this."""
     monkeypatch.setattr(watcher, "LOOK_S", 1000)
@@ -72,7 +72,7 @@ def test_an_answer_of_another_process_wakes_the_waiter(
     child.join()
 
 
-def test_many_are_yielded_as_they_come(real: FileStore):
+def test_many_are_yielded_as_they_come(real: Store):
     for name in "abc":
         real.submit(long(name))
     mine = {one.request_id: one for one in claim_all(real)}
@@ -89,7 +89,7 @@ def test_many_are_yielded_as_they_come(real: FileStore):
         timer.join()
 
 
-def test_the_waiter_returns_by_its_deadline(real: FileStore):
+def test_the_waiter_returns_by_its_deadline(real: Store):
     began = time.monotonic()
 
     assert list(real.wait([A], timeout_s=0.2)) == []
@@ -98,13 +98,13 @@ def test_the_waiter_returns_by_its_deadline(real: FileStore):
 
 
 @pytest.mark.parametrize("step_s", [86_400, -86_400], ids=["a day on", "a day back"])
-def test_a_changed_wall_clock_does_not_move_the_deadline(store: FileStore, step_s: int):
+def test_a_changed_wall_clock_does_not_move_the_deadline(store: Store, step_s: int):
     class Real(FakeClock):
         def monotonic_s(self) -> float:
             return time.monotonic()
 
     moving = Real()
-    waiter = FileStore(store.place, clock=moving)
+    waiter = Store(store.place, clock=moving)
     timer = after(0.1, lambda: moving.set_wall(step_s))
     began = time.monotonic()
 
@@ -115,7 +115,7 @@ def test_a_changed_wall_clock_does_not_move_the_deadline(store: FileStore, step_
 
 
 def test_requests_are_tended_while_one_waits(
-    real: FileStore, monkeypatch: pytest.MonkeyPatch
+    real: Store, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(wait, "LOOK_S", 0.02)
     tended = []
@@ -126,7 +126,7 @@ def test_requests_are_tended_while_one_waits(
 
 
 def test_trouble_of_the_tender_does_not_end_the_wait(
-    real: FileStore, monkeypatch: pytest.MonkeyPatch
+    real: Store, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(wait, "LOOK_S", 0.02)
     real.submit(long("a"))
@@ -140,7 +140,7 @@ def test_trouble_of_the_tender_does_not_end_the_wait(
 
 
 @pytest.mark.parametrize("what", ["removed", "replaced", "answers removed"])
-def test_error_the_state_vanishes_under_a_waiter(real: FileStore, what: str):
+def test_error_the_state_vanishes_under_a_waiter(real: Store, what: str):
     real.submit(long("a"))
     list(real.wait([A], timeout_s=0))
     state = real.place.state
@@ -151,7 +151,7 @@ def test_error_the_state_vanishes_under_a_waiter(real: FileStore, what: str):
             return
         state.rename(state.with_name("old"))
         if what == "replaced":
-            FileStore(real.place).submit(long("b"))
+            Store(real.place).submit(long("b"))
 
     timer = after(0.1, vanish)
 
@@ -164,7 +164,7 @@ def test_error_the_state_vanishes_under_a_waiter(real: FileStore, what: str):
     timer.join()
 
 
-def test_a_planted_answer_does_not_end_the_wait(real: FileStore):
+def test_a_planted_answer_does_not_end_the_wait(real: Store):
     real.submit(long("a"))
     timers = [
         after(0.05, lambda: drop(real, "responses", "a.json", b'{"success": true}')),
@@ -180,7 +180,7 @@ def test_a_planted_answer_does_not_end_the_wait(real: FileStore):
 
 @pytest.mark.parametrize("call", ["_start_observer", "_schedule"])
 def test_without_inotify_the_looks_come_quickly(
-    real: FileStore, monkeypatch: pytest.MonkeyPatch, call: str
+    real: Store, monkeypatch: pytest.MonkeyPatch, call: str
 ):
     """Where the kernel gives no watch: a network file system, all instances used."""
 
@@ -207,7 +207,7 @@ def settled() -> tuple[int, int]:
     return counts[-1]
 
 
-def test_a_wait_that_is_given_up_leaves_nothing_behind(real: FileStore):
+def test_a_wait_that_is_given_up_leaves_nothing_behind(real: Store):
     real.submit(long("a"))
     answer_all(real)
     list(real.wait([A, RequestId("b")], timeout_s=0.05))
@@ -221,9 +221,7 @@ def test_a_wait_that_is_given_up_leaves_nothing_behind(real: FileStore):
     assert (threads <= before[0], fds <= before[1]) == (True, True)
 
 
-def test_stopping_a_watch_says_nothing(
-    real: FileStore, caplog: pytest.LogCaptureFixture
-):
+def test_stopping_a_watch_says_nothing(real: Store, caplog: pytest.LogCaptureFixture):
     with caplog.at_level(logging.DEBUG):
         for _ in range(30):
             list(real.wait([A], timeout_s=0.002))
@@ -231,7 +229,7 @@ def test_stopping_a_watch_says_nothing(
     assert "inactive" not in caplog.text
 
 
-def test_the_state_directory_is_not_made_again_by_a_waiter(real: FileStore):
+def test_the_state_directory_is_not_made_again_by_a_waiter(real: Store):
     real.submit(long("b"))
     answer_all(real)
     real.submit(long("a"))
@@ -255,10 +253,10 @@ class CountingClock(SystemClock):
         return super().monotonic_s()
 
 
-def test_what_is_no_answer_of_ours_wakes_nobody(store: FileStore):
+def test_what_is_no_answer_of_ours_wakes_nobody(store: Store):
     """A temporary comes before each answer: a look at nothing would delay the next."""
     clock = CountingClock()
-    waiter = FileStore(store.place, clock=clock)
+    waiter = Store(store.place, clock=clock)
     store.submit(long("a"))
 
     def others() -> None:
@@ -274,7 +272,7 @@ def test_what_is_no_answer_of_ours_wakes_nobody(store: FileStore):
 
 
 def test_an_answer_does_not_wait_for_the_end_of_the_watch(
-    real: FileStore, monkeypatch: pytest.MonkeyPatch
+    real: Store, monkeypatch: pytest.MonkeyPatch
 ):
     """The kernel takes its time to close it: that was the slowest part of a wait."""
     from watchdog.observers import Observer

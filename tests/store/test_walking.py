@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.protocol.request import Request
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 MANY = _MAX_LOOKED + 100
 MINE = RequestId(new_request_id(START_US + MANY))
 
 
-def crowd(store: FileStore, count: int = MANY, **fields: object) -> list[str]:
+def crowd(store: Store, count: int = MANY, **fields: object) -> list[str]:
     """Requests that come before `MINE`, put there as another program would."""
     ids = [new_request_id(START_US + number) for number in range(count)]
     for one in ids:
@@ -61,12 +61,12 @@ class Counting:
         return mine_only(asked)
 
 
-def claimed(store: FileStore, judge: object = mine_only, **how: object) -> list[str]:
+def claimed(store: Store, judge: object = mine_only, **how: object) -> list[str]:
     taken = store.claim(claimant(), 10_000, judge, **how)  # type: ignore[arg-type]
     return [one.request_id for one in taken]
 
 
-def test_a_crowd_for_another_session_keeps_nothing_from_mine(store: FileStore):
+def test_a_crowd_for_another_session_keeps_nothing_from_mine(store: Store):
     """They wait until they expire: all others would wait as long."""
     ids = crowd(store, session="gone")
     store.submit(request(MINE))
@@ -75,7 +75,7 @@ def test_a_crowd_for_another_session_keeps_nothing_from_mine(store: FileStore):
     assert store.waiting() == ids
 
 
-def test_what_was_passed_over_is_not_read_each_time(store: FileStore):
+def test_what_was_passed_over_is_not_read_each_time(store: Store):
     ids = crowd(store, session="gone")
     claimed(store)
     told = path_of(store, "sessions") / "session-1.passed"
@@ -88,7 +88,7 @@ def test_what_was_passed_over_is_not_read_each_time(store: FileStore):
     assert again.seen == [MINE, *ids[:FEW]]
 
 
-def test_what_was_passed_over_by_one_session_is_there_for_another(store: FileStore):
+def test_what_was_passed_over_by_one_session_is_there_for_another(store: Store):
     ids = crowd(store, session="session-2")
     claimed(store)
 
@@ -97,7 +97,7 @@ def test_what_was_passed_over_by_one_session_is_there_for_another(store: FileSto
     assert [one.request_id for one in taken] == ids[:3]
 
 
-def test_a_crowd_of_one_session_hides_no_hand_dropped_file_of_another(store: FileStore):
+def test_a_crowd_of_one_session_hides_no_hand_dropped_file_of_another(store: Store):
     """Neither does the order that was remembered of the queue."""
     for number in range(MANY):
         asked = request(f"b{number}", session="gone")
@@ -120,7 +120,7 @@ def test_a_crowd_of_one_session_hides_no_hand_dropped_file_of_another(store: Fil
     ids=["foreign", "our own kind"],
 )
 def test_a_crowd_of_a_newer_version_is_read_once_and_stays(
-    store: FileStore, names: list[str]
+    store: Store, names: list[str]
 ):
     for name in names:
         newer = json.dumps({"requestId": name, "schemaVersion": 2})
@@ -136,7 +136,7 @@ def test_a_crowd_of_a_newer_version_is_read_once_and_stays(
     assert len(list(path_of(store, "requests").iterdir())) == MANY
 
 
-def test_what_was_passed_over_is_looked_at_again_in_turn(store: FileStore):
+def test_what_was_passed_over_is_looked_at_again_in_turn(store: Store):
     """Somebody may have changed the file, or updated hostbridge."""
     ids = crowd(store, session="gone")
     assert claimed(store) == []
@@ -148,7 +148,7 @@ def test_what_was_passed_over_is_looked_at_again_in_turn(store: FileStore):
     assert claimed(store) == ids[FEW : 2 * FEW]
 
 
-def test_what_is_left_for_another_time_keeps_its_place(store: FileStore):
+def test_what_is_left_for_another_time_keeps_its_place(store: Store):
     """A budget that is used up holds for all; the oldest is still the first."""
     ids = crowd(store)
 
@@ -157,7 +157,7 @@ def test_what_is_left_for_another_time_keeps_its_place(store: FileStore):
     assert claimed(store) == ids
 
 
-def test_overdue_requests_keep_nothing_from_mine(store: FileStore, clock: FakeClock):
+def test_overdue_requests_keep_nothing_from_mine(store: Store, clock: FakeClock):
     crowd(store, 3 * _MAX_ENDED, timeout=1000)
     store.submit(request(MINE))
     clock.go_on(2)
@@ -166,7 +166,7 @@ def test_overdue_requests_keep_nothing_from_mine(store: FileStore, clock: FakeCl
 
 
 def test_a_request_of_an_agent_is_found_behind_a_crowd_of_urgent_ones(
-    store: FileStore,
+    store: Store,
 ):
     """Its parent waits for it, and holds the slot that they wait for."""
     store.submit(request("parent"))
@@ -194,9 +194,7 @@ def slow_judge(clock: FakeClock) -> Iterator[object]:
     return judge  # type: ignore[return-value]
 
 
-def test_when_the_time_is_up_the_next_claim_goes_on(
-    store: FileStore, slow_judge: object
-):
+def test_when_the_time_is_up_the_next_claim_goes_on(store: Store, slow_judge: object):
     crowd(store, session="gone")
     store.submit(request(MINE))
     cut: list[str] = []
@@ -208,7 +206,7 @@ def test_when_the_time_is_up_the_next_claim_goes_on(
 
 
 def test_where_nothing_can_be_remembered_a_claim_ends_all_the_same(
-    store: FileStore, slow_judge: object
+    store: Store, slow_judge: object
 ):
     """It would be cut short each time: who goes on then goes on for ever."""
     crowd(store, session="gone")
@@ -221,7 +219,7 @@ def test_where_nothing_can_be_remembered_a_claim_ends_all_the_same(
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\n", b"../x other\n", b"a\nb because"])
-def test_a_spoilt_memory_costs_time_only(store: FileStore, content: bytes):
+def test_a_spoilt_memory_costs_time_only(store: Store, content: bytes):
     crowd(store, 5, session="gone")
     drop(store, "sessions", "session-1.passed", content)
     store.submit(request(MINE))
@@ -229,7 +227,7 @@ def test_a_spoilt_memory_costs_time_only(store: FileStore, content: bytes):
     assert claimed(store) == [MINE]
 
 
-def test_one_request_is_taken_by_name_behind_a_crowd(store: FileStore):
+def test_one_request_is_taken_by_name_behind_a_crowd(store: Store):
     crowd(store)
     store.submit(request(MINE))
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.protocol.request import Request
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 GOOD = '{"status": "success", "summary": "fine"}'
 
@@ -45,7 +45,7 @@ class Sometimes:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> FileStore:
+def store(tmp_path: Path) -> Store:
     made = store_in(tmp_path)
     for name in ("bad", "good", "more"):
         made.submit(request(name, route="claude"))
@@ -53,7 +53,7 @@ def store(tmp_path: Path) -> FileStore:
 
 
 def served(
-    store: FileStore,
+    store: Store,
     answerer: Sometimes | Busy,
     told: list[tuple[str, Exception]],
     *,
@@ -83,7 +83,7 @@ def served(
     return [(each.request_id, each.error and each.error.code) for each in found]
 
 
-def test_error_a_bug_ends_one_request_and_no_other(store: FileStore) -> None:
+def test_error_a_bug_ends_one_request_and_no_other(store: Store) -> None:
     bug = ZeroDivisionError("one of ours")
     told: list[tuple[str, Exception]] = []
 
@@ -98,7 +98,7 @@ def test_error_a_bug_ends_one_request_and_no_other(store: FileStore) -> None:
 
 
 def test_error_what_cannot_even_be_ended_is_not_tried_for_ever(
-    store: FileStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its claim is given up with the process, or ended by the deadline."""
     told: list[tuple[str, Exception]] = []
@@ -118,7 +118,7 @@ def test_error_what_cannot_even_be_ended_is_not_tried_for_ever(
     assert told == [("bad", bug)]
 
 
-def test_error_a_definition_that_cannot_be_used_is_no_bug(store: FileStore) -> None:
+def test_error_a_definition_that_cannot_be_used_is_no_bug(store: Store) -> None:
     told: list[tuple[str, Exception]] = []
 
     ended = served(store, Sometimes(BridgeError("nobody knows it")), told)
@@ -128,7 +128,7 @@ def test_error_a_definition_that_cannot_be_used_is_no_bug(store: FileStore) -> N
 
 
 def test_a_queue_that_does_not_change_is_not_read_again(
-    store: FileStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Thousands may wait there for a session, or for a route that is not served."""
     for name in ("bad", "good", "more"):
@@ -162,7 +162,7 @@ def test_a_queue_that_does_not_change_is_not_read_again(
     assert looks == 4
 
 
-def test_error_once_with_the_lock_held(store: FileStore, tmp_path: Path) -> None:
+def test_error_once_with_the_lock_held(store: Store, tmp_path: Path) -> None:
     """It left as if it had served all, and said nothing."""
     hurried = store_in(tmp_path, lock_wait_s=0.05)
     answerer = Sometimes(ZeroDivisionError())
@@ -178,7 +178,7 @@ def test_error_once_with_the_lock_held(store: FileStore, tmp_path: Path) -> None
 
 
 def test_a_lock_that_is_held_is_told_once_and_tried_again(
-    store: FileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not silent for ever; and told again when it is held another time."""
     hurried = store_in(tmp_path, lock_wait_s=0.0)
@@ -239,7 +239,7 @@ def serve_until(naps: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]
 
 @pytest.mark.parametrize("once", [True, False])
 def test_switched_off_nothing_more_is_taken(
-    store: FileStore, monkeypatch: pytest.MonkeyPatch, *, once: bool
+    store: Store, monkeypatch: pytest.MonkeyPatch, *, once: bool
 ) -> None:
     """What had only been waiting goes on waiting; it is not ended as stopped."""
     serve_until(3, monkeypatch)
@@ -253,7 +253,7 @@ def test_switched_off_nothing_more_is_taken(
 
 
 def test_switched_on_again_it_goes_on(
-    store: FileStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the queue has not changed meanwhile."""
     naps = 0
@@ -309,7 +309,7 @@ def test_once_serves_what_waits_at_its_start(tmp_path: Path) -> None:
 
 
 def test_it_sweeps_between_two_requests(
-    store: FileStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a dead process held is not left to the end of a long queue."""
     gone = Claimant("claude-1", dead_process(), "claude")

@@ -29,8 +29,8 @@ from bridge.protocol.judge import ToolCall, Verdict
 from bridge.protocol.response import failed
 from bridge.protocol.status import Stage
 from bridge.store import Claimant
-from bridge.store.file_store import FileStore
 from bridge.store.host_process import identify
+from bridge.store.store import Store
 from bridge.worker import worker
 from bridge.worker.heartbeat import Watch
 
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> FileStore:
+def store(tmp_path: Path) -> Store:
     made = store_in(tmp_path)
     made.submit(request("a", route="claude"))
     return made
 
 
-def test_a_valid_answer_is_published_as_on_the_host_route(store: FileStore):
+def test_a_valid_answer_is_published_as_on_the_host_route(store: Store):
     outcome = Outcome(GOOD, model="claude-opus-5-5", degraded=True)
 
     assert server(store, saying(outcome)).serve(A)
@@ -64,7 +64,7 @@ def test_a_valid_answer_is_published_as_on_the_host_route(store: FileStore):
     assert rooms_of(store, "a") == ["done"]
 
 
-def test_while_it_works_the_record_says_who(store: FileStore):
+def test_while_it_works_the_record_says_who(store: Store):
     seen = []
 
     def look(asked: Request, **_: Any) -> Outcome:
@@ -97,7 +97,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_error_code_of_an_end(store: FileStore, name: str):
+def test_error_code_of_an_end(store: Store, name: str):
     outcome, code, status = ENDS[name]
 
     server(store, saying(outcome)).serve(A)
@@ -108,7 +108,7 @@ def test_error_code_of_an_end(store: FileStore, name: str):
     assert (told.raw_output, told.route) == (outcome.words, "claude")
 
 
-def test_error_message_names_the_meaning_and_the_detail(store: FileStore):
+def test_error_message_names_the_meaning_and_the_detail(store: Store):
     server(store, saying(Outcome(code="quota", detail="Slow down"))).serve(A)
 
     told = response(store)
@@ -127,7 +127,7 @@ CLAIMED = json.dumps(
 )
 
 
-def test_evidence_counts_where_the_call_was_seen(store: FileStore):
+def test_evidence_counts_where_the_call_was_seen(store: Store):
     calls = (ToolCall("Bash", "t1", "pytest -q", ok=True),)
 
     server(store, saying(Outcome(CLAIMED, calls=calls))).serve(A)
@@ -136,7 +136,7 @@ def test_evidence_counts_where_the_call_was_seen(store: FileStore):
     assert (item["verified"], item["toolUseId"]) == (True, "t1")
 
 
-def test_error_evidence_of_a_call_that_nobody_made(store: FileStore):
+def test_error_evidence_of_a_call_that_nobody_made(store: Store):
     server(store, saying(Outcome(CLAIMED, calls=()))).serve(A)
 
     told = response(store)
@@ -144,7 +144,7 @@ def test_error_evidence_of_a_call_that_nobody_made(store: FileStore):
     assert told.error.code == "unverified"
 
 
-def test_an_answerer_may_weigh_the_words_itself(store: FileStore):
+def test_an_answerer_may_weigh_the_words_itself(store: Store):
     """It knows more of what ran than the words tell."""
     parsed = {"status": "success", "summary": "weighed", "evidence": []}
 
@@ -158,7 +158,7 @@ def test_an_answerer_may_weigh_the_words_itself(store: FileStore):
     )
 
 
-def test_error_an_answerer_may_refuse_the_words(store: FileStore):
+def test_error_an_answerer_may_refuse_the_words(store: Store):
     refused = Verdict(code="AGENT_003", complaint="no")
 
     server(store, saying(Outcome(GOOD, verdict=refused))).serve(A)
@@ -168,7 +168,7 @@ def test_error_an_answerer_may_refuse_the_words(store: FileStore):
     assert (told.error.code, told.parsed_output) == ("AGENT_003", None)
 
 
-def test_error_a_definition_that_cannot_be_used(store: FileStore):
+def test_error_a_definition_that_cannot_be_used(store: Store):
     """The asker is told; whoever serves goes on."""
 
     def refuse(*_: Any, **__: Any) -> Outcome:
@@ -188,7 +188,7 @@ def test_error_a_definition_that_cannot_be_used(store: FileStore):
 
 
 def test_error_a_definition_that_cannot_be_noted_now_is_no_bad_one(
-    store: FileStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ):
     """A disk was full for a moment: the request waits again, and fails of nothing."""
 
@@ -210,9 +210,7 @@ def test_error_a_definition_that_cannot_be_noted_now_is_no_bad_one(
     assert response(store).success
 
 
-def test_who_waits_for_it_tries_again(
-    store: FileStore, monkeypatch: pytest.MonkeyPatch
-):
+def test_who_waits_for_it_tries_again(store: Store, monkeypatch: pytest.MonkeyPatch):
     """A lock was busy for a moment: the request is not left behind by its asker."""
     calls = []
     change_held = store.change_held
@@ -235,7 +233,7 @@ def test_who_waits_for_it_tries_again(
     assert len(calls) >= 2
 
 
-def test_what_somebody_has_is_not_served(store: FileStore):
+def test_what_somebody_has_is_not_served(store: Store):
     store.claim(claimant(), 1, take)
 
     assert not server(store, saying(GOOD)).serve(A)
@@ -245,7 +243,7 @@ def test_what_somebody_has_is_not_served(store: FileStore):
     assert found.response is None
 
 
-def test_what_has_ended_or_never_was_is_not_served(store: FileStore):
+def test_what_has_ended_or_never_was_is_not_served(store: Store):
     ours = server(store, saying(GOOD))
     assert ours.serve(A)
 
@@ -253,7 +251,7 @@ def test_what_has_ended_or_never_was_is_not_served(store: FileStore):
     assert not ours.serve(RequestId("never"))
 
 
-def test_a_cancel_from_elsewhere_stops_the_work(store: FileStore):
+def test_a_cancel_from_elsewhere_stops_the_work(store: Store):
     """What the agent still said is evidence; the cancel is the end."""
 
     def cancelled(asked: Request, **how: Any) -> Outcome:
@@ -268,7 +266,7 @@ def test_a_cancel_from_elsewhere_stops_the_work(store: FileStore):
     assert (kept["rawOutput"], kept["source"]) == ("late words", "claude")
 
 
-def test_switching_off_stops_the_work(store: FileStore):
+def test_switching_off_stops_the_work(store: Store):
     def off(asked: Request, **how: Any) -> Outcome:
         switch_off(store, None)
         return until_stopped(asked, **how)
@@ -283,7 +281,7 @@ def test_switching_off_stops_the_work(store: FileStore):
     )
 
 
-def test_what_is_gone_with_its_directory_is_worked_on_no_longer(store: FileStore):
+def test_what_is_gone_with_its_directory_is_worked_on_no_longer(store: Store):
     """Nobody can read the answer; the asker is told at once."""
 
     def removed(asked: Request, **how: Any) -> Outcome:
@@ -301,7 +299,7 @@ def test_what_is_gone_with_its_directory_is_worked_on_no_longer(store: FileStore
 
 
 def test_a_failure_is_not_ours_to_report_when_somebody_else_has_the_request(
-    store: FileStore,
+    store: Store,
 ):
     """We were thought dead; whoever took over decides, and our words are kept."""
 
@@ -319,7 +317,7 @@ def test_a_failure_is_not_ours_to_report_when_somebody_else_has_the_request(
     assert kept["reason"] == "agent_error, but somebody else has the request now"
 
 
-def test_a_bug_ends_the_request_and_is_not_hidden(store: FileStore):
+def test_a_bug_ends_the_request_and_is_not_hidden(store: Store):
     def broken(*_: Any, **__: Any) -> Outcome:
         raise ZeroDivisionError
 
@@ -332,7 +330,7 @@ def test_a_bug_ends_the_request_and_is_not_hidden(store: FileStore):
 
 
 def test_a_bug_in_the_check_of_an_answer_ends_the_request(
-    store: FileStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ):
     """Once the claim stayed, of a process that lives, and nobody was at work."""
 
@@ -376,7 +374,7 @@ def test_the_deadline_is_that_of_the_record(tmp_path: Path):
     assert seen == [60]
 
 
-def test_a_claim_of_a_process_that_is_gone_is_taken_back(store: FileStore):
+def test_a_claim_of_a_process_that_is_gone_is_taken_back(store: Store):
     """The asker was killed: the request waits again, then fails by name."""
     gone = Claimant("claude-1", dead_process(), "claude")
     for _ in range(2):
@@ -401,7 +399,7 @@ def test_a_request_behind_a_crowd_can_be_claimed(tmp_path: Path):
     assert store.claim_one(A, Claimant("s", claimant().host, "claude"))
 
 
-class Counting(FileStore):
+class Counting(Store):
     """A store that counts how often it is opened."""
 
     opened = 0
@@ -436,7 +434,7 @@ def test_to_be_asked_whether_to_stop_costs_next_to_nothing(tmp_path: Path):
 
 def test_a_switch_is_seen_while_it_works(tmp_path: Path):
     clock = FakeClock()
-    store = FileStore(place_in(tmp_path), clock=clock, lock_wait_s=5)
+    store = Store(place_in(tmp_path), clock=clock, lock_wait_s=5)
     store.submit(request("a", route="claude"))
     held = store.claim_one(A, claimant())
     assert held is not None

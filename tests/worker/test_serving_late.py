@@ -15,7 +15,7 @@ from bridge.worker import worker
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.store.file_store import FileStore
+    from bridge.store.store import Store
 
 DAY_S = 86_400
 
@@ -46,13 +46,13 @@ def waits(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Waits:
 
 
 @pytest.fixture
-def store(tmp_path: Path, clock: FakeClock) -> FileStore:
+def store(tmp_path: Path, clock: FakeClock) -> Store:
     made = store_in(tmp_path, clock=clock)
     made.submit(request("a", route="claude", timeout=60_000))
     return made
 
 
-def fill(store: FileStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def fill(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on the disk takes no answer."""
 
     def full(*_: object, **_how: object) -> bool:
@@ -62,7 +62,7 @@ def fill(store: FileStore, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_clock_set_back_makes_no_answer_be_written_for_a_day(
-    store: FileStore, clock: FakeClock, waits: Waits, monkeypatch: pytest.MonkeyPatch
+    store: Store, clock: FakeClock, waits: Waits, monkeypatch: pytest.MonkeyPatch
 ):
     def answer_after_the_clock_is_set(*_: object, **_how: Any) -> Outcome:
         clock.set_wall(-DAY_S)
@@ -76,7 +76,7 @@ def test_a_clock_set_back_makes_no_answer_be_written_for_a_day(
 
 
 def test_who_has_less_time_than_the_request_is_not_kept_by_a_full_disk(
-    store: FileStore, clock: FakeClock, waits: Waits, monkeypatch: pytest.MonkeyPatch
+    store: Store, clock: FakeClock, waits: Waits, monkeypatch: pytest.MonkeyPatch
 ):
     """Another asker's request, served by one that joined it: it waits again."""
     until_s = clock.monotonic_s() + 5
@@ -90,7 +90,7 @@ def test_who_has_less_time_than_the_request_is_not_kept_by_a_full_disk(
 
 
 def test_with_the_clock_set_back_a_deadline_is_still_one(
-    store: FileStore, clock: FakeClock
+    store: Store, clock: FakeClock
 ):
     """The request ran until then: it is not given back, as if it had not."""
 
@@ -107,7 +107,7 @@ def test_with_the_clock_set_back_a_deadline_is_still_one(
     assert (told.error.code, told.error.stage) == ("timeout", "running")
 
 
-def test_time_that_is_up_is_no_cancel(store: FileStore, clock: FakeClock):
+def test_time_that_is_up_is_no_cancel(store: Store, clock: FakeClock):
     """Who asks first whether to stop, and then for the time, hears of the time."""
 
     def work(*_: object, deadline_s: float, should_stop: Any, **_how: Any) -> Outcome:

@@ -1,4 +1,4 @@
-"""The store in files: one folder a stage, one short lock, renames and links.
+"""The store: where a project's requests and other records lie, and how to use them.
 
     requests/    waiting; created whole
     processing/  claimed; the record carries who holds it
@@ -7,21 +7,22 @@
 
 At any time a request lies in exactly one of requests/, processing/ and done/: it moves
 by renames. A response decides: once it is linked, the request is over, whatever else a
-kill left lying; whoever looks next tidies up. Durable on return: what submit and
-publish wrote. A claim need not outlive a power cut (the boot id makes it void), but no
-power cut loses the request. Every public method may be killed at any point and loses
+kill left behind; whoever looks next tidies up. What submit and publish wrote is durable
+when they return. A claim need not outlive a power cut (the boot id makes it void), but
+no power cut loses the request. Every method may be killed at any point and loses
 nothing.
 """
 
 from __future__ import annotations
 
+import copy
 import errno
 import math
 import os
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from bridge.errors import (
     StateRefused,
@@ -33,7 +34,7 @@ from bridge.store import claim, dedup_keys, publish, queries, submit, walking
 from bridge.store.clock import Clock, SystemClock
 from bridge.store.directory import NotAPlainFile
 from bridge.store.location import open_state
-from bridge.store.state import Rooms
+from bridge.store.state import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from bridge.protocol.ids import RequestId
     from bridge.protocol.request import Claim, HostProcess, Request
     from bridge.protocol.response import Response
-    from bridge.store import Claimant, Found, Store, Submitted, Verdict
+    from bridge.store import Claimant, Found, Submitted, Verdict
     from bridge.store.directory import Folder
     from bridge.store.location import Place
     from bridge.store.prune import Pruned
@@ -51,16 +52,21 @@ if TYPE_CHECKING:
 _MOMENT_S = 0.2
 
 
-class FileStore:
-    """A `Store` in the files of one state directory.
+class Store:
+    """The records of one state directory.
+
+    It may be shared by threads: each method opens the state directory for itself. An
+    operation with several steps opens it once, with `open`; what that gives belongs to
+    one thread.
+
+    Any method raises `StateUnavailable` where the state cannot be used just now (its
+    subclass `StateVanished` where it is gone) and `StateRefused` where it is not safe.
 
     Args:
         place: where it lies.
         clock: wall clock and monotonic clock.
         lock_wait_s: how long a transition may wait for the lock, in seconds.
         lease_s: how long an unseen host counts as alive after its last sign.
-        deadline_s: on the monotonic clock; what has to wait for the lock then waits no
-            longer, but for a moment.
     """
 
     def __init__(
@@ -70,29 +76,25 @@ class FileStore:
         clock: Clock | None = None,
         lock_wait_s: float = 10.0,
         lease_s: float = 900.0,
-        deadline_s: float = inf,
     ) -> None:
         self.place = place
         self.clock = clock or SystemClock()
+        self.lease_s = lease_s
         self._lock_wait_s = lock_wait_s
-        self._lease_s = lease_s
-        self._deadline_s = deadline_s
+        self._deadline_s = inf
+        self._state: State | None = None
 
-    def until(self, deadline_s: float) -> FileStore:
-        """The same store for one who has a deadline, on the monotonic clock."""
-        return FileStore(
-            self.place,
-            clock=self.clock,
-            lock_wait_s=self._lock_wait_s,
-            lease_s=self._lease_s,
-            deadline_s=deadline_s,
-        )
+    def until(self, deadline_s: float) -> Self:
+        """The same store with a deadline, on the monotonic clock.
 
-    @property
-    def _wait_s(self) -> float:
-        """How long to wait for the lock from now on."""
-        left_s = self._deadline_s - self.clock.monotonic_s()
-        return min(self._lock_wait_s, max(left_s, _MOMENT_S))
+        What has to wait for the lock then waits only a moment longer.
+        """
+        return self._with(_deadline_s=deadline_s)
+
+    def _with(self, **changes: Any) -> Self:
+        other = copy.copy(self)
+        vars(other).update(changes)
+        return other
 
     def now_ms(self) -> int:
         """The wall clock, milliseconds since 1970."""
@@ -101,83 +103,71 @@ class FileStore:
     def exists(self) -> bool:
         """Whether there is a state directory, or something in its place.
 
-        Without one nothing was ever asked here; who only looks need not make it.
+        Without one nothing was ever asked here; a reader need not make it.
         """
         return os.path.lexists(self.place.state)
 
-    def why_unreadable(self, request_id: RequestId) -> str | None:
-        """Why a request that is there cannot be read, its file, and the way out.
+    # Opening
 
-        None where there is none, or it can be read.
+    @contextmanager
+    def open(self, *, make: bool = True) -> Iterator[Self]:
+        """The same store, held open for one operation: use it within the block.
+
+        The directory is made unless `make` is false; then missing folders are empty.
+
+        Raises:
+            StateVanished: there is no state directory, and it is not to be made.
         """
-        if not self.exists():
-            return None
-        with self.looking() as rooms:
-            return queries.why_unreadable(rooms, request_id)
+        if self._state is not None:
+            yield self
+            return
+        with self._opened(make=make) as state:
+            yield self._with(_state=state)
 
-    def unknown(self, request_id: RequestId) -> UnknownRequest:
-        """The error for an id that nothing here knows of, or none that can be read."""
-        problem = self.why_unreadable(request_id)
-        if problem is not None:
-            return UnknownRequest(
-                f"request {request_id} cannot be read: {problem}",
-                request_id=request_id,
-            )
-        state = self.place.state
-        why = f"in {state}" if self.exists() else f"here: there is no {state}"
-        return UnknownRequest(f"no request {request_id} {why}", request_id=request_id)
+    @contextmanager
+    def _opened(self, *, make: bool) -> Iterator[State]:
+        with _in_our_words(self.place):
+            directory = open_state(self.place, make=make)
+        with directory, State(directory, self.clock, make=make) as state:
+            yield state
+
+    @contextmanager
+    def state(self, *, make: bool = True) -> Iterator[State]:
+        """The folders and records, open for the block; `make` as in `open`."""
+        with _in_our_words(self.place), ExitStack() as stack:
+            state = self._state
+            if state is None:
+                state = stack.enter_context(self._opened(make=make))
+            left_s = self._deadline_s - self.clock.monotonic_s()
+            state.lock_wait_s = min(self._lock_wait_s, max(left_s, _MOMENT_S))
+            yield state
 
     @contextmanager
     def open_state(self) -> Iterator[Folder]:
-        """The state directory, made and checked, held open for the block.
-
-        Raises:
-            StateRefused: it, or what is used in it, is not safe to use.
-            StateUnavailable: the system refuses: disk full, too many files, read-only.
-        """
-        with _in_our_words(self.place), open_state(self.place) as state:
-            yield state
+        """The state directory, made and checked, held open for the block."""
+        with self.state() as state:
+            yield state.directory
 
     @contextmanager
     def exclusive(self) -> Iterator[Folder]:
         """The state directory with the lock held: for records of other parts."""
-        with self.rooms() as rooms, rooms.hold():
-            yield rooms.state
-
-    @contextmanager
-    def rooms(self) -> Iterator[Rooms]:
-        """The folders of the state directory; raises as `open_state`."""
-        with (
-            self.open_state() as state,
-            Rooms(state, self.clock, lock_wait_s=self._wait_s) as rooms,
-        ):
-            yield rooms
-
-    @contextmanager
-    def looking(self) -> Iterator[Rooms]:
-        """The folders, to be read: nothing is made; otherwise as `rooms`.
-
-        Raises:
-            StateVanished: there is no state directory.
-        """
-        with (
-            _in_our_words(self.place),
-            open_state(self.place, make=False) as state,
-            Rooms(state, self.clock, lock_wait_s=self._wait_s, make=False) as rooms,
-        ):
-            yield rooms
+        with self.state() as state, state.hold():
+            yield state.directory
 
     # Asking
 
     def submit(self, request: Request, *, routes: Collection[str] = ()) -> Submitted:
-        """Make a request durable and visible, whole; `routes` as in `Store`.
+        """Make a request durable and visible, whole.
+
+        Where its dedup key stands for another request that asks the same, that one
+        counts; `routes` are those whose answer would do, by default the request's own.
 
         Raises:
             InvalidRequest: the id was used before, its key stands for another
                 question, or a field has no JSON form.
         """
-        with self.rooms() as rooms:
-            return submit.submit(rooms, request, routes)
+        with self.state() as state:
+            return submit.submit(state, request, routes)
 
     # Looking
 
@@ -193,8 +183,8 @@ class FileStore:
         """
         if request.dedup_key is None or not self.exists():
             return None
-        with self.looking() as rooms:
-            found = dedup_keys.find_same(rooms, request, routes)
+        with self.state(make=False) as state:
+            found = dedup_keys.find_same(state, request, routes)
             return found.response if found else None
 
     def find(self, request_id: RequestId) -> Found | None:
@@ -205,36 +195,58 @@ class FileStore:
         """
         if not self.exists():
             return None
-        with self.looking() as rooms:
-            return queries.find(rooms, request_id)
+        with self.state(make=False) as state:
+            return queries.find(state, request_id)
+
+    def why_unreadable(self, request_id: RequestId) -> str | None:
+        """Why a request that is there cannot be read, its file, and the way out.
+
+        None where there is none, or it can be read.
+        """
+        if not self.exists():
+            return None
+        with self.state(make=False) as state:
+            return queries.why_unreadable(state, request_id)
+
+    def unknown(self, request_id: RequestId) -> UnknownRequest:
+        """The error for an id that nothing here knows of, or none that can be read."""
+        problem = self.why_unreadable(request_id)
+        if problem is not None:
+            return UnknownRequest(
+                f"request {request_id} cannot be read: {problem}",
+                request_id=request_id,
+            )
+        place = self.place.state
+        why = f"in {place}" if self.exists() else f"here: there is no {place}"
+        return UnknownRequest(f"no request {request_id} {why}", request_id=request_id)
 
     def waiting(self) -> list[RequestId]:
         """Ids nobody has taken, in the order in which they would be."""
-        with self.rooms() as rooms:
-            return list(queries.waiting_in_order(rooms))
+        with self.state() as state:
+            return list(queries.waiting_in_order(state))
 
     def has_waiting(self) -> bool:
         """Whether anything waits; the cost does not grow with the queue."""
-        with self.rooms() as rooms:
-            return queries.has_waiting(rooms)
+        with self.state() as state:
+            return queries.has_waiting(state)
 
     def queue_changed_ns(self) -> int:
         """When a waiting request came or went for the last time; nanoseconds.
 
         The file system's time, to be compared with itself alone.
         """
-        with self.rooms() as rooms:
-            return os.fstat(rooms["requests"].fd).st_mtime_ns
+        with self.state() as state:
+            return os.fstat(state["requests"].fd).st_mtime_ns
 
     def claimed(self) -> list[Request]:
         """Requests that somebody holds, oldest claim first."""
-        with self.looking() as rooms:
-            return queries.all_claimed(rooms)
+        with self.state(make=False) as state:
+            return queries.all_claimed(state)
 
     def evidence(self, request_id: RequestId) -> list[dict[str, Any]]:
         """What was kept for a request, oldest first."""
-        with self.looking() as rooms:
-            return queries.evidence_of(rooms, request_id)
+        with self.state(make=False) as state:
+            return queries.evidence_of(state, request_id)
 
     # Working
 
@@ -257,19 +269,19 @@ class FileStore:
         In a long queue that is not for this claimant the time may be up before its end:
         then `on_cut` is called, and the next claim goes on from there.
         """
-        with self.rooms() as rooms:
+        with self.state() as state:
             if only is None:
-                return walking.claim(rooms, claimant, slots, judge, on_cut=on_cut)
-            with rooms.hold():
-                return walking.claim_only(rooms, only, claimant, slots, judge)
+                return walking.claim(state, claimant, slots, judge, on_cut=on_cut)
+            with state.hold():
+                return walking.claim_only(state, only, claimant, slots, judge)
 
     def claim_one(self, request_id: RequestId, claimant: Claimant) -> Request | None:
         """Take this very request; None when it does not wait (any more).
 
         One that is overdue is ended instead.
         """
-        with self.rooms() as rooms, rooms.hold():
-            return claim.claim_one(rooms, request_id, claimant)
+        with self.state() as state, state.hold():
+            return claim.claim_one(state, request_id, claimant)
 
     def change_claim(
         self,
@@ -298,8 +310,8 @@ class FileStore:
         event: str | None = None,
     ) -> Request | None:
         """Change the request that `host` holds; otherwise as `change_claim`."""
-        with self.rooms() as rooms, rooms.hold():
-            return claim.change_held(rooms, request_id, host, change, event=event)
+        with self.state() as state, state.hold():
+            return claim.change_held(state, request_id, host, change, event=event)
 
     def give_back(
         self,
@@ -308,8 +320,8 @@ class FileStore:
         change: Callable[[Request], Request],
     ) -> bool:
         """Let a request that `host` holds wait again; False when it holds it not."""
-        with self.rooms() as rooms, rooms.hold():
-            return claim.give_back(rooms, request_id, host, change)
+        with self.state() as state, state.hold():
+            return claim.give_back(state, request_id, host, change)
 
     # Ending
 
@@ -319,16 +331,16 @@ class FileStore:
         The first response wins, for ever; any other is kept as evidence, with the
         reason. `source` says in a word or two where it came from.
         """
-        with self.rooms() as rooms:
-            return publish.publish(rooms, response, source=source)
+        with self.state() as state:
+            return publish.publish(state, response, source=source)
 
     def keep_evidence(
         self, request_id: str, *, reason: str, source: str, words: str
     ) -> None:
         """Keep words that did not become the answer, with the reason."""
-        with self.rooms() as rooms:
+        with self.state() as state:
             publish.keep_evidence(
-                rooms, request_id, reason=reason, source=source, words=words
+                state, request_id, reason=reason, source=source, words=words
             )
 
     # Tidying
@@ -349,11 +361,11 @@ class FileStore:
         """
         from bridge.store.sweep import sweep, sweep_all
 
-        with self.rooms() as rooms:
+        with self.state() as state:
             if everything:
-                return sweep_all(rooms, lease_s=self._lease_s, limit_s=limit_s)
-            with rooms.hold():
-                return sweep(rooms, lease_s=self._lease_s, waiting=waiting)
+                return sweep_all(state, lease_s=self.lease_s, limit_s=limit_s)
+            with state.hold():
+                return sweep(state, lease_s=self.lease_s, waiting=waiting)
 
     def prune(
         self, *, older_than_days: float | None = None, max_bytes: int | None = None
@@ -368,9 +380,9 @@ class FileStore:
 
         if not self.exists():
             return Pruned()
-        with self.rooms() as rooms:
-            sweep_all(rooms, lease_s=self._lease_s)
-            return prune(rooms, older_than_days=older_than_days, max_bytes=max_bytes)
+        with self.state() as state:
+            sweep_all(state, lease_s=self.lease_s)
+            return prune(state, older_than_days=older_than_days, max_bytes=max_bytes)
 
     # Waiting
 
@@ -390,7 +402,9 @@ class FileStore:
         """
         from bridge.store.wait import wait_for
 
-        return wait_for(self, set(ids), timeout_s=timeout_s, tend=tend)
+        # Its looks come over a long time, and each opens the state anew.
+        unopened = self._with(_state=None)
+        return wait_for(unopened, set(ids), timeout_s=timeout_s, tend=tend)
 
 
 @contextmanager
@@ -414,7 +428,3 @@ def _in_our_words(place: Place) -> Iterator[None]:
         raise StateUnavailable(
             f"{where}: {os.strerror(exc.errno)}; see `hostbridge doctor`"
         ) from exc
-
-
-if TYPE_CHECKING:
-    _PROVED: Callable[[Place], Store] = FileStore

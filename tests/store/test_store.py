@@ -1,0 +1,129 @@
+"""One handle: opened for a call, or held open for an operation."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.errors import StateVanished
+from bridge.store import state as state_module
+from bridge.store import store as store_module
+from bridge.store import sweep
+from bridge.store.lock import TURN_S, LockBusy
+from tests.storeworld import answer, claim_all, path_of, request
+
+if TYPE_CHECKING:
+    from bridge.store.directory import Folder
+    from bridge.store.store import Store
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The state directories that are opened from now on."""
+    found: list[str] = []
+    real = store_module.open_state
+
+    def counted(place, **how) -> Folder:
+        found.append(str(place.state))
+        return real(place, **how)
+
+    monkeypatch.setattr(store_module, "open_state", counted)
+    return found
+
+
+def test_an_operation_opens_the_state_once(store: Store, opened: list[str]):
+    """A hook opened it up to nine times."""
+    with store.open() as state, state.open() as same:
+        state.submit(request("a"))
+        [held] = claim_all(same)
+        state.publish(answer(held), source="test")
+        assert state.find(held.request_id).response  # type: ignore[union-attr]
+
+    assert opened == [str(store.place.state)]
+
+
+def test_without_an_open_one_each_call_opens_it(store: Store, opened: list[str]):
+    """Threads share such a store: nothing that is open belongs to two of them."""
+    store.submit(request("a"))
+    store.waiting()
+
+    assert len(opened) == 2
+
+
+def test_an_open_store_closes_what_it_opened(store: Store):
+    store.submit(request("a"))
+    before = len(os.listdir("/dev/fd"))
+
+    with store.open() as state:
+        state.waiting()
+        state.claimed()
+        assert len(os.listdir("/dev/fd")) > before
+
+    assert len(os.listdir("/dev/fd")) == before
+
+
+def test_a_reader_makes_nothing(store: Store):
+    with pytest.raises(StateVanished), store.open(make=False):
+        pass
+    assert not path_of(store, "").exists()
+
+    path_of(store, "").mkdir(parents=True, mode=0o700)
+    with store.open(make=False) as state:
+        assert state.claimed() == []
+        assert state.waiting() == []
+    assert os.listdir(path_of(store, "")) == []
+
+
+def test_error_the_state_goes_while_it_is_open(store: Store):
+    with store.open() as state:
+        shutil.rmtree(store.place.state)
+        with pytest.raises(StateVanished):
+            state.submit(request("a"))
+
+
+def test_the_lock_held_by_an_operation_serves_all_its_steps(store: Store):
+    """Others wait until the last of them."""
+    with store.open() as state, state.exclusive():
+        state.submit(request("a"))
+        assert [r.request_id for r in claim_all(state)] == ["a"]
+        with pytest.raises(LockBusy):
+            store.until(0).submit(request("b"))
+
+
+def test_a_deadline_holds_for_an_open_store(store: Store):
+    """It is counted from each transition, not from the opening."""
+    waited: list[float] = []
+
+    def contest() -> None:
+        with store.open() as state, pytest.raises(LockBusy, match=r"waited 0\.2 s"):
+            state.until(0).submit(request("b"))
+        waited.append(1)
+
+    with store.exclusive():
+        thread = threading.Thread(target=contest)
+        thread.start()
+        thread.join()
+
+    assert waited == [1]
+
+
+def test_only_a_loop_lets_others_in_between(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    """One transition after the other costs no pause; rounds of a sweep do."""
+    slept: list[float] = []
+    monkeypatch.setattr(state_module.time, "sleep", slept.append)
+    monkeypatch.setattr(sweep, "BATCH", 1)
+
+    with store.open() as state:
+        for name in "abc":
+            state.submit(request(name))
+        assert slept == []
+
+        state.sweep(everything=True)
+
+    assert slept == [TURN_S, TURN_S]
