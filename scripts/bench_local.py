@@ -1,4 +1,4 @@
-"""Measure the local engine against llama.cpp alone, with the same model.
+"""Measure the local route against llama.cpp alone, with the same model.
 
 scripts/bench_local.py              all of it; minutes
 scripts/bench_local.py speed cache  some parts: speed, reply, ask, valid, memory, cache

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import needs
 
-from bridge.agent_loop.chat_model import EngineFailed, Message, never
+from bridge.agent_loop.chat_model import Message, ModelFailed, never
 from bridge.config import Settings
-from bridge.llama.local_model import LlamaEngine
+from bridge.llama.local_model import LlamaModel
 from bridge.llama.model_files import find_model
 
 if TYPE_CHECKING:
@@ -39,15 +39,15 @@ ASKED = (
 )
 
 
-def start(home: Path, *, temperature: float = 0.0, **settings: Any) -> LlamaEngine:
-    """An engine of the default model, with a home of its own."""
+def start(home: Path, *, temperature: float = 0.0, **settings: Any) -> LlamaModel:
+    """An llama of the default model, with a home of its own."""
     needs.local_model()
     chosen = Settings(home=home, **({"local_context": 2048} | settings))
-    return LlamaEngine(find_model(None, chosen), chosen, temperature=temperature)
+    return LlamaModel(find_model(None, chosen), chosen, temperature=temperature)
 
 
 def ask(
-    engine: LlamaEngine,
+    llama: LlamaModel,
     messages: Sequence[Message] = ASKED,
     shape: dict[str, Any] | None = None,
     *,
@@ -58,7 +58,7 @@ def ask(
     should_stop: Callable[[], bool] = never,
 ) -> Reply:
     """One reply."""
-    return engine.reply(
+    return llama.reply(
         messages,
         shape or SHAPE,
         prefix=prefix,
@@ -69,10 +69,10 @@ def ask(
     )
 
 
-def failure(engine: LlamaEngine, *args: Any, **kwargs: Any) -> tuple[str, str]:
+def failure(llama: LlamaModel, *args: Any, **kwargs: Any) -> tuple[str, str]:
     """Code and message of a reply that must not come."""
     try:
-        reply = ask(engine, *args, **kwargs)
-    except EngineFailed as failed:
+        reply = ask(llama, *args, **kwargs)
+    except ModelFailed as failed:
         return failed.code, str(failed)
     raise AssertionError(f"there was a reply: {reply}")

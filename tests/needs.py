@@ -15,7 +15,7 @@ from typing import NoReturn
 import pytest
 from stage.client import ClientUnavailable, ensure_client
 
-from bridge.agent_loop.chat_model import EngineFailed
+from bridge.agent_loop.chat_model import ModelFailed
 from bridge.config import Settings
 from bridge.errors import ExtraMissing
 from bridge.llama.model_files import find_model, require_extra
@@ -42,7 +42,7 @@ def local_model() -> Path:
     try:
         require_extra()
         return find_model(None, Settings(home=Path("/nowhere"))).path
-    except (ExtraMissing, EngineFailed) as why:
+    except (ExtraMissing, ModelFailed) as why:
         _missing(str(why))
 
 

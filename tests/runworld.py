@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.agent_loop.chat_model import EngineFailed, Message, Reply
+from bridge.agent_loop.chat_model import Message, ModelFailed, Reply
 from bridge.agent_loop.job import Job, Outcome
 from bridge.agent_loop.loop import run
 from bridge.agents.definition import Definition, Source
@@ -36,16 +36,16 @@ def submit(status: str = "success", summary: str = "done", **more: Any) -> str:
     return call("submit_result", status=status, summary=summary, **more)
 
 
-# Said by an engine that thinks until it is told to stop.
+# Said by a model that thinks until it is told to stop.
 AT_WORK = object()
 
 
 @dataclass
-class ScriptedEngine:
+class ScriptedModel:
     """Says what it was given to say, one reply a turn; keeps what it was asked."""
 
     replies: list[Any]
-    model: str = "scripted"
+    name: str = "scripted"
     is_small: bool = False
     asked: list[list[Message]] = field(default_factory=list)
     shapes: list[dict[str, Any]] = field(default_factory=list)
@@ -72,7 +72,7 @@ class ScriptedEngine:
         if said is AT_WORK:
             while not should_stop():
                 pass
-            raise EngineFailed("cancelled", "the reply was wanted no more")
+            raise ModelFailed("cancelled", "the reply was wanted no more")
         text = said(messages) if callable(said) else said
         return Reply(text, prompt_tokens=100, cached_tokens=60, tokens=20, seconds=0.5)
 
@@ -98,7 +98,7 @@ class World:
     def __init__(self, folder: Path) -> None:
         self.project = folder
         self.log: list[dict[str, Any]] = []
-        self.engine = ScriptedEngine([submit()])
+        self.model = ScriptedModel([submit()])
 
     def write(self, path: str, text: str | bytes) -> Path:
         file = self.project / path
@@ -117,7 +117,7 @@ class World:
         request: dict[str, Any] | None = None,
         **job: Any,
     ) -> Outcome:
-        self.engine = ScriptedEngine(list(replies), is_small=is_small)
+        self.model = ScriptedModel(list(replies), is_small=is_small)
         asked = Request(
             request_id="r1", prompt=asks, answer_schema=schema, **(request or {})
         )
@@ -125,7 +125,7 @@ class World:
             Job(
                 request=asked,
                 definition=agent,
-                engine=self.engine,
+                model=self.model,
                 project=self.project,
                 deadline_s=time.monotonic() + seconds,
                 log=self.log.append,

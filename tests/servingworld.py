@@ -1,4 +1,4 @@
-"""A server of requests in this process, whose answerer does what a function says."""
+"""A server of requests in this process, whose executor does what a function says."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GOOD = '{"status": "success", "summary": "fine"}'
 
 
 class Scripted:
-    """An answerer that does what a function says."""
+    """An executor that does what a function says."""
 
     def __init__(self, act: Callable[..., Outcome]) -> None:
         self._act = act
@@ -46,14 +46,14 @@ def until_stopped(_asked: Request, *, should_stop: Callable[[], bool], **_: Any)
     pytest.fail("nobody stopped it")
 
 
-def server(store: Store, answerer: Scripted, **how: Any) -> Server:
+def server(store: Store, executor: Scripted, **how: Any) -> Server:
     given: dict[str, Any] = {
         "define": lambda asked: (asked, None),
         "max_depth": 2,
         "on_stage": lambda _: None,
         "on_progress": lambda _: None,
     }
-    return Server(store, "claude", answerer, **{**given, **how})
+    return Server(store, "claude", executor, **{**given, **how})
 
 
 def response(store: Store) -> Response:

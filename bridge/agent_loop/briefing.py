@@ -1,6 +1,6 @@
 """What the model is told: who it is, its tools, examples, the task. Pure.
 
-All of it but the task is the same for every request to an agent, so that an engine can
+All of it but the task is the same for every request to an agent, so that a model can
 keep it. Nothing of a file or a result is ever put into the words of the system.
 """
 

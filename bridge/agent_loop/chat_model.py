@@ -40,8 +40,8 @@ class Reply:
     seconds: float = 0.0
 
 
-class EngineFailed(Exception):
-    """The engine gave no reply; `code` is that of the failure table.
+class ModelFailed(Exception):
+    """The model gave no reply; `code` is that of the failure table.
 
     AGENT_001 the shape cannot be compiled, AGENT_002 the model cannot be loaded,
     AGENT_003 the reply does not satisfy the shape after all,
@@ -55,7 +55,7 @@ class EngineFailed(Exception):
         self.code = code
 
 
-# How often an engine at work asks whether its reply is still wanted, in seconds.
+# How often a model at work asks whether its reply is still wanted, in seconds.
 LOOK_S = 0.2
 
 
@@ -64,11 +64,11 @@ def never() -> bool:
     return False
 
 
-class Engine(Protocol):
+class ChatModel(Protocol):
     """A model that is ready to reply."""
 
     @property
-    def model(self) -> str:
+    def name(self) -> str:
         """Its name, as the answer will say it."""
 
     @property
@@ -91,11 +91,11 @@ class Engine(Protocol):
         `shape` is a JSON Schema; `prefix` how many of the first messages every request
         to this agent shares; `deadline_s` is on the monotonic clock; `on_tokens` is
         told now and then how many tokens there are, and the seconds they took.
-        `should_stop` is asked several times a second; once it says yes the engine works
+        `should_stop` is asked several times a second; once it says yes the model works
         no more, and is good for nothing but to be closed.
 
         Raises:
-            EngineFailed: there is no whole reply.
+            ModelFailed: there is no whole reply.
         """
 
     def close(self) -> None:

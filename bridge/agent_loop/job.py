@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bridge.agent_loop.chat_model import Engine
+    from bridge.agent_loop.chat_model import ChatModel
     from bridge.agents.definition import Definition
     from bridge.protocol.executor import Progress
     from bridge.protocol.judge import Verdict
@@ -42,26 +42,26 @@ def _ignore(_: Any) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One request to be answered by an engine.
+    """One request to be answered by a model.
 
     Attributes:
         request: what is asked.
         definition: the agent; None for one that has none.
-        engine: a model that is ready; the run does not close it.
+        model: a model that is ready; the run does not close it.
         project: the folder whose files may be read.
         deadline_s: when the run ends, on the monotonic clock.
         prompt: what the agent is told, rendered; None for the request's own words.
         instructions: the same without the task, where the two can be told apart. A
             small model reads them before the examples, and the task alone after.
         limits: how much it may use.
-        on_progress: told where the run stands, from this thread and the engine's.
+        on_progress: told where the run stands, from this thread and the model's.
         log: given each event of the run; must not raise.
         is_cancelled: asked between steps, and while a command runs.
         clock: wall clock and monotonic clock.
     """
 
     request: Request
-    engine: Engine
+    model: ChatModel
     project: Path
     deadline_s: float
     definition: Definition | None = None

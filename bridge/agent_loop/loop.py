@@ -1,6 +1,6 @@
 """The loop of turns: one tool call a reply, until `submit_result` or a limit.
 
-The engine says which tool and with what; everything else is decided here. A reply is
+The model says which tool and with what; everything else is decided here. A reply is
 checked again after decoding; what a tool gives back is text for the model and nothing
 more; the answer counts only as `evidence` weighs it.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bridge.agent_loop.briefing import brief, call_text, result_text
-from bridge.agent_loop.chat_model import EngineFailed, Message
+from bridge.agent_loop.chat_model import Message, ModelFailed
 from bridge.agent_loop.copied_answer import find_parroted
 from bridge.agent_loop.evidence import Seen, all_evidence, held_to_what_ran, weigh
 from bridge.agent_loop.job import Outcome
@@ -57,10 +57,10 @@ _SHOWN_CHARS = 200
 
 
 def run(job: Job) -> Outcome:
-    """Answer a request with the engine of `job`, by its deadline.
+    """Answer a request with the model of `job`, by its deadline.
 
-    Every end is an outcome: what the engine, a tool, a script or the model does wrong
-    is named in the verdict. The engine stays open.
+    Every end is an outcome: what the model, a tool, a script or the model does wrong
+    is named in the verdict. The model stays open.
     """
     with Sandbox() as sandbox:
         return _Run(job, sandbox).outcome()
@@ -89,8 +89,8 @@ class _Run:
         self._request = job.request.with_(answer_schema=self._schema)
         project = Project(job.project, is_over=stop_of(job))
         self._box = toolbox_of(job, project, sandbox)
-        self._submit = submit_schema(self._schema, is_small=job.engine.is_small)
-        instructions = job.instructions if job.engine.is_small else None
+        self._submit = submit_schema(self._schema, is_small=job.model.is_small)
+        instructions = job.instructions if job.model.is_small else None
         task = job.prompt
         if task is None or instructions is not None:
             task = job.request.asked
@@ -101,7 +101,7 @@ class _Run:
             schema=self._schema,
             task=task,
             instructions=instructions,
-            is_small=job.engine.is_small,
+            is_small=job.model.is_small,
         )
         self._messages = list(briefing.messages)
         self._prefix = briefing.prefix
@@ -137,9 +137,9 @@ class _Run:
         return Outcome(
             verdict=verdict,
             raw=self._raw,
-            is_degraded=self._job.engine.is_small,
+            is_degraded=self._job.model.is_small,
             summary=RunSummary(
-                model=self._job.engine.model,
+                model=self._job.model.name,
                 turns=self._turn,
                 tools=dict(self._used),
                 prompt_tokens=self._spent["prompt"],
@@ -168,7 +168,7 @@ class _Run:
                 self._call(call)
         raise _Ended("AGENT_004", f"no answer within {self._max_turns} turns")
 
-    # The engine
+    # The model
 
     def _ask(self) -> Reply:
         job = self._job
@@ -178,11 +178,11 @@ class _Run:
         schemas = {name: tool.parameters for name, tool in self._offered().items()}
         left = job.limits.tokens - self._spent["said"]
         try:
-            reply = job.engine.reply(
+            reply = job.model.reply(
                 self._messages,
                 call_shape(
                     {**schemas, SUBMIT: self._submit_now()},
-                    is_small=job.engine.is_small,
+                    is_small=job.model.is_small,
                 ),
                 prefix=self._prefix,
                 max_tokens=min(left, job.limits.reply_tokens),
@@ -190,7 +190,7 @@ class _Run:
                 on_tokens=self._on_tokens,
                 should_stop=job.is_cancelled,
             )
-        except EngineFailed as exc:
+        except ModelFailed as exc:
             self._check_limits()
             raise _Ended(exc.code, str(exc)) from exc
         self._raw = reply.text
@@ -199,12 +199,12 @@ class _Run:
 
     def _offered(self) -> dict[str, Any]:
         """The tools of this turn: none but the answer for a model that only repeats."""
-        most = _MAX_REPEATS_SMALL if self._job.engine.is_small else _MAX_REPEATS
+        most = _MAX_REPEATS_SMALL if self._job.model.is_small else _MAX_REPEATS
         return {} if self._repeats >= most else self._box.tools
 
     def _submit_now(self) -> dict[str, Any]:
         """The answer as it may be given now."""
-        if self._job.engine.is_small and self._must_be_verified:
+        if self._job.model.is_small and self._must_be_verified:
             return held_to_what_ran(self._submit, self._seen)
         return self._submit
 
@@ -271,7 +271,7 @@ class _Run:
             text=text,
             ms=round(passed_s * 1000),
         )
-        if self._repeats and self._job.engine.is_small:
+        if self._repeats and self._job.model.is_small:
             # It would only say after us that it said so before: let the result it has
             # be the last that it reads.
             return
@@ -282,7 +282,7 @@ class _Run:
         if key in self._standing:
             return True
         # It would go to and fro between two commands until its turns are up.
-        return self._job.engine.is_small and self._times[key] >= _MAX_TIMES_SMALL
+        return self._job.model.is_small and self._times[key] >= _MAX_TIMES_SMALL
 
     def _carried_out(self, tool: Any, arguments: dict[str, Any]) -> ToolResult:
         try:
@@ -323,7 +323,7 @@ class _Run:
             self._request,
             call.arguments,
             self._seen,
-            agent_id=f"{self._job.engine.model}:{self._request.request_id}",
+            agent_id=f"{self._job.model.name}:{self._request.request_id}",
             must_be_verified=self._must_be_verified,
             now_ms=self._job.clock.now_us() // 1000,
         )

@@ -1,7 +1,7 @@
 """The shape of a reply, and the call in a reply. Pure.
 
 A reply is one tool call: `{"tool": NAME, "arguments": {…}}`, any of the tools offered.
-The engine is held to that while it decodes; what came is checked again all the same.
+The model is held to that while it decodes; what came is checked again all the same.
 """
 
 from __future__ import annotations

@@ -84,9 +84,7 @@ class _Workshop:
             {
                 "type": "object",
                 "properties": {
-                    "command": self.grants.parameters(
-                        is_small=self._job.engine.is_small
-                    )
+                    "command": self.grants.parameters(is_small=self._job.model.is_small)
                 },
                 "required": ["command"],
                 "additionalProperties": False,

@@ -106,13 +106,13 @@ def _is_small(
     Raises:
         InvalidRequest: the file that is named is not there, or is no model.
     """
-    from bridge.agent_loop.chat_model import EngineFailed
+    from bridge.agent_loop.chat_model import ModelFailed
     from bridge.llama.model_files import find_model
 
     beside = definition.source.file.parent if definition else None
     try:
         return find_model(model, settings, beside=beside).is_small
-    except (EngineFailed, ExtraMissing) as exc:
+    except (ModelFailed, ExtraMissing) as exc:
         if model is not None and model.endswith(MODEL_FILE):
             raise InvalidRequest(f"model {model!r}: {exc}") from None
         # That says the route itself.

@@ -34,8 +34,8 @@ _GRANTING = (sys.executable, "-I", "-S", str(_SCRIPT))
 
 
 @dataclass(frozen=True, slots=True)
-class ClaudeCli:
-    """The answerer.
+class ClaudeExecutor:
+    """The executor.
 
     Attributes:
         program: the path of the client.

@@ -1,7 +1,7 @@
-"""An engine behind HTTP: `openai:NAME` at an OpenAI-compatible server.
+"""A model behind HTTP: `openai:NAME` at an OpenAI-compatible server.
 
 The reply is streamed, so that progress is seen. What waits is never the caller's
-thread: it goes on at the deadline, and at once when the engine is closed, whatever the
+thread: it goes on at the deadline, and at once when the model is closed, whatever the
 server does. Nothing is tried a second time, but for one thing: servers that do not know
 `json_schema` are asked in the older form, from then on.
 
@@ -17,7 +17,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from bridge.agent_loop.chat_model import LOOK_S, EngineFailed, Reply, never
+from bridge.agent_loop.chat_model import LOOK_S, ModelFailed, Reply, never
 from bridge.endpoint.http_failures import failure_of
 from bridge.endpoint.http_transport import Lines, bound
 from bridge.errors import BadSetting, ExtraMissing
@@ -54,8 +54,8 @@ def check_endpoint(settings: Settings) -> None:
         raise ExtraMissing("endpoint", "openai")
 
 
-def open_endpoint(model: str, settings: Settings) -> EndpointEngine:
-    """The engine for `openai:NAME`; nothing is sent yet.
+def open_endpoint(model: str, settings: Settings) -> EndpointModel:
+    """The model for `openai:NAME`; nothing is sent yet.
 
     Raises:
         BadSetting: there is no server to ask, or no name.
@@ -81,11 +81,11 @@ def open_endpoint(model: str, settings: Settings) -> EndpointEngine:
             follow_redirects=False,
         ),
     )
-    return EndpointEngine(name, client, lines=lines)
+    return EndpointModel(name, client, lines=lines)
 
 
-class EndpointEngine:
-    """An `Engine` that asks `client`, an `openai.OpenAI`, for the model `name`.
+class EndpointModel:
+    """An `ChatModel` that asks `client`, an `openai.OpenAI`, for the model `name`.
 
     `lines` are the connections of that client.
     """
@@ -108,7 +108,7 @@ class EndpointEngine:
         self._is_old = False
 
     @property
-    def model(self) -> str:
+    def name(self) -> str:
         """`openai:NAME`."""
         return f"{OF_SERVER}{self._name}"
 
@@ -123,7 +123,7 @@ class EndpointEngine:
         on_tokens: Callable[[int, float], None],
         should_stop: Callable[[], bool] = never,
     ) -> Reply:
-        """As `Engine.reply`; raises as it does."""
+        """As `ChatModel.reply`; raises as it does."""
         began_s = self._clock.monotonic_s()
         told: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._waiting = told
@@ -156,7 +156,7 @@ class EndpointEngine:
     def close(self) -> None:
         """Stop waiting, at once, and hang up."""
         if self._waiting is not None:
-            self._waiting.put(EngineFailed("AGENT_006", "the engine was closed"))
+            self._waiting.put(ModelFailed("AGENT_006", "the model was closed"))
         self._lines.cut()
         with suppress(Exception):
             self._client.close()
@@ -170,14 +170,14 @@ class EndpointEngine:
         """The next chunk of the reply; None at its end."""
         while True:
             if should_stop():
-                raise EngineFailed("cancelled", "the reply was wanted no more")
+                raise ModelFailed("cancelled", "the reply was wanted no more")
             left_s = deadline_s - self._clock.monotonic_s()
             with suppress(queue.Empty):
                 chunk = told.get(timeout=max(0.0, min(left_s, LOOK_S)))
                 break
             if left_s <= LOOK_S:
-                raise EngineFailed(
-                    "AGENT_005", f"{self.model} did not answer by the deadline"
+                raise ModelFailed(
+                    "AGENT_005", f"{self.name} did not answer by the deadline"
                 )
         if isinstance(chunk, BaseException):
             raise chunk
@@ -269,7 +269,7 @@ class _Said:
         """Take one chunk; None ends the reply.
 
         Raises:
-            EngineFailed: the chunk is none of the API's, or the reply is too long.
+            ModelFailed: the chunk is none of the API's, or the reply is too long.
         """
         if chunk is None:
             self.is_over = True
@@ -278,7 +278,7 @@ class _Said:
             self._take(chunk)
         except (AttributeError, TypeError):
             # The client hands on what the server sends, whatever it is.
-            raise EngineFailed(
+            raise ModelFailed(
                 "agent_error", "the server's reply has not the form of the API's"
             ) from None
 
@@ -293,7 +293,7 @@ class _Said:
                 self._chars += len(text)
                 self._text.append(text)
         if self._chars + len(self._refusal) > _MAX_REPLY_CHARS:
-            raise EngineFailed(
+            raise ModelFailed(
                 "AGENT_004", f"the reply has over {_MAX_REPLY_CHARS:,} characters"
             )
 
@@ -301,21 +301,21 @@ class _Said:
         """The whole reply.
 
         Raises:
-            EngineFailed: it is a refusal, it broke off, or it is not JSON.
+            ModelFailed: it is a refusal, it broke off, or it is not JSON.
         """
         text = "".join(self._text)
         if self._refusal:
-            raise EngineFailed("agent_error", f"the model refused: {self._refusal}")
+            raise ModelFailed("agent_error", f"the model refused: {self._refusal}")
         if self._finish == "length":
-            raise EngineFailed("AGENT_004", "the reply is longer than its limit")
+            raise ModelFailed("AGENT_004", "the reply is longer than its limit")
         if self._finish == "content_filter":
-            raise EngineFailed("agent_error", "the server's filter ended the reply")
+            raise ModelFailed("agent_error", "the server's filter ended the reply")
         if self._finish is None:
-            raise EngineFailed("agent_error", "the reply broke off")
+            raise ModelFailed("agent_error", "the reply broke off")
         if not text.strip():
-            raise EngineFailed("empty_answer", "the reply is empty")
+            raise ModelFailed("empty_answer", "the reply is empty")
         if all(isinstance(value, Oddity) for value in find_json(text)):
-            raise EngineFailed("no_json", f"the reply is not JSON: {text[:200]!r}")
+            raise ModelFailed("no_json", f"the reply is not JSON: {text[:200]!r}")
         details = getattr(self._usage, "prompt_tokens_details", None)
         return Reply(
             text,

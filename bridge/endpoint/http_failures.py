@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.agent_loop.chat_model import EngineFailed
+from bridge.agent_loop.chat_model import ModelFailed
 
 if TYPE_CHECKING:
     from bridge.protocol.failure_codes import FailureCode
@@ -23,33 +23,33 @@ _MAX_WORDS = 500
 _TOO_LONG = ("context_length", "context length", "context size", "context window")
 
 
-def failure_of(exc: Exception, client: Any) -> EngineFailed:
+def failure_of(exc: Exception, client: Any) -> ModelFailed:
     """The failure for an exception of the `openai` client."""
     import openai
 
     for known in (exc, exc.__cause__):
-        if isinstance(known, EngineFailed):
+        if isinstance(known, ModelFailed):
             return known
     words = _words(exc, client)
     if isinstance(exc, openai.APITimeoutError):
-        return EngineFailed("AGENT_005", "the server did not answer by the deadline")
+        return ModelFailed("AGENT_005", "the server did not answer by the deadline")
     if isinstance(exc, openai.APIConnectionError):
         why = _words(exc.__cause__, client) if exc.__cause__ else words
         if type(exc.__cause__).__name__ == "ConnectError":
-            return EngineFailed("no_host", f"no server at {client.base_url}: {why}")
-        return EngineFailed("agent_error", f"the connection broke: {why}")
+            return ModelFailed("no_host", f"no server at {client.base_url}: {why}")
+        return ModelFailed("agent_error", f"the connection broke: {why}")
     if isinstance(exc, openai.APIStatusError) and exc.response.is_redirect:
         elsewhere = _short(exc.response.headers.get("Location", "nowhere"))
-        return EngineFailed(
+        return ModelFailed(
             "AGENT_002",
             f"{client.base_url} points to {elsewhere}, and is not followed; set "
             "BRIDGE_OPENAI_BASE_URL to where the server is",
         )
     if isinstance(exc, openai.APIStatusError):
-        return EngineFailed(
+        return ModelFailed(
             _code(exc.status_code, words), f"HTTP {exc.status_code}: {words}"
         )
-    return EngineFailed("agent_error", f"{type(exc).__name__}: {words}")
+    return ModelFailed("agent_error", f"{type(exc).__name__}: {words}")
 
 
 def _code(status: int, words: str) -> FailureCode:

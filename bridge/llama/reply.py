@@ -10,7 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from bridge.agent_loop.chat_model import EngineFailed, Message
+from bridge.agent_loop.chat_model import Message, ModelFailed
 from bridge.llama.chat_template import TemplateFailed, pieces_of
 from bridge.llama.decode import GrammarFailed, decode
 from bridge.llama.prompt_cache import LEAST_TOKENS
@@ -61,7 +61,7 @@ class Replier:
         """Reply to one order of `bridge.llama.local_model`; returns the reply's fields.
 
         Raises:
-            EngineFailed: AGENT_001 for the schema, AGENT_002 for the template,
+            ModelFailed: AGENT_001 for the schema, AGENT_002 for the template,
                 AGENT_004 for what is too long.
         """
         started = time.monotonic()
@@ -69,7 +69,7 @@ class Replier:
         try:
             prompt = self._prompt(order)
         except TemplateFailed as exc:
-            raise EngineFailed("AGENT_002", str(exc)) from None
+            raise ModelFailed("AGENT_002", str(exc)) from None
         room = self._room(prompt, order["maxTokens"])
         cached = self._read(prompt)
         matcher = matching.result()
@@ -81,10 +81,10 @@ class Replier:
             )
         except GrammarFailed as exc:
             said = f"the schema is too complex: {exc}"
-            raise EngineFailed("AGENT_001", said) from None
+            raise ModelFailed("AGENT_001", said) from None
         text = self._text(decoded.tokens)
         if not decoded.is_whole:
-            raise EngineFailed(
+            raise ModelFailed(
                 "AGENT_004",
                 f"the reply was cut after {len(decoded.tokens)} tokens, before it was "
                 f"whole; it began: {text[:200]}",
@@ -98,7 +98,7 @@ class Replier:
         }
 
     def _matcher(self, shape: dict[str, Any]) -> LLMatcher:
-        """The grammar of a schema, at its beginning; raises `EngineFailed`."""
+        """The grammar of a schema, at its beginning; raises `ModelFailed`."""
         # Not above: it takes long to load, and the prompt does not need it.
         from llguidance import LLMatcher
 
@@ -107,10 +107,10 @@ class Replier:
         try:
             grammar = grammar_of(shape)
         except ShapeRefused as exc:
-            raise EngineFailed("AGENT_001", str(exc)) from None
+            raise ModelFailed("AGENT_001", str(exc)) from None
         matcher = LLMatcher(self._tokenizer.result(), grammar, log_level=0)
         if matcher.is_error():
-            raise EngineFailed("AGENT_001", matcher.get_error())
+            raise ModelFailed("AGENT_001", matcher.get_error())
         return matcher
 
     def _prompt(self, order: dict[str, Any]) -> Prompt:
@@ -129,7 +129,7 @@ class Replier:
         length = self._model.context_length
         room = length - len(prompt.tokens)
         if room < min(max_tokens, LEAST_ROOM):
-            raise EngineFailed(
+            raise ModelFailed(
                 "AGENT_004",
                 f"the conversation has {len(prompt.tokens)} tokens; the context of "
                 f"{length} leaves no room for a reply",

@@ -10,22 +10,22 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from bridge.agent_loop.chat_model import EngineFailed
+from bridge.agent_loop.chat_model import ModelFailed
 from bridge.protocol.json_schema import problem_of, problem_of_schema
 
 
 def check_schema(schema: dict[str, Any]) -> None:
-    """Let a JSON Schema pass; raises `EngineFailed`, AGENT_001."""
+    """Let a JSON Schema pass; raises `ModelFailed`, AGENT_001."""
     problem = problem_of_schema(schema)
     if problem is not None:
-        raise EngineFailed("AGENT_001", f"not a JSON Schema: {problem}")
+        raise ModelFailed("AGENT_001", f"not a JSON Schema: {problem}")
 
 
 def check_reply(schema: dict[str, Any], text: str) -> None:
-    """Let a reply pass that satisfies its schema; raises `EngineFailed`, AGENT_003."""
+    """Let a reply pass that satisfies its schema; raises `ModelFailed`, AGENT_003."""
     try:
         problem = problem_of(schema, json.loads(text))
     except (ValueError, RecursionError) as exc:
         problem = f"not JSON: {exc}"
     if problem is not None:
-        raise EngineFailed("AGENT_003", f"the reply does not satisfy it: {problem}")
+        raise ModelFailed("AGENT_003", f"the reply does not satisfy it: {problem}")

@@ -6,12 +6,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bridge.agent_loop.chat_model import EngineFailed, Message
-from bridge.llama.local_model import LlamaEngine
+from bridge.agent_loop.chat_model import Message, ModelFailed
+from bridge.llama.local_model import LlamaModel
 
 if TYPE_CHECKING:
     from bridge.config import Settings
-    from bridge.llama.model_files import LocalModel
+    from bridge.llama.model_files import ModelFile
 
 _ASKED = Message("user", "Name three colours, and say how many they are.")
 _SHAPE = {
@@ -47,15 +47,15 @@ class Tested:
     problem: str | None = None
 
 
-def try_model(model: LocalModel, settings: Settings, *, timeout_s: float) -> Tested:
+def try_model(file: ModelFile, settings: Settings, *, timeout_s: float) -> Tested:
     """Load a model and have it reply twice: once for all of it, once for the speed."""
     started = time.monotonic()
     deadline_s = started + timeout_s
     try:
-        with LlamaEngine(model, settings, temperature=0) as engine:
+        with LlamaModel(file, settings, temperature=0) as model:
             replies = []
             for _ in range(2):
-                reply = engine.reply(
+                reply = model.reply(
                     [_ASKED],
                     _SHAPE,
                     prefix=0,
@@ -64,7 +64,7 @@ def try_model(model: LocalModel, settings: Settings, *, timeout_s: float) -> Tes
                     on_tokens=lambda _tokens, _seconds: None,
                 )
                 replies.append((reply, time.monotonic() - started))
-    except EngineFailed as exc:
+    except ModelFailed as exc:
         spent_s = time.monotonic() - started
         return Tested(None, spent_s, problem=f"{exc.code}: {exc}")
     (first, seconds), (second, _) = replies

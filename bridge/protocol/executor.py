@@ -1,6 +1,6 @@
 """What a route other than the host's is to the rest: something that answers a request.
 
-An answerer gives the agent's last words, or says why there are none. What they are
+An executor gives the agent's last words, or says why there are none. What they are
 worth, and everything on disk, is not its business.
 """
 
@@ -23,7 +23,7 @@ Doing = Literal["thinking", "tool", "checking"]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an answerer has come; what it cannot tell is None.
+    """How far an executor has come; what it cannot tell is None.
 
     `turn` counts from 1, `tool` is the one being called; `tokens` and `tokens_per_s`
     are those of the reply being made, or of the last. `note` is for the person who
@@ -41,13 +41,13 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an answerer came back with.
+    """What an executor came back with.
 
     Attributes:
         words: the agent's last words, letter for letter.
         code: why they do not count, or why there are none; None to have them judged.
         detail: the same for people, in one line.
-        verdict: what they are worth, from an answerer that has weighed them itself.
+        verdict: what they are worth, from an executor that has weighed them itself.
         model: which model spoke, where that is known.
         degraded: it is not the one that the definition or the call wanted.
         calls: the tool calls seen to run; None where none could be seen.
@@ -64,7 +64,7 @@ class Outcome:
     run: RunSummary | None = None
 
 
-class Answerer(Protocol):
+class Executor(Protocol):
     """Answers one request after another, each in a process that can be killed."""
 
     def answer(

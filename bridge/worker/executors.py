@@ -1,4 +1,4 @@
-"""Who answers on which route in this process: the one place that knows every answerer.
+"""Who answers on which route in this process: the one place that knows every executor.
 
 A route that is missing here, or that lacks what it needs on this machine, is an error
 before anything is asked.
@@ -10,7 +10,7 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from bridge.agent_loop.chat_model import EngineFailed
+from bridge.agent_loop.chat_model import ModelFailed
 from bridge.api.model_support import NO_SERVER_MODEL
 from bridge.config import environment_for_a_client
 from bridge.errors import BridgeError, ExtraMissing, NoRoute
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
     from bridge.agents.definition import Definition
     from bridge.config import Settings
-    from bridge.protocol.executor import Answerer
+    from bridge.protocol.executor import Executor
     from bridge.protocol.request import Request
     from bridge.routes import OwnRoute
     from bridge.store.store import Store
 
 
-def claude(settings: Settings, store: Store) -> Answerer:
+def claude(settings: Settings, store: Store) -> Executor:
     """`claude -p`, by the program that the settings name."""
-    from bridge.claude_cli.claude_executor import ClaudeCli
+    from bridge.claude_cli.claude_executor import ClaudeExecutor
     from bridge.claude_cli.folder_trust import note_of
 
     program = shutil.which(settings.claude)
@@ -38,7 +38,7 @@ def claude(settings: Settings, store: Store) -> Answerer:
             f"route claude: no program {settings.claude!r} can be run; install Claude "
             "Code, or name its program in BRIDGE_CLAUDE"
         )
-    return ClaudeCli(
+    return ClaudeExecutor(
         program,
         store.place.project,
         environment_for_a_client(),
@@ -46,11 +46,11 @@ def claude(settings: Settings, store: Store) -> Answerer:
     )
 
 
-def local(settings: Settings, store: Store) -> Answerer:
+def local(settings: Settings, store: Store) -> Executor:
     """A model file of this machine, by llama.cpp."""
-    from bridge.llama.local_model import LlamaEngine
+    from bridge.llama.local_model import LlamaModel
     from bridge.llama.model_files import require_extra
-    from bridge.worker.model_executor import ByModel, OpenModel
+    from bridge.worker.model_executor import ModelExecutor, OpenModel
 
     try:
         require_extra()
@@ -63,18 +63,18 @@ def local(settings: Settings, store: Store) -> Answerer:
         # What the caller has chosen in its place is the caller's own.
         is_its_own = definition is not None and request.model == definition.model
         digest = definition.model_digest if definition and is_its_own else None
-        with LlamaEngine.open(
+        with LlamaModel.open(
             request.model, settings, beside=beside, digest=digest
-        ) as engine:
-            yield OpenModel(engine, engine.local_model.is_degraded)
+        ) as model:
+            yield OpenModel(model, model.file.is_degraded)
 
-    return ByModel(store, opened)
+    return ModelExecutor(store, opened)
 
 
-def endpoint(settings: Settings, store: Store) -> Answerer:
+def endpoint(settings: Settings, store: Store) -> Executor:
     """A model behind an OpenAI-compatible server."""
     from bridge.endpoint.endpoint_model import check_endpoint, open_endpoint
-    from bridge.worker.model_executor import ByModel, OpenModel
+    from bridge.worker.model_executor import ModelExecutor, OpenModel
 
     try:
         check_endpoint(settings)
@@ -87,32 +87,32 @@ def endpoint(settings: Settings, store: Store) -> Answerer:
         is_named = wanted is not None and wanted.startswith(OF_SERVER)
         name = wanted if is_named else settings.openai_model
         if name is None:
-            raise EngineFailed("AGENT_002", NO_SERVER_MODEL)
-        engine = open_endpoint(name, settings)
+            raise ModelFailed("AGENT_002", NO_SERVER_MODEL)
+        model = open_endpoint(name, settings)
         try:
-            yield OpenModel(engine, not is_named and wanted not in (None, INHERIT))
+            yield OpenModel(model, not is_named and wanted not in (None, INHERIT))
         finally:
-            engine.close()
+            model.close()
 
-    return ByModel(store, opened)
+    return ModelExecutor(store, opened)
 
 
-_ANSWERERS: dict[OwnRoute, Callable[[Settings, Store], Answerer]] = {
+_EXECUTORS: dict[OwnRoute, Callable[[Settings, Store], Executor]] = {
     "claude": claude,
     "local": local,
     "endpoint": endpoint,
 }
 
 
-def answerer_for(route: OwnRoute, settings: Settings, store: Store) -> Answerer:
-    """The answerer of a route.
+def executor_for(route: OwnRoute, settings: Settings, store: Store) -> Executor:
+    """The executor of a route.
 
     Raises:
         NoRoute: what it needs is missing on this machine.
     """
-    return _ANSWERERS[route](settings, store)
+    return _EXECUTORS[route](settings, store)
 
 
 def served_routes() -> tuple[OwnRoute, ...]:
     """The routes that this installation can serve by itself."""
-    return tuple(_ANSWERERS)
+    return tuple(_EXECUTORS)

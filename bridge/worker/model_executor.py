@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bridge.agent_loop.chat_model import EngineFailed
+from bridge.agent_loop.chat_model import ModelFailed
 from bridge.agent_loop.job import Job
 from bridge.agent_loop.loop import run
 from bridge.agent_loop.run_log import TurnLog
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from bridge.agent_loop.chat_model import Engine
+    from bridge.agent_loop.chat_model import ChatModel
     from bridge.agents.definition import Definition
     from bridge.protocol.executor import Progress
     from bridge.protocol.request import Request
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 class OpenModel:
     """A model for one request; `degraded`: it is not the one that was wanted."""
 
-    engine: Engine
+    model: ChatModel
     degraded: bool
 
 
 @dataclass(frozen=True, slots=True)
-class ByModel:
-    """The answerer.
+class ModelExecutor:
+    """The executor.
 
     Attributes:
         store: whose project is looked at, and where the turns are written down.
-        open_model: the model for a request; raises `EngineFailed` where there is none.
+        open_model: the model for a request; raises `ModelFailed` where there is none.
     """
 
     store: Store
@@ -67,7 +67,7 @@ class ByModel:
                         definition=definition,
                         prompt=told,
                         instructions=apart,
-                        engine=opened.engine,
+                        model=opened.model,
                         project=self.store.place.project,
                         deadline_s=deadline_s,
                         on_progress=on_progress,
@@ -76,7 +76,7 @@ class ByModel:
                         clock=self.store.clock,
                     )
                 )
-        except EngineFailed as exc:
+        except ModelFailed as exc:
             return Outcome(code=exc.code, detail=str(exc), model=request.model)
         return Outcome(
             words=ended.raw,

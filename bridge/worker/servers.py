@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bridge.api.known_agents import Agents
-from bridge.worker.executors import answerer_for
+from bridge.worker.executors import executor_for
 from bridge.worker.worker import Server
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def open_server(
     return Server(
         store,
         route,
-        answerer_for(route, settings, store),
+        executor_for(route, settings, store),
         define=partial(agents.define, store),
         max_depth=settings.max_depth,
         on_stage=on_stage,

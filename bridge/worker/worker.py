@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from bridge.agents.definition import Definition
     from bridge.api.wait_for_answers import Waiter
-    from bridge.protocol.executor import Answerer, Progress
+    from bridge.protocol.executor import Executor, Progress
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
     from bridge.routes import OwnRoute
@@ -57,18 +57,18 @@ class Server:
 
     Args:
         store: one that may wait for its lock: an answer must not be lost to it.
-        route: which route the answerer is.
+        route: which route the executor is.
         define: the request as its agent's definition has it, and the definition.
         max_depth: how many agents may stand above a request.
         on_stage: told now and then that a request runs; what it raises ends the work.
-        on_progress: told how far the answerer is.
+        on_progress: told how far the executor is.
     """
 
     def __init__(
         self,
         store: Store,
         route: OwnRoute,
-        answerer: Answerer,
+        executor: Executor,
         *,
         define: Callable[[Request], tuple[Request, Definition | None]],
         max_depth: int,
@@ -80,7 +80,7 @@ class Server:
         self.route = route
         self.claimant = Claimant(f"{route}-{host.pid}", host, route)
         self._store = store
-        self._answerer = answerer
+        self._executor = executor
         self._define = define
         self._max_depth = max_depth
         self._on_stage = on_stage
@@ -129,7 +129,7 @@ class Server:
         """Have a claimed request answered, and publish what came of it."""
         try:
             request, definition = self._defined(request)
-            outcome = self._answerer.answer(
+            outcome = self._executor.answer(
                 request,
                 definition,
                 deadline_s=watch.end_s,
@@ -333,7 +333,7 @@ def response_of(
 def _verdict(
     request: Request, outcome: Outcome, *, now_ms: int, must_verify: bool
 ) -> Verdict:
-    """What the words are worth: as the answerer says, or as they are judged here."""
+    """What the words are worth: as the executor says, or as they are judged here."""
     if outcome.code is not None:
         return Verdict(code=outcome.code, complaint=outcome.detail)
     return outcome.verdict or judge(

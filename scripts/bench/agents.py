@@ -15,7 +15,7 @@ import yaml
 from bench.table import Row
 from bench.timing import Series
 from bridge.agent_loop.briefing import brief, call_text, result_text
-from bridge.agent_loop.chat_model import EngineFailed, Message
+from bridge.agent_loop.chat_model import Message, ModelFailed
 from bridge.agent_loop.examples import DEFAULT
 from bridge.agent_loop.job import Job, Limits
 from bridge.agent_loop.reply_schema import Call, call_shape, read_call, submit_schema
@@ -221,7 +221,7 @@ class Bench:
         }
         try:
             reply = self._replier.reply(order, lambda _tokens, _seconds: None)
-        except EngineFailed as failed:
+        except ModelFailed as failed:
             return f"{failed.code}: {failed}"
         call = read_call(reply["text"], schemas)
         return call if isinstance(call, Call) else call.complaint
@@ -258,7 +258,7 @@ def _built_ins() -> Iterator[Definition]:
 class _Small:
     """Stands for the model where only its size counts."""
 
-    model = "small"
+    name = "small"
     is_small = True
 
 
@@ -267,7 +267,7 @@ def offered(definition: Definition) -> tuple[dict[str, Tool], dict[str, Any]]:
     folder = agents_folder()
     job = Job(
         request=Request(request_id="r-1", prompt=TASK),
-        engine=_Small(),  # type: ignore[arg-type]
+        model=_Small(),  # type: ignore[arg-type]
         project=folder,
         deadline_s=time.monotonic() + 60,
         definition=definition,

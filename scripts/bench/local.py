@@ -1,4 +1,4 @@
-"""What the local engine costs, beside llama.cpp alone with the same model."""
+"""What the local llama costs, beside llama.cpp alone with the same model."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from llguidance import LLMatcher
 from bench.shapes import SHAPES
 from bench.table import Row
 from bench.timing import Series, take_turns
-from bridge.agent_loop.chat_model import EngineFailed, Message
+from bridge.agent_loop.chat_model import Message, ModelFailed
 from bridge.config import Settings
 from bridge.llama.chat_template import pieces_of
 from bridge.llama.decode import decode
 from bridge.llama.grammar import grammar_of
-from bridge.llama.local_model import LlamaEngine
-from bridge.llama.model_files import LocalModel, find_model
+from bridge.llama.local_model import LlamaModel
+from bridge.llama.model_files import ModelFile, find_model
 from bridge.llama.prompt_cache import PromptCache, model_key
 from bridge.llama.prompt_tokens import prompt_of
 from bridge.llama.reply import Replier
@@ -107,7 +107,7 @@ class Bench:
         chosen = Settings.from_environment()
         self.rounds = rounds
         self.settings = Settings(home=home, local_model=chosen.local_model)
-        self.found: LocalModel = find_model(None, self.settings)
+        self.found: ModelFile = find_model(None, self.settings)
         self.path = str(self.found.path)
         self.home = home
 
@@ -224,8 +224,8 @@ class Bench:
 
     def _ours(self, prefix: Message) -> int:
         """A reply from a new process; returns its tokens."""
-        with LlamaEngine(self.found, self.settings, temperature=0) as engine:
-            reply = engine.reply(
+        with LlamaModel(self.found, self.settings, temperature=0) as llama:
+            reply = llama.reply(
                 [prefix, ASKED],
                 {"type": "string", "minLength": 90, "maxLength": 110},
                 prefix=1,
@@ -256,7 +256,7 @@ class Bench:
                 try:
                     reply = replier.reply(order, lambda _tokens, _seconds: None)
                     check_reply(shape, reply["text"])
-                except EngineFailed as failed:
+                except ModelFailed as failed:
                     bad += 1
                     print(f"{name}, seed {seed}: {failed.code}: {failed}")
             what = f"not valid of {each}: {name}"
@@ -265,15 +265,15 @@ class Bench:
 
     def memory(self) -> list[Row]:
         """Peak of a worker that has read a long prompt, against file and context."""
-        engine = LlamaEngine(self.found, self.settings, temperature=0)
+        llama = LlamaModel(self.found, self.settings, temperature=0)
         peaks: list[float] = []
 
         def look(_tokens: int, _seconds: float) -> None:
-            told = Path(f"/proc/{engine.pid}/status").read_text()
+            told = Path(f"/proc/{llama.pid}/status").read_text()
             peaks.append(int(told.partition("VmHWM:")[2].split()[0]) / 1024)
 
-        with engine:
-            engine.reply(
+        with llama:
+            llama.reply(
                 [PREFIX, ASKED],
                 _OBJECT,
                 prefix=1,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from runworld import FOUND, ScriptedEngine, call, definition, submit
+from runworld import FOUND, ScriptedModel, call, definition, submit
 
 from bridge.agent_loop.examples import DEFAULT
 from bridge.agent_loop.job import Job, Limits
@@ -24,7 +24,7 @@ def test_a_long_result_is_cut_in_the_middle(world):
         call("read_file", path="a.txt"), submit(), limits=Limits(result_chars=100)
     )
 
-    text = world.engine.results()[0]
+    text = world.model.results()[0]
     assert text == (
         "Result of read_file (call-1):\n"
         f"{'x' * 50}\n… 9,900 characters left out …\n{'x' * 50}"
@@ -48,7 +48,7 @@ def test_examples_are_messages_that_every_request_shares(world):
 
     world.run(submit(), agent=agent)
 
-    messages = world.engine.asked[0]
+    messages = world.model.asked[0]
     assert [(m.role, m.content) for m in messages[1:]] == [
         ("user", "Is it short?"),
         ("assistant", call("read_file", path="b")),
@@ -56,7 +56,7 @@ def test_examples_are_messages_that_every_request_shares(world):
         ("assistant", submit(summary="yes")),
         ("user", "Is all well?"),
     ]
-    assert world.engine.prefixes == [5]
+    assert world.model.prefixes == [5]
 
 
 def test_examples_of_another_shape_or_tool_are_left_out(world):
@@ -70,18 +70,18 @@ def test_examples_of_another_shape_or_tool_are_left_out(world):
     agent = definition(examples=(example, reads))
 
     world.run(call("submit_result", files=[]), agent=agent, schema=FOUND)
-    shared = world.engine.prefixes
+    shared = world.model.prefixes
     world.run(submit(), agent=agent)
 
-    assert (shared, world.engine.prefixes) == ([1], [3])
+    assert (shared, world.model.prefixes) == ([1], [3])
 
 
 def test_the_prefix_is_the_same_for_any_prompt(world):
-    """What an engine keeps must not hold a word of the request."""
+    """What a model keeps must not hold a word of the request."""
     seen = []
     for prompt in ("One?", "Two?"):
         world.run(submit(), asks=prompt)
-        seen.append(world.engine.asked[0][: world.engine.prefixes[0]])
+        seen.append(world.model.asked[0][: world.model.prefixes[0]])
 
     assert seen[0] == seen[1]
 
@@ -92,7 +92,7 @@ def test_the_node_stands_in_the_prompt(world):
     world.run(submit(), asks="Lint.", request={"node": node})
 
     assert (
-        world.engine.asked[0][-1].content
+        world.model.asked[0][-1].content
         == "Lint.\n\na.py, line 3, function f:\n\ndef f"
     )
 
@@ -100,7 +100,7 @@ def test_the_node_stands_in_the_prompt(world):
 def test_a_rendered_prompt_stands_instead_of_the_requests(world):
     world.run(submit(), prompt="Rendered.")
 
-    assert world.engine.asked[0][-1].content == "Rendered."
+    assert world.model.asked[0][-1].content == "Rendered."
 
 
 def test_a_small_model_is_said_to_be_one(world):
@@ -108,7 +108,7 @@ def test_a_small_model_is_said_to_be_one(world):
     outcome = world.run(submit(), is_small=True, agent=definition(tools=()))
 
     assert outcome.is_degraded
-    arguments = world.engine.shapes[0]["properties"]["arguments"]
+    arguments = world.model.shapes[0]["properties"]["arguments"]
     assert set(arguments["properties"]) == {"status", "summary"}
 
 
@@ -118,18 +118,18 @@ def test_a_small_model_is_shown_examples_and_kept_short(world):
 
     world.run(again, again, submit(), is_small=True)
 
-    assert world.engine.prefixes == [25] * 3
-    shown = [m.content for m in world.engine.asked[0][1:24:4]]
+    assert world.model.prefixes == [25] * 3
+    shown = [m.content for m in world.model.asked[0][1:24:4]]
     assert shown[0] == DEFAULT[0].prompt
-    assert world.engine.shapes[2]["properties"]["tool"] == {"const": "submit_result"}
+    assert world.model.shapes[2]["properties"]["tool"] == {"const": "submit_result"}
     # What it repeated is forgotten: the result itself is the last that it reads.
-    assert world.engine.results() == ["Result of list_files (call-1):\nno files"]
+    assert world.model.results() == ["Result of list_files (call-1):\nno files"]
 
     world.run(call("submit_result", files=[]), schema=FOUND, is_small=True)
 
-    item = world.engine.shapes[0]["anyOf"][3]["properties"]["arguments"]
+    item = world.model.shapes[0]["anyOf"][3]["properties"]["arguments"]
     assert item["properties"]["files"]["items"] == {"type": "string", "maxLength": 120}
-    assert world.engine.prefixes == [1]
+    assert world.model.prefixes == [1]
 
 
 def test_the_default_examples_are_what_they_show():
@@ -137,7 +137,7 @@ def test_the_default_examples_are_what_they_show():
     job = Job(
         request=Request(request_id="r1", prompt="x"),
         definition=definition(allow=("Bash(flake8 *)", "Bash(gradle *)")),
-        engine=ScriptedEngine([""], is_small=True),
+        model=ScriptedModel([""], is_small=True),
         project=Path(),
         deadline_s=0,
     )
@@ -156,9 +156,9 @@ def test_a_small_model_reads_its_instructions_apart_from_the_task(world):
     asked = {"asks": "Task.", "prompt": "Be good. Task.", "instructions": "Be good."}
 
     world.run(submit(), is_small=True, **asked)
-    small = world.engine.asked[0]
+    small = world.model.asked[0]
     world.run(submit(), **asked)
-    other = world.engine.asked[0]
+    other = world.model.asked[0]
 
     assert (small[-1].content, "Be good." in small[0].content) == ("Task.", True)
     assert other[-1].content == "Be good. Task."

@@ -291,7 +291,7 @@ def test_a_command_that_ran_out_of_time_is_no_success(world, agent):
     outcome = world.run(CHECK, submit(), agent=agent, limits=Limits(command_s=0.2))
 
     assert outcome.verdict.code == "agent_failed"
-    assert "ended at its time limit" in world.engine.results()[0]
+    assert "ended at its time limit" in world.model.results()[0]
 
 
 VERDICT = {
@@ -328,7 +328,7 @@ def test_a_small_model_is_held_to_what_ran(world, agent, status, words, verdicts
 
     def offered(name, said, schema=None):
         world.run(CHECK, said, agent=agent, schema=schema, is_small=True)
-        found = [shape["anyOf"][-1] for shape in world.engine.shapes]
+        found = [shape["anyOf"][-1] for shape in world.model.shapes]
         parts = [shape["properties"]["arguments"]["properties"] for shape in found]
         return [part[name]["enum"] for part in parts]
 
@@ -345,7 +345,7 @@ def test_any_other_model_is_not(world, agent):
     outcome = world.run(CHECK, submit("failed", "the log is odd"), agent=agent)
 
     assert outcome.verdict.code == "agent_failed"
-    status = world.engine.shapes[1]["anyOf"][-1]["properties"]["arguments"]
+    status = world.model.shapes[1]["anyOf"][-1]["properties"]["arguments"]
     assert "failed" in status["properties"]["status"]["enum"]
 
 

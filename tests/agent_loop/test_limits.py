@@ -1,4 +1,4 @@
-"""What ends a loop before its answer: turns, tokens, time, a cancel, the engine."""
+"""What ends a loop before its answer: turns, tokens, time, a cancel, the model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 import pytest
 from runworld import AT_WORK, call, definition, submit
 
-from bridge.agent_loop.chat_model import EngineFailed
+from bridge.agent_loop.chat_model import ModelFailed
 from bridge.agent_loop.job import Limits
 from bridge.agents.definition import ScriptTool
 from bridge.protocol.judge import Verdict
@@ -38,7 +38,7 @@ def test_error_tokens_run_out(world):
 
 
 def test_error_the_deadline(world):
-    """What is slow in the engine is noticed before the next turn begins."""
+    """What is slow in the model is noticed before the next turn begins."""
 
     def slow(_):
         time.sleep(0.3)
@@ -66,12 +66,12 @@ def test_error_the_deadline_in_a_command(world):
 
 
 def test_error_cancelled(world):
-    """Between steps, and whatever the engine said when it was closed for it."""
+    """Between steps, and whatever the model said when it was closed for it."""
     cancelled = []
 
     def closed(_):
         cancelled.append(True)
-        raise EngineFailed("AGENT_006", "the engine was closed")
+        raise ModelFailed("AGENT_006", "the model was closed")
 
     outcome = world.run(closed, is_cancelled=lambda: bool(cancelled))
 
@@ -170,7 +170,7 @@ def test_a_search_ends_with_its_run(world, end):
     [("AGENT_006", "AGENT_006"), ("AGENT_001", "AGENT_001"), ("odd", "agent_error")],
 )
 def test_error_of_the_engine_keeps_its_name(world, said, code):
-    outcome = world.run(EngineFailed(said, "it died"))
+    outcome = world.run(ModelFailed(said, "it died"))
 
     assert outcome.verdict == Verdict(code=code, complaint="it died")
     assert world.log[-1] == {

@@ -23,7 +23,7 @@ def test_reads_then_answers(world):
     assert outcome.verdict.code is None
     assert outcome.verdict.parsed["summary"] == "two lines"
     assert outcome.verdict.parsed["agentId"] == "scripted:r1"
-    assert world.engine.results() == ["Result of read_file (call-1):\none\ntwo"]
+    assert world.model.results() == ["Result of read_file (call-1):\none\ntwo"]
     assert world.events() == [
         *("told", "told", "model_request", "model_reply", "tool_call", "tool_result"),
         *("model_request", "model_reply", "submit_result"),
@@ -87,7 +87,7 @@ def test_error_a_pattern_that_re_would_never_be_done_with(world):
 
 
 def test_an_answer_is_validated_after_decoding(world):
-    """An engine that ignores the shape gets two corrections, then a name."""
+    """A model that ignores the shape gets two corrections, then a name."""
     wrong = call("submit_result", files="a")
 
     outcome = world.run(wrong, schema=FOUND)
@@ -97,7 +97,7 @@ def test_an_answer_is_validated_after_decoding(world):
     )
     assert outcome.summary.turns == 3
     assert (
-        world.engine.results()
+        world.model.results()
         == ["error: the answer does not count: $.files: 'a' is not of type 'array'"] * 2
     )
     assert outcome.raw == wrong
@@ -141,13 +141,13 @@ def test_error_a_reply_that_is_no_call(world, reply, code, complaint):
     outcome = world.run(reply)
 
     assert (outcome.verdict.code, outcome.verdict.complaint) == (code, complaint)
-    assert world.engine.results()[0] == f"error: {complaint}"
+    assert world.model.results()[0] == f"error: {complaint}"
 
 
 def test_wrong_arguments_are_a_result_the_model_sees(world):
     world.run(call("read_file", file="a"), submit())
 
-    (result,) = world.engine.results()
+    (result,) = world.model.results()
     assert result == (
         "Result of read_file (call-1):\n"
         "error: read_file: $: 'path' is a required property"
@@ -163,7 +163,7 @@ def test_a_command_lets_what_was_read_be_read_again(world):
 
     world.run(read, remove, read, read, submit(), agent=agent)
 
-    assert world.engine.results()[2:] == [
+    assert world.model.results()[2:] == [
         "Result of read_file (call-3):\nerror: 'a.txt' does not exist",
         (
             "Result of read_file (call-4):\nerror: this is call-3 again: its result "
@@ -182,7 +182,7 @@ def test_a_small_model_that_goes_to_and_fro_has_to_answer(world):
 
     assert outcome.verdict.code is None
     assert len(outcome.summary.evidence) == 4
-    offered = world.engine.shapes[-1]["properties"]["tool"]
+    offered = world.model.shapes[-1]["properties"]["tool"]
     assert offered == {"const": "submit_result"}
 
 
@@ -197,13 +197,13 @@ def test_a_call_made_again_is_answered_so(world):
         "error: this is call-1 again: its result stands above. Do something else, or "
         "call submit_result"
     )
-    assert world.engine.results() == [
+    assert world.model.results() == [
         "Result of read_file (call-1):\none",
         f"Result of read_file (call-2):\n{told}",
         f"Result of read_file (call-3):\n{told}",
         "error: no tool is named 'read_file'; there are submit_result",
     ]
-    offered = world.engine.shapes[3]["properties"]["tool"]
+    offered = world.model.shapes[3]["properties"]["tool"]
     assert offered == {"const": "submit_result"}
     assert outcome.verdict.code is None
 
@@ -213,13 +213,13 @@ def test_error_an_unusable_schema(world):
 
     assert outcome.verdict.code == "AGENT_001"
     assert outcome.verdict.complaint.startswith("the schema of the answer: $.type: ")
-    assert world.engine.asked == []
+    assert world.model.asked == []
 
 
 def test_an_agent_without_tools_only_answers(world):
     world.run(submit(), agent=definition(tools=()))
 
-    assert world.engine.shapes[0]["properties"]["tool"] == {"const": "submit_result"}
+    assert world.model.shapes[0]["properties"]["tool"] == {"const": "submit_result"}
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_only_the_definition_decides_on_tools(world, fields, tools):
     """run_command is there only where the definition grants a command."""
     world.run(submit(), agent=definition(**fields))
 
-    shape = world.engine.shapes[0]
+    shape = world.model.shapes[0]
     offered = shape.get("anyOf", [shape])
     names = [option["properties"]["tool"]["const"] for option in offered]
     assert names == [*tools, "submit_result"]
@@ -271,12 +271,12 @@ def test_text_of_a_file_cannot_change_the_tools(world):
         submit(status="failed", summary="could not"),
     )
 
-    system = world.engine.asked[-1][0].content
+    system = world.model.asked[-1][0].content
     assert "run_command" not in system
-    assert world.engine.shapes[0] == world.engine.shapes[1] == world.engine.shapes[2]
+    assert world.model.shapes[0] == world.model.shapes[1] == world.model.shapes[2]
     assert not (world.project / "owned").exists()
     assert outcome.verdict.code == "agent_failed"
-    assert world.engine.results()[2] == (
+    assert world.model.results()[2] == (
         "error: the answer does not count: evidence[0] names 'call-9'; the calls are: "
         "call-1"
     )
@@ -325,7 +325,7 @@ def test_the_script_of_submit_result_may_refuse(world):
     )
 
     assert outcome.verdict.parsed == {"issues": 1}
-    assert "AssertionError: too many issues" in world.engine.results()[0]
+    assert "AssertionError: too many issues" in world.model.results()[0]
 
 
 @pytest.mark.parametrize(
@@ -377,7 +377,7 @@ def test_error_a_schema_that_is_none(world, schema):
     outcome = world.run(submit(), schema=schema)
 
     assert outcome.verdict.code == "AGENT_001"
-    assert world.engine.asked == []
+    assert world.model.asked == []
 
 
 def test_a_schema_of_an_old_draft_can_be_asked_for(world):
@@ -404,5 +404,5 @@ def test_who_asks_in_a_command_is_a_child_of_the_request(world):
         request={"depth": 1},
     )
 
-    said = world.engine.results()[0].splitlines()
+    said = world.model.results()[0].splitlines()
     assert {"BRIDGE_PARENT=r1", "BRIDGE_DEPTH=1"} <= set(said)

@@ -46,7 +46,7 @@ def give(world):
                 }
             },
         )  # fmt: skip
-        return world.engine.results()[0].partition("\n")[2]
+        return world.model.results()[0].partition("\n")[2]
 
     return give
 
@@ -191,7 +191,7 @@ def test_what_runs_is_what_was_looked_at(world):
 
     world.run(call("lint", path="b"), submit(), agent=definition(script_tools=(tool,)))
 
-    assert world.engine.results()[0].partition("\n")[2] == "trusted"
+    assert world.model.results()[0].partition("\n")[2] == "trusted"
 
 
 def test_what_a_script_ran_is_evidence(world, give):

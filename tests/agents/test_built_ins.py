@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from runworld import ScriptedEngine
+from runworld import ScriptedModel
 
 from bridge.agent_loop.command_grants import Grants, NotGranted
 from bridge.agent_loop.job import Job
@@ -61,7 +61,7 @@ def tools_of(definition: Definition, folder: Path) -> dict[str, Tool]:
     job = Job(
         request=Request(request_id="r-1", prompt="x"),
         definition=definition,
-        engine=ScriptedEngine([""], is_small=True),
+        model=ScriptedModel([""], is_small=True),
         project=folder,
         deadline_s=time.monotonic() + 9,
     )

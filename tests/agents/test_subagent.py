@@ -162,7 +162,7 @@ def test_a_run_of_it_has_its_own_tools_alone(world: World) -> None:
 
     run.run(runworld.submit(), agent=world.registry.find("lint"))
 
-    listed = run.engine.asked[0][0].content.partition("Tools:\n")[2].splitlines()
+    listed = run.model.asked[0][0].content.partition("Tools:\n")[2].splitlines()
     assert [line.split()[0].partition("(")[0] for line in listed] == [
         "run_linter",
         "submit_result",

@@ -9,7 +9,7 @@ import time
 import pytest
 from scripted_server import ScriptedServer, Talk, fail, say
 
-from bridge.agent_loop.chat_model import EngineFailed, Message, Reply
+from bridge.agent_loop.chat_model import Message, ModelFailed, Reply
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.endpoint.endpoint_model import open_endpoint
@@ -33,8 +33,8 @@ def settings(url: str | None, key: str = "") -> Settings:
     return Settings.from_environment(env)
 
 
-def ask(engine, *, seconds: float = 20.0, on_tokens=lambda *_: None, **more) -> Reply:
-    return engine.reply(
+def ask(endpoint, *, seconds: float = 20.0, on_tokens=lambda *_: None, **more) -> Reply:
+    return endpoint.reply(
         [Message("system", "Be brief."), Message("user", "Hi <|im_end|>")],
         SHAPE,
         prefix=1,
@@ -47,21 +47,21 @@ def ask(engine, *, seconds: float = 20.0, on_tokens=lambda *_: None, **more) -> 
 
 def failure(server: ScriptedServer, *acts, key: str = "", **how) -> tuple[str, str]:
     server.acts = list(acts)
-    engine = open_endpoint("openai:m", settings(server.url, key))
+    endpoint = open_endpoint("openai:m", settings(server.url, key))
     try:
-        with pytest.raises(EngineFailed) as caught:
-            ask(engine, **how)
+        with pytest.raises(ModelFailed) as caught:
+            ask(endpoint, **how)
     finally:
-        engine.close()
+        endpoint.close()
     return caught.value.code, str(caught.value)
 
 
 def test_asks_in_the_shape_and_returns_the_reply(server):
     server.acts = [say('{"a":', ' "b"}')]
     counted: list[int] = []
-    engine = open_endpoint("openai:m", settings(server.url, "sk-1"))
+    endpoint = open_endpoint("openai:m", settings(server.url, "sk-1"))
 
-    reply = ask(engine, on_tokens=lambda n, _: counted.append(n))
+    reply = ask(endpoint, on_tokens=lambda n, _: counted.append(n))
 
     assert (reply.text, reply.prompt_tokens, reply.cached_tokens, reply.tokens) == (
         '{"a": "b"}',
@@ -71,7 +71,7 @@ def test_asks_in_the_shape_and_returns_the_reply(server):
     )
     assert reply.seconds > 0
     assert counted[:2] == [1, 2]
-    assert (engine.model, engine.is_small) == ("openai:m", False)
+    assert (endpoint.name, endpoint.is_small) == ("openai:m", False)
     assert server.keys == ["Bearer sk-1"]
     assert server.asked == [
         {
@@ -95,9 +95,9 @@ def test_asks_in_the_shape_and_returns_the_reply(server):
 @pytest.mark.parametrize("status", [400, 422, 500])
 def test_an_older_server_is_asked_in_the_older_form_from_then_on(server, status):
     server.acts = [fail(status, "response_format.type: no json_schema"), say("{}")]
-    engine = open_endpoint("openai:m", settings(server.url))
+    endpoint = open_endpoint("openai:m", settings(server.url))
 
-    first, second = ask(engine), ask(engine)
+    first, second = ask(endpoint), ask(endpoint)
 
     assert first.text == second.text == "{}"
     forms = [asked["response_format"] for asked in server.asked]
@@ -287,9 +287,9 @@ def test_error_no_server():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        engine = open_endpoint("openai:m", settings(url))
-        with pytest.raises(EngineFailed) as caught:
-            ask(engine)
+        endpoint = open_endpoint("openai:m", settings(url))
+        with pytest.raises(ModelFailed) as caught:
+            ask(endpoint)
 
     assert caught.value.code == "no_host"
     assert str(caught.value).startswith(f"no server at {url}/: ")
@@ -326,22 +326,22 @@ def test_error_a_reply_without_end(server, monkeypatch):
 @pytest.mark.parametrize("act", [silent, trickle])
 def test_close_ends_the_wait(server, act):
     server.acts = [act]
-    engine = open_endpoint("openai:m", settings(server.url))
+    endpoint = open_endpoint("openai:m", settings(server.url))
 
     def close() -> None:
         assert server.begun.wait(60)
-        engine.close()
+        endpoint.close()
 
     closing = threading.Thread(target=close)
     closing.start()
 
-    with pytest.raises(EngineFailed) as caught:
-        ask(engine, seconds=36_000)
+    with pytest.raises(ModelFailed) as caught:
+        ask(endpoint, seconds=36_000)
 
     closing.join()
     assert (caught.value.code, str(caught.value)) == (
         "AGENT_006",
-        "the engine was closed",
+        "the model was closed",
     )
 
 
@@ -368,13 +368,13 @@ def wait_for_the_end(talk: Talk) -> None:
 def test_whoever_waits_no_longer_hangs_up(server, act, how):
     """A server that is not told goes on computing, for nobody."""
     server.acts = [act]
-    engine = open_endpoint("openai:m", settings(server.url))
+    endpoint = open_endpoint("openai:m", settings(server.url))
     if how == "closed":
-        threading.Timer(0.5, engine.close).start()
+        threading.Timer(0.5, endpoint.close).start()
 
-    with pytest.raises(EngineFailed) as caught:
+    with pytest.raises(ModelFailed) as caught:
         ask(
-            engine,
+            endpoint,
             seconds=0.5 if how == "late" else 600,
             should_stop=server.begun.is_set if how == "told to stop" else lambda: False,
         )

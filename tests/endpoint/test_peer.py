@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 from runworld import definition
 
-from bridge.agent_loop.chat_model import EngineFailed, Message
+from bridge.agent_loop.chat_model import Message, ModelFailed
 from bridge.agent_loop.job import Job
 from bridge.agent_loop.loop import run
 from bridge.config import Settings
@@ -70,18 +70,18 @@ def is_up(base: str) -> bool:
 
 
 @pytest.fixture
-def engine(url):
-    engine = open_endpoint(
+def endpoint(url):
+    endpoint = open_endpoint(
         "openai:smol",
         Settings.from_environment({"HOME": "/", "BRIDGE_OPENAI_BASE_URL": url}),
     )
-    yield engine
-    engine.close()
+    yield endpoint
+    endpoint.close()
 
 
-def ask(engine, **how):
+def ask(endpoint, **how):
     limits = {"max_tokens": 150, "deadline_s": time.monotonic() + 120, **how}
-    return engine.reply(
+    return endpoint.reply(
         [Message("user", "Is water wet? Answer as JSON, why in five words.")],
         SHAPE,
         prefix=0,
@@ -90,37 +90,37 @@ def ask(engine, **how):
     )
 
 
-def test_a_reply_has_the_shape(engine):
+def test_a_reply_has_the_shape(endpoint):
     """The peer knows no `json_schema`: it is asked in its own form."""
     import json
 
-    reply = ask(engine)
+    reply = ask(endpoint)
 
     jsonschema.validate(json.loads(reply.text), SHAPE)
     assert reply.tokens > 5
 
 
-def test_error_a_cut_reply(engine):
-    with pytest.raises(EngineFailed) as caught:
-        ask(engine, max_tokens=4)
+def test_error_a_cut_reply(endpoint):
+    with pytest.raises(ModelFailed) as caught:
+        ask(endpoint, max_tokens=4)
 
     assert caught.value.code == "AGENT_004"
 
 
-def test_error_the_deadline(engine):
-    with pytest.raises(EngineFailed) as caught:
-        ask(engine, deadline_s=time.monotonic() + 0.05)
+def test_error_the_deadline(endpoint):
+    with pytest.raises(ModelFailed) as caught:
+        ask(endpoint, deadline_s=time.monotonic() + 0.05)
 
     assert caught.value.code == "AGENT_005"
 
 
-def test_a_whole_run(engine, tmp_path):
+def test_a_whole_run(endpoint, tmp_path):
     """Prompt in, typed answer out, by way of the loop."""
     outcome = run(
         Job(
             request=Request(request_id="r", prompt="Is water wet?"),
             definition=definition(tools=(), output_schema=SHAPE),
-            engine=engine,
+            model=endpoint,
             project=tmp_path,
             deadline_s=time.monotonic() + 200,
         )

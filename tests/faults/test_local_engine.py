@@ -18,9 +18,9 @@ import needs
 import pytest
 from localengine import LONG, ask, failure, start
 
-from bridge.agent_loop.chat_model import EngineFailed
+from bridge.agent_loop.chat_model import ModelFailed
 from bridge.config import Settings
-from bridge.llama.local_model import LlamaEngine
+from bridge.llama.local_model import LlamaModel
 from bridge.llama.worker_process import _environment, quiet_debugger
 from bridge.store.host_process import Liveness, identify, liveness
 
@@ -62,25 +62,25 @@ def _act_as_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: 
 def test_killed_at_a_random_moment(tmp_path):
     """Always a named failure; no orphan, zombie or descriptor is left."""
     chance = random.Random(20)  # noqa: S311 - for moments
-    with start(tmp_path) as engine:
-        ask(engine)
+    with start(tmp_path) as llama:
+        ask(llama)
     before = open_files()
     codes = []
     for _ in range(KILLS):
-        engine = start(tmp_path)
-        pid = engine.pid
+        llama = start(tmp_path)
+        pid = llama.pid
         assert pid is not None
         identity = identify(pid)
         killer = threading.Timer(chance.uniform(0, 1.5), os.kill, (pid, signal.SIGKILL))
         killer.start()
-        code, told = failure(engine, shape=LONG, max_tokens=1500, within_s=36_000)
+        code, told = failure(llama, shape=LONG, max_tokens=1500, within_s=36_000)
         killer.join()
         codes.append(code)
         assert "the model's process was ended by SIGKILL; it held up to " in told
         assert identity is None or liveness(identity) is Liveness.GONE
-        assert engine.pid is None
-        assert failure(engine) == (code, told)
-        engine.close()
+        assert llama.pid is None
+        assert failure(llama) == (code, told)
+        llama.close()
     assert codes == ["AGENT_006"] * KILLS
     assert not has_children()
     assert open_files() == before
@@ -88,14 +88,14 @@ def test_killed_at_a_random_moment(tmp_path):
 
 def test_hung(tmp_path):
     """A process that is stopped cannot tell anybody: the deadline ends it."""
-    with start(tmp_path) as engine:
-        ask(engine)
-        pid = engine.pid
+    with start(tmp_path) as llama:
+        ask(llama)
+        pid = llama.pid
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
         started = time.monotonic()
 
-        assert failure(engine, within_s=1.5) == (
+        assert failure(llama, within_s=1.5) == (
             "AGENT_005",
             "the deadline passed while the model was at work",
         )
@@ -106,11 +106,11 @@ def test_hung(tmp_path):
 
 def test_hung_before_it_listens(tmp_path):
     """What is sent to it does not fit into a pipe: sending waits no longer either."""
-    engine = start(tmp_path)
-    assert engine.pid is not None
-    os.kill(engine.pid, signal.SIGSTOP)
+    llama = start(tmp_path)
+    assert llama.pid is not None
+    os.kill(llama.pid, signal.SIGSTOP)
 
-    code, _ = failure(engine, shape={"enum": ["x" * 2_000_000]}, within_s=1)
+    code, _ = failure(llama, shape={"enum": ["x" * 2_000_000]}, within_s=1)
 
     assert code == "AGENT_005"
     assert not has_children()
@@ -128,8 +128,8 @@ def test_the_worker_breaks_the_schema(tmp_path, monkeypatch, text, problem):
     reply = {"is": "reply", "text": text, "promptTokens": 1, "cachedTokens": 0}
     reply |= {"tokens": 1, "seconds": 0}
     _be_the_worker(tmp_path, monkeypatch, json.dumps(reply).encode())
-    with start(tmp_path) as engine:
-        code, message = failure(engine, within_s=20)
+    with start(tmp_path) as llama:
+        code, message = failure(llama, within_s=20)
 
     assert code == "AGENT_003"
     assert message.startswith(f"the reply does not satisfy it: {problem}")
@@ -141,9 +141,9 @@ def test_the_worker_breaks_the_schema(tmp_path, monkeypatch, text, problem):
 def test_the_worker_writes_nonsense(tmp_path, monkeypatch, line):
     """Memory that went wrong may write anything: a named failure, not a bug of ours."""
     _be_the_worker(tmp_path, monkeypatch, line)
-    engine = start(tmp_path)
+    llama = start(tmp_path)
 
-    code, message = failure(engine, within_s=20)
+    code, message = failure(llama, within_s=20)
 
     assert code == "AGENT_006"
     assert message.startswith("the model's process wrote nonsense: ")
@@ -158,8 +158,8 @@ def test_model_is_cut(tmp_path, share):
     cut = tmp_path / "cut.gguf"
     cut.write_bytes(whole[: int(len(whole) * share)])
 
-    with pytest.raises(EngineFailed) as caught:
-        LlamaEngine.open(str(cut), Settings(home=tmp_path))
+    with pytest.raises(ModelFailed) as caught:
+        LlamaModel.open(str(cut), Settings(home=tmp_path))
 
     assert caught.value.code == "AGENT_002"
     assert str(caught.value).startswith(f"{cut}: cut off")
@@ -173,8 +173,8 @@ def test_model_is_refused_by_llama(tmp_path):
     model = tmp_path / "odd.gguf"
     model.write_bytes(gguf())
 
-    with LlamaEngine.open(str(model), Settings(home=tmp_path)) as engine:
-        code, told = failure(engine)
+    with LlamaModel.open(str(model), Settings(home=tmp_path)) as llama:
+        code, told = failure(llama)
 
     assert code == "AGENT_002"
     assert told.startswith(f"{model}: llama.cpp cannot load it: ")
@@ -188,8 +188,8 @@ def test_error_a_model_that_is_not_the_one_that_was_trusted(tmp_path):
     settings = Settings(home=tmp_path / "home")
     digest = hashlib.sha256(b"another").hexdigest()
 
-    with LlamaEngine.open(str(model), settings, digest=digest) as engine:
-        told = failure(engine)
+    with LlamaModel.open(str(model), settings, digest=digest) as llama:
+        told = failure(llama)
 
     assert told == (
         "AGENT_002",
@@ -203,19 +203,19 @@ def test_the_model_that_was_trusted(tmp_path):
     digest = hashlib.sha256(model.read_bytes()).hexdigest()
     settings = Settings(home=tmp_path / "home")
 
-    with LlamaEngine.open(str(model), settings, digest=digest) as engine:
-        assert ask(engine).text
+    with LlamaModel.open(str(model), settings, digest=digest) as llama:
+        assert ask(llama).text
 
 
 def test_model_is_removed_after_it_was_found(tmp_path):
     model = tmp_path / "m.gguf"
     model.symlink_to(needs.local_model())
     settings = Settings(home=tmp_path / "home", local_model=model)
-    found = LlamaEngine.open(None, settings).local_model
+    found = LlamaModel.open(None, settings).local_model
     model.unlink()
 
-    with LlamaEngine(found, settings) as engine:
-        code, told = failure(engine)
+    with LlamaModel(found, settings) as llama:
+        code, told = failure(llama)
 
     assert code == "AGENT_002"
     assert told.startswith(f"{model}: ")
@@ -223,8 +223,8 @@ def test_model_is_removed_after_it_was_found(tmp_path):
 
 def test_out_of_memory(tmp_path):
     """It is named, whoever notices first: Python, llama.cpp or the C++ runtime."""
-    with start(tmp_path, local_memory_mb=120, local_context=8192) as engine:
-        code, told = failure(engine)
+    with start(tmp_path, local_memory_mb=120, local_context=8192) as llama:
+        code, told = failure(llama)
 
     assert code in ("AGENT_002", "AGENT_006")
     assert "memory is limited to 120 MiB" in told or "ran out of memory" in told, told
@@ -233,8 +233,8 @@ def test_out_of_memory(tmp_path):
 
 def test_enough_memory(tmp_path):
     """The limit is on what is allocated: the model's file is not."""
-    with start(tmp_path, local_memory_mb=600) as engine:
-        assert ask(engine).tokens
+    with start(tmp_path, local_memory_mb=600) as llama:
+        assert ask(llama).tokens
 
 
 _PARENT = """
@@ -243,10 +243,10 @@ from pathlib import Path
 sys.path[:0] = {path!r}
 from localengine import start, ask
 def run():
-    global engine
-    engine = start(Path({home!r}))
-    ask(engine)
-    print(engine.pid, flush=True)
+    global llama
+    llama = start(Path({home!r}))
+    ask(llama)
+    print(llama.pid, flush=True)
     time.sleep(60)
 if {threaded!r}:
     threading.Thread(target=run).start()
@@ -317,8 +317,8 @@ def test_an_abort_is_told_by_what_failed(tmp_path, monkeypatch, flushed):
         )
         + "os.abort()\n",
     )
-    with start(tmp_path) as engine:
-        code, told = failure(engine)
+    with start(tmp_path) as llama:
+        code, told = failure(llama)
 
     assert code == "AGENT_006"
     assert told.startswith("the model's process was ended by SIGABRT; it held up to ")
@@ -345,19 +345,19 @@ def test_killed_for_want_of_memory(tmp_path, monkeypatch, before, after, told):
     counter = tmp_path / "vmstat"
     counter.write_text(f"nr_free_pages 7\noom_kill {before}\nx 1\n")
     monkeypatch.setattr("bridge.llama.out_of_memory._VMSTAT", counter)
-    with start(tmp_path) as engine:
-        assert engine.pid is not None
+    with start(tmp_path) as llama:
+        assert llama.pid is not None
         counter.write_text(f"nr_free_pages 7\noom_kill {after}\nx 1\n")
-        os.kill(engine.pid, signal.SIGKILL)
+        os.kill(llama.pid, signal.SIGKILL)
 
-        assert failure(engine)[1].endswith(told)
+        assert failure(llama)[1].endswith(told)
 
 
 @pytest.mark.parametrize("mib", [20, 60, 120])
 def test_a_limit_of_memory_is_named_whoever_meets_it(tmp_path, mib):
     """The loader, Python's threads, llama.cpp: each has other words for it."""
-    with start(tmp_path, local_memory_mb=mib, local_context=8192) as engine:
-        told = failure(engine)[1]
+    with start(tmp_path, local_memory_mb=mib, local_context=8192) as llama:
+        told = failure(llama)[1]
 
     assert "out of memory" in told or "has no room" in told
     assert f"its memory is limited to {mib} MiB" in told
@@ -378,8 +378,8 @@ def test_a_cache_that_cannot_be_is_done_without(tmp_path, caplog, what):
         folder.parent.write_text("")
 
     for _ in range(2):
-        with start(tmp_path) as engine:
-            assert ask(engine).text
+        with start(tmp_path) as llama:
+            assert ask(llama).text
 
     (said,) = caplog.messages
     assert said.startswith("hostbridge: prompts are not kept, which takes longer: ")

@@ -13,7 +13,7 @@ from localengine import ask
 
 from bridge.config import Settings
 from bridge.llama.load_options import load_order
-from bridge.llama.local_model import LlamaEngine
+from bridge.llama.local_model import LlamaModel
 from bridge.llama.model_files import find_model
 from bridge.llama.preload import end_ahead, start_ahead, take_ahead
 
@@ -49,10 +49,10 @@ def test_the_engine_takes_the_worker_that_loads_its_model(settings, children):
     start_ahead(None, settings)
     [pid] = children()
 
-    with LlamaEngine.open("inherit", settings) as engine:
-        assert engine.pid == pid
-        assert ask(engine).tokens
-        with LlamaEngine.open("inherit", settings) as another:
+    with LlamaModel.open("inherit", settings) as llama:
+        assert llama.pid == pid
+        assert ask(llama).tokens
+        with LlamaModel.open("inherit", settings) as another:
             assert another.pid != pid
 
     assert children() == []
@@ -64,14 +64,14 @@ def test_an_engine_of_another_model_ends_it(settings, tmp_path, children):
     other = tmp_path / "other.gguf"
     other.symlink_to(needs.local_model())
 
-    with LlamaEngine.open(str(other), settings) as engine:
-        assert children() == [engine.pid]
-        assert ask(engine).tokens
+    with LlamaModel.open(str(other), settings) as llama:
+        assert children() == [llama.pid]
+        assert ask(llama).tokens
 
 
 @pytest.mark.parametrize("wanted", ["nope.gguf", "gpt"])
 def test_nothing_is_started_for_a_model_that_is_not_there(settings, wanted, children):
-    """The engine will say so; a guess fails in silence."""
+    """The model will say so; a guess fails in silence."""
     start_ahead(wanted, settings)
 
     assert children() == []
@@ -83,9 +83,9 @@ def test_its_death_is_told_by_the_reply(settings, children):
     [pid] = children()
     os.kill(pid, 9)
 
-    with LlamaEngine.open(None, settings) as engine:
+    with LlamaModel.open(None, settings) as llama:
         with pytest.raises(Exception, match="was ended by SIGKILL") as failed:
-            ask(engine)
+            ask(llama)
         assert failed.value.code == "AGENT_006"
 
     assert children() == []

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory):
+def llama(tmp_path_factory):
     with start(tmp_path_factory.mktemp("home")) as running:
         yield running
 
@@ -33,16 +33,16 @@ def hot(tmp_path_factory):
         yield running
 
 
-def test_a_reply_is_whole_and_counted(engine):
+def test_a_reply_is_whole_and_counted(llama):
     """What the answer says of itself comes from here."""
-    reply = ask(engine)
+    reply = ask(llama)
 
     assert problem_of(SHAPE, json.loads(reply.text)) is None
     assert 10 <= reply.tokens <= 100
     assert reply.prompt_tokens > 100
     assert 0 < reply.seconds < 100
-    assert engine.model == "SmolLM2-135M-Instruct.Q4_1"
-    assert engine.is_small
+    assert llama.name == "SmolLM2-135M-Instruct.Q4_1"
+    assert llama.is_small
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
@@ -54,22 +54,22 @@ def test_every_reply_is_valid_however_hot(hot, shape):
         assert problem_of(shape, json.loads(reply.text)) is None
 
 
-def test_a_conversation_goes_on_without_reading_it_again(engine):
+def test_a_conversation_goes_on_without_reading_it_again(llama):
     """A turn costs what is new in it."""
-    first = ask(engine)
+    first = ask(llama)
     longer = [*ASKED, Message("assistant", first.text), Message("user", "And a bird?")]
 
-    second = ask(engine, longer)
+    second = ask(llama, longer)
 
     assert second.cached_tokens > first.prompt_tokens - 5
     assert second.cached_tokens < second.prompt_tokens
 
 
-def test_tokens_are_told_meanwhile(engine):
+def test_tokens_are_told_meanwhile(llama):
     told: list[tuple[int, float]] = []
 
     ask(
-        engine,
+        llama,
         shape={"type": "string", "minLength": 120, "maxLength": 200},
         on_tokens=lambda tokens, seconds: told.append((tokens, seconds)),
     )
@@ -78,17 +78,17 @@ def test_tokens_are_told_meanwhile(engine):
     assert told
 
 
-def test_error_schema_cannot_be_compiled_and_the_engine_goes_on(engine):
-    assert failure(engine, shape={"not": {"type": "string"}}) == (
+def test_error_schema_cannot_be_compiled_and_the_engine_goes_on(llama):
+    assert failure(llama, shape={"not": {"type": "string"}}) == (
         "AGENT_001",
         'the schema cannot be compiled: Unimplemented keys: ["not"]',
     )
-    assert ask(engine).tokens
+    assert ask(llama).tokens
 
 
-def test_error_schema_is_none(engine):
+def test_error_schema_is_none(llama):
     """Said before the model sees it."""
-    assert failure(engine, shape={"properties": {"a": {"type": "text"}}}) == (
+    assert failure(llama, shape={"properties": {"a": {"type": "text"}}}) == (
         "AGENT_001",
         (
             "not a JSON Schema: $.properties.a.type: 'text' is not valid under any of "
@@ -97,18 +97,18 @@ def test_error_schema_is_none(engine):
     )
 
 
-def test_error_reply_is_cut(engine):
+def test_error_reply_is_cut(llama):
     """Half an answer is no answer."""
-    code, told = failure(engine, shape=LONG, max_tokens=12)
+    code, told = failure(llama, shape=LONG, max_tokens=12)
 
     assert code == "AGENT_004"
     assert told.startswith("the reply was cut after 12 tokens, before it was whole")
-    assert ask(engine).tokens
+    assert ask(llama).tokens
 
 
-def test_error_conversation_is_longer_than_the_context(engine):
+def test_error_conversation_is_longer_than_the_context(llama):
     """It is said before anything is read: there is no room to read it into."""
-    code, told = failure(engine, [Message("user", "word " * 5000)])
+    code, told = failure(llama, [Message("user", "word " * 5000)])
 
     assert code == "AGENT_004"
     assert re.fullmatch(
@@ -116,15 +116,15 @@ def test_error_conversation_is_longer_than_the_context(engine):
         "for a reply",
         told,
     )
-    assert ask(engine).tokens
+    assert ask(llama).tokens
 
 
 def test_error_after_close(tmp_path):
-    engine = start(tmp_path)
-    engine.close()
-    engine.close()
+    llama = start(tmp_path)
+    llama.close()
+    llama.close()
 
-    assert failure(engine) == ("AGENT_006", "the engine was closed")
+    assert failure(llama) == ("AGENT_006", "the model was closed")
 
 
 def test_close_from_another_thread_ends_a_reply(tmp_path):
@@ -136,18 +136,18 @@ def test_close_from_another_thread_ends_a_reply(tmp_path):
         counts.append(tokens)
         begun.set()
 
-    with start(tmp_path) as engine:
+    with start(tmp_path) as llama:
 
         def close() -> None:
             assert begun.wait(120)
-            engine.close()
+            llama.close()
 
         closing = threading.Thread(target=close)
         closing.start()
 
-        assert failure(engine, shape=LONG, max_tokens=1500, on_tokens=count) == (
+        assert failure(llama, shape=LONG, max_tokens=1500, on_tokens=count) == (
             "AGENT_006",
-            "the engine was closed",
+            "the model was closed",
         )
         closing.join()
     assert max(counts) < 750
@@ -157,11 +157,11 @@ def test_close_from_another_thread_ends_a_reply(tmp_path):
 def test_a_reply_that_is_wanted_no_more_ends_the_process(tmp_path, tokens):
     """At once, also before there is a word."""
     told = []
-    with start(tmp_path) as engine:
-        pid = engine.pid
+    with start(tmp_path) as llama:
+        pid = llama.pid
 
         code, _ = failure(
-            engine,
+            llama,
             shape=LONG,
             max_tokens=100_000,
             on_tokens=lambda count, _: told.append(count),
@@ -169,20 +169,20 @@ def test_a_reply_that_is_wanted_no_more_ends_the_process(tmp_path, tokens):
         )
 
         assert code == "cancelled"
-        assert engine.pid is None
+        assert llama.pid is None
         assert not Path(f"/proc/{pid}").exists()
-        assert failure(engine)[0] == "cancelled"
+        assert failure(llama)[0] == "cancelled"
 
 
 def test_an_engine_outlives_the_thread_that_started_it(tmp_path):
-    """The kernel's "parent" is a thread: a pool's thread may end before the engine."""
-    engines = []
-    starter = threading.Thread(target=lambda: engines.append(start(tmp_path)))
+    """The kernel's "parent" is a thread: a pool's thread may end before the model."""
+    started = []
+    starter = threading.Thread(target=lambda: started.append(start(tmp_path)))
     starter.start()
     starter.join()
 
-    with engines[0] as engine:
-        assert ask(engine).tokens
+    with started[0] as llama:
+        assert ask(llama).tokens
 
 
 def test_the_same_seed_gives_the_same_reply_and_another_another(tmp_path):
@@ -190,8 +190,8 @@ def test_the_same_seed_gives_the_same_reply_and_another_another(tmp_path):
     story = {"type": "string", "minLength": 60, "maxLength": 120}
     texts = []
     for _ in range(2):
-        with start(tmp_path, temperature=0.8) as engine:
-            texts.append(ask(engine, shape=story).text)
+        with start(tmp_path, temperature=0.8) as llama:
+            texts.append(ask(llama, shape=story).text)
 
     assert texts[0] == texts[1]
 
@@ -202,8 +202,8 @@ def test_a_cached_prompt_gives_the_same_reply(tmp_path):
     told = []
 
     def run(**settings):
-        with start(tmp_path, **settings) as engine:
-            reply = ask(engine, shape=story)
+        with start(tmp_path, **settings) as llama:
+            reply = ask(llama, shape=story)
         told.append((reply.text, reply.cached_tokens > 100))
 
     run(local_cache_mb=0)

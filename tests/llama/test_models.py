@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from ggufs import gguf
 
-from bridge.agent_loop.chat_model import EngineFailed
+from bridge.agent_loop.chat_model import ModelFailed
 from bridge.config import Settings
 from bridge.errors import ExtraMissing
 from bridge.llama import model_files
@@ -40,7 +40,7 @@ def test_an_alias_is_degraded_however_large_the_model() -> None:
     large = model_files.Header(3, {}, SMALL_BELOW, "Q4_1", 1)
 
     told = {
-        alias: model_files.LocalModel(Path("/m.gguf"), large, alias).is_degraded
+        alias: model_files.ModelFile(Path("/m.gguf"), large, alias).is_degraded
         for alias in ("opus", "sonnet", None)
     }
 
@@ -77,7 +77,7 @@ def test_small_is_below_the_bound(rows, is_small):
     """The bound is on parameters: a quantized file's size says little."""
     header = model_files.Header(3, {}, rows * 32, "Q4_1", 1)
 
-    model = model_files.LocalModel(Path("/m.gguf"), header)
+    model = model_files.ModelFile(Path("/m.gguf"), header)
 
     assert (model.is_small, model.is_degraded) == (is_small, is_small)
 
@@ -91,7 +91,7 @@ def test_error_no_such_model(settings, tmp_path):
             "haiku, inherit, opus, sonnet"
         ),
     }.items():
-        with pytest.raises(EngineFailed) as caught:
+        with pytest.raises(ModelFailed) as caught:
             find_model(wanted, settings, beside=tmp_path)
         assert (caught.value.code, str(caught.value)) == ("AGENT_002", told)
 
@@ -100,7 +100,7 @@ def test_error_configured_model_is_broken(settings):
     """A bad setting is no reason to take another model in silence."""
     settings.local_model.write_bytes(b"PK\x03\x04")
 
-    with pytest.raises(EngineFailed) as caught:
+    with pytest.raises(ModelFailed) as caught:
         find_model("haiku", settings)
 
     assert str(caught.value) == (
@@ -183,7 +183,7 @@ def test_the_package_imports_without_the_extra():
 )
 def test_error_a_name_that_no_file_has(settings, name, told):
     """A request may name anything: a failure with a code, and no bug of ours."""
-    with pytest.raises(EngineFailed) as caught:
+    with pytest.raises(ModelFailed) as caught:
         find_model(name, settings)
 
     assert caught.value.code == "AGENT_002"

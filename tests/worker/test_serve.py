@@ -54,7 +54,7 @@ def store(tmp_path: Path) -> Store:
 
 def served(
     store: Store,
-    answerer: Sometimes | Busy,
+    executor: Sometimes | Busy,
     told: list[tuple[str, Exception]],
     *,
     once: bool = True,
@@ -64,7 +64,7 @@ def served(
     server = Server(
         store,
         "claude",
-        answerer,
+        executor,
         define=lambda asked: (asked, None),
         max_depth=2,
         on_stage=lambda _: None,
@@ -152,12 +152,12 @@ def test_a_queue_that_does_not_change_is_not_read_again(
 
     monkeypatch.setattr(store, "waiting", counted)
     monkeypatch.setattr(serving.time, "sleep", nap)
-    answerer = Sometimes(ZeroDivisionError())
+    executor = Sometimes(ZeroDivisionError())
 
     with pytest.raises(KeyboardInterrupt):
-        served(store, answerer, [], once=False)
+        served(store, executor, [], once=False)
 
-    assert answerer.asked == ["late"]
+    assert executor.asked == ["late"]
     # The sweep's and the first; when something came; when that had gone.
     assert looks == 4
 
@@ -165,14 +165,14 @@ def test_a_queue_that_does_not_change_is_not_read_again(
 def test_error_once_with_the_lock_held(store: Store, tmp_path: Path) -> None:
     """It left as if it had served all, and said nothing."""
     hurried = store_in(tmp_path, lock_wait_s=0.05)
-    answerer = Sometimes(ZeroDivisionError())
+    executor = Sometimes(ZeroDivisionError())
 
     lock = re.escape(f"{store.place.state}/locks/store.lock")
     with (
         store.exclusive(),
         pytest.raises(StateUnavailable, match=f"^{lock} is held by this very thread"),
     ):
-        served(hurried, answerer, [])
+        served(hurried, executor, [])
 
     assert len(store.waiting()) == 3
 
@@ -197,15 +197,15 @@ def test_a_lock_that_is_held_is_told_once_and_tried_again(
             raise KeyboardInterrupt
 
     monkeypatch.setattr(serving.time, "sleep", nap)
-    answerer = Sometimes(ZeroDivisionError())
+    executor = Sometimes(ZeroDivisionError())
     told: list[StateUnavailable] = []
 
     holder.enter_context(store.exclusive())
 
     with holder, pytest.raises(KeyboardInterrupt):
-        served(hurried, answerer, [], once=False, on_trouble=told.append)
+        served(hurried, executor, [], once=False, on_trouble=told.append)
 
-    assert sorted(answerer.asked) == ["bad", "good", "more"]
+    assert sorted(executor.asked) == ["bad", "good", "more"]
     assert len(told) == 2
 
 
