@@ -20,7 +20,6 @@ from bridge.api.record_schemas import schema_for, schema_names
 from bridge.cli import exit_codes
 from bridge.config import Settings
 from bridge.doctor.answers import ISSUES
-from bridge.host.runs import AgentRun, note_call
 from bridge.protocol.failure_codes import MEANINGS, FailureCode
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import judge
@@ -29,6 +28,7 @@ from bridge.protocol.response import answered
 from bridge.store import Claimant
 from bridge.store.location import locate
 from bridge.store.store import Store
+from bridge.store.subagent_runs import AgentRun, note_call
 
 STATE = Path(__file__).resolve().parents[1] / "state"
 ID = RequestId("1k0t3fvvgkr-n-hj92wn")

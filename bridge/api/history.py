@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.agent_loop.run_log import turns_of
 from bridge.api.agent_words import TOLD, told_to
-from bridge.host import runs, tool_calls
 from bridge.protocol.ids import RequestId, check_id
-from bridge.store import journal
+from bridge.store import journal, subagent_runs, tool_calls
 from bridge.store.prune import RUNS
 
 if TYPE_CHECKING:
-    from bridge.host.runs import AgentRun
     from bridge.protocol.judge import ToolCall
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
     from bridge.protocol.status import Status
     from bridge.store.directory import Folder
     from bridge.store.store import Store
+    from bridge.store.subagent_runs import AgentRun
 
 _ROOMS = ("requests", "processing", "done", "responses")
 _ASIDE = ("evidence", "quarantine")
@@ -69,7 +68,7 @@ def tell(store: Store, request: str) -> Story:
     if not store.exists():
         raise store.unknown(request_id)
     found = store.find(request_id)
-    own = tuple(r for r in runs.all_runs(store) if r.request_id == request_id)
+    own = tuple(r for r in subagent_runs.all_runs(store) if r.request_id == request_id)
     with store.open_state() as state:
         history = tuple(journal.lines_about(state, request_id))
         turns = tuple(turns_of(state, request_id))
@@ -86,7 +85,9 @@ def tell(store: Store, request: str) -> Story:
         response=found.response if found else None,
         history=history,
         runs=own,
-        calls=tuple(call for run in own for call in tool_calls.seen_calls(store, run)),
+        calls=tuple(
+            call for run in own for call in tool_calls.seen_calls(store, run.agent_id)
+        ),
         told=told_to(found.request if found else None, turns),
         turns=tuple(event for event in turns if event.get("event") != TOLD),
         evidence=tuple(store.evidence(request_id)),

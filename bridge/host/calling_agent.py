@@ -12,8 +12,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from bridge.host import pins, tool_calls
+from bridge.host import pins
 from bridge.protocol.ids import is_id
+from bridge.store import tool_calls
 from bridge.store.host_process import ancestors_of, arguments_of, environment_of
 from bridge.store.store import Store
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.host import interim, runs, tool_calls
+from bridge.host import interim, runs
 from bridge.host.interim import Ahead
 from bridge.host.offers import look_again
 from bridge.host.output import (
@@ -27,12 +27,13 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import Verdict, judge
 from bridge.protocol.names import MODEL_NAMES
 from bridge.protocol.response import Failure, Response, answered, failed
+from bridge.store import subagent_runs, tool_calls
 
 if TYPE_CHECKING:
     from bridge.host.context import Scene
-    from bridge.host.runs import AgentRun
     from bridge.protocol.failure_codes import FailureCode
     from bridge.protocol.request import Request
+    from bridge.store.subagent_runs import AgentRun
 
 MAX_CORRECTIONS = 2
 # How long the check of one answer may take, in seconds.
@@ -70,7 +71,7 @@ def subagent_stop(scene: Scene) -> Reaction:
     if complaint is not None:
         return block(complaint, MAX_CONTEXT)
     if not run.waits_for:
-        runs.note_sign(scene.store, run, "stopped")
+        subagent_runs.note_sign(scene.store, run, "stopped")
     return SILENT
 
 
@@ -80,8 +81,8 @@ def _nested_stop(scene: Scene, run: AgentRun, words: str, ahead: Ahead) -> React
         return block(_with_reports(ahead), MAX_CONTEXT)
     if not run.waits_for:
         if words:
-            runs.keep_report(scene.store, run, words)
-        runs.end(scene.store, run)
+            subagent_runs.keep_report(scene.store, run, words)
+        subagent_runs.end(scene.store, run)
     return SILENT
 
 
@@ -102,8 +103,8 @@ def before_handback(scene: Scene) -> Reaction:
         if ahead.is_interim:
             return _not_yet(ahead)
         # Whoever started it has the report now, before this one stops.
-        runs.keep_report(scene.store, run, words)
-        runs.end(scene.store, run)
+        subagent_runs.keep_report(scene.store, run, words)
+        subagent_runs.end(scene.store, run)
         return SILENT
     complaint = take_words(
         scene, run, words, source="SubagentHandback", may_correct=True, ahead=ahead
@@ -147,17 +148,17 @@ def take_words(
     found = scene.store.find(RequestId(run.request_id))
     request = found.request if found else None
     if request is None or found is None:
-        runs.end(scene.store, run)
+        subagent_runs.end(scene.store, run)
         return None
     if found.response is not None:
         if words != found.response.raw_output:
             why = f"the request had ended: {found.status}"
             _keep_late(scene, run, words, source, why)
-        runs.end(scene.store, run)
+        subagent_runs.end(scene.store, run)
         return None
     if not _was_asked(run, request):
         _keep_late(scene, run, words, source, "the agent was asked something else")
-        runs.end(scene.store, run)
+        subagent_runs.end(scene.store, run)
         return None
     if run.prompt_replaced or _had_another_prompt(scene, run, request):
         fail(scene, run, "prompt_replaced", words=words, source=source, detail=REPLACED)
@@ -186,7 +187,8 @@ def take_last_words(
 ) -> str | None:
     """Take what an agent that is over said last; interim words are no answer."""
     if any(
-        each.agent_id in run.waits_for for each in runs.started_by(scene.store, run)
+        each.agent_id in run.waits_for
+        for each in subagent_runs.started_by(scene.store, run)
     ):
         fail(scene, run, "agent_error", words=words, source=source, detail=UNHEARD)
         return None
@@ -199,7 +201,7 @@ def _judged(scene: Scene, run: AgentRun, request: Request, words: str) -> Verdic
         # Beforehand: an import that is broken off leaves half a module.
         import bridge.protocol.json_schema  # noqa: F401
 
-    calls = tool_calls.seen_calls(scene.store, run)
+    calls = tool_calls.seen_calls(scene.store, run.agent_id)
     try:
         with within(JUDGE_S):
             return judge(
@@ -317,12 +319,12 @@ def fail(
     """End the request of a run with a named failure."""
     found = scene.store.find(RequestId(run.request_id))
     if found is None or found.request is None or found.response is not None:
-        runs.end(scene.store, run)
+        subagent_runs.end(scene.store, run)
         return
     if not _serves(run, found.request):
         reason = f"{code}, but somebody else has the request now"
         _keep_late(scene, run, words, source, reason)
-        runs.end(scene.store, run)
+        subagent_runs.end(scene.store, run)
         return
     message = MEANINGS[code] + (f": {detail}" if detail else "")
     response = failed(found.request, code, message, now_ms=scene.now_ms(), raw=words)
@@ -332,7 +334,7 @@ def fail(
 def _close(scene: Scene, run: AgentRun, response: Response, source: str) -> None:
     """Publish, and free the slot."""
     scene.store.publish(response, source=source)
-    runs.end(scene.store, run)
+    subagent_runs.end(scene.store, run)
     free_slot(scene)
 
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from bridge.host.context import Scene
-    from bridge.host.runs import AgentRun
+    from bridge.store.subagent_runs import AgentRun
 
 # What plan mode leaves to an agent: a grant is no answer to what the user chose.
 READ_ONLY = frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead"})

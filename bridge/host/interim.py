@@ -22,11 +22,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bridge.host import runs, tool_calls, transcript
+from bridge.host import runs, transcript
+from bridge.store import subagent_runs, tool_calls
 
 if TYPE_CHECKING:
     from bridge.host.context import Scene
-    from bridge.host.runs import AgentRun
+    from bridge.store.subagent_runs import AgentRun
 
 # One that ends at the same moment has its own hook still to run, in seconds.
 SETTLE_S = 0.2
@@ -60,7 +61,7 @@ def look_ahead(scene: Scene, run: AgentRun) -> tuple[AgentRun, Ahead]:
     listed = scene.event.background_ids
     if scene.session.one_shot or (listed is not None and run.agent_id not in listed):
         return _wait_for(scene, run, frozenset()), Ahead()
-    commands = tool_calls.background_commands(scene.store, run) & (
+    commands = tool_calls.background_commands(scene.store, run.agent_id) & (
         listed or frozenset()
     )
     untold = _untold(scene, run)
@@ -73,7 +74,7 @@ def look_ahead(scene: Scene, run: AgentRun) -> tuple[AgentRun, Ahead]:
     if at_work or not untold:
         return run, Ahead(agents=bool(at_work), commands=bool(commands))
     heard = (*run.heard_of, *(_end_of(each) for each in untold))
-    run = runs.change(scene.store, run, lambda r: r.with_(heard_of=heard))
+    run = subagent_runs.change(scene.store, run, lambda r: r.with_(heard_of=heard))
     return run, Ahead(commands=bool(commands), reports=_reports(scene, untold))
 
 
@@ -81,7 +82,9 @@ def _wait_for(scene: Scene, run: AgentRun, tasks: frozenset[str]) -> AgentRun:
     waits_for = tuple(sorted(tasks))
     if waits_for == run.waits_for:
         return run
-    return runs.change(scene.store, run, lambda r: r.with_(waits_for=waits_for))
+    return subagent_runs.change(
+        scene.store, run, lambda r: r.with_(waits_for=waits_for)
+    )
 
 
 def _untold(scene: Scene, run: AgentRun) -> list[AgentRun]:
@@ -90,7 +93,9 @@ def _untold(scene: Scene, run: AgentRun) -> list[AgentRun]:
     Continued, an agent ends once more, and its caller hears of that end as well.
     """
     runs.bind_listed(scene.store, scene.event)
-    started = {each.agent_id: each for each in runs.started_by(scene.store, run)}
+    started = {
+        each.agent_id: each for each in subagent_runs.started_by(scene.store, run)
+    }
     ends = {
         agent_id: each.ends + (each.state != "ended")
         for agent_id, each in started.items()
@@ -116,7 +121,9 @@ def _reports(scene: Scene, ended: list[AgentRun]) -> str:
     said = [
         f"Agent {each.agent_id}:\n{words[:share]}" + ("…" if words[share:] else "")
         for each in ended
-        for words in [runs.report_of(scene.store, each) or "It ended without a report."]
+        for words in [
+            subagent_runs.report_of(scene.store, each) or "It ended without a report."
+        ]
     ]
     return "\n\n".join(said)
 
@@ -124,9 +131,11 @@ def _reports(scene: Scene, ended: list[AgentRun]) -> str:
 def note_message(scene: Scene, caller: AgentRun) -> None:
     """PreToolUse(SendMessage): one that has ended is continued, and ends again."""
     to = scene.event.table("tool_input").get("to")
-    run = runs.find_agent(scene.store, to) if isinstance(to, str) else None
+    run = subagent_runs.find_agent(scene.store, to) if isinstance(to, str) else None
     if run is not None and run.nested and run.request_id == caller.request_id:
-        runs.change(scene.store, run, lambda r: r.with_(state="running", ended_at=None))
+        subagent_runs.change(
+            scene.store, run, lambda r: r.with_(state="running", ended_at=None)
+        )
 
 
 def is_awaited(run: AgentRun, known: list[AgentRun], running: frozenset[str]) -> bool:

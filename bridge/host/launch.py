@@ -28,13 +28,14 @@ from bridge.host.request_tokens import (
     mentions,
     offered_in,
 )
-from bridge.host.runs import AgentRun
 from bridge.protocol.contract import full_prompt
 from bridge.protocol.ids import RequestId
 from bridge.protocol.names import CARRIER, CLIENT_MODELS
 from bridge.protocol.record import LATEST_MS
 from bridge.protocol.response import failed
 from bridge.protocol.status import FINAL, Status
+from bridge.store import subagent_runs
+from bridge.store.subagent_runs import AgentRun
 
 if TYPE_CHECKING:
     from bridge.host.context import Scene
@@ -49,7 +50,7 @@ def before_agent(scene: Scene) -> Reaction:
     event = scene.event
     if event.agent_id:
         return _nested(scene)
-    earlier = runs.find_call(scene.store, event.tool_use_id)
+    earlier = subagent_runs.find_call(scene.store, event.tool_use_id)
     named = _named(scene)
     if not named:
         return _refuse_wrapped(scene)
@@ -155,7 +156,7 @@ def _launch(scene: Scene, request: Request, status: Status) -> Reaction:
         **limits_of(definition),
     )
     # First: a launch that nobody has noted could not be settled.
-    runs.note_call(scene.store, run)
+    subagent_runs.note_call(scene.store, run)
     pins.note_agents(scene.store.place, scene.session.session_id, scene.session.host)
 
     def launched(held: Request) -> Request:
@@ -169,10 +170,10 @@ def _launch(scene: Scene, request: Request, status: Status) -> Reaction:
         request_id, scene.session.host, launched, event="launched"
     )
     if mine is None or mine.claim is None:
-        runs.drop(scene.store, run)
+        subagent_runs.drop(scene.store, run)
         return _is_with_another(request_id)
     if mine.claim.tool_use_id != scene.event.tool_use_id:
-        runs.drop(scene.store, run)
+        subagent_runs.drop(scene.store, run)
         return _is_worked_on(request_id)
     # Housekeeping: the launch stands without it.
     with suppress(StateUnavailable):
@@ -289,7 +290,7 @@ def _nested(scene: Scene) -> Reaction:
     fresh = nested.with_(
         warnings=0, refused=0, waits_for=(), heard_of=(), ended_at=None, ends=0
     )
-    runs.note_call(scene.store, fresh)
+    subagent_runs.note_call(scene.store, fresh)
     # Without a terminal nobody wakes an agent when one of its own ends: it must wait.
     # At a terminal the client starts them all in the background, and wakes. What says
     # so itself is left as it is: auto mode reviews no call that a hook has changed.

@@ -14,16 +14,17 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
-from bridge.host import runs, sessions
+from bridge.host import sessions
 from bridge.host.capture import fail
 from bridge.host.gate import has_turns, permits
 from bridge.host.output import Reaction, deny
 from bridge.protocol.ids import RequestId
+from bridge.store import subagent_runs
 
 if TYPE_CHECKING:
     from bridge.host.context import Scene
-    from bridge.host.runs import AgentRun
     from bridge.protocol.failure_codes import FailureCode
+    from bridge.store.subagent_runs import AgentRun
 
 MAX_WARNINGS = 2
 
@@ -33,13 +34,13 @@ def refuse(scene: Scene, run: AgentRun) -> Reaction | None:
     found = scene.store.find(RequestId(run.request_id))
     if found is None or found.response is not None:
         with suppress(StateUnavailable):
-            runs.end(scene.store, run)
+            subagent_runs.end(scene.store, run)
         return deny("hostbridge: this request has ended; stop working.", stop=True)
     if is_off(scene):
         with suppress(StateUnavailable):
             request_id = RequestId(run.request_id)
             scene.store.give_back(request_id, run.host, lambda held: held)
-            runs.end(scene.store, run)
+            subagent_runs.end(scene.store, run)
         return deny("hostbridge was switched off; stop working.", stop=True)
     if scene.now_ms() >= run.answer_by:
         return _hurry(scene, run, "the time for this request is", "timeout")
@@ -62,7 +63,7 @@ def _refuse_tool(scene: Scene, run: AgentRun) -> Reaction | None:
     if permits(run.tools, run.blocked_tools, tool):
         return None
     with suppress(StateUnavailable):
-        runs.change(scene.store, run, lambda r: r.with_(refused=r.refused + 1))
+        subagent_runs.change(scene.store, run, lambda r: r.with_(refused=r.refused + 1))
     has = "no tools" if run.tools == () else ", ".join(run.tools or ())
     others = f" It has: {has}." if run.tools is not None else ""
     return deny(
@@ -75,7 +76,9 @@ def _hurry(scene: Scene, run: AgentRun, what: str, code: FailureCode) -> Reactio
     """A limit is nearly reached: twice a warning, then the end."""
     if run.warnings < MAX_WARNINGS:
         with suppress(StateUnavailable):
-            runs.change(scene.store, run, lambda r: r.with_(warnings=r.warnings + 1))
+            subagent_runs.change(
+                scene.store, run, lambda r: r.with_(warnings=r.warnings + 1)
+            )
         return deny(
             f"hostbridge: {what} nearly up. Call no more tools; answer now, in the "
             "form your instructions ask for, with what you have."
@@ -83,7 +86,7 @@ def _hurry(scene: Scene, run: AgentRun, what: str, code: FailureCode) -> Reactio
     with suppress(StateUnavailable):
         if run.nested:
             # Its words are not the answer: whoever started it has time to speak.
-            runs.end(scene.store, run)
+            subagent_runs.end(scene.store, run)
         else:
             fail(scene, run, code, detail="the agent went on working", source="limit")
     return deny(f"hostbridge: {what} up.", stop=True)

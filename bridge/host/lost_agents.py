@@ -20,6 +20,7 @@ from bridge.host.output import SILENT, Reaction, deny, refuse_permission
 from bridge.protocol.failure_codes import MEANINGS
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.response import failed
+from bridge.store import subagent_runs
 
 if TYPE_CHECKING:
     from bridge.host.context import Scene
@@ -42,7 +43,7 @@ def refuse(scene: Scene) -> Reaction:
         # Its record, whatever it holds, keeps the gate looking at what it calls next.
         return refuse_permission(_WHY)
     with suppress(StateUnavailable):
-        runs.forget_agent(scene.store, event.agent_id)
+        subagent_runs.forget_agent(scene.store, event.agent_id)
     return deny(_WHY, stop=True) if event.name == "PreToolUse" else SILENT
 
 

@@ -19,10 +19,11 @@ from bridge.host.gate import name_of
 from bridge.host.launch import described_ids
 from bridge.host.output import SILENT, Reaction, swallow
 from bridge.host.unseen_ends import code_of
+from bridge.store import subagent_runs
 
 if TYPE_CHECKING:
     from bridge.host.context import Scene
-    from bridge.host.runs import AgentRun
+    from bridge.store.subagent_runs import AgentRun
 
 _TASK = "<task-notification>"
 _MESSAGE = re.compile(r"<agent-message\s+from=[\"']?([A-Za-z0-9_-]{1,128})[^>]*>")
@@ -91,21 +92,21 @@ def _field(text: str, name: str) -> str:
 
 def take_notice(scene: Scene, notice: Notice) -> Reaction | None:
     """Handle a notice about an agent of ours; None when it is about another's."""
-    run = runs.find_agent(scene.store, notice.agent_id)
+    run = subagent_runs.find_agent(scene.store, notice.agent_id)
     if run is None and notice.tool_use_id:
-        run = runs.find_call(scene.store, notice.tool_use_id)
+        run = subagent_runs.find_call(scene.store, notice.tool_use_id)
     if run is None:
         return None
     if run.nested:
         # Whoever started it has ended; while that one lives, the client tells it alone.
-        runs.drop(scene.store, run)
+        subagent_runs.drop(scene.store, run)
         return swallow("hostbridge: an agent of an agent has ended")
     if run.state != "ended":
         _settle(scene, run, notice)
     if notice.status == "message":
-        runs.note_sign(scene.store, run, "heard")
+        subagent_runs.note_sign(scene.store, run, "heard")
     elif not notice.is_interim:
-        runs.drop(scene.store, run)
+        subagent_runs.drop(scene.store, run)
     if run.answer_to_host or scene.session.one_shot:
         return SILENT
     return swallow(line_about(scene, run.request_id))
@@ -134,7 +135,7 @@ def take_stop_by_user(scene: Scene, prompt: str) -> Reaction | None:
     ids = set(described_ids(prompt))
     others = [quoted.strip('"') for quoted in _QUOTED.findall(prompt)]
     lines = []
-    for run in runs.all_runs(scene.store):
+    for run in subagent_runs.all_runs(scene.store):
         if run.request_id not in ids:
             continue
         if run.nested:
@@ -142,10 +143,10 @@ def take_stop_by_user(scene: Scene, prompt: str) -> Reaction | None:
             told = runs.told_by_client(scene.event, run.agent_id).get("description")
             if told in others:
                 others.remove(told)
-                runs.drop(scene.store, run)
+                subagent_runs.drop(scene.store, run)
             continue
         fail(scene, run, "agent_stopped", detail="by the user", source="user")
-        runs.drop(scene.store, run)
+        subagent_runs.drop(scene.store, run)
         lines.append(line_about(scene, run.request_id))
     others = [each for each in others if not described_ids(each)]
     return swallow("; ".join(lines)) if lines and not others else None

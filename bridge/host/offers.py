@@ -12,11 +12,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
-from bridge.host import runs, sessions, wakeups
+from bridge.host import sessions, wakeups
 from bridge.host.eligibility import eligible, may_take
 from bridge.host.offer_text import instruction
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
+from bridge.store import subagent_runs
 
 if TYPE_CHECKING:
     from bridge.host.context import Scene
@@ -207,7 +208,7 @@ def agents_run(scene: Scene) -> bool:
     """Whether subagents of ours run in this session."""
     return any(
         run.host == scene.session.host and run.state != "ended" and not run.nested
-        for run in runs.all_runs(scene.store)
+        for run in subagent_runs.all_runs(scene.store)
     )
 
 

@@ -1,12 +1,4 @@
-"""Which subagent works on which request.
-
-    agents/call-<tool_use_id>.json  an Agent call of ours; no subagent seen yet
-    agents/<agent_id>.json          the subagent it became
-    agents/<agent_id>.heard         its report has come to the host
-    agents/<agent_id>.stopped       it has stopped
-    agents/<agent_id>.report        its last words, of one that one of ours started
-
-What the gate writes down of an agent's tool calls lies beside: see `toolcalls`.
+"""Which run of ours a hook event belongs to.
 
 The client tells a hook only the subagent's own id; the call that started it is in the
 subagent's meta file, which is there at its first tool call and at its end.
@@ -16,293 +8,57 @@ Source: measured on Claude Code 2.1.330, `<transcript>/subagents/agent-<id>.meta
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Literal
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import orjson
 
-from bridge.errors import NewerSchema, StateUnavailable
-from bridge.host import tool_calls
+from bridge.errors import StateUnavailable
 from bridge.host.gate import name_of
 from bridge.protocol.ids import is_id
-from bridge.protocol.record import Count, Milliseconds, Record, Unparsable, parse
-from bridge.protocol.request import HostProcess
-from bridge.store.directory import NotAPlainFile
-from bridge.store.lease import host_is_gone
-from bridge.store.lock import LockBusy
+from bridge.store import subagent_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from typing import Any
 
     from bridge.host.events import HookEvent
-    from bridge.store.directory import Folder
     from bridge.store.store import Store
-
-ENDED_KEPT_MS = 60_000
-_SIGNS = ("heard", "stopped")
-
-
-class AgentRun(Record):
-    """One subagent of ours, from the call on. Times are milliseconds since 1970.
-
-    `nested` is a subagent that one of ours started by itself: its answer is not ours,
-    but it ends with the request and may not raise a dialog either. `warnings` counts
-    how often it was told to answer now. `waits_for` are the background commands and
-    agents of its own that had not ended when it last stopped: the client wakes it when
-    they end. `parent` is the agent that started a nested one, `ends` counts how often
-    it ended: it may be continued. `heard_of` are the ends of which it heard from us.
-
-    Of an agent with a definition: the `tools` it may call (None for all), those it may
-    not, what is granted to it (`allow`), after how many calls it must answer
-    (`max_turns`), how many it was refused, whether success needs verified evidence. An
-    agent that it starts has the same.
-    """
-
-    request_id: str
-    tool_use_id: str
-    session: str
-    host: HostProcess
-    agent_id: str = ""
-    state: Literal["launched", "running", "ended"] = "launched"
-    nested: bool = False
-    parent: str = ""
-    depth: Count = 0
-    launched_at: Milliseconds
-    answer_by: Milliseconds
-    warnings: Count = 0
-    prompt_sha256: str = ""
-    prompt_replaced: bool = False
-    answer_to_host: bool = False
-    ended_at: Milliseconds | None = None
-    ends: Count = 0
-    waits_for: tuple[str, ...] = ()
-    heard_of: tuple[str, ...] = ()
-    tools: tuple[str, ...] | None = None
-    blocked_tools: tuple[str, ...] = ()
-    allow: tuple[str, ...] = ()
-    max_turns: int | None = None
-    refused: int = 0
-    require_verified_evidence: bool = False
-
-
-def note_call(store: Store, run: AgentRun) -> None:
-    """Write down a launched call."""
-    with store.open_state() as state, state.folder("agents") as folder:
-        folder.replace(_call(run.tool_use_id), run.to_json(), durable=False)
-
-
-def find_call(store: Store, tool_use_id: str) -> AgentRun | None:
-    """The run that a call started, bound to a subagent or not yet."""
-    with store.open_state() as state, state.folder("agents") as folder:
-        return _by_call(folder, tool_use_id)
+    from bridge.store.subagent_runs import AgentRun
 
 
 def find_run(store: Store, event: HookEvent) -> AgentRun | None:
     """The run of ours that an event happened in, bound at the first occasion.
 
-    Where that cannot be written down (a full disk), the next occasion binds it: whose
-    agent this is has been told all the same.
+    If the binding cannot be written down (a full disk), the next occasion binds it;
+    the caller learns all the same whose agent this is.
     """
     agent_id = event.agent_id
-    if not _is_name(agent_id):
+    if not is_id(agent_id):
         return None
-    with store.open_state() as state, state.folder("agents") as folder:
-        run = _load(folder, f"{agent_id}.json")
-        if run is not None:
-            return run
-        tool_use_id = _started_by(event, agent_id)
-        run = _load(folder, _call(tool_use_id)) if tool_use_id else None
+    run = subagent_runs.find_agent(store, agent_id)
+    if run is not None:
+        return run
+    tool_use_id = _started_by(event, agent_id)
+    run = subagent_runs.find_launched(store, tool_use_id) if tool_use_id else None
     if run is None:
         return None
     with suppress(StateUnavailable):
-        return bind(store, run, agent_id)
-    return _bound(run, agent_id)
-
-
-def bind(store: Store, run: AgentRun, agent_id: str) -> AgentRun:
-    """Write down which subagent a call became."""
-    if not _is_name(agent_id) or run.agent_id == agent_id:
-        return run
-    with _changing(store) as folder:
-        bound = _bound(run, agent_id)
-        # Another hook may have been quicker, and the agent's end as well.
-        known = _load(folder, f"{agent_id}.json")
-        if known is not None and known.tool_use_id == run.tool_use_id:
-            return known
-        if not run.agent_id and not folder.has(_call(run.tool_use_id)):
-            return bound
-        folder.replace(f"{agent_id}.json", bound.to_json(), durable=False)
-        folder.remove(_call(run.tool_use_id))
-        return bound
-
-
-def _bound(run: AgentRun, agent_id: str) -> AgentRun:
-    return run.with_(agent_id=agent_id, state="running")
-
-
-def find_agent(store: Store, agent_id: str) -> AgentRun | None:
-    """The bound run of a subagent."""
-    if not _is_name(agent_id):
-        return None
-    with store.open_state() as state, state.folder("agents") as folder:
-        return _load(folder, f"{agent_id}.json")
-
-
-def change(
-    store: Store, run: AgentRun, changed: Callable[[AgentRun], AgentRun]
-) -> AgentRun:
-    """Change a run as it stands by now; returns what it is then.
-
-    Hooks of several tool calls look at one agent side by side, and another may see its
-    end: each must count, and what was forgotten meanwhile stays forgotten.
-    """
-    with _changing(store) as folder:
-        current = _load(folder, _name(run))
-        if current is None and not run.agent_id:
-            current = _by_call(folder, run.tool_use_id)
-        if current is None:
-            return changed(run)
-        after = changed(current)
-        folder.replace(_name(after), after.to_json(), durable=False)
-        return after
-
-
-def end(store: Store, run: AgentRun) -> None:
-    """Note that the subagent is over; a notice about it may still come."""
-    now_ms = store.now_ms()
-
-    def ended(current: AgentRun) -> AgentRun:
-        if current.state == "ended":
-            return current
-        return current.with_(state="ended", ended_at=now_ms, ends=current.ends + 1)
-
-    if run.state != "ended":
-        change(store, run, ended)
-
-
-@contextmanager
-def _changing(store: Store) -> Iterator[Folder]:
-    """The folder, with the store's lock, or without it where it is not free in time.
-
-    What the lock keeps away is rare; an end that nobody noted would be waited for.
-    """
-    with ExitStack() as stack:
-        try:
-            state = stack.enter_context(store.exclusive())
-        except LockBusy:
-            state = stack.enter_context(store.open_state())
-        yield stack.enter_context(state.folder("agents"))
-
-
-def note_sign(store: Store, run: AgentRun, sign: Literal["heard", "stopped"]) -> None:
-    """Forget a subagent that hands its report over once both signs of its end came.
-
-    They come in either order, and at once: each is there before it looks for the other.
-    """
-    with store.open_state() as state, state.folder("agents") as folder:
-        folder.touch(f"{run.agent_id}.{sign}")
-        complete = all(folder.has(f"{run.agent_id}.{each}") for each in _SIGNS)
-    if complete:
-        drop(store, run)
-
-
-def drop(store: Store, run: AgentRun) -> None:
-    """Forget a run, its calls with it, and those of its agent that never ran."""
-    with _changing(store) as folder:
-        if not run.nested:
-            for each in _all(folder):
-                if each.request_id == run.request_id and not each.agent_id:
-                    folder.remove(_call(each.tool_use_id))
-        folder.remove(_name(run))
-        folder.remove(_call(run.tool_use_id))
-        if run.agent_id:
-            _forget(folder, run.agent_id)
-
-
-def forget_agent(store: Store, agent_id: str) -> None:
-    """Forget a subagent by its id alone, whatever its record holds."""
-    with _changing(store) as folder:
-        folder.remove(f"{agent_id}.json")
-        _forget(folder, agent_id)
-
-
-def _forget(folder: Folder, agent_id: str) -> None:
-    for sign in _SIGNS:
-        folder.remove(f"{agent_id}.{sign}")
-    folder.remove(_report_name(agent_id))
-    tool_calls.forget(folder, agent_id)
-
-
-def forget_gone(store: Store, *, lease_s: float) -> None:
-    """Forget the runs whose client is gone, by the rule that holds for sessions.
-
-    One that cannot be seen from here (it ran in a container) would otherwise stay until
-    the next boot, and every tool call of every session would look at its notes. Its
-    hooks may be silent for as long as one command takes: until it has to answer, it
-    counts as heard of.
-    """
-    with store.open_state() as state:
-        gone = [
-            run
-            for run in all_runs(store)
-            if host_is_gone(
-                state,
-                run.session,
-                run.host,
-                lease_s=lease_s,
-                now_s=store.clock.now_us() / 1_000_000,
-                sign_ms=run.launched_at if run.state == "ended" else run.answer_by,
-            )
-        ]
-    for run in gone:
-        drop(store, run)
-
-
-def keep_report(store: Store, run: AgentRun, words: str) -> None:
-    """Keep the last words of an agent that one of ours started."""
-    with store.open_state() as state, state.folder("agents") as folder:
-        folder.replace(
-            _report_name(run.agent_id), words.encode("utf-8", "replace"), durable=False
-        )
-
-
-def report_of(store: Store, run: AgentRun) -> str:
-    """The last words of an agent that one of ours started; empty for none."""
-    with store.open_state() as state, state.folder("agents") as folder:
-        with suppress(NotAPlainFile):
-            return (folder.read(_report_name(run.agent_id)) or b"").decode(
-                "utf-8", "replace"
-            )
-    return ""
-
-
-def started_by(store: Store, run: AgentRun) -> list[AgentRun]:
-    """The agents that this one started by itself, as far as they have been seen.
-
-    One that it waited for in the foreground is forgotten when it ends.
-    """
-    return [
-        each
-        for each in all_runs(store)
-        if each.nested and each.agent_id and each.parent == run.agent_id
-    ]
+        return subagent_runs.bind(store, run, agent_id)
+    return subagent_runs.bound(run, agent_id)
 
 
 def bind_listed(store: Store, event: HookEvent) -> None:
     """Bind the listed agents that no event has told of yet."""
     listed = event.background_ids or frozenset()
-    calls = {run.tool_use_id: run for run in all_runs(store) if not run.agent_id}
+    calls = {
+        run.tool_use_id: run
+        for run in subagent_runs.all_runs(store)
+        if not run.agent_id
+    }
     for agent_id in sorted(listed) if calls else ():
         run = calls.get(_started_by(event, agent_id) or "")
         if run is not None:
-            bind(store, run, agent_id)
-
-
-def all_runs(store: Store) -> list[AgentRun]:
-    """Every run written down."""
-    with store.open_state() as state, state.folder("agents") as folder:
-        return _all(folder)
+            subagent_runs.bind(store, run, agent_id)
 
 
 def _started_by(event: HookEvent, agent_id: str) -> str | None:
@@ -313,46 +69,10 @@ def _started_by(event: HookEvent, agent_id: str) -> str | None:
 def told_by_client(event: HookEvent, agent_id: str) -> dict[str, Any]:
     """What the client has written down about a subagent; empty where it is nothing."""
     folder = event.subagents_folder
-    if folder is None or not _is_name(agent_id):
+    if folder is None or not is_id(agent_id):
         return {}
     try:
         meta = orjson.loads((folder / f"agent-{agent_id}.meta.json").read_bytes())
     except (OSError, orjson.JSONDecodeError):
         return {}
     return meta if isinstance(meta, dict) else {}
-
-
-def _all(folder: Folder) -> list[AgentRun]:
-    loaded = (_load(folder, f"{name}.json") for name in folder.names())
-    return [run for run in loaded if run is not None]
-
-
-def _by_call(folder: Folder, tool_use_id: str) -> AgentRun | None:
-    run = _load(folder, _call(tool_use_id))
-    if run is not None:
-        return run
-    return next((r for r in _all(folder) if r.tool_use_id == tool_use_id), None)
-
-
-def _load(folder: Folder, file: str) -> AgentRun | None:
-    with suppress(Unparsable, NewerSchema, NotAPlainFile):
-        data = folder.read(file)
-        return parse(AgentRun, data) if data else None
-    return None
-
-
-def _name(run: AgentRun) -> str:
-    return f"{run.agent_id}.json" if run.agent_id else _call(run.tool_use_id)
-
-
-def _report_name(agent_id: str) -> str:
-    return f"{agent_id}.report"
-
-
-def _call(tool_use_id: str) -> str:
-    return f"call-{tool_use_id}.json"
-
-
-def _is_name(text: str) -> bool:
-    """Whether `text` is safe as a file name of ours."""
-    return is_id(text)

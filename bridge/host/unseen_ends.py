@@ -23,13 +23,14 @@ from bridge.host.offers import decline, open_offers, ring_others
 from bridge.host.output import SILENT, Reaction, specific, tell_user
 from bridge.protocol.failure_codes import MEANINGS
 from bridge.protocol.ids import RequestId
+from bridge.store import subagent_runs
 
 if TYPE_CHECKING:
     from typing import Any
 
     from bridge.host.context import Scene
-    from bridge.host.runs import AgentRun
     from bridge.protocol.failure_codes import FailureCode
+    from bridge.store.subagent_runs import AgentRun
 
 # The client names the kind of an API error; its own limits are told in words.
 _QUOTA = re.compile(
@@ -48,6 +49,8 @@ LAUNCHED = "hostbridge has it from here; go on."
 
 # How long a hook of the client may take to start on a busy machine, in seconds.
 SETTLE_S = 3.0
+# How long the run of an ended subagent is kept for notices still to come.
+_ENDED_KEPT_MS = 60_000
 
 _NO_AGENT = re.compile(r"agent type '?[^']*'? not found", re.I)
 _STOPPED = re.compile(r"\bstopped\b|\bkilled\b|interrupt|aborted|cancel", re.I)
@@ -55,29 +58,31 @@ _STOPPED = re.compile(r"\bstopped\b|\bkilled\b|interrupt|aborted|cancel", re.I)
 
 def after_agent(scene: Scene) -> Reaction:
     """PostToolUse(Agent): a launch in the background, or the end in the foreground."""
-    run = runs.find_call(scene.store, scene.event.tool_use_id)
+    run = subagent_runs.find_call(scene.store, scene.event.tool_use_id)
     if run is None:
         return SILENT
     told = scene.event.table("tool_response")
     agent_id = told.get("agentId")
     if isinstance(agent_id, str):
-        run = runs.bind(scene.store, run, agent_id)
+        run = subagent_runs.bind(scene.store, run, agent_id)
     in_background = told.get("isAsync") is True
     note_bound(scene, run, background=in_background)
     if not run.nested and _was_replaced(scene, run):
-        run = runs.change(scene.store, run, lambda r: r.with_(prompt_replaced=True))
+        run = subagent_runs.change(
+            scene.store, run, lambda r: r.with_(prompt_replaced=True)
+        )
         source = "PostToolUse(Agent)"
         fail(scene, run, "prompt_replaced", detail=REPLACED, source=source)
     if in_background:
         return SILENT if run.nested else _launched(told)
     if run.nested:
-        runs.drop(scene.store, run)
+        subagent_runs.drop(scene.store, run)
         return SILENT
     if run.state != "ended":
         # Otherwise these are the client's copy of words that were heard before.
         words = _body(told)
         take_words(scene, run, words, source="PostToolUse(Agent)", may_correct=False)
-    runs.drop(scene.store, run)
+    subagent_runs.drop(scene.store, run)
     line = line_about(scene, run.request_id)
     if run.answer_to_host:
         return tell_user(line)
@@ -150,7 +155,7 @@ def _body(told: dict[str, Any]) -> str:
 
 def agent_call_failed(scene: Scene) -> Reaction:
     """PostToolUseFailure(Agent): the call itself failed, or the agent was stopped."""
-    run = runs.find_call(scene.store, scene.event.tool_use_id)
+    run = subagent_runs.find_call(scene.store, scene.event.tool_use_id)
     if run is None:
         return SILENT
     error = scene.event.text("error")
@@ -182,14 +187,14 @@ def _failed(
     if run.nested:
         if run.agent_id:
             # Whoever started it will be told, and is waited for until then.
-            runs.keep_report(scene.store, run, f"It failed: {error[:1000]}")
-            runs.end(scene.store, run)
+            subagent_runs.keep_report(scene.store, run, f"It failed: {error[:1000]}")
+            subagent_runs.end(scene.store, run)
         else:
-            runs.drop(scene.store, run)
+            subagent_runs.drop(scene.store, run)
         return SILENT
     fail(scene, run, code, detail=error[:1000], source=source)
     if not run.agent_id:
-        runs.drop(scene.store, run)
+        subagent_runs.drop(scene.store, run)
     return tell_user(line_about(scene, run.request_id))
 
 
@@ -213,7 +218,7 @@ def reconcile(scene: Scene) -> None:
     running = scene.event.background_ids
     if running is None:
         return
-    known = runs.all_runs(scene.store)
+    known = subagent_runs.all_runs(scene.store)
     at_work = {r.request_id for r in known if not r.nested and r.state != "ended"}
     missing = []
     for run in known:
@@ -225,7 +230,7 @@ def reconcile(scene: Scene) -> None:
         if run.waits_for:
             if not interim.is_awaited(run, known, running):
                 # It is about to be woken, or was: the next Stop will tell.
-                runs.change(scene.store, run, lambda r: r.with_(waits_for=()))
+                subagent_runs.change(scene.store, run, lambda r: r.with_(waits_for=()))
         elif run.nested or run.state == "ended":
             _forget_later(scene, run)
         elif run.agent_id:
@@ -234,7 +239,7 @@ def reconcile(scene: Scene) -> None:
             # The turn is over, and with it every call that it made.
             detail = "the Agent call did not run; does a rule or another hook deny it?"
             fail(scene, run, "agent_error", detail=detail, source="Stop")
-            runs.drop(scene.store, run)
+            subagent_runs.drop(scene.store, run)
     for run in _unheard(scene, missing):
         detail = "the client no longer lists it among its running tasks"
         fail(scene, run, "agent_stopped", detail=detail, source="Stop")
@@ -247,8 +252,8 @@ def _forget_later(scene: Scene, run: AgentRun) -> None:
     own agent is a matter of milliseconds.
     """
     since = run.ended_at or run.launched_at
-    if not 0 <= scene.now_ms() - since <= runs.ENDED_KEPT_MS:
-        runs.drop(scene.store, run)
+    if not 0 <= scene.now_ms() - since <= _ENDED_KEPT_MS:
+        subagent_runs.drop(scene.store, run)
 
 
 def _unheard(scene: Scene, missing: list[AgentRun]) -> list[AgentRun]:
@@ -281,7 +286,7 @@ def forget_gone(scene: Scene) -> None:
     """Forget the sessions and the agents of clients that are gone."""
     lease_s = scene.settings.lease_s
     sessions.forget_gone(scene.store, lease_s=lease_s)
-    runs.forget_gone(scene.store, lease_s=lease_s)
+    subagent_runs.forget_gone(scene.store, lease_s=lease_s)
 
 
 def release_all(scene: Scene) -> None:
@@ -301,7 +306,7 @@ def release_all(scene: Scene) -> None:
                 scene.session.host,
                 lambda held: held.with_(attempt=held.attempt + 1),
             )
-    for run in runs.all_runs(scene.store):
+    for run in subagent_runs.all_runs(scene.store):
         if run.host == scene.session.host:
-            runs.drop(scene.store, run)
+            subagent_runs.drop(scene.store, run)
     ring_others(scene)

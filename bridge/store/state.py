@@ -17,7 +17,7 @@ from bridge.protocol.record import Unparsable
 from bridge.store.clock import uptime
 from bridge.store.directory import NotAPlainFile
 from bridge.store.journal import note
-from bridge.store.lock import TURN_S, locked
+from bridge.store.lock import TURN_S, LockBusy, locked
 from bridge.store.quarantine import is_young, put_aside
 from bridge.store.records import read_ended, read_request, read_response
 from bridge.store.seal import load_key
@@ -97,6 +97,14 @@ class State:
                 yield
             finally:
                 self.is_locked = False
+
+    @contextmanager
+    def hold_if_free(self) -> Iterator[None]:
+        """As `hold`, but go on without the lock if it is not free in time."""
+        with ExitStack() as stack:
+            with suppress(LockBusy):
+                stack.enter_context(self.hold())
+            yield
 
     @contextmanager
     def hold_in_turns(self) -> Iterator[None]:

@@ -9,7 +9,7 @@ import pytest
 from agentworld import define
 
 from bridge.agent_loop.run_log import TurnLog
-from bridge.host import runs
+from bridge.store import subagent_runs
 
 HOSTILE = (
     "red \x1b[31m title \x1b]0;owned\x07 C1 \x9b31m bidi \u202e del \x7f\rback\x08"
@@ -72,7 +72,7 @@ def test_shows_the_tool_calls_of_a_running_agent(project, host):
     """What it has done so far, while it runs."""
     request_id = project.submit()
     host.claim()
-    run = runs.AgentRun(
+    run = subagent_runs.AgentRun(
         request_id=request_id,
         tool_use_id="toolu_1",
         session="session-1",
@@ -80,8 +80,8 @@ def test_shows_the_tool_calls_of_a_running_agent(project, host):
         launched_at=1,
         answer_by=2,
     )
-    runs.note_call(host.store, run)
-    runs.bind(host.store, run, "agent-1")
+    subagent_runs.note_call(host.store, run)
+    subagent_runs.bind(host.store, run, "agent-1")
     (project.state / "agents" / "agent-1.calls").write_text(
         '{"id": "t1", "tool": "Bash", "command": "pytest -q"}\n{"id": "t1", '
         '"tool": "Bash", "ok": true}\n'

@@ -27,11 +27,12 @@ from bridge.api.bridge import Bridge
 from bridge.api.wait_for_answers import Waiter
 from bridge.config import Settings
 from bridge.errors import StateUnavailable, WaitTimeout
-from bridge.host import runs, wakeups
+from bridge.host import wakeups
 from bridge.host.hook import react
 from bridge.host.output import SILENT
 from bridge.host.sessions import Session
 from bridge.protocol.ids import RequestId
+from bridge.store import subagent_runs
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
@@ -302,7 +303,9 @@ def test_an_agent_is_refused_whatever_the_disk_is_like(
                 time.sleep(0.9)
             else:
                 (run,) = world.runs()
-                runs.change(world.store, run, lambda r: r.with_(tools=("Read",)))
+                subagent_runs.change(
+                    world.store, run, lambda r: r.with_(tools=("Read",))
+                )
             DISKS[disk](tmp_path)
 
             asked = tool(world, agent)

@@ -24,8 +24,8 @@ from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.host import after_answer
 from bridge.host.hook import react
-from bridge.host.runs import all_runs
 from bridge.host.sessions import live_sessions
+from bridge.store.subagent_runs import all_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     import pytest
 
     from bridge.host.output import Reaction
-    from bridge.host.runs import AgentRun
     from bridge.host.sessions import Session
     from bridge.protocol.ids import RequestId
     from bridge.store import Found
+    from bridge.store.subagent_runs import AgentRun
 
 GOOD = '{"status": "success", "summary": "s"}'
 _numbers = count(1)

@@ -28,9 +28,10 @@ from stage.terminal import TerminalSession
 import bridge
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
-from bridge.host import runs, sessions
+from bridge.host import sessions
 from bridge.host.hook_table import Kind, entries, of_this_machine
 from bridge.protocol.ids import check_id
+from bridge.store import subagent_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -251,7 +252,7 @@ class HostWorld:
         """
 
         def nothing() -> bool:
-            known = runs.all_runs(self.store)
+            known = subagent_runs.all_runs(self.store)
             return all(run.nested and run.state == "ended" for run in known)
 
         wait_until(nothing, what="forgetting the agents")
@@ -267,13 +268,13 @@ class HostWorld:
             what=f"turn {count} of the main thread",
         )
 
-    def wait_for_run(self, request: RequestId) -> runs.AgentRun:
+    def wait_for_run(self, request: RequestId) -> subagent_runs.AgentRun:
         """Wait until a subagent is known to work on a request."""
         return wait_until(
             lambda: next(
                 (
                     run
-                    for run in runs.all_runs(self.store)
+                    for run in subagent_runs.all_runs(self.store)
                     if run.request_id == request and run.agent_id
                 ),
                 None,
@@ -281,9 +282,9 @@ class HostWorld:
             what="a bound subagent",
         )
 
-    def run(self, agent_id: str) -> runs.AgentRun:
+    def run(self, agent_id: str) -> subagent_runs.AgentRun:
         """The run of a subagent."""
-        run = runs.find_agent(self.store, agent_id)
+        run = subagent_runs.find_agent(self.store, agent_id)
         assert run is not None
         return run
 

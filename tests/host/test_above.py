@@ -14,8 +14,8 @@ from hookworld import HookWorld
 
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
-from bridge.host import runs
 from bridge.host.hook import react
+from bridge.store import subagent_runs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,7 +88,9 @@ def in_a_shell(command: str) -> tuple[str, ...]:
 
 
 def noted(world: HookWorld, name: str, request: str, depth: int, command: str) -> None:
-    host = runs.all_runs(world.store)[0].host.model_dump(mode="json", by_alias=True)
+    host = subagent_runs.all_runs(world.store)[0].host.model_dump(
+        mode="json", by_alias=True
+    )
     note = {"agentId": "a", "requestId": request, "depth": depth, "host": host}
     file = world.store.place.state / "agents" / name
     file.write_text(json.dumps({**note, "command": command}))

@@ -14,7 +14,7 @@ from hostworld import HostWorld, host_world, wait_until
 from stage.models import agent_output, answering, launching, obedient_model
 from stage.replies import error, reply, tool_use
 
-from bridge.host.runs import all_runs
+from bridge.store.subagent_runs import all_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

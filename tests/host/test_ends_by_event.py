@@ -10,8 +10,8 @@ import pytest
 from hookworld import GOOD, HookWorld
 
 from bridge.host import capture, unseen_ends
-from bridge.host.tool_calls import running_bash_depth
 from bridge.protocol.ids import RequestId
+from bridge.store.tool_calls import running_bash_depth
 
 if TYPE_CHECKING:
     from collections.abc import Callable

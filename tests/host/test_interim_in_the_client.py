@@ -10,7 +10,7 @@ from hostworld import host_world, wait_until
 from stage.models import launching, obedient_model
 from stage.replies import error, reply, tool_use
 
-from bridge.host import runs
+from bridge.store import subagent_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -172,7 +172,7 @@ def test_a_helper_that_is_continued(tmp_path: Path) -> None:
             return reply(INTERIM)
         if "ToolSearch" not in _called(request):
             return reply(tool_use("ToolSearch", {"query": "select:SendMessage"}))
-        (run,) = (run for run in runs.all_runs(world.store) if run.nested)
+        (run,) = (run for run in subagent_runs.all_runs(world.store) if run.nested)
         given = {"to": run.agent_id, "message": "and then?", "summary": "more"}
         return reply(tool_use("SendMessage", given))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from bridge.host.runs import find_agent
+from bridge.store.subagent_runs import find_agent
 
 if TYPE_CHECKING:
     from hookworld import HookWorld

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.host import runs
+from bridge.store import subagent_runs
 
 if TYPE_CHECKING:
     from hookworld import HookWorld
@@ -18,7 +18,7 @@ def granted(world: HookWorld, *rules: str) -> str:
     _, _, agent = world.begin()
     world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
     (run,) = world.runs()
-    runs.change(world.store, run, lambda r: r.with_(allow=rules))
+    subagent_runs.change(world.store, run, lambda r: r.with_(allow=rules))
     return agent
 
 

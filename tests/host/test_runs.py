@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.host import runs
+from bridge.store import subagent_runs
 
 if TYPE_CHECKING:
     from hookworld import HookWorld
 
-    from bridge.host.runs import AgentRun
+    from bridge.store.subagent_runs import AgentRun
 
 
 def _begun(world: HookWorld) -> tuple[AgentRun, AgentRun]:
     """An agent at its launch, and at its first tool call."""
     _, call, agent = world.begin()
-    launched = runs.find_call(world.store, call)
+    launched = subagent_runs.find_call(world.store, call)
     world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
-    running = runs.find_agent(world.store, agent)
+    running = subagent_runs.find_agent(world.store, agent)
     assert launched is not None
     assert running is not None
     return launched, running
@@ -35,7 +35,7 @@ def test_each_of_several_hooks_at_once_counts(world: HookWorld) -> None:
     _, run = _begun(world)
 
     def warn(_number: int) -> None:
-        runs.change(world.store, run, _warned)
+        subagent_runs.change(world.store, run, _warned)
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(warn, range(40)))
@@ -47,18 +47,18 @@ def test_a_late_hook_brings_no_agent_back(world: HookWorld) -> None:
     """One that had ended would be waited for at the end of the turn."""
     _, run = _begun(world)
 
-    runs.end(world.store, run)
-    late = runs.change(world.store, run, _warned)
+    subagent_runs.end(world.store, run)
+    late = subagent_runs.change(world.store, run, _warned)
     ended = [each.state for each in world.runs()]
-    runs.drop(world.store, run)
-    runs.change(world.store, run, _warned)
-    runs.end(world.store, run)
+    subagent_runs.drop(world.store, run)
+    subagent_runs.change(world.store, run, _warned)
+    subagent_runs.end(world.store, run)
 
     assert (late.state, late.warnings, ended) == ("ended", 1, ["ended"])
     assert world.runs() == []
 
 
-@pytest.mark.parametrize("end", [runs.end, runs.drop])
+@pytest.mark.parametrize("end", [subagent_runs.end, subagent_runs.drop])
 def test_a_late_hook_that_saw_the_launch_brings_no_agent_back(
     world: HookWorld, end: Any
 ) -> None:
@@ -67,7 +67,7 @@ def test_a_late_hook_that_saw_the_launch_brings_no_agent_back(
     end(world.store, run)
     before = world.runs()
 
-    bound = runs.bind(world.store, launched, run.agent_id)
+    bound = subagent_runs.bind(world.store, launched, run.agent_id)
 
     assert bound.agent_id == run.agent_id
     assert world.runs() == before
@@ -76,7 +76,7 @@ def test_a_late_hook_that_saw_the_launch_brings_no_agent_back(
 def test_an_end_finds_an_agent_that_was_bound_meanwhile(world: HookWorld) -> None:
     launched, run = _begun(world)
 
-    runs.end(world.store, launched)
+    subagent_runs.end(world.store, launched)
 
     assert [(each.agent_id, each.state) for each in world.runs()] == [
         (run.agent_id, "ended")
@@ -89,6 +89,6 @@ def test_an_end_is_noted_although_the_lock_is_held(world: HookWorld) -> None:
     impatient = type(world.store)(world.store.place, lock_wait_s=0.01)
 
     with world.store.exclusive():
-        runs.end(impatient, run)
+        subagent_runs.end(impatient, run)
 
     assert [each.state for each in world.runs()] == ["ended"]

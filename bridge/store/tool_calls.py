@@ -26,7 +26,6 @@ _OPEN = (BASH, BACKGROUND)
 _MARKS = str.maketrans("", "", "'\"\\ \t\r\n")
 
 if TYPE_CHECKING:
-    from bridge.host.runs import AgentRun
     from bridge.protocol.request import HostProcess
     from bridge.store.directory import Folder
     from bridge.store.store import Store
@@ -62,10 +61,10 @@ def _open_calls(
 ) -> list[dict[str, Any]]:
     """The notes of this client's calls."""
     found = []
-    with store.open_state() as state, state.folder("agents") as folder:
-        for name in folder.names(suffix):
+    with store.state() as state:
+        for name in state["agents"].names(suffix):
             with suppress(NotAPlainFile):
-                told = _told(folder.read(f"{name}{suffix}"))
+                told = _told(state["agents"].read(f"{name}{suffix}"))
                 depth = told.get("depth")
                 if not isinstance(depth, int) or depth < 0:
                     continue
@@ -89,10 +88,10 @@ def forget(folder: Folder, agent_id: str) -> None:
                 folder.remove(file)
 
 
-def seen_calls(store: Store, run: AgentRun) -> list[ToolCall]:
+def seen_calls(store: Store, agent_id: str) -> list[ToolCall]:
     """The tool calls that hooks saw in a subagent, oldest first."""
     calls: dict[str, ToolCall] = {}
-    for told in _notes(store, run):
+    for told in _notes(store, agent_id):
         with suppress(KeyError, TypeError):
             known = calls.get(told["id"])
             command = told.get("command")
@@ -107,9 +106,9 @@ def seen_calls(store: Store, run: AgentRun) -> list[ToolCall]:
     return list(calls.values())
 
 
-def background_commands(store: Store, run: AgentRun) -> frozenset[str]:
+def background_commands(store: Store, agent_id: str) -> frozenset[str]:
     """The client's ids of the commands that a subagent has in the background."""
-    tasks = (told.get("task") for told in _notes(store, run))
+    tasks = (told.get("task") for told in _notes(store, agent_id))
     return frozenset(task for task in tasks if isinstance(task, str))
 
 
@@ -124,12 +123,12 @@ def _names(told: object, pid: int, client: HostProcess | None) -> bool:
     return bool(told == client.model_dump(mode="json", by_alias=True))
 
 
-def _notes(store: Store, run: AgentRun) -> list[dict[str, Any]]:
+def _notes(store: Store, agent_id: str) -> list[dict[str, Any]]:
     """What the gate wrote down about a subagent, line by line."""
-    if not run.agent_id:
+    if not agent_id:
         return []
-    with store.open_state() as state, state.folder("agents") as folder:
-        data = folder.read(f"{run.agent_id}.calls") or b""
+    with store.state() as state:
+        data = state["agents"].read(f"{agent_id}.calls") or b""
     return [told for line in data.splitlines() if (told := _told(line))]
 
 

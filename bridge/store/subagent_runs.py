@@ -1,0 +1,302 @@
+"""Which subagent works on which request.
+
+    agents/call-<tool_use_id>.json  an Agent call of ours; no subagent seen yet
+    agents/<agent_id>.json          the subagent it became
+    agents/<agent_id>.heard         its report has come to the host
+    agents/<agent_id>.stopped       it has stopped
+    agents/<agent_id>.report        its last words, of one that one of ours started
+
+What the gate writes down of an agent's tool calls lies beside: see `tool_calls`. Which
+run an event belongs to, `bridge.host.runs` says.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Literal
+
+from bridge.errors import NewerSchema
+from bridge.protocol.ids import is_id
+from bridge.protocol.record import Count, Milliseconds, Record, Unparsable, parse
+from bridge.protocol.request import HostProcess
+from bridge.store import tool_calls
+from bridge.store.directory import NotAPlainFile
+from bridge.store.lease import host_is_gone
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bridge.store.directory import Folder
+    from bridge.store.store import Store
+
+_SIGNS = ("heard", "stopped")
+
+
+class AgentRun(Record):
+    """One subagent of ours, from the call on. Times are milliseconds since 1970.
+
+    `nested` is a subagent that one of ours started by itself: its answer is not ours,
+    but it ends with the request and may not raise a dialog either. `warnings` counts
+    how often it was told to answer now. `waits_for` are the background commands and
+    agents of its own that had not ended when it last stopped: the client wakes it when
+    they end. `parent` is the agent that started a nested one, `ends` counts how often
+    it ended: it may be continued. `heard_of` are the ends of which it heard from us.
+
+    Of an agent with a definition: the `tools` it may call (None for all), those it may
+    not, what is granted to it (`allow`), after how many calls it must answer
+    (`max_turns`), how many it was refused, whether success needs verified evidence. An
+    agent that it starts has the same.
+    """
+
+    request_id: str
+    tool_use_id: str
+    session: str
+    host: HostProcess
+    agent_id: str = ""
+    state: Literal["launched", "running", "ended"] = "launched"
+    nested: bool = False
+    parent: str = ""
+    depth: Count = 0
+    launched_at: Milliseconds
+    answer_by: Milliseconds
+    warnings: Count = 0
+    prompt_sha256: str = ""
+    prompt_replaced: bool = False
+    answer_to_host: bool = False
+    ended_at: Milliseconds | None = None
+    ends: Count = 0
+    waits_for: tuple[str, ...] = ()
+    heard_of: tuple[str, ...] = ()
+    tools: tuple[str, ...] | None = None
+    blocked_tools: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    max_turns: int | None = None
+    refused: int = 0
+    require_verified_evidence: bool = False
+
+
+def note_call(store: Store, run: AgentRun) -> None:
+    """Write down a launched call."""
+    with _folder(store) as folder:
+        folder.replace(_call(run.tool_use_id), run.to_json(), durable=False)
+
+
+def find_call(store: Store, tool_use_id: str) -> AgentRun | None:
+    """The run that a call started, bound to a subagent or not yet."""
+    with _folder(store) as folder:
+        return _by_call(folder, tool_use_id)
+
+
+def bind(store: Store, run: AgentRun, agent_id: str) -> AgentRun:
+    """Write down which subagent a call became."""
+    if not is_id(agent_id) or run.agent_id == agent_id:
+        return run
+    with _changing(store) as folder:
+        now = bound(run, agent_id)
+        # Another hook may have been quicker, and the agent's end as well.
+        known = _load(folder, f"{agent_id}.json")
+        if known is not None and known.tool_use_id == run.tool_use_id:
+            return known
+        if not run.agent_id and not folder.has(_call(run.tool_use_id)):
+            return now
+        folder.replace(f"{agent_id}.json", now.to_json(), durable=False)
+        folder.remove(_call(run.tool_use_id))
+        return now
+
+
+def bound(run: AgentRun, agent_id: str) -> AgentRun:
+    """The run once its subagent is known."""
+    return run.with_(agent_id=agent_id, state="running")
+
+
+def find_launched(store: Store, tool_use_id: str) -> AgentRun | None:
+    """The run of a call for which no subagent has been seen yet."""
+    with _folder(store) as folder:
+        return _load(folder, _call(tool_use_id))
+
+
+def find_agent(store: Store, agent_id: str) -> AgentRun | None:
+    """The bound run of a subagent."""
+    if not is_id(agent_id):
+        return None
+    with _folder(store) as folder:
+        return _load(folder, f"{agent_id}.json")
+
+
+def change(
+    store: Store, run: AgentRun, changed: Callable[[AgentRun], AgentRun]
+) -> AgentRun:
+    """Change a run as it stands by now; returns what it is then.
+
+    Hooks of several tool calls look at one agent side by side, and another may see its
+    end: each must count, and what was forgotten meanwhile stays forgotten.
+    """
+    with _changing(store) as folder:
+        current = _load(folder, _name(run))
+        if current is None and not run.agent_id:
+            current = _by_call(folder, run.tool_use_id)
+        if current is None:
+            return changed(run)
+        after = changed(current)
+        folder.replace(_name(after), after.to_json(), durable=False)
+        return after
+
+
+def end(store: Store, run: AgentRun) -> None:
+    """Note that the subagent is over; a notice about it may still come."""
+    now_ms = store.now_ms()
+
+    def ended(current: AgentRun) -> AgentRun:
+        if current.state == "ended":
+            return current
+        return current.with_(state="ended", ended_at=now_ms, ends=current.ends + 1)
+
+    if run.state != "ended":
+        change(store, run, ended)
+
+
+@contextmanager
+def _folder(store: Store) -> Iterator[Folder]:
+    with store.state() as state:
+        yield state["agents"]
+
+
+@contextmanager
+def _changing(store: Store) -> Iterator[Folder]:
+    """The folder, with the store's lock, or without it where it is not free in time.
+
+    What the lock keeps away is rare; an end that nobody noted would be waited for.
+    """
+    with store.state() as state, state.hold_if_free():
+        yield state["agents"]
+
+
+def note_sign(store: Store, run: AgentRun, sign: Literal["heard", "stopped"]) -> None:
+    """Forget a subagent that hands its report over once both signs of its end came.
+
+    They come in either order, and at once: each is there before it looks for the other.
+    """
+    with _folder(store) as folder:
+        folder.touch(f"{run.agent_id}.{sign}")
+        complete = all(folder.has(f"{run.agent_id}.{each}") for each in _SIGNS)
+    if complete:
+        drop(store, run)
+
+
+def drop(store: Store, run: AgentRun) -> None:
+    """Forget a run, its calls with it, and those of its agent that never ran."""
+    with _changing(store) as folder:
+        if not run.nested:
+            for each in _all(folder):
+                if each.request_id == run.request_id and not each.agent_id:
+                    folder.remove(_call(each.tool_use_id))
+        folder.remove(_name(run))
+        folder.remove(_call(run.tool_use_id))
+        if run.agent_id:
+            _forget(folder, run.agent_id)
+
+
+def forget_agent(store: Store, agent_id: str) -> None:
+    """Forget a subagent by its id alone, whatever its record holds."""
+    with _changing(store) as folder:
+        folder.remove(f"{agent_id}.json")
+        _forget(folder, agent_id)
+
+
+def _forget(folder: Folder, agent_id: str) -> None:
+    for sign in _SIGNS:
+        folder.remove(f"{agent_id}.{sign}")
+    folder.remove(_report_name(agent_id))
+    tool_calls.forget(folder, agent_id)
+
+
+def forget_gone(store: Store, *, lease_s: float) -> None:
+    """Forget the runs whose client is gone, by the rule that holds for sessions.
+
+    One that cannot be seen from here (it ran in a container) would otherwise stay until
+    the next boot, and every tool call of every session would look at its notes. Its
+    hooks may be silent for as long as one command takes: until it has to answer, it
+    counts as heard of.
+    """
+    with store.state() as state:
+        gone = [
+            run
+            for run in _all(state["agents"])
+            if host_is_gone(
+                state.directory,
+                run.session,
+                run.host,
+                lease_s=lease_s,
+                now_s=store.clock.now_us() / 1_000_000,
+                sign_ms=run.launched_at if run.state == "ended" else run.answer_by,
+            )
+        ]
+    for run in gone:
+        drop(store, run)
+
+
+def keep_report(store: Store, run: AgentRun, words: str) -> None:
+    """Keep the last words of an agent that one of ours started."""
+    with _folder(store) as folder:
+        folder.replace(
+            _report_name(run.agent_id), words.encode("utf-8", "replace"), durable=False
+        )
+
+
+def report_of(store: Store, run: AgentRun) -> str:
+    """The last words of an agent that one of ours started; empty for none."""
+    with _folder(store) as folder:
+        with suppress(NotAPlainFile):
+            return (folder.read(_report_name(run.agent_id)) or b"").decode(
+                "utf-8", "replace"
+            )
+    return ""
+
+
+def started_by(store: Store, run: AgentRun) -> list[AgentRun]:
+    """The agents that this one started by itself, as far as they have been seen.
+
+    One that it waited for in the foreground is forgotten when it ends.
+    """
+    return [
+        each
+        for each in all_runs(store)
+        if each.nested and each.agent_id and each.parent == run.agent_id
+    ]
+
+
+def all_runs(store: Store) -> list[AgentRun]:
+    """Every run written down."""
+    with _folder(store) as folder:
+        return _all(folder)
+
+
+def _all(folder: Folder) -> list[AgentRun]:
+    loaded = (_load(folder, f"{name}.json") for name in folder.names())
+    return [run for run in loaded if run is not None]
+
+
+def _by_call(folder: Folder, tool_use_id: str) -> AgentRun | None:
+    run = _load(folder, _call(tool_use_id))
+    if run is not None:
+        return run
+    return next((r for r in _all(folder) if r.tool_use_id == tool_use_id), None)
+
+
+def _load(folder: Folder, file: str) -> AgentRun | None:
+    with suppress(Unparsable, NewerSchema, NotAPlainFile):
+        data = folder.read(file)
+        return parse(AgentRun, data) if data else None
+    return None
+
+
+def _name(run: AgentRun) -> str:
+    return f"{run.agent_id}.json" if run.agent_id else _call(run.tool_use_id)
+
+
+def _report_name(agent_id: str) -> str:
+    return f"{agent_id}.report"
+
+
+def _call(tool_use_id: str) -> str:
+    return f"call-{tool_use_id}.json"
