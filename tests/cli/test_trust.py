@@ -132,6 +132,17 @@ def started_as_a_client(root):
     return subprocess.Popen(["sleep", "90"], env={"PATH": os.environ["PATH"]}, cwd=root)
 
 
+# Stands for a user's service manager: orphans become its children, so the parent of
+# pytest does not matter. It runs until its stdin is closed.
+MANAGER = """
+import ctypes, subprocess, sys
+PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 15, 36
+ctypes.CDLL(None).prctl(PR_SET_NAME, b"systemd")
+ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL, check=True)
+sys.stdin.read()
+"""
+
 # What a model could run: nobody above it, nothing in its environment, a terminal.
 LEFT = {
     "forked twice": "(setsid script -qec 'sh {}' /dev/null <answers >seen 2>&1 &)",
@@ -154,13 +165,13 @@ def test_error_a_terminal_that_a_session_made_for_itself(project, tmp_path, how)
     with started_as_a_client(tmp_path) as client:
         if how == "forked twice":
             in_a_session(project, client.pid)
-        subprocess.run(
-            ["setsid", "sh", "-c", LEFT[how].format(command)],
+        manager = subprocess.Popen(
+            [sys.executable, "-c", MANAGER, "sh", "-c", LEFT[how].format(command)],
             env=project.env,
             cwd=tmp_path,
-            check=True,
+            stdin=subprocess.PIPE,
         )
-        with (tmp_path / "answers").open("wb", buffering=0) as answers:
+        with manager, (tmp_path / "answers").open("wb", buffering=0) as answers:
             wait_for(
                 lambda: "hostbridge" in seen.read_text() or "agree" in seen.read_text()
             )
