@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from bridge.api.aio import AsyncBridge
     from bridge.api.bridge import Bridge, ask, spawn_agent, start_agent
     from bridge.api.result import Result
-    from bridge.errors import BridgeError
+    from bridge.errors import BridgeError, NoHost, WaitTimeout
     from bridge.protocol.agent_output import AgentOutput, Evidence
+    from bridge.protocol.response import RequestFailed
 
 __all__ = [
     "AgentOutput",
@@ -30,8 +31,11 @@ __all__ = [
     "Bridge",
     "BridgeError",
     "Evidence",
+    "NoHost",
+    "RequestFailed",
     "Result",
     "SubagentDefinition",
+    "WaitTimeout",
     "ask",
     "load_subagent_definition",
     "spawn_agent",
@@ -44,8 +48,11 @@ _HOMES = {
     "Bridge": "bridge.api.bridge",
     "BridgeError": "bridge.errors",
     "Evidence": "bridge.protocol.agent_output",
+    "NoHost": "bridge.errors",
+    "RequestFailed": "bridge.protocol.response",
     "Result": "bridge.api.result",
     "SubagentDefinition": "bridge.agents.subagent_definition",
+    "WaitTimeout": "bridge.errors",
     "ask": "bridge.api.bridge",
     "load_subagent_definition": "bridge.agents.subagent_definition",
     "spawn_agent": "bridge.api.bridge",

@@ -2,7 +2,8 @@
 
 Every error is a `BridgeError` with the code, stage and request id that apply, so that a
 program can act on it without reading prose. A programming mistake stays a `ValueError`.
-The codes are the table of `bridge.protocol.failure_codes`.
+The codes are the table of `bridge.protocol.failure_codes`. `RequestFailed`, which
+carries a response, is beside `Response` in `bridge.protocol.response`.
 """
 
 from __future__ import annotations
@@ -12,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-    from bridge.protocol.response import Response
 
 
 def spelt(text: str) -> str:
@@ -117,25 +116,6 @@ class UnknownRequest(BridgeError):
 
 class CannotWaitHere(BridgeError):
     """The caller runs inside the only host, which would have to wait for itself."""
-
-
-class RequestFailed(BridgeError):
-    """The request ended without a valid answer.
-
-    Attributes:
-        response: the record of the end, with the agent's words if there were any.
-    """
-
-    def __init__(self, response: Response) -> None:
-        failure = response.error
-        assert failure is not None, "a failed response names its failure"  # noqa: S101
-        super().__init__(
-            f"request {response.request_id} failed: {failure.message}",
-            stage=failure.stage,
-            request_id=response.request_id,
-        )
-        self.code = failure.code
-        self.response = response
 
 
 class WaitTimeout(BridgeError):

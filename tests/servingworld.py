@@ -1,4 +1,4 @@
-"""A server of requests in this process, whose executor does what a function says."""
+"""A worker in this process whose executor does what a function says."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from bridge.protocol.executor import Outcome
 from bridge.protocol.ids import RequestId
-from bridge.worker.worker import Server
+from bridge.worker.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,14 +46,14 @@ def until_stopped(_asked: Request, *, should_stop: Callable[[], bool], **_: Any)
     pytest.fail("nobody stopped it")
 
 
-def server(store: Store, executor: Scripted, **how: Any) -> Server:
-    given: dict[str, Any] = {
+def new_worker(store: Store, executor: Scripted, **how: Any) -> Worker:
+    defaults: dict[str, Any] = {
         "define": lambda asked: (asked, None),
         "max_depth": 2,
         "on_stage": lambda _: None,
         "on_progress": lambda _: None,
     }
-    return Server(store, "claude", executor, **{**given, **how})
+    return Worker(store, "claude", executor, **{**defaults, **how})
 
 
 def response(store: Store) -> Response:

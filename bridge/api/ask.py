@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bridge.api.cancellation import cancel
 from bridge.api.model_support import check_here, check_schema
 from bridge.api.request_builder import draft
-from bridge.api.routing import check_own, check_route, plan
+from bridge.api.routing import check_route, plan
 from bridge.api.upkeep import Abandoned
+from bridge.api.wait import Waiter, cancel
 from bridge.errors import CannotWaitHere, WaitTimeout
 from bridge.llama.preload import end_ahead
 from bridge.protocol.ids import RequestId
+from bridge.routes import check_own
 from bridge.store.lock import LockBusy
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from bridge.protocol.status import Stage
     from bridge.store import Submitted
     from bridge.store.store import Store
-    from bridge.worker.worker import Server
+    from bridge.worker.worker import Worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,19 +122,17 @@ class Asker:
         on_progress: Callable[[Progress], None],
     ) -> Response:
         """Submit a request and see it to its end; cancel it if its asker gives up."""
-        from bridge.api.wait_for_answers import Waiter
-
         clock = self.store.clock
         timeout_s = request.timeout / 1000
         deadline_s = clock.monotonic_s() + timeout_s
         store = self.store.until(deadline_s)
-        server = self._server(store, planned, on_stage, on_progress)
+        worker = self._worker(store, planned, on_stage, on_progress)
         try:
             submitted = self._submit(store, request, routes)
             request_id, is_new = submitted.request_id, submitted.is_new
             if planned.own != "local" or not is_new:
                 end_ahead()
-            if not server and self.hosts.would_wait_for_itself(request):
+            if not worker and self.hosts.would_wait_for_itself(request):
                 raise CannotWaitHere(
                     f"submitted {request_id}; this runs inside the only open session, "
                     "which answers when its turn comes. Read the answer with: "
@@ -144,9 +143,9 @@ class Asker:
             waiter = Waiter(self.quick, lease_s=lease_s, on_stage=on_stage)
             left_s = max(0.0, deadline_s - clock.monotonic_s())
             try:
-                if server and (is_new or self._is_for(server, request_id)):
-                    return server.see_to(
-                        request_id, waiter, after_s=planned.after_s, timeout_s=left_s
+                if worker and (is_new or self._is_for(worker, request_id)):
+                    return waiter.one_or_serve(
+                        request_id, worker, after_s=planned.after_s, timeout_s=left_s
                     )
                 return waiter.one(request_id, left_s)
             except WaitTimeout as exc:
@@ -170,18 +169,18 @@ class Asker:
             self.hosts.ring(request)
         return submitted
 
-    def _server(
+    def _worker(
         self,
         store: Store,
         planned: Plan,
         on_stage: Callable[[Stage], None],
         on_progress: Callable[[Progress], None],
-    ) -> Server | None:
+    ) -> Worker | None:
         if planned.own is None:
             return None
-        from bridge.worker.servers import open_server
+        from bridge.worker.executors import open_worker
 
-        return open_server(
+        return open_worker(
             store,
             self.settings,
             planned.own,
@@ -189,7 +188,7 @@ class Asker:
             on_progress=on_progress,
         )
 
-    def _is_for(self, server: Server, request_id: RequestId) -> bool:
-        """Whether a request found by its key is for this server's route, too."""
+    def _is_for(self, worker: Worker, request_id: RequestId) -> bool:
+        """Whether a request found by its key is for this worker's route, too."""
         found = self.store.find(request_id)
-        return bool(found and found.request and found.request.route == server.route)
+        return bool(found and found.request and found.request.route == worker.route)

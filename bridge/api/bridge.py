@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from bridge.api.ask import Asker
-from bridge.api.cancellation import cancel
 from bridge.api.hosts import Hosts
 from bridge.api.request_builder import Question
-from bridge.api.routing import check_own
 from bridge.api.type_checks import check_seconds, check_text
 from bridge.api.upkeep import look_after
+from bridge.api.wait import cancel
 from bridge.config import Settings
 from bridge.errors import StateRefused, UnknownRequest
 from bridge.protocol.ids import check_id
@@ -38,10 +37,8 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Node, Request
     from bridge.protocol.response import Response
     from bridge.protocol.status import Stage
-    from bridge.routes import OwnRoute
     from bridge.store import Found
     from bridge.store.clock import Clock
-    from bridge.worker.worker import Server
 
 DEFAULT_TIMEOUT_S = 120.0
 # A waiter holds no lock for long: its deadline counts for more than its tidying.
@@ -216,28 +213,6 @@ class Bridge:
         )
         return self._asker.submit(question, route)
 
-    def server(
-        self,
-        route: OwnRoute,
-        on_stage: Callable[[Stage], None] = _ignore_stage,
-        on_progress: Callable[[Progress], None] = _ignore_progress,
-    ) -> Server:
-        """What serves requests of a route in this process.
-
-        Raises:
-            InvalidRequest: no process of ours serves it.
-            NoRoute: this machine lacks what the route needs.
-        """
-        from bridge.worker.servers import open_server
-
-        return open_server(
-            self.store,
-            self.settings,
-            check_own(route),
-            on_stage=on_stage,
-            on_progress=on_progress,
-        )
-
     # Waiting
 
     @overload
@@ -285,7 +260,7 @@ class Bridge:
             StateVanished: the state directory was removed meanwhile.
         """
         from bridge.api.result import result_or_raise
-        from bridge.api.wait_for_answers import Waiter
+        from bridge.api.wait import Waiter
 
         check_seconds(timeout_s)
         lease_s = self.settings.lease_s

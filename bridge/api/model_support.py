@@ -9,8 +9,8 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents import client_agents
 from bridge.errors import BadSetting, ExtraMissing, InvalidRequest
-from bridge.host import agent_names
 from bridge.protocol.names import MODEL_FILE, MODEL_NAMES, OF_CLIENT, OF_SERVER
 
 if TYPE_CHECKING:
@@ -25,10 +25,6 @@ _OTHERS: dict[OwnRoute, str] = {
     "local": f"the path of a {MODEL_FILE} file",
     "endpoint": f"{OF_SERVER}NAME",
 }
-NO_SERVER_MODEL = (
-    f"no model of the endpoint is named: --model {OF_SERVER}NAME, or "
-    "BRIDGE_OPENAI_MODEL"
-)
 
 
 def check_model(route: RouteName, model: str, *, is_asked: bool) -> None:
@@ -49,7 +45,7 @@ def check_model(route: RouteName, model: str, *, is_asked: bool) -> None:
             f"route {route} takes no model {model!r}: {kind} is for --route {meant}"
         )
     if route == "host":
-        agent_names.check_model(model)
+        client_agents.check_model(model)
     elif not (route == "claude" and model.startswith(OF_CLIENT)):
         near = get_close_matches(model.lower(), sorted(MODEL_NAMES), n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
@@ -95,6 +91,8 @@ def check_here(
     # Without a server nobody misses the model.
     is_known = is_named or not settings.openai_base_url or settings.openai_model
     if route == "endpoint" and not is_known:
+        from bridge.endpoint.endpoint_model import NO_SERVER_MODEL
+
         raise BadSetting(NO_SERVER_MODEL)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.agents.definition import Definition
-    from bridge.api.known_agents import Agents
+    from bridge.agents.known_agents import Agents
     from bridge.api.result import Shape
     from bridge.config import Settings
     from bridge.protocol.ids import Priority
@@ -121,7 +121,7 @@ def draft(store: Store, settings: Settings, question: Question) -> Draft:
             acceptable.
         DepthExceeded: too many agents stand above it.
     """
-    from bridge.api.known_agents import Agents
+    from bridge.agents.known_agents import Agents
 
     check_text("prompt", question.prompt)
     check_text("agent", question.agent)

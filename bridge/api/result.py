@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
-from bridge.errors import InvalidRequest, RequestFailed
+from bridge.errors import InvalidRequest
 from bridge.protocol.agent_output import AgentOutput, Evidence
 from bridge.protocol.record import first_problem
-from bridge.protocol.response import Failure
+from bridge.protocol.response import Failure, RequestFailed
 from bridge.protocol.status import Stage, Status
 from bridge.protocol.verification import rests_on_evidence
 

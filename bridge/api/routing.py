@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from bridge.api.model_support import check_model
 from bridge.api.type_checks import check_seconds
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 RouteChoice = Literal["auto", RouteName]
 ROUTES: tuple[RouteChoice, ...] = get_args(RouteChoice)
 
-T = TypeVar("T", bound=str)
-
 
 def check_route(route: str) -> RouteChoice:
     """Let a route pass that exists.
@@ -27,23 +25,10 @@ def check_route(route: str) -> RouteChoice:
     Raises:
         InvalidRequest: no such route.
     """
-    return _known(route, ROUTES)
-
-
-def check_own(route: str, what: str = "route") -> OwnRoute:
-    """Let a route pass that a process of ours serves; `what` is what it is asked as.
-
-    Raises:
-        InvalidRequest: no such route.
-    """
-    return _known(route, OWN, what)
-
-
-def _known(route: str, routes: tuple[T, ...], what: str = "route") -> T:
-    for known in routes:
+    for known in ROUTES:
         if route == known:
             return known
-    raise InvalidRequest(f"{what} {route!r}: expected one of {', '.join(routes)}")
+    raise InvalidRequest(f"route {route!r}: expected one of {', '.join(ROUTES)}")
 
 
 @dataclass(frozen=True, slots=True)

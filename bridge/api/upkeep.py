@@ -12,7 +12,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from bridge.api.hosts import eligible_hosts
-from bridge.errors import BridgeError, StateUnavailable
+from bridge.errors import StateUnavailable
 from bridge.host import wakeups
 from bridge.host.sweep_and_wake import sweep
 from bridge.host.wake_problems import complaint
@@ -37,8 +37,8 @@ _REMEMBERED = 1000
 _LOOKS_A_SECOND = 50
 
 
-class Abandoned(BridgeError):
-    """Nobody waits for the answer any more."""
+class Abandoned(BaseException):
+    """Nobody waits for the answer any more: everything lets go at once."""
 
 
 def look_after(store: Store, ids: Iterable[RequestId], *, lease_s: float) -> bool:

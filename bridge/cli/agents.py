@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from bridge.agents.client_agents import check_agent
 from bridge.agents.load import Loaded, load
 from bridge.agents.names import SUFFIXES
 from bridge.agents.registry import Registry
@@ -27,7 +28,6 @@ from bridge.cli.output import counted, say, say_json
 from bridge.cli.schema_limits import shape_problems
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
-from bridge.host.agent_names import check_agent
 from bridge.store.location import locate
 
 

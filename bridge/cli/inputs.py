@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from bridge.agents import client_agents
 from bridge.cli.output import complain
 from bridge.errors import InvalidRequest, UnknownAgent
-from bridge.host import agent_names
 from bridge.protocol.names import GENERAL
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _known(bridge: Bridge) -> Collection[str]:
 
     project = bridge.store.place.project
     defined = Registry.open(bridge.settings, project).names()
-    return {*agent_names.BUILT_IN, *defined}
+    return {*client_agents.BUILT_IN, *defined}
 
 
 @contextmanager

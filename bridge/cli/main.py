@@ -15,7 +15,8 @@ from importlib import import_module
 from bridge.cli.commands import COMMANDS
 from bridge.cli.exit_codes import Exit, exit_code
 from bridge.cli.preload import start_model
-from bridge.errors import BridgeError, RequestFailed
+from bridge.errors import BridgeError
+from bridge.protocol.response import RequestFailed
 
 _HELP = """\
 hostbridge: ask the agent session that is already open

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from bridge.errors import BridgeError, RequestFailed
 from bridge.host.output import clean
+from bridge.protocol.response import RequestFailed
 
 if TYPE_CHECKING:
+    from bridge.errors import BridgeError
     from bridge.protocol.response import Response
 
 # What orjson leaves as it is, and a terminal may obey or reorder text by.

@@ -8,12 +8,14 @@ that met it, with a log; the others are served.
 """
 
 import signal
+from collections.abc import Container
 from contextlib import suppress
 from typing import Annotated
 
 import typer
 
 from bridge.api.bridge import Bridge
+from bridge.api.result import result_of
 from bridge.claude_cli.folder_trust import note_of
 from bridge.cli.answer_text import result_line
 from bridge.cli.crash_report import log_bug
@@ -23,6 +25,7 @@ from bridge.cli.options import AsJson
 from bridge.cli.output import complain, record, say, say_json
 from bridge.errors import StateUnavailable
 from bridge.protocol.ids import RequestId
+from bridge.worker.executors import open_workers
 from bridge.worker.serve_loop import serve, waiting_for_others
 
 
@@ -40,15 +43,12 @@ def command(
     """Serve and say so."""
     Interrupts().on(signal.SIGTERM, signal.SIGHUP)
     bridge = Bridge.open()
+    workers = open_workers(bridge.store, bridge.settings, route)
+    complain(f"serving {bridge.store.place.project} by {', '.join(workers)}")
+    note = note_of(bridge.settings, bridge.store.place)
+    if note and "claude" in workers:
+        complain(note)
     logs = []
-    by: list[str] = []
-
-    def on_start(routes: tuple[str, ...]) -> None:
-        by.extend(routes)
-        complain(f"serving {bridge.store.place.project} by {', '.join(routes)}")
-        note = note_of(bridge.settings, bridge.store.place)
-        if note and "claude" in routes:
-            complain(note)
 
     def on_bug(request_id: RequestId, exc: Exception) -> None:
         logs.append(log_bug(exc))
@@ -58,31 +58,31 @@ def command(
         complain(f"nothing can be served just now, it is tried again: {exc}")
 
     served = serve(
-        bridge,
-        routes=route,
+        bridge.store,
+        workers,
+        is_off=lambda: bridge.hosts.is_off,
         once=once,
         on_bug=on_bug,
-        on_start=on_start,
         on_trouble=on_trouble,
     )
-    for result in served:
+    for response in served:
         if as_json:
-            say_json(record(result.response))
+            say_json(record(response))
         else:
-            say(result_line(result))
+            say(result_line(result_of(response)))
     if once and not route:
-        _say_what_is_left(bridge, tuple(by))
+        _say_what_is_left(bridge, workers)
     return Exit.BUG if logs else Exit.OK
 
 
-def _say_what_is_left(bridge: Bridge, served: tuple[str, ...]) -> None:
+def _say_what_is_left(bridge: Bridge, served: Container[str]) -> None:
     """Whoever serves what there is does not see which route is missing here."""
     if bridge.hosts.is_off:
         complain("the bridge is switched off here; `hostbridge on` goes on")
         return
     # All was served that could be: not to know what else waits is no failure of it.
     with suppress(StateUnavailable):
-        counts = waiting_for_others(bridge, served)
+        counts = waiting_for_others(bridge.store, served)
         if counts:
             told = ", ".join(f"{n} for {name}" for name, n in sorted(counts.items()))
             complain(f"still waiting: {told}; `hostbridge doctor` says what is missing")

@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from bridge.agents import trust
+from bridge.agents.client_agents import BUILT_IN
 from bridge.agents.load import Loaded
 from bridge.agents.names import OF_PROJECT
 from bridge.agents.registry import Entry, Registry
@@ -24,7 +25,6 @@ from bridge.cli.exit_codes import Exit
 from bridge.cli.output import complain, counted, say
 from bridge.cli.terminal import confirm
 from bridge.errors import InvalidRequest
-from bridge.host.agent_names import BUILT_IN
 from bridge.host.sessions import live_sessions
 
 # Of one part of a definition: a long one pushes no other out of sight.

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from bridge.agent_loop.chat_model import Message
     from bridge.config import Settings
 
+NO_SERVER_MODEL = (
+    f"no model of the endpoint is named: --model {OF_SERVER}NAME, or "
+    "BRIDGE_OPENAI_MODEL"
+)
 _MAX_REPLY_CHARS = 4_000_000
 _MAX_COUNT = 2**31
 # A server that does not know the form says so as it reads the request; llama-cpp-python

@@ -19,7 +19,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import bridge
 from bridge.agent_loop.chat_model import LOOK_S, never
 from bridge.config import environment
 from bridge.llama import out_of_memory
@@ -250,7 +249,7 @@ def quiet_debugger(env: MutableMapping[str, str]) -> None:
 
 def _environment() -> dict[str, str]:
     """Ours, with this very package first."""
-    here = str(Path(bridge.__file__).parents[1])
+    here = str(Path(__file__).parents[2])
     env = environment()
     env["PYTHONPATH"] = os.pathsep.join(filter(None, (here, env.get("PYTHONPATH"))))
     quiet_threads(env)

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator
 
+from bridge.errors import BridgeError
 from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.record import Milliseconds, Record, Value, printable
 from bridge.protocol.request import Request, RequestIdField
@@ -62,6 +63,25 @@ class Response(Record):
     run: RunSummary | None = None
     request_digest: str = ""
     seal: str = ""
+
+
+class RequestFailed(BridgeError):
+    """The request ended without a valid answer.
+
+    Attributes:
+        response: the record of the end, with the agent's words if there were any.
+    """
+
+    def __init__(self, response: Response) -> None:
+        failure = response.error
+        assert failure is not None, "a failed response names its failure"  # noqa: S101
+        super().__init__(
+            f"request {response.request_id} failed: {failure.message}",
+            stage=failure.stage,
+            request_id=response.request_id,
+        )
+        self.code = failure.code
+        self.response = response
 
 
 def answered(

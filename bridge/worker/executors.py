@@ -1,30 +1,37 @@
-"""Who answers on which route in this process: the one place that knows every executor.
+"""Which executor serves which route, and the worker that drives it.
 
-A route that is missing here, or that lacks what it needs on this machine, is an error
-before anything is asked.
+What a route lacks on this machine is an error before anything is asked.
 """
 
 from __future__ import annotations
 
 import shutil
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bridge.agent_loop.chat_model import ModelFailed
-from bridge.api.model_support import NO_SERVER_MODEL
+from bridge.agents.known_agents import Agents
 from bridge.config import environment_for_a_client
 from bridge.errors import BridgeError, ExtraMissing, NoRoute
 from bridge.protocol.names import INHERIT, OF_SERVER
+from bridge.routes import OWN, check_own
+from bridge.worker.worker import Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from bridge.agents.definition import Definition
     from bridge.config import Settings
-    from bridge.protocol.executor import Executor
+    from bridge.protocol.executor import Executor, Progress
     from bridge.protocol.request import Request
+    from bridge.protocol.status import Stage
     from bridge.routes import OwnRoute
     from bridge.store.store import Store
+
+
+def _ignore(_event: object) -> None:
+    pass
 
 
 def claude(settings: Settings, store: Store) -> Executor:
@@ -60,7 +67,7 @@ def local(settings: Settings, store: Store) -> Executor:
     @contextmanager
     def opened(request: Request, definition: Definition | None) -> Iterator[OpenModel]:
         beside = definition.source.file.parent if definition else None
-        # What the caller has chosen in its place is the caller's own.
+        # The digest is of the definition's model, not of one that the caller named.
         is_its_own = definition is not None and request.model == definition.model
         digest = definition.model_digest if definition and is_its_own else None
         with LlamaModel.open(
@@ -73,7 +80,11 @@ def local(settings: Settings, store: Store) -> Executor:
 
 def endpoint(settings: Settings, store: Store) -> Executor:
     """A model behind an OpenAI-compatible server."""
-    from bridge.endpoint.endpoint_model import check_endpoint, open_endpoint
+    from bridge.endpoint.endpoint_model import (
+        NO_SERVER_MODEL,
+        check_endpoint,
+        open_endpoint,
+    )
     from bridge.worker.model_executor import ModelExecutor, OpenModel
 
     try:
@@ -104,15 +115,50 @@ _EXECUTORS: dict[OwnRoute, Callable[[Settings, Store], Executor]] = {
 }
 
 
-def executor_for(route: OwnRoute, settings: Settings, store: Store) -> Executor:
-    """The executor of a route.
+def open_worker(
+    store: Store,
+    settings: Settings,
+    route: OwnRoute,
+    *,
+    on_stage: Callable[[Stage], None] = _ignore,
+    on_progress: Callable[[Progress], None] = _ignore,
+) -> Worker:
+    """The worker of a route in this process; see `Worker`.
 
     Raises:
-        NoRoute: what it needs is missing on this machine.
+        NoRoute: this machine lacks what the route needs.
+        NotShipped: this installation has no built-in definitions.
     """
-    return _EXECUTORS[route](settings, store)
+    agents = Agents.open(settings, store.place.project)
+    return Worker(
+        store,
+        route,
+        _EXECUTORS[route](settings, store),
+        define=partial(agents.define, store),
+        max_depth=settings.max_depth,
+        on_stage=on_stage,
+        on_progress=on_progress,
+    )
 
 
-def served_routes() -> tuple[OwnRoute, ...]:
-    """The routes that this installation can serve by itself."""
-    return tuple(_EXECUTORS)
+def open_workers(
+    store: Store, settings: Settings, routes: Iterable[str] | None = None
+) -> dict[str, Worker]:
+    """A worker for each of `routes`, by default for all that this machine can serve.
+
+    Raises:
+        InvalidRequest: no such route.
+        NoRoute: this machine lacks what a named route needs, or has no route at all.
+    """
+    if routes:
+        return {r: open_worker(store, settings, r) for r in map(check_own, routes)}
+    found: dict[str, Worker] = {}
+    problems = []
+    for route in OWN:
+        try:
+            found[route] = open_worker(store, settings, route)
+        except NoRoute as exc:
+            problems.append(str(exc))
+    if not found:
+        raise NoRoute("; ".join(problems))
+    return found

@@ -1,4 +1,4 @@
-"""What a serving process looks for while it works, and the sign that it lives."""
+"""What a worker checks while it works, and its heartbeat."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _BEAT_S = 30.0
 
 
 class Watch:
-    """Whether there is still a reason to work: asked often, looks now and then.
+    """Says whether to stop working; cheap enough to be called often.
 
-    There is none when the request has ended, or is gone with its state directory.
+    Work stops when the request has ended or has vanished with its state directory, and
+    when hostbridge is switched off.
 
-    On the monotonic clock, `deadline_s` is the request's own deadline, told once since
-    somebody may set the other clock; after `until_s` whoever serves it waits no longer.
-    Neither is a reason to stop: the work ends at `end_s` by itself, and says that its
-    time was up, not that somebody has cancelled it.
+    `deadline_s` is the request's deadline and `until_s` the asker's, both on the
+    monotonic clock, since somebody may set the other one. Neither is a reason to stop:
+    the executor ends at `end_s` by itself, and reports a timeout, not a cancellation.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Watch:
         self._seen: list[tuple[int, int] | None] = []
 
     def __call__(self) -> bool:
-        """Whether to stop: nobody wants the answer, or the bridge is switched off."""
+        """Whether to stop: the answer is not wanted, or hostbridge is switched off."""
         now_s = self._store.clock.monotonic_s()
         if now_s - self._looked_s >= _LOOK_S:
             self._looked_s = now_s
@@ -74,15 +74,15 @@ class Watch:
         return self.has_ended or self.is_off
 
     def _signs(self) -> list[tuple[int, int] | None]:
-        """What tells, for three calls of the system, whether to look at all."""
-        told: list[tuple[int, int] | None] = []
+        """What three system calls can tell of a change."""
+        signs: list[tuple[int, int] | None] = []
         for path in self._looked_at:
             try:
                 facts = os.lstat(path)
-                told.append((facts.st_ino, facts.st_mtime_ns))
+                signs.append((facts.st_ino, facts.st_mtime_ns))
             except OSError:
-                told.append(None)
-        return told
+                signs.append(None)
+        return signs
 
     def _look(self, *, beat: bool) -> None:
         with self._store.state() as state:
@@ -96,12 +96,12 @@ class Watch:
 
     @property
     def end_s(self) -> float:
-        """When the work ends at the latest, on the monotonic clock."""
+        """When the work must end, on the monotonic clock."""
         return min(self._deadline_s, self._until_s)
 
     @property
     def is_given_up(self) -> bool:
-        """Whether whoever serves the request is out of time, and the request is not."""
+        """Whether the asker's time is up, but not the request's."""
         return self._store.clock.monotonic_s() >= self._until_s < self._deadline_s
 
     @property
@@ -114,7 +114,7 @@ class Watch:
         assert claim is not None, "what is served is claimed"  # noqa: S101
         return f"{claim.session}.beat"
 
-    def forget(self) -> None:
-        """Take the sign of life away."""
+    def stop(self) -> None:
+        """Remove the heartbeat."""
         with suppress(StateUnavailable), self._store.state() as state:
             state["sessions"].remove(self._beat)

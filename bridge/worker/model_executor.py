@@ -1,4 +1,4 @@
-"""Answer a request by the loop of turns, with a model at hand: local or an endpoint."""
+"""Answer a request by the agent loop, with a local model or one behind an endpoint."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OpenModel:
-    """A model for one request; `degraded`: it is not the one that was wanted."""
+    """A model for one request; `degraded` if it is not the one that was wanted."""
 
     model: ChatModel
     degraded: bool
@@ -33,11 +33,12 @@ class OpenModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelExecutor:
-    """The executor.
+    """Runs the agent loop.
 
     Attributes:
-        store: whose project is looked at, and where the turns are written down.
-        open_model: the model for a request; raises `ModelFailed` where there is none.
+        store: names the project, and keeps the run's log.
+        open_model: opens the model for a request; raises `ModelFailed` if there is
+            none.
     """
 
     store: Store

@@ -1,4 +1,4 @@
-"""Serve, one after another, what waits for the routes of this machine."""
+"""Serve, one after another, the requests that wait for the routes of this machine."""
 
 from __future__ import annotations
 
@@ -7,90 +7,76 @@ from collections import Counter, deque
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bridge.api.result import result_of
-from bridge.api.routing import check_own
-from bridge.errors import BridgeError, NoRoute, StateUnavailable
-from bridge.host.sessions import is_off as is_switched_off
+from bridge.errors import BridgeError, StateUnavailable
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Status
 from bridge.routes import OWN
-from bridge.worker.executors import served_routes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterator, Mapping
 
-    from bridge.api.bridge import Bridge
-    from bridge.api.result import Result
-    from bridge.protocol.request import RouteName
+    from bridge.protocol.response import Response
     from bridge.store.store import Store
-    from bridge.worker.worker import Server
+    from bridge.worker.worker import Worker
 
 _LOOK_S = 0.5
 _SWEEP_S = 5.0
-# Of the time, in a long queue where a sweep, or a look, takes long.
+# In a long queue, sweeps and looks at it get at most this share of the time each.
 _SHARE = 0.05
-# A queue of so many is looked at again after each request that was served.
+# A queue of up to this length is listed again after each request.
 _SHORT = 256
 
 
-def _ignore(_told: object) -> None:
+def _ignore(_exc: StateUnavailable) -> None:
     pass
 
 
 def serve(
-    bridge: Bridge,
+    store: Store,
+    workers: Mapping[str, Worker],
     *,
-    routes: Iterable[str] | None = None,
+    is_off: Callable[[], bool],
     once: bool = False,
     on_bug: Callable[[RequestId, Exception], None],
-    on_start: Callable[[tuple[RouteName, ...]], None] = _ignore,
     on_trouble: Callable[[StateUnavailable], None] = _ignore,
-) -> Iterator[Result]:
-    """Yield a result for each request served; with `once`, of those that wait now.
+) -> Iterator[Response]:
+    """Yield the response of each request that was served, or found overdue.
 
-    Before each one it looks whether hostbridge was switched off, whether a sweep is
-    due, and what comes first by now. With `once` nothing that comes later is served,
-    or a program that asks again and again would keep it from its end.
+    Before each request this checks whether hostbridge is switched off, sweeps if that
+    is due, and picks the one that comes first by now. With `once` only what waits at
+    the start is served: a program that keeps asking must not keep it from ending.
 
-    One that was for these routes and ran out of time before is yielded, too. Without
-    `routes` all that this machine can serve; `on_start` is told which these are. An
-    interrupt gives back the request that is being served. A bug of ours ends the
-    request that met it and no other: `on_bug` is told, inside its `except`, and the
-    request is not tried again. While the state cannot be used it is tried again, and
-    `on_trouble` is told once, until it could be; with `once` that is its end.
+    An interrupt gives back the request that is being served. A bug ends the request
+    that met it and no other: `on_bug` is called inside the `except` block, and the
+    request is not tried again. While the state cannot be used, this keeps trying, and
+    calls `on_trouble` once per outage.
 
     Raises:
-        InvalidRequest: no such route.
-        NoRoute: this machine lacks what a named route needs, or has no route at all.
-        StateUnavailable: with `once`, the state cannot be used just now; what has not
-            been yielded waits.
+        StateUnavailable: with `once`, the state cannot be used; the remaining requests
+            still wait.
     """
-    servers = _servers(bridge, routes)
-    on_start(tuple(servers))
-    store = bridge.store
     sweep_at_s = float("-inf")
-    queue = _Queue(store, servers, only_now=once)
-    is_told = False
+    queue = _Queue(store, workers, only_now=once)
+    is_in_trouble = False
     while True:
         try:
             began_s = time.monotonic()
             if began_s >= sweep_at_s:
-                yield from _overdue(store, servers)
+                yield from _overdue(store, workers)
                 took_s = time.monotonic() - began_s
                 sweep_at_s = began_s + max(_SWEEP_S, took_s / _SHARE)
                 queue.forget()
-            is_off = bridge.settings.off or is_switched_off(store)
-            first = None if is_off else queue.find_first()
+            first = None if is_off() else queue.find_first()
             if first is not None:
                 yield from _serve_one(store, *first, queue, on_bug)
         except StateUnavailable as exc:
             if once:
                 raise
-            if not is_told:
+            if not is_in_trouble:
                 on_trouble(exc)
-            is_told = True
+            is_in_trouble = True
         else:
-            is_told = False
+            is_in_trouble = False
             if first is not None:
                 continue
             if once:
@@ -98,34 +84,19 @@ def serve(
         time.sleep(_LOOK_S)
 
 
-def waiting_for_others(bridge: Bridge, served: Container[str]) -> Counter[str]:
-    """How many wait for each route of ours that is not among those `served`.
+def waiting_for_others(store: Store, served: Container[str]) -> Counter[str]:
+    """How many requests wait for each route of ours that is not in `served`.
 
     Raises:
         StateUnavailable: the state cannot be used just now.
     """
-    waiting = map(bridge.store.find, bridge.store.waiting())
+    waiting = map(store.find, store.waiting())
     routes = (found.request.route for found in waiting if found and found.request)
     return Counter(name for name in routes if name in OWN and name not in served)
 
 
-def _servers(bridge: Bridge, routes: Iterable[str] | None) -> dict[RouteName, Server]:
-    if routes:
-        return {named: bridge.server(named) for named in map(check_own, routes)}
-    found: dict[RouteName, Server] = {}
-    problems = []
-    for route in served_routes():
-        try:
-            found[route] = bridge.server(route)
-        except NoRoute as exc:
-            problems.append(str(exc))
-    if not found:
-        raise NoRoute("; ".join(problems))
-    return found
-
-
-def _overdue(store: Store, routes: Container[RouteName]) -> Iterator[Result]:
-    """Take back what the dead held, and end what is overdue; yield that."""
+def _overdue(store: Store, routes: Container[str]) -> Iterator[Response]:
+    """Sweep, and yield the responses of what was overdue on these routes."""
     waiting = map(store.find, store.waiting())
     live = [found.request for found in waiting if found and found.request]
     live += store.claimed()
@@ -134,24 +105,24 @@ def _overdue(store: Store, routes: Container[RouteName]) -> Iterator[Result]:
         found = store.find(RequestId(request.request_id))
         response = found.response if found and request.route in routes else None
         if response is not None and response.status is Status.TIMEOUT:
-            yield result_of(response)
+            yield response
 
 
 class _Queue:
-    """What waits for these servers, in order; read only when it may have changed.
+    """What waits for these workers, in order; listed again only if it may have changed.
 
     Args:
-        store: where it waits.
-        servers: by route; what is for another is remembered, and not read again.
-        only_now: whether what comes after the first look is left out.
+        store: where the requests wait.
+        workers: by route; requests for other routes are remembered and not read again.
+        only_now: list the queue once, and leave out what comes later.
     """
 
     def __init__(
-        self, store: Store, servers: dict[RouteName, Server], *, only_now: bool
+        self, store: Store, workers: Mapping[str, Worker], *, only_now: bool
     ) -> None:
         self.broken: set[RequestId] = set()
         self._store = store
-        self._servers = servers
+        self._workers = workers
         self._only_now = only_now
         self._ids: deque[RequestId] = deque()
         self._others: set[RequestId] = set()
@@ -159,13 +130,13 @@ class _Queue:
         self._look_at_s = float("-inf")
 
     def forget(self) -> None:
-        """Look again in any case: a file may change, and its folder not."""
+        """Look again in any case: a file may change without its folder changing."""
         self._others.clear()
         if not self._only_now:
             self._looked_at_ns = None
 
-    def find_first(self) -> tuple[RequestId, Server] | None:
-        """The first that waits, and its server; each is given once in a look."""
+    def find_first(self) -> tuple[RequestId, Worker] | None:
+        """The first waiting request and its worker; each is returned once per look."""
         self._look_if_due()
         while self._ids:
             request_id = self._ids.popleft()
@@ -174,9 +145,9 @@ class _Queue:
             found = self._store.find(request_id)
             if found is None or found.request is None:
                 continue
-            server = self._servers.get(found.request.route)
-            if server is not None:
-                return request_id, server
+            worker = self._workers.get(found.request.route)
+            if worker is not None:
+                return request_id, worker
             self._others.add(request_id)
         return None
 
@@ -185,12 +156,12 @@ class _Queue:
             return
         changed_ns = self._store.queue_changed_ns()
         began_s = time.monotonic()
-        # Else the end of a long queue would cost its length at each request.
+        # Listing a long queue after each request would be quadratic.
         is_due = not self._ids or began_s >= self._look_at_s
         if changed_ns == self._looked_at_ns or not is_due:
             return
         self._ids = deque(self._store.waiting())
-        # As it was before the look: what came during it is looked at again.
+        # The time from before the look: what arrived during it is looked at again.
         self._looked_at_ns = changed_ns
         took_s = time.monotonic() - began_s if len(self._ids) > _SHORT else 0.0
         self._look_at_s = began_s + took_s / _SHARE
@@ -199,14 +170,18 @@ class _Queue:
 def _serve_one(
     store: Store,
     request_id: RequestId,
-    server: Server,
+    worker: Worker,
     queue: _Queue,
     on_bug: Callable[[RequestId, Exception], None],
-) -> Iterator[Result]:
-    """Serve a request, if it still waits; one that meets a bug is `broken` from now."""
+) -> Iterator[Response]:
+    """Serve a request if it still waits; one that meets a bug is not tried again."""
     try:
-        if not _served(store, server, request_id):
+        if not worker.serve(request_id):
             return
+    except KeyboardInterrupt:
+        with suppress(StateUnavailable):
+            store.give_back(request_id, worker.claimant.host, lambda held: held)
+        raise
     except BridgeError:
         raise
     except Exception as exc:  # noqa: BLE001 - one request's bug is no other's end
@@ -214,13 +189,4 @@ def _serve_one(
         on_bug(request_id, exc)
     ended = store.find(request_id)
     if ended and ended.response:
-        yield result_of(ended.response)
-
-
-def _served(store: Store, server: Server, request_id: RequestId) -> bool:
-    try:
-        return server.serve(request_id)
-    except KeyboardInterrupt:
-        with suppress(StateUnavailable):
-            store.give_back(request_id, server.claimant.host, lambda held: held)
-        raise
+        yield ended.response

@@ -1,8 +1,8 @@
-"""Serve a request in this process: claim it, have it answered, publish how it ended.
+"""Serve a request in this process: claim it, have it answered, publish the outcome.
 
-The record on disk is the host route's: one claim, one sealed response, the same check
-of the answer. A kill at any moment leaves a claim whose process is gone: the request
-waits again, and ends by its deadline at the latest.
+The records are those of the host route: one claim, one sealed response, the same check
+of the answer. If this process is killed, its claim names a process that is gone: the
+request waits again, and ends by its deadline at the latest.
 """
 
 from __future__ import annotations
@@ -15,14 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.agents.resolve import filled_in
-from bridge.api.upkeep import TEND_S, Abandoned
-from bridge.errors import (
-    BridgeError,
-    StateUnavailable,
-    StateVanished,
-    UnknownAgent,
-    WaitTimeout,
-)
+from bridge.errors import BridgeError, StateUnavailable, StateVanished, UnknownAgent
 from bridge.protocol.executor import Outcome
 from bridge.protocol.failure_codes import MEANINGS
 from bridge.protocol.ids import RequestId
@@ -38,30 +31,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.agents.definition import Definition
-    from bridge.api.wait_for_answers import Waiter
     from bridge.protocol.executor import Executor, Progress
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
     from bridge.routes import OwnRoute
     from bridge.store.store import Store
 
-# How soon to try again to write an answer that could not be written.
-_WRITE_AGAIN_S = 0.5
-# While somebody else has the request: how often to see whether it waits again. Long
-# enough for the waiter to take it back from the dead.
-_TRY_AGAIN_S = 1.25 * TEND_S
+_RETRY_WRITE_S = 0.5
 
 
-class Server:
+class Worker:
     """Serves requests of one route, one at a time.
 
     Args:
-        store: one that may wait for its lock: an answer must not be lost to it.
-        route: which route the executor is.
-        define: the request as its agent's definition has it, and the definition.
+        store: one that waits for its lock: a busy lock must not cost an answer.
+        route: the route that `executor` serves.
+        executor: answers the requests.
+        define: returns a request with its definition applied, and the definition.
         max_depth: how many agents may stand above a request.
-        on_stage: told now and then that a request runs; what it raises ends the work.
-        on_progress: told how far the executor is.
+        on_stage: called now and then while a request runs; what it raises ends the
+            work.
+        on_progress: receives the executor's progress.
     """
 
     def __init__(
@@ -87,25 +77,24 @@ class Server:
         self._on_progress = on_progress
 
     def serve(self, request_id: RequestId, *, until_s: float = math.inf) -> bool:
-        """See a request that waits to its end; False when it does not (any more).
+        """Serve a waiting request to its end; False if it is not waiting any more.
 
-        At `until_s`, on the monotonic clock, it is given back if it is not answered.
-        An interrupt leaves the claim: the caller ends the request, or gives it back.
-        What is raised but a BridgeError is a bug of ours: the request has ended, with
-        `agent_error`.
+        It is given back if there is no answer at `until_s`, on the monotonic clock. An
+        interrupt leaves the claim: the caller ends the request, or gives it back. Any
+        exception but a BridgeError is a bug: it ends the request with `agent_error`.
 
         Raises:
-            StateUnavailable: the answer could not be written until the deadline.
+            StateUnavailable: the answer could not be written before the deadline.
         """
         request = self._store.claim_one(request_id, self.claimant)
         if request is None:
             return False
-        deadline_s = self._deadline_s(request)
+        left_ms = request.deadline_ms - self._store.now_ms()
         watch = Watch(
             self._store,
             request,
             self._on_stage,
-            deadline_s=deadline_s,
+            deadline_s=self._store.clock.monotonic_s() + left_ms / 1000,
             until_s=until_s,
         )
         try:
@@ -114,19 +103,19 @@ class Server:
                 self._end(request, Outcome(code="depth", detail=detail), watch)
             else:
                 self._on_stage(Stage.RUNNING)
-                self._see_to_its_end(request, watch)
+                self._answer(request, watch)
         except BridgeError:
             raise
         except Exception as exc:
-            # A bug. Never a claim without anybody at work.
+            # Do not leave a claim behind that nobody works on.
             self._end(request, Outcome(code="agent_error", detail=repr(exc)), watch)
             raise
         finally:
-            watch.forget()
+            watch.stop()
         return True
 
-    def _see_to_its_end(self, request: Request, watch: Watch) -> None:
-        """Have a claimed request answered, and publish what came of it."""
+    def _answer(self, request: Request, watch: Watch) -> None:
+        """Have a claimed request answered, and publish the outcome."""
         try:
             request, definition = self._defined(request)
             outcome = self._executor.answer(
@@ -136,11 +125,9 @@ class Server:
                 on_progress=self._on_progress,
                 should_stop=watch,
             )
-        except Abandoned:
-            raise
         except StateUnavailable:
-            # A disk just full, say: no fault of the request's. It waits again.
-            self._let_go(request)
+            # Not the request's fault (a full disk, say): it waits again.
+            self._give_back(request)
             raise
         except UnknownAgent as exc:
             self._end(request, Outcome(code="agent_missing", detail=str(exc)), watch)
@@ -149,8 +136,8 @@ class Server:
             self._end(request, Outcome(code="AGENT_001", detail=str(exc)), watch)
             return
         if not _is_answer(outcome) and watch.is_given_up:
-            # Another asker's, with more time: it waits for whoever serves it next.
-            self._let_go(request)
+            # The request has more time than its asker here: somebody else may serve it.
+            self._give_back(request)
             return
         if watch.is_off:
             outcome = replace(
@@ -163,7 +150,7 @@ class Server:
             self._end(request, outcome, watch, must_verify=must_verify)
 
     def _defined(self, request: Request) -> tuple[Request, Definition | None]:
-        """The request as its agent's definition has it now, noted on the record."""
+        """Apply the definition as it is now, and write that into the record."""
         asked, definition = self._define(request)
         if asked == request:
             return request, definition
@@ -174,52 +161,6 @@ class Server:
         )
         return held or asked, definition
 
-    def see_to(
-        self,
-        request_id: RequestId,
-        waiter: Waiter,
-        *,
-        after_s: float,
-        timeout_s: float,
-    ) -> Response:
-        """The response of a request that is served here if nobody else has it.
-
-        Others have `after_s` seconds to take it. The claim decides: one of them only
-        serves it.
-
-        Raises:
-            WaitTimeout: `timeout_s` seconds passed; the request is left as it was.
-            StateVanished: the request is gone, with its state directory.
-        """
-        clock = self._store.clock
-        until_s = clock.monotonic_s() + timeout_s
-        patience_s = after_s
-        while True:
-            left_s = max(0.0, until_s - clock.monotonic_s())
-            try:
-                return waiter.one(request_id, min(patience_s, left_s))
-            except WaitTimeout:
-                if clock.monotonic_s() >= until_s:
-                    raise
-            try:
-                self.serve(request_id, until_s=until_s)
-            except StateVanished:
-                raise
-            except StateUnavailable:
-                # It waits again, for as long as its asker does.
-                pass
-            if self._store.find(request_id) is None:
-                # We make the directory anew; to wait for what was in it is in vain.
-                raise StateVanished(
-                    f"request {request_id} has vanished: {self._store.place.state} was "
-                    "removed while it was served"
-                )
-            patience_s = _TRY_AGAIN_S
-
-    def _deadline_s(self, request: Request) -> float:
-        left_ms = request.deadline_ms - self._store.now_ms()
-        return self._store.clock.monotonic_s() + left_ms / 1000
-
     def _end(
         self,
         request: Request,
@@ -228,11 +169,11 @@ class Server:
         *,
         must_verify: bool = False,
     ) -> None:
-        """End the request; with a failure only while it is ours to fail.
+        """Publish the outcome; a failure only while the request is ours.
 
-        Where that cannot be written it is tried again until the deadline, or until
-        whoever asked waits no longer: the answer is in this process only, and its claim
-        would keep everybody else away.
+        If the state cannot be written, try again until the deadline, or until the asker
+        stops waiting: only this process has the answer, and its claim keeps everybody
+        else away.
         """
         now_ms = self._store.now_ms()
         response = response_of(request, outcome, now_ms=now_ms, must_verify=must_verify)
@@ -245,17 +186,17 @@ class Server:
                 raise
             except StateUnavailable:
                 if self._store.clock.monotonic_s() >= watch.end_s:
-                    self._let_go(request)
+                    self._give_back(request)
                     raise
             else:
                 return
             is_first = False
-            # The process lives on, and whoever asked may not want to wait for this.
+            # Keep up the heartbeat, and notice when the asker has left.
             watch()
-            time.sleep(_WRITE_AGAIN_S)
+            time.sleep(_RETRY_WRITE_S)
 
     def _write(self, request: Request, response: Response) -> None:
-        """Publish the response, or keep its words where the request is not ours."""
+        """Publish the response, or keep its words if the request is not ours."""
         if response.parsed_output is None and not self._is_ours(request):
             if response.raw_output:
                 reason = response.error.code if response.error else ""
@@ -268,17 +209,17 @@ class Server:
             return
         self._store.publish(response, source=self.route)
 
-    def _let_go(self, request: Request) -> None:
+    def _give_back(self, request: Request) -> None:
         with suppress(StateUnavailable):
             self._store.give_back(
                 RequestId(request.request_id), self.claimant.host, lambda held: held
             )
 
     def _was_written(self, response: Response) -> bool:
-        """Whether a try that failed had written it: then what is left is done here."""
+        """Whether an attempt that failed had written it after all; finish it then."""
         found = self._store.find(RequestId(response.request_id))
-        there = found.response if found else None
-        if there is None or (there.completed_at, there.raw_output) != (
+        written = found.response if found else None
+        if written is None or (written.completed_at, written.raw_output) != (
             response.completed_at,
             response.raw_output,
         ):
@@ -304,21 +245,21 @@ def _is_answer(outcome: Outcome) -> bool:
 def response_of(
     request: Request, outcome: Outcome, *, now_ms: int, must_verify: bool = False
 ) -> Response:
-    """How a claimed request ends with this outcome. Pure.
+    """The response that this outcome makes of a claimed request. Pure.
 
-    `must_verify` is whether a success counts only with evidence that was verified.
+    With `must_verify` a success counts only if it rests on verified evidence.
     """
     model = outcome.model or request.model
-    told = {"model": model, "degraded": outcome.degraded, "run": outcome.run}
+    details = {"model": model, "degraded": outcome.degraded, "run": outcome.run}
     if outcome.code == "timeout":
         late = expired(request, now_ms)
-        return late.with_(raw_output=outcome.words, **told)
+        return late.with_(raw_output=outcome.words, **details)
     verdict = _verdict(request, outcome, now_ms=now_ms, must_verify=must_verify)
     code, detail = verdict.code, verdict.complaint
     if code is not None and not verdict.is_valid:
         message = MEANINGS[code] + (f": {detail}" if detail else "")
         response = failed(request, code, message, now_ms=now_ms, raw=outcome.words)
-        return response.with_(**told)
+        return response.with_(**details)
     failure = code and Failure(code=code, message=detail, stage=request.stage)
     return answered(
         request,
@@ -327,13 +268,13 @@ def response_of(
         now_ms=now_ms,
         route=request.claim.route if request.claim else "none",
         failure=failure or None,
-    ).with_(**told)
+    ).with_(**details)
 
 
 def _verdict(
     request: Request, outcome: Outcome, *, now_ms: int, must_verify: bool
 ) -> Verdict:
-    """What the words are worth: as the executor says, or as they are judged here."""
+    """The executor's own verdict, or ours on its words."""
     if outcome.code is not None:
         return Verdict(code=outcome.code, complaint=outcome.detail)
     return outcome.verdict or judge(

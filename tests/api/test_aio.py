@@ -13,7 +13,7 @@ from bridge.api.aio import AsyncBridge
 from bridge.api.bridge import Bridge
 from bridge.api.hosts import Hosts
 from bridge.config import Settings
-from bridge.errors import RequestFailed
+from bridge.protocol.response import RequestFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,7 +107,6 @@ def test_it_has_the_methods_of_the_blocking_one() -> None:
         assert ours.pop(asks) == ["self", "prompt", "agent", "options"]
         del blocking[asks]
 
-    del blocking["server"]
     assert ours == blocking
 
 

@@ -90,8 +90,8 @@ ODD: dict[str, tuple[Callable[[Bridge], object], str]] = {
         f"timeout 1{'0' * 59}: expected a number of seconds",
     ),
     "route": (
-        lambda b: b.server("host"),  # type: ignore[arg-type]
-        "route 'host': expected one of claude, local, endpoint",
+        lambda b: b.ask("x", route="host", fallback="host", fallback_after_s=1),
+        "fallback 'host': expected one of claude, local, endpoint",
     ),
     "no id": (
         lambda b: b.wait(None),  # type: ignore[call-overload]

@@ -10,8 +10,8 @@ from pydantic import BaseModel, field_validator
 
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
-from bridge.errors import InvalidRequest, NoHost, RequestFailed
-from bridge.protocol.response import failed
+from bridge.errors import InvalidRequest, NoHost
+from bridge.protocol.response import RequestFailed, failed
 
 if TYPE_CHECKING:
     from pathlib import Path

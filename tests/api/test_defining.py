@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from storeworld import claimant, drop, request, store_in, this_process
 
+from bridge.agents.known_agents import Agents
 from bridge.api.bridge import Bridge
-from bridge.api.known_agents import Agents
 from bridge.config import Settings
 from bridge.errors import InvalidRequest, UnknownAgent
 from bridge.protocol.ids import RequestId

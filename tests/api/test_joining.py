@@ -7,12 +7,12 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from servingworld import A, Scripted, server
+from servingworld import A, Scripted, new_worker
 from storeworld import request, rooms_of, store_in
 
 from bridge.api.aio import AsyncBridge
 from bridge.api.bridge import Bridge
-from bridge.api.wait_for_answers import Waiter
+from bridge.api.wait import Waiter
 from bridge.config import Settings
 from bridge.errors import InvalidRequest, WaitTimeout
 from bridge.host.sessions import Session
@@ -120,6 +120,8 @@ def test_whoever_serves_anothers_request_stops_when_its_own_time_is_up(
 
     waiter = Waiter(store, lease_s=900, on_stage=lambda _: None)
     with pytest.raises(WaitTimeout):
-        server(store, Scripted(work)).see_to(A, waiter, after_s=0, timeout_s=0.3)
+        waiter.one_or_serve(
+            A, new_worker(store, Scripted(work)), after_s=0, timeout_s=0.3
+        )
 
     assert rooms_of(store, "a") == ["requests"]

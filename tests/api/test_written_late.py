@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from servingworld import GOOD, A, Scripted, response, server
+from servingworld import GOOD, A, Scripted, new_worker, response
 from storeworld import (
     FakeClock,
     path_of,
@@ -84,7 +84,7 @@ def test_an_answer_that_cannot_be_written_at_once_is_not_lost(
         calls.append(made)
         return Outcome(GOOD)
 
-    assert server(store, Scripted(full)).serve(A)
+    assert new_worker(store, Scripted(full)).serve(A)
 
     assert calls == [["fsync"] if has_its_name else ["link"] * 3]
     told = response(store)
@@ -106,7 +106,7 @@ def test_error_an_answer_that_cannot_be_written_in_time(
         return Outcome(GOOD)
 
     with pytest.raises(StateUnavailable) as caught:
-        server(store, Scripted(full)).serve(A)
+        new_worker(store, Scripted(full)).serve(A)
 
     assert str(caught.value) == (
         f"{store.place.state}: No space left on device; see `hostbridge doctor`"
@@ -137,7 +137,7 @@ def test_while_it_tries_it_gives_a_sign_of_life(
         fail(monkeypatch, "link", 100)
         return Outcome(GOOD)
 
-    assert server(store, Scripted(full)).serve(A)
+    assert new_worker(store, Scripted(full)).serve(A)
 
     assert (seen[0], seen[-1]) == (False, True)
     assert not beat.exists()
@@ -161,7 +161,7 @@ def test_who_no_longer_waits_ends_the_tries(
             raise gone
 
     with pytest.raises(Abandoned):
-        server(store, Scripted(full), on_stage=on_stage).serve(A)
+        new_worker(store, Scripted(full), on_stage=on_stage).serve(A)
 
 
 def test_long_work_gives_a_sign_of_life(tmp_path: Path):
@@ -179,7 +179,7 @@ def test_long_work_gives_a_sign_of_life(tmp_path: Path):
             seen.append(beat.exists())
         return Outcome(GOOD)
 
-    server(store, Scripted(work)).serve(A)
+    new_worker(store, Scripted(work)).serve(A)
 
     assert (seen, beat.exists()) == ([False, True], False)
 
@@ -201,6 +201,6 @@ def test_the_sign_of_life_is_renewed(tmp_path: Path):
             os.utime(beat, (1, 1))
         return Outcome(GOOD)
 
-    server(store, Scripted(work)).serve(A)
+    new_worker(store, Scripted(work)).serve(A)
 
     assert renewed == [True, True, True]

@@ -13,7 +13,8 @@ from bridge.agent_loop.chat_model import Message, ModelFailed, Reply
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.endpoint.endpoint_model import open_endpoint
-from bridge.errors import BadSetting, ExtraMissing, RequestFailed
+from bridge.errors import BadSetting, ExtraMissing
+from bridge.protocol.response import RequestFailed
 
 SHAPE = {"type": "object", "properties": {"a": {"type": "string", "maxLength": 9}}}
 

@@ -24,7 +24,7 @@ from test_error_points import check_outcome
 from test_kill_points import check_promises
 
 from bridge.api.bridge import Bridge
-from bridge.api.wait_for_answers import Waiter
+from bridge.api.wait import Waiter
 from bridge.config import Settings
 from bridge.errors import StateUnavailable, WaitTimeout
 from bridge.host import wakeups

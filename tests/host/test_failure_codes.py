@@ -15,7 +15,8 @@ from hostworld import host_world, wait_until
 from stage.models import agent_output, answering, ignoring, launching, obedient_model
 from stage.replies import error, reply, tool_use
 
-from bridge.errors import NoHost, RequestFailed
+from bridge.errors import NoHost
+from bridge.protocol.response import RequestFailed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.api.bridge import Bridge
-from bridge.errors import RequestFailed, WaitTimeout
+from bridge.errors import WaitTimeout
 from bridge.host import sessions, wakeups
 from bridge.host.wake_problems import (
     JUST_STARTED,
@@ -20,6 +20,7 @@ from bridge.host.wake_problems import (
     complaint,
     why_unheard,
 )
+from bridge.protocol.response import RequestFailed
 
 if TYPE_CHECKING:
     from hookworld import HookWorld

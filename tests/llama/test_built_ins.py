@@ -15,7 +15,7 @@ import pytest
 
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
-from bridge.errors import RequestFailed
+from bridge.protocol.response import RequestFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 from contextlib import ExitStack, suppress
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from storeworld import claimant, dead_process, request, store_in
 
 from bridge.errors import BridgeError, StateUnavailable
-from bridge.host.sessions import switch_off, switch_on
+from bridge.host.sessions import is_off, switch_off, switch_on
 from bridge.protocol.executor import Outcome
 from bridge.protocol.ids import RequestId
 from bridge.store import Claimant
 from bridge.store.lock import TURN_S
 from bridge.worker import serve_loop as serving
 from bridge.worker.serve_loop import serve
-from bridge.worker.worker import Server
+from bridge.worker.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +60,7 @@ def served(
     on_trouble: Callable[[StateUnavailable], None] = lambda _: None,
 ) -> list[tuple[str, str | None]]:
     """Each request that was served with its error code, by what a bridge gives."""
-    server = Server(
+    worker = Worker(
         store,
         "claude",
         executor,
@@ -74,11 +73,13 @@ def served(
     def on_bug(request_id: RequestId, exc: Exception) -> None:
         told.append((request_id, exc))
 
-    bridge: Any = SimpleNamespace(
-        store=store, server=lambda _: server, settings=SimpleNamespace(off=False)
-    )
     found = serve(
-        bridge, routes=["claude"], once=once, on_bug=on_bug, on_trouble=on_trouble
+        store,
+        {"claude": worker},
+        is_off=lambda: is_off(store),
+        once=once,
+        on_bug=on_bug,
+        on_trouble=on_trouble,
     )
     return [(each.request_id, each.error and each.error.code) for each in found]
 

@@ -8,7 +8,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from servingworld import GOOD, A, Scripted, response, saying, server, until_stopped
+from servingworld import GOOD, A, Scripted, new_worker, response, saying, until_stopped
 from storeworld import (
     FakeClock,
     claimant,
@@ -20,7 +20,7 @@ from storeworld import (
     take,
 )
 
-from bridge.api.wait_for_answers import Waiter
+from bridge.api.wait import Waiter
 from bridge.errors import InvalidRequest, StateUnavailable, StateVanished
 from bridge.host.sessions import switch_off
 from bridge.protocol.executor import Outcome
@@ -50,7 +50,7 @@ def store(tmp_path: Path) -> Store:
 def test_a_valid_answer_is_published_as_on_the_host_route(store: Store):
     outcome = Outcome(GOOD, model="claude-opus-5-5", degraded=True)
 
-    assert server(store, saying(outcome)).serve(A)
+    assert new_worker(store, saying(outcome)).serve(A)
 
     told = response(store)
     assert (told.success, told.route, told.model, told.degraded) == (
@@ -71,7 +71,7 @@ def test_while_it_works_the_record_says_who(store: Store):
         seen.append((asked, store.find(A)))
         return Outcome(GOOD)
 
-    server(store, Scripted(look)).serve(A)
+    new_worker(store, Scripted(look)).serve(A)
 
     ((asked, found),) = seen
     assert found.request == asked
@@ -100,7 +100,7 @@ ENDS = {
 def test_error_code_of_an_end(store: Store, name: str):
     outcome, code, status = ENDS[name]
 
-    server(store, saying(outcome)).serve(A)
+    new_worker(store, saying(outcome)).serve(A)
 
     told = response(store)
     assert told.error is not None
@@ -109,7 +109,7 @@ def test_error_code_of_an_end(store: Store, name: str):
 
 
 def test_error_message_names_the_meaning_and_the_detail(store: Store):
-    server(store, saying(Outcome(code="quota", detail="Slow down"))).serve(A)
+    new_worker(store, saying(Outcome(code="quota", detail="Slow down"))).serve(A)
 
     told = response(store)
     assert told.error is not None
@@ -130,14 +130,14 @@ CLAIMED = json.dumps(
 def test_evidence_counts_where_the_call_was_seen(store: Store):
     calls = (ToolCall("Bash", "t1", "pytest -q", ok=True),)
 
-    server(store, saying(Outcome(CLAIMED, calls=calls))).serve(A)
+    new_worker(store, saying(Outcome(CLAIMED, calls=calls))).serve(A)
 
     (item,) = response(store).parsed_output["evidence"]
     assert (item["verified"], item["toolUseId"]) == (True, "t1")
 
 
 def test_error_evidence_of_a_call_that_nobody_made(store: Store):
-    server(store, saying(Outcome(CLAIMED, calls=()))).serve(A)
+    new_worker(store, saying(Outcome(CLAIMED, calls=()))).serve(A)
 
     told = response(store)
     assert told.error is not None
@@ -148,7 +148,7 @@ def test_an_answerer_may_weigh_the_words_itself(store: Store):
     """It knows more of what ran than the words tell."""
     parsed = {"status": "success", "summary": "weighed", "evidence": []}
 
-    server(store, saying(Outcome("words", verdict=Verdict(parsed=parsed)))).serve(A)
+    new_worker(store, saying(Outcome("words", verdict=Verdict(parsed=parsed)))).serve(A)
 
     told = response(store)
     assert (told.success, told.parsed_output, told.raw_output) == (
@@ -161,7 +161,7 @@ def test_an_answerer_may_weigh_the_words_itself(store: Store):
 def test_error_an_answerer_may_refuse_the_words(store: Store):
     refused = Verdict(code="AGENT_003", complaint="no")
 
-    server(store, saying(Outcome(GOOD, verdict=refused))).serve(A)
+    new_worker(store, saying(Outcome(GOOD, verdict=refused))).serve(A)
 
     told = response(store)
     assert told.error is not None
@@ -174,7 +174,7 @@ def test_error_a_definition_that_cannot_be_used(store: Store):
     def refuse(*_: Any, **__: Any) -> Outcome:
         raise InvalidRequest("agents/a.yaml: tools: expected a list")
 
-    assert server(store, Scripted(refuse)).serve(A)
+    assert new_worker(store, Scripted(refuse)).serve(A)
 
     told = response(store)
     assert told.error is not None
@@ -195,7 +195,7 @@ def test_error_a_definition_that_cannot_be_noted_now_is_no_bad_one(
     def full(*_: object, **_how: object) -> None:
         raise StateUnavailable("No space left on device")
 
-    served = server(
+    served = new_worker(
         store,
         saying(GOOD),
         define=lambda asked: (asked.with_(model="claude-opus-5-5"), None),
@@ -223,20 +223,20 @@ def test_who_waits_for_it_tries_again(store: Store, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(store, "change_held", busy_once)
     waiter = Waiter(store, lease_s=60, on_stage=lambda _: None)
-    served = server(
+    served = new_worker(
         store,
         saying(GOOD),
         define=lambda asked: (asked.with_(model="claude-opus-5-5"), None),
     )
 
-    assert served.see_to(A, waiter, after_s=0, timeout_s=60).success
+    assert waiter.one_or_serve(A, served, after_s=0, timeout_s=60).success
     assert len(calls) >= 2
 
 
 def test_what_somebody_has_is_not_served(store: Store):
     store.claim(claimant(), 1, take)
 
-    assert not server(store, saying(GOOD)).serve(A)
+    assert not new_worker(store, saying(GOOD)).serve(A)
 
     found = store.find(A)
     assert found is not None
@@ -244,7 +244,7 @@ def test_what_somebody_has_is_not_served(store: Store):
 
 
 def test_what_has_ended_or_never_was_is_not_served(store: Store):
-    ours = server(store, saying(GOOD))
+    ours = new_worker(store, saying(GOOD))
     assert ours.serve(A)
 
     assert not ours.serve(A)
@@ -259,7 +259,7 @@ def test_a_cancel_from_elsewhere_stops_the_work(store: Store):
         assert store.publish(end, source="cancel")
         return until_stopped(asked, **how)
 
-    assert server(store, Scripted(cancelled)).serve(A)
+    assert new_worker(store, Scripted(cancelled)).serve(A)
 
     assert response(store).status == "cancelled"
     (kept,) = store.evidence(A)
@@ -271,7 +271,7 @@ def test_switching_off_stops_the_work(store: Store):
         switch_off(store, None)
         return until_stopped(asked, **how)
 
-    server(store, Scripted(off)).serve(A)
+    new_worker(store, Scripted(off)).serve(A)
 
     told = response(store)
     assert told.error is not None
@@ -291,7 +291,9 @@ def test_what_is_gone_with_its_directory_is_worked_on_no_longer(store: Store):
     waiter = Waiter(store, lease_s=60, on_stage=lambda _: None)
 
     with pytest.raises(StateVanished) as caught:
-        server(store, Scripted(removed)).see_to(A, waiter, after_s=0, timeout_s=36_000)
+        waiter.one_or_serve(
+            A, new_worker(store, Scripted(removed)), after_s=0, timeout_s=36_000
+        )
 
     assert str(caught.value) == (
         f"request {A} has vanished: {store.place.state} was removed while it was served"
@@ -308,7 +310,7 @@ def test_a_failure_is_not_ours_to_report_when_somebody_else_has_the_request(
         assert store.claim(claimant(session="other"), 9, take)
         return Outcome("broken", "agent_error")
 
-    server(store, Scripted(lose)).serve(A)
+    new_worker(store, Scripted(lose)).serve(A)
 
     found = store.find(A)
     assert found is not None
@@ -322,7 +324,7 @@ def test_a_bug_ends_the_request_and_is_not_hidden(store: Store):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        server(store, Scripted(broken)).serve(A)
+        new_worker(store, Scripted(broken)).serve(A)
 
     told = response(store)
     assert told.error is not None
@@ -339,7 +341,7 @@ def test_a_bug_in_the_check_of_an_answer_ends_the_request(
 
     monkeypatch.setattr(worker, "judge", broken)
     with pytest.raises(ZeroDivisionError):
-        server(store, saying(GOOD)).serve(A)
+        new_worker(store, saying(GOOD)).serve(A)
 
     told = response(store)
     assert told.error is not None
@@ -352,7 +354,7 @@ def test_too_many_agents_above_it(tmp_path: Path):
     store = store_in(tmp_path)
     store.submit(request("a", route="claude", depth=3))
 
-    server(store, saying(GOOD)).serve(A)
+    new_worker(store, saying(GOOD)).serve(A)
 
     told = response(store)
     assert told.error is not None
@@ -369,7 +371,7 @@ def test_the_deadline_is_that_of_the_record(tmp_path: Path):
         seen.append(deadline_s - store.clock.monotonic_s())
         return Outcome(GOOD)
 
-    server(store, Scripted(look)).serve(A)
+    new_worker(store, Scripted(look)).serve(A)
 
     assert seen == [60]
 

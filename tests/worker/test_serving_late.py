@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from servingworld import GOOD, A, Scripted, response, saying, server
+from servingworld import GOOD, A, Scripted, new_worker, response, saying
 from storeworld import FakeClock, request, rooms_of, store_in
 
 from bridge.errors import StateUnavailable
@@ -70,7 +70,7 @@ def test_a_clock_set_back_makes_no_answer_be_written_for_a_day(
 
     fill(store, monkeypatch)
     with pytest.raises(StateUnavailable):
-        server(store, Scripted(answer_after_the_clock_is_set)).serve(A)
+        new_worker(store, Scripted(answer_after_the_clock_is_set)).serve(A)
 
     assert 50 < waits.waited_s < 70
 
@@ -83,7 +83,7 @@ def test_who_has_less_time_than_the_request_is_not_kept_by_a_full_disk(
 
     fill(store, monkeypatch)
     with pytest.raises(StateUnavailable):
-        server(store, saying(GOOD)).serve(A, until_s=until_s)
+        new_worker(store, saying(GOOD)).serve(A, until_s=until_s)
 
     assert waits.waited_s < 10
     assert rooms_of(store, "a") == ["requests"]
@@ -100,7 +100,7 @@ def test_with_the_clock_set_back_a_deadline_is_still_one(
         return Outcome("", "timeout")
 
     until_s = clock.monotonic_s() + 60
-    server(store, Scripted(run_out_of_time)).serve(A, until_s=until_s)
+    new_worker(store, Scripted(run_out_of_time)).serve(A, until_s=until_s)
 
     told = response(store)
     assert told.error is not None
@@ -118,7 +118,7 @@ def test_time_that_is_up_is_no_cancel(store: Store, clock: FakeClock):
         return Outcome(code="cancelled", detail="the reply was wanted no more")
 
     until_s = clock.monotonic_s() + 60
-    server(store, Scripted(work)).serve(A, until_s=until_s)
+    new_worker(store, Scripted(work)).serve(A, until_s=until_s)
 
     told = response(store)
     assert told.error is not None

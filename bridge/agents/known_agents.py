@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bridge.agents.client_agents import check_agent, check_away
 from bridge.agents.registry import Registry
 from bridge.agents.resolve import resolve
-from bridge.host.agent_names import check_agent, check_away
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""Wait for requests: until they end, or until the waiter's own deadline."""
+"""Wait for requests until they end or the waiter's own deadline comes; cancel them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ import os
 from typing import TYPE_CHECKING
 
 from bridge.api.result import result_of
-from bridge.api.upkeep import Tender
-from bridge.errors import StateUnavailable, UnknownRequest, WaitTimeout
+from bridge.api.upkeep import TEND_S, Tender
+from bridge.errors import (
+    StateUnavailable,
+    StateVanished,
+    UnknownRequest,
+    WaitTimeout,
+)
 from bridge.protocol.duration import seconds
 from bridge.protocol.ids import check_id
 from bridge.protocol.response import failed
@@ -21,10 +26,14 @@ if TYPE_CHECKING:
     from bridge.protocol.ids import RequestId
     from bridge.protocol.response import Response
     from bridge.store.store import Store
+    from bridge.worker.worker import Worker
 
 
 # The least that a file takes on a disk.
 _A_BLOCK = 4096
+# How often to see whether a request that somebody else has waits again: long enough
+# for the upkeep to take it back from the dead.
+_TRY_AGAIN_S = 1.25 * TEND_S
 
 
 class Waiter:
@@ -54,6 +63,47 @@ class Waiter:
         for response in found:
             return response
         raise self.late([request_id], timeout_s)
+
+    def one_or_serve(
+        self,
+        request_id: RequestId,
+        worker: Worker,
+        *,
+        after_s: float,
+        timeout_s: float,
+    ) -> Response:
+        """The response of one request, served by `worker` if nobody else takes it.
+
+        Others have `after_s` seconds to take it. The claim decides who serves it.
+
+        Raises:
+            WaitTimeout: `timeout_s` seconds passed; the request is left as it was.
+            StateVanished: the request is gone, with its state directory.
+        """
+        clock = self._store.clock
+        until_s = clock.monotonic_s() + timeout_s
+        pause_s = after_s
+        while True:
+            left_s = max(0.0, until_s - clock.monotonic_s())
+            try:
+                return self.one(request_id, min(pause_s, left_s))
+            except WaitTimeout:
+                if clock.monotonic_s() >= until_s:
+                    raise
+            try:
+                worker.serve(request_id, until_s=until_s)
+            except StateVanished:
+                raise
+            except StateUnavailable:
+                # It waits again, for as long as its asker does.
+                pass
+            if self._store.find(request_id) is None:
+                # The directory is made anew, without what was in it.
+                raise StateVanished(
+                    f"request {request_id} has vanished: {self._store.place.state} was "
+                    "removed while it was served"
+                )
+            pause_s = _TRY_AGAIN_S
 
     def many(
         self, ids: set[RequestId], shape: Shape, timeout_s: float
@@ -143,3 +193,17 @@ class Waiter:
             f"; no answer can be written: {self._store.place.state}: "
             f"{os.strerror(why)}; see `hostbridge doctor`"
         )
+
+
+def cancel(store: Store, request_id: RequestId) -> bool:
+    """Cancel a request; False when it had ended, or there is none.
+
+    A running agent is stopped at its next tool call. `store` is one that does not wait
+    long for its lock: who cancels is on the way out.
+    """
+    found = store.find(request_id)
+    if found is None or found.request is None or found.response is not None:
+        return False
+    why = "cancelled by its user"
+    response = failed(found.request, "cancelled", why, now_ms=store.now_ms())
+    return store.publish(response, source="cancel")
