@@ -16,11 +16,11 @@ from bridge.protocol.response import Response
 from bridge.store.subagent_runs import AgentRun
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from bridge.protocol.value import Value
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-_MODELS: dict[str, type[BaseModel]] = {
+_MODELS: dict[str, type[Value]] = {
     "request": Request,
     "response": Response,
     "agent-output": AgentOutput,
@@ -48,4 +48,4 @@ def schema_for(name: str) -> dict[str, Any]:
     if name not in _MODELS:
         known = ", ".join(schema_names())
         raise InvalidRequest(f"no record is named {name!r}; expected one of {known}")
-    return {"$schema": DIALECT, **_MODELS[name].model_json_schema(by_alias=True)}
+    return {"$schema": DIALECT, **_MODELS[name].model_json_schema()}

@@ -7,8 +7,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from bridge.api.requester import default_requester
 from bridge.api.routing import on_route
 from bridge.api.type_checks import check_seconds, check_text
@@ -173,7 +171,7 @@ def draft(store: Store, settings: Settings, question: Question) -> Draft:
             depth=depth,
             **fields,
         )
-    except ValidationError as exc:
+    except ValueError as exc:
         raise InvalidRequest(first_problem(exc)) from None
     return Draft(request, definition, store, question.model is not None, agents)
 

@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
-from pydantic import ValidationError
 
 from bridge.errors import StateUnavailable
 from bridge.protocol.request import HostProcess
@@ -187,7 +186,7 @@ class _Pins:
     def host(self, name: str) -> HostProcess | None:
         """The process of a pin; None for anything but a pin."""
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        with suppress(OSError, orjson.JSONDecodeError, ValidationError):
+        with suppress(OSError, ValueError):
             fd = os.open(f"{self._folder}/{name}/host", flags)
             try:
                 return HostProcess.model_validate(orjson.loads(os.read(fd, _MAX_BYTES)))

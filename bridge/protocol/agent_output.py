@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
-
-from bridge.protocol.record import Milliseconds, Value
+from bridge.protocol.plain_types import Limits
+from bridge.protocol.record import Milliseconds
+from bridge.protocol.value import Value
 
 AgentStatus = Literal["success", "partial", "failed", "blocked"]
 
@@ -31,7 +31,7 @@ class AgentOutput(Value):
     """What an agent reports; `agentId`, `taskId`, `timestamp` come from the bridge."""
 
     status: AgentStatus
-    summary: Annotated[str, Field(min_length=1)]
+    summary: Annotated[str, Limits(min_length=1)]
     evidence: tuple[Evidence, ...] = ()
     agent_id: str | None = None
     task_id: str | None = None

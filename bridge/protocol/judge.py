@@ -12,7 +12,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from pydantic import ValidationError
 
 from bridge.protocol.agent_output import AgentOutput
 from bridge.protocol.contract import HEADING, answer_schema
@@ -251,8 +250,8 @@ def _problem_of_output(value: Any) -> str | None:
     if not isinstance(value, dict):
         return "expected a JSON object"
     try:
-        AgentOutput.model_validate_json(_bytes(_own_words(value)), strict=True)
-    except ValidationError as exc:
+        AgentOutput.model_validate(_own_words(value), strict=True)
+    except ValueError as exc:
         return _short(first_problem(exc))
     return None
 

@@ -6,13 +6,16 @@ a round trip; a record of a newer version is refused, never rewritten.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic.alias_generators import to_camel
 
 from bridge.errors import NewerSchema
+from bridge.protocol.plain_types import Limits
+from bridge.protocol.value import Value
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 SCHEMA_VERSION = 1
 
@@ -23,26 +26,15 @@ R = TypeVar("R", bound="Record")
 
 # Every reader of JSON keeps a whole number up to this one.
 LATEST_MS = 2**53 - 1
-Milliseconds = Annotated[int, Field(ge=0, le=LATEST_MS)]
+Milliseconds = Annotated[int, Limits(ge=0, le=LATEST_MS)]
 # Bounded: an integer of more than 64 bits can be read (from a string) and not written.
-Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
-
-
-class Value(BaseModel):
-    """A frozen value inside a record."""
-
-    model_config = ConfigDict(
-        frozen=True,
-        extra="allow",
-        populate_by_name=True,
-        alias_generator=to_camel,
-    )
+Count = Annotated[int, Limits(ge=0, le=LATEST_MS)]
 
 
 class Record(Value):
     """A frozen value with a file of its own."""
 
-    schema_version: Annotated[int, Field(strict=True, ge=1)] = SCHEMA_VERSION
+    schema_version: Annotated[int, Limits(strict=True, ge=1)] = SCHEMA_VERSION
 
     def with_(self, **changes: Any) -> Self:
         """Return a copy with some fields changed, unknown keys kept."""
@@ -104,10 +96,10 @@ def from_value(kind: type[R], value: Any) -> R:
     try:
         orjson.dumps(value)
         return kind.model_validate(value)
-    except ValidationError as exc:
-        raise Unparsable(first_problem(exc)) from None
     except (RecursionError, orjson.JSONEncodeError):
         raise Unparsable("nested too deeply") from None
+    except ValueError as exc:
+        raise Unparsable(first_problem(exc)) from None
 
 
 def printable(text: str) -> str:
@@ -115,8 +107,10 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def first_problem(exc: ValidationError) -> str:
+def first_problem(exc: ValueError) -> str:
     """One line for the first thing pydantic found, place first."""
+    if TYPE_CHECKING:
+        assert isinstance(exc, ValidationError)
     problem = exc.errors(include_url=False, include_context=False)[0]
     place = ".".join(str(part) for part in problem["loc"]) or "the object"
     told = f"{place}: {problem['msg'][:1].lower()}{problem['msg'][1:]}"

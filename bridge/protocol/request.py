@@ -6,13 +6,14 @@ import hashlib
 from typing import Annotated, Any, Literal, Self
 
 import orjson
-from pydantic import AfterValidator, Field, PrivateAttr
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import Priority, check_id
 from bridge.protocol.names import GENERAL
-from bridge.protocol.record import Count, Milliseconds, Record, Value, as_json
+from bridge.protocol.plain_types import Check, Limits, field
+from bridge.protocol.record import Count, Milliseconds, Record, as_json
 from bridge.protocol.status import Stage, Status
+from bridge.protocol.value import Value
 from bridge.routes import OwnRoute
 
 DEFAULT_TIMEOUT_MS = 120_000
@@ -29,7 +30,7 @@ def _check(value: str) -> str:
         raise ValueError(str(exc)) from None
 
 
-RequestIdField = Annotated[str, AfterValidator(_check)]
+RequestIdField = Annotated[str, Check(_check)]
 
 
 def _check_printable(name: str) -> str:
@@ -42,13 +43,13 @@ def _check_printable(name: str) -> str:
 # sentences, so it has no marks of quotes and markup, and nothing invisible.
 AgentName = Annotated[
     str,
-    Field(
+    Limits(
         pattern=r"^([A-Za-z0-9]|[^\x00-\x7f])[^\x00-\x1f\x7f\"`\\<>{}\[\]|*?]{0,127}$"
     ),
-    AfterValidator(_check_printable),
+    Check(_check_printable),
 ]
-SessionId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
-ToolUseId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
+SessionId = Annotated[str, Limits(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
+ToolUseId = Annotated[str, Limits(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
 
 
 # Who may answer: an open session, or a process of the asker's.
@@ -61,7 +62,7 @@ class HostProcess(Value):
     `start_time` is in clock ticks since boot on Linux, a date on macOS: only compared.
     """
 
-    pid: Annotated[int, Field(gt=0, lt=2**31)]
+    pid: Annotated[int, Limits(gt=0, lt=2**31)]
     start_time: str
     boot: str
     pid_namespace: str = ""
@@ -102,7 +103,7 @@ class Node(Value):
     file: str
     name: str
     type: str
-    line: Annotated[int, Field(ge=1)]
+    line: Annotated[int, Limits(ge=1)]
     text: str
 
     @property
@@ -151,31 +152,31 @@ class Request(Record):
     request_id: RequestIdField
     agent_type: AgentName = GENERAL
     model: str | None = None
-    prompt: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS)]
-    arguments: dict[str, Any] = Field(default_factory=dict)
-    variables: dict[str, Any] = Field(default_factory=dict)
-    context: dict[str, str] = Field(default_factory=dict)
+    prompt: Annotated[str, Limits(min_length=1, max_length=MAX_PROMPT_CHARS)]
+    arguments: dict[str, Any] = field(default_factory=dict)
+    variables: dict[str, Any] = field(default_factory=dict)
+    context: dict[str, str] = field(default_factory=dict)
     definition: Applied | None = None
     node: Node | None = None
     route: RouteName = "host"
     task_id: str | None = None
-    timeout: Annotated[Milliseconds, Field(gt=0)] = DEFAULT_TIMEOUT_MS
+    timeout: Annotated[Milliseconds, Limits(gt=0)] = DEFAULT_TIMEOUT_MS
     created_at: Milliseconds = 0
     uptime: Uptime | None = None
     status: Status = Status.PENDING
     priority: Priority = "normal"
-    answer_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+    answer_schema: dict[str, Any] | None = field(default=None, json_name="schema")
     session: SessionId | None = None
     requester: str | None = None
     parent_request_id: str | None = None
     depth: Count = 0
     attempt: Count = 0
-    max_attempts: Annotated[int, Field(ge=1, le=100)] = 2
+    max_attempts: Annotated[int, Limits(ge=1, le=100)] = 2
     dedup_key: str | None = None
     answer_to_host: bool = False
     claim: Claim | None = None
     declined_by: tuple[str, ...] = ()
-    _set_ms: int = PrivateAttr(default=0)
+    _set_ms = 0
 
     def to_json(self) -> bytes:
         """The bytes of the file: what was said, and nothing that was left open.
@@ -184,9 +185,9 @@ class Request(Record):
         default that was written down would look like its choice.
         """
         data = self.model_dump(mode="python", by_alias=True)
-        for name, field in type(self).model_fields.items():
+        for name, told in type(self).model_fields.items():
             if name not in self.model_fields_set:
-                del data[field.serialization_alias or name]
+                del data[told.json_name]
         return as_json(data)
 
     def whole(self) -> Self:
@@ -219,9 +220,7 @@ class Request(Record):
         set_ms = (now_ms - self.created_at) - (uptime.ms - made.ms)
         if abs(set_ms) < _SET_MS:
             return self
-        moved = self.model_copy()
-        moved._set_ms = set_ms  # noqa: SLF001 - a copy that nobody else has yet
-        return moved
+        return self.model_copy(update={"_set_ms": set_ms})
 
     @property
     def asked_ms(self) -> int:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator
-
 from bridge.errors import BridgeError
 from bridge.protocol.failure_codes import FailureCode
-from bridge.protocol.record import Milliseconds, Record, Value, printable
+from bridge.protocol.plain_types import Check
+from bridge.protocol.record import Milliseconds, Record, printable
 from bridge.protocol.request import Request, RequestIdField
 from bridge.protocol.status import Stage, Status
 from bridge.protocol.usage import RunSummary
+from bridge.protocol.value import Value
 from bridge.routes import OwnRoute
 
 Route = Literal["host", "manual", OwnRoute, "none"]
@@ -24,7 +24,7 @@ _STATUS_OF: dict[str, Status] = {
 
 
 # An agent may say anything; what it said must be writable.
-Words = Annotated[str, AfterValidator(printable)]
+Words = Annotated[str, Check(printable)]
 
 
 class Failure(Value):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bridge.protocol.agent_output import Evidence
-from bridge.protocol.record import Milliseconds, Value
+from bridge.protocol.record import Milliseconds
+from bridge.protocol.value import Value
 
 # How the call is named in which a definition's own script looked at the answer. What
 # ran in it is proof for the record, not for the answer, which was there before it.

@@ -101,4 +101,4 @@ def test_error_schema_cannot_be_held(schema, told):
 
 def test_the_default_answer_can_be_held():
     """Every agent without a schema answers in this one."""
-    assert problem(AgentOutput.model_json_schema(by_alias=True)) is None
+    assert problem(AgentOutput.model_json_schema()) is None
