@@ -6,14 +6,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateRefused, StateUnavailable
-from bridge.host import sessions, wakeups
 from bridge.host.eligibility import eligible, may_take
 from bridge.protocol.ids import check_id
+from bridge.store import sessions, switch, wakeups
 
 if TYPE_CHECKING:
     from bridge.config import Settings
-    from bridge.host.sessions import Session
     from bridge.protocol.request import Request
+    from bridge.store.sessions import Session
     from bridge.store.store import Store
 
 __all__ = ["Hosts", "eligible_hosts", "may_take"]
@@ -37,7 +37,7 @@ class Hosts:
     @property
     def is_off(self) -> bool:
         """Whether everything is to stop, by the environment or by `hostbridge off`."""
-        return self._settings.off or sessions.is_off(self._store)
+        return self._settings.off or switch.is_off(self._store)
 
     def of(self, request: Request) -> list[Session]:
         """Those that may take the request."""
@@ -52,7 +52,7 @@ class Hosts:
         """Wake those that may take it."""
         # Durable already: a bell that cannot be rung costs time, not the request.
         with suppress(StateUnavailable, StateRefused):
-            wakeups.ring(self._store, self.of(request))
+            wakeups.wake(self._store, self.of(request))
 
     def would_wait_for_itself(self, request: Request) -> bool:
         """Whether the only host that could answer is waiting for this very process.

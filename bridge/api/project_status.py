@@ -15,10 +15,9 @@ import orjson
 
 from bridge.api.hosts import may_take
 from bridge.errors import NewerSchema
-from bridge.host import sessions
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.status import FINAL, Stage
-from bridge.store import journal, queries
+from bridge.store import journal, queries, sessions, switch
 from bridge.store.host_process import Liveness, liveness
 from bridge.store.order import in_order
 
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.config import Settings
-    from bridge.host.sessions import Session
     from bridge.protocol.request import Request
     from bridge.store.directory import Folder
+    from bridge.store.sessions import Session
     from bridge.store.state import State
     from bridge.store.store import Store
 
@@ -113,7 +112,7 @@ def overview(store: Store, settings: Settings) -> Overview:
     if not store.exists():
         return _untouched(store, settings)
     live = sessions.live_sessions(store, lease_s=settings.lease_s)
-    off = sessions.switched_off(store)
+    off = switch.switched_off(store)
     hosts = [s for s in live if s.session_id not in off]
     with store.state() as state:
         ended = set(state["responses"].names())

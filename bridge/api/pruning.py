@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bridge.host import pins, wakeups
+from bridge.host import pins
+from bridge.store import wakeups
 
 if TYPE_CHECKING:
     from bridge.api.bridge import Bridge
@@ -20,6 +21,6 @@ def prune(
 ) -> Pruned:
     """Remove finished requests as `Store.prune`, and bells that nobody hears."""
     gone = bridge.store.prune(older_than_days=older_than_days, max_bytes=max_bytes)
-    taken_down = wakeups.take_down(bridge.store, lease_s=bridge.settings.lease_s)
+    taken_down = wakeups.remove_gone(bridge.store, lease_s=bridge.settings.lease_s)
     pins.forget_gone(bridge.store.place)
     return replace(gone, bells=taken_down)

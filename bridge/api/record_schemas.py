@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import InvalidRequest
-from bridge.host.sessions import Session
 from bridge.protocol.agent_output import ANSWER_SCHEMA, AgentOutput
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
+from bridge.store.sessions import Session
 from bridge.store.subagent_runs import AgentRun
 
 if TYPE_CHECKING:

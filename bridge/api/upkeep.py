@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from bridge.api.hosts import eligible_hosts
 from bridge.errors import StateUnavailable
-from bridge.host import wakeups
 from bridge.host.sweep_and_wake import sweep
 from bridge.host.wake_problems import complaint
 from bridge.protocol.status import Stage, Status
+from bridge.store import wakeups
 from bridge.store.lifecycle import expired
 
 if TYPE_CHECKING:
@@ -188,4 +188,4 @@ class Tender:
             return
         hosts = eligible_hosts(self._store, request, lease_s=self._lease_s)
         with suppress(StateUnavailable):
-            wakeups.ring(self._store, hosts, again=again)
+            wakeups.wake(self._store, hosts, again=again)

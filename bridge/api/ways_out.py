@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from bridge.api.hosts import may_take
 from bridge.errors import NoHost
-from bridge.host import sessions
 from bridge.host.nearby_sessions import find_nearby
 from bridge.protocol.status import Stage
+from bridge.store import sessions, switch
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.host.sessions import Session
     from bridge.protocol.request import Request
+    from bridge.store.sessions import Session
     from bridge.store.store import Store
 
 _LATER = "leave it for a later session: `hostbridge submit --timeout 86400`"
@@ -34,7 +34,7 @@ def no_host(
     """
     if is_off_here:
         why, ways = _off_by("BRIDGE_OFF is set", "unset BRIDGE_OFF")
-    elif sessions.is_off(store):
+    elif switch.is_off(store):
         why, ways = _off_by("`hostbridge off`", "`hostbridge on`")
     else:
         live = sessions.live_sessions(store, lease_s=lease_s)

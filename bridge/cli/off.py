@@ -10,7 +10,8 @@ import typer
 
 from bridge.api.bridge import Bridge
 from bridge.cli.output import say
-from bridge.host.sessions import open_session, switch_off
+from bridge.store.sessions import open_session
+from bridge.store.switch import switch_off
 
 
 def command(

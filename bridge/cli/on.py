@@ -10,7 +10,8 @@ import typer
 from bridge.agents.trust import refuse_inside_a_session
 from bridge.api.bridge import Bridge
 from bridge.cli.output import complain, say
-from bridge.host.sessions import is_off, live_sessions, open_session, switch_on
+from bridge.store.sessions import live_sessions, open_session
+from bridge.store.switch import is_off, switch_on
 
 
 def command(

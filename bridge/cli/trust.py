@@ -25,7 +25,7 @@ from bridge.cli.exit_codes import Exit
 from bridge.cli.output import complain, counted, say
 from bridge.cli.terminal import confirm
 from bridge.errors import InvalidRequest
-from bridge.host.sessions import live_sessions
+from bridge.store.sessions import live_sessions
 
 # Of one part of a definition: a long one pushes no other out of sight.
 _MAX_SHOWN = 4_000

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.doctor.finding import Finding, ok, warning
-from bridge.host import sessions
 from bridge.host.wake_problems import JUST_STARTED, why_unheard
+from bridge.store import sessions, switch
 from bridge.store.location import find_owner
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
 
     from bridge.doctor.subject import Subject
-    from bridge.host.sessions import Session
     from bridge.host.wake_problems import Unheard
+    from bridge.store.sessions import Session
 
 # What DESIGN's host contract was measured on.
 KNOWN_VERSION = "2.1.330"
@@ -56,7 +56,7 @@ def open_sessions(subject: Subject) -> Iterator[Finding]:
         return
     lease_s = float(subject.settings.lease_s)
     ours = sessions.live_sessions(store, lease_s=lease_s)
-    off = sessions.switched_off(store)
+    off = switch.switched_off(store)
     program = _program(subject)
     theirs = _listed(subject, program) if program else None
     unheard = {s.session_id: why_unheard(store, s) for s in ours}

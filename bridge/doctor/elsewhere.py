@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from bridge.config import Settings
 from bridge.doctor.finding import Finding, warning
-from bridge.host import sessions
 from bridge.host.nearby_sessions import find_nearby
+from bridge.store import sessions
 from bridge.store.location import locate
 from bridge.store.store import Store
 

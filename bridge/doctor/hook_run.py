@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.doctor.hooks import Registered, all_registered
 from bridge.host.hook_table import HOOKS, POINTER, entries, of_this_machine
-from bridge.host.sessions import WATCHING
+from bridge.host.registration import WATCHING
 from bridge.shipped import hooks_folder
 
 if TYPE_CHECKING:

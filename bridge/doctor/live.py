@@ -20,17 +20,17 @@ from bridge.api.hosts import eligible_hosts
 from bridge.doctor.answers import ISSUES, naming
 from bridge.doctor.finding import Finding, ok, problem
 from bridge.errors import BridgeError
-from bridge.host import wakeups
 from bridge.host.wake_problems import why_unheard
 from bridge.protocol.duration import seconds
+from bridge.store import wakeups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.doctor.subject import Subject
-    from bridge.host.sessions import Session
     from bridge.protocol.ids import RequestId
     from bridge.store import Found
+    from bridge.store.sessions import Session
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -204,8 +204,8 @@ def _end(found: Found, progress: Progress) -> Finding:
 
 
 def _rings(bridge: Bridge, host: Session) -> bool:
-    bell = bridge.store.place.state / "bell" / wakeups.bell_name(host.host)
-    return (bell / wakeups.CLAPPER).exists()
+    bell = bridge.store.place.state / "bell" / wakeups.folder_name(host.host)
+    return (bell / wakeups.SIGNAL).exists()
 
 
 def _wait(bridge: Bridge, request_id: RequestId, timeout_s: float) -> None:

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from bridge.doctor.finding import Finding, ok, problem, warning
-from bridge.host import sessions
+from bridge.store.switch import is_off
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,7 +111,7 @@ def switch(subject: Subject) -> Iterator[Finding]:
     store = subject.store()
     if store is None or not store.place.state.is_dir():
         return
-    if sessions.is_off(store):
+    if is_off(store):
         yield problem(
             "switch",
             f"off in {subject.project}",

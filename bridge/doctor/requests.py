@@ -17,11 +17,11 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from bridge.doctor.finding import Finding, Verdict, ok, warning
-from bridge.host import sessions
 from bridge.host.offer_text import instruction
 from bridge.host.output import context
 from bridge.host.wake_problems import JUST_STARTED, NO_WATCH, UNANSWERED, why_unheard
 from bridge.protocol.ids import RequestId
+from bridge.store import sessions, switch
 from bridge.store.host_process import Liveness, liveness
 from bridge.store.queries import waiting_in_order, why_unreadable
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from bridge.doctor.subject import Subject
-    from bridge.host.sessions import Session
     from bridge.host.wake_problems import Unheard
     from bridge.protocol.request import Request
+    from bridge.store.sessions import Session
     from bridge.store.state import State
 
 # A bell is answered within a second or two, an offer within a turn of the model.
@@ -196,10 +196,8 @@ def stuck(subject: Subject) -> Iterator[Finding]:
         waiting=tuple(request for request in looked if request),
         held=tuple(store.claimed()),
         live=live,
-        off=frozenset(
-            s.session_id for s in live if sessions.is_off(store, s.session_id)
-        ),
-        is_off=sessions.is_off(store),
+        off=frozenset(s.session_id for s in live if switch.is_off(store, s.session_id)),
+        is_off=switch.is_off(store),
         is_off_here=settings.off,
         slots=settings.slots,
         agents_per_hour=settings.agents_per_hour,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from bridge.doctor.finding import Finding, ok, warning
 from bridge.doctor.hooks import INSTALL, all_registered
 from bridge.errors import BridgeError
-from bridge.host import sessions
 from bridge.host.carrier import OF_PLUGIN, CarrierFile
+from bridge.store import sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,8 +15,9 @@ import time
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
-from bridge.host import unseen_ends, wakeups
+from bridge.host import unseen_ends
 from bridge.host.sweep_and_wake import ring_all
+from bridge.store import wakeups
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,11 +55,11 @@ def ring_until_heard(
         if number == 0:
             if not scene.store.has_waiting():
                 return
-            wakeups.ring(scene.store, [scene.session])
-        elif wakeups.ringing_s(scene.store, host) is None:
+            wakeups.wake(scene.store, [scene.session])
+        elif wakeups.unanswered_s(scene.store, host) is None:
             return
         else:
-            wakeups.ring(scene.store, [scene.session], again=True)
+            wakeups.wake(scene.store, [scene.session], again=True)
 
 
 def _is_open(scene: Scene) -> bool:

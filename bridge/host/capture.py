@@ -353,11 +353,11 @@ def line_about(scene: Scene, request_id: str) -> str:
 
 def free_slot(scene: Scene) -> None:
     """A slot is free: have the session look at the queue, idle or not."""
-    from bridge.host import wakeups
+    from bridge.store import wakeups
 
     look_again(scene)
     if scene.store.has_waiting():
-        wakeups.ring(scene.store, [scene.session])
+        wakeups.wake(scene.store, [scene.session])
 
 
 def _serves(run: AgentRun, request: Request) -> bool:

@@ -10,7 +10,7 @@ from bridge.store import Claimant
 if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.host.events import HookEvent
-    from bridge.host.sessions import Session
+    from bridge.store.sessions import Session
     from bridge.store.store import Store
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.host.sessions import switched_off
+from bridge.store.switch import switched_off
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bridge.host.sessions import Session
     from bridge.protocol.request import Request
+    from bridge.store.sessions import Session
     from bridge.store.store import Store
 
 

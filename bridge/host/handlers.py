@@ -11,10 +11,9 @@ from bridge.host import (
     interim,
     limits,
     lost_agents,
+    registration,
     runs,
-    sessions,
     unseen_ends,
-    wakeups,
 )
 from bridge.host.after_answer import ring_until_heard, settle
 from bridge.host.ask_rules import ask_rules
@@ -42,6 +41,7 @@ from bridge.host.output import (
 from bridge.host.sweep_and_wake import sweep
 from bridge.protocol.contract import again
 from bridge.protocol.ids import RequestId
+from bridge.store import sessions, wakeups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -65,7 +65,7 @@ def session_start(scene: Scene) -> Reaction:
     """
     if scene.event.agent_id:
         return _compacted(scene)
-    bell = wakeups.hang(scene.store, scene.session.host)
+    bell = wakeups.prepare(scene.store, scene.session.host)
     said = specific("SessionStart", additionalContext=INTRODUCTION, watchPaths=[bell])
     return said.then(lambda: settle(scene))
 
@@ -75,7 +75,7 @@ def cwd_changed(scene: Scene) -> Reaction:
 
     Seen only where hooks/moved cannot tell by itself.
     """
-    bell = wakeups.hang(scene.store, scene.session.host)
+    bell = wakeups.prepare(scene.store, scene.session.host)
     with suppress(StateUnavailable):
         sessions.note_watch(scene.store, scene.session)
     said = specific("CwdChanged", watchPaths=[bell])
@@ -95,7 +95,7 @@ def _compacted(scene: Scene) -> Reaction:
 
 def file_changed(scene: Scene) -> Reaction:
     """The bell rang. Silence it first: a ring after this look is a new one."""
-    if not wakeups.silence(scene.store, scene.session.host) or scene.session.one_shot:
+    if not wakeups.clear(scene.store, scene.session.host) or scene.session.one_shot:
         # In one-shot mode what this hook says reaches nobody: an offer would be lost.
         return SILENT
     try:
@@ -104,7 +104,7 @@ def file_changed(scene: Scene) -> Reaction:
         made = offer(scene)
     except StateUnavailable:
         # Whoever rang has gone; the next second is as good as this one.
-        wakeups.ring(scene.store, [scene.session])
+        wakeups.wake(scene.store, [scene.session])
         raise
     return wake(made) if made else SILENT
 
@@ -234,7 +234,7 @@ def session_end(scene: Scene) -> Reaction:
     """The session is over, unless another follows: its process and agents live on."""
     if scene.event.text("reason") not in ("clear", "resume"):
         unseen_ends.release_all(scene)
-        sessions.forget(scene.store, scene.session)
+        registration.forget(scene.store, scene.session)
     return SILENT
 
 

@@ -89,9 +89,9 @@ def _watch(event: HookEvent) -> Reaction:
 
     from bridge.host import pins
     from bridge.host.output import specific
-    from bridge.host.wakeups import path_of
     from bridge.store.host_process import identify
     from bridge.store.location import check, locate
+    from bridge.store.wakeups import path_of
 
     settings = Settings.from_environment()
     host = identify(settings.host_pid or os.getppid())
@@ -182,9 +182,10 @@ def _scene(settings: Settings, event: HookEvent, kind: str) -> Scene | None:
     """Find the store and the session; an unknown session is registered."""
     from pathlib import Path
 
-    from bridge.host import pins, sessions
+    from bridge.host import pins, registration
     from bridge.host.context import Scene
     from bridge.protocol.ids import is_id
+    from bridge.store import sessions
     from bridge.store.host_process import identify
     from bridge.store.location import locate
     from bridge.store.store import Store
@@ -212,7 +213,7 @@ def _scene(settings: Settings, event: HookEvent, kind: str) -> Scene | None:
         from bridge.host.carrier import known_at_start
 
         carrier = known_at_start(settings, event, kind)
-        session = sessions.register(store, event, host, carrier)
+        session = registration.register(store, event, host, carrier)
     return Scene(settings, store, event, session)
 
 

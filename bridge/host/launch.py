@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.registry import Registry
 from bridge.agents.resolve import filled_in, resolve
 from bridge.errors import BridgeError, StateUnavailable
-from bridge.host import limits, pins, runs, sessions
+from bridge.host import limits, pins, runs
 from bridge.host.carrier import still_there
 from bridge.host.definition_in_session import hosted, limits_of, subagent_type
 from bridge.host.gate import DESCRIBED
@@ -34,7 +34,7 @@ from bridge.protocol.names import CARRIER, CLIENT_MODELS
 from bridge.protocol.record import LATEST_MS
 from bridge.protocol.response import failed
 from bridge.protocol.status import FINAL, Status
-from bridge.store import subagent_runs
+from bridge.store import sessions, subagent_runs
 from bridge.store.subagent_runs import AgentRun
 
 if TYPE_CHECKING:

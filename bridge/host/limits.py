@@ -14,12 +14,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
-from bridge.host import sessions
 from bridge.host.capture import fail
 from bridge.host.gate import has_turns, permits
 from bridge.host.output import Reaction, deny
 from bridge.protocol.ids import RequestId
-from bridge.store import subagent_runs
+from bridge.store import subagent_runs, switch
 
 if TYPE_CHECKING:
     from bridge.host.context import Scene
@@ -54,7 +53,7 @@ def refuse(scene: Scene, run: AgentRun) -> Reaction | None:
 
 def is_off(scene: Scene) -> bool:
     """Whether the user switched the bridge off, in whatever way."""
-    return scene.settings.off or sessions.is_off(scene.store, scene.session.session_id)
+    return scene.settings.off or switch.is_off(scene.store, scene.session.session_id)
 
 
 def _refuse_tool(scene: Scene, run: AgentRun) -> Reaction | None:

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
-from bridge.host import sessions
+from bridge.store import sessions
 from bridge.store.location import Place, find_owner, mirror
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.host.sessions import Session
+    from bridge.store.sessions import Session
 
 _MOUNTS = Path("/proc/self/mountinfo")
 

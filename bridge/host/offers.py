@@ -7,24 +7,22 @@ record as having declined.
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
-from bridge.host import sessions, wakeups
 from bridge.host.eligibility import eligible, may_take
 from bridge.host.offer_text import instruction
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
-from bridge.store import subagent_runs
+from bridge.store import sessions, subagent_runs, switch, wakeups
 
 if TYPE_CHECKING:
     from bridge.host.context import Scene
-    from bridge.host.sessions import Session
     from bridge.protocol.failure_codes import FailureCode
     from bridge.protocol.request import Claim, Request
     from bridge.store import Verdict
+    from bridge.store.sessions import Session
 
 # An offer just made needs the model's next move, not a second offer.
 REPEAT_AFTER_MS = 10_000
@@ -32,8 +30,6 @@ REPEAT_AFTER_MS = 10_000
 MAX_STOP_OFFERS = 5
 # More at once would not fit into one instruction, whatever the slots.
 MAX_NAMED = 32
-# Times on disk are compared to the second by some shells.
-_SETTLED_NS = 2_000_000_000
 
 
 def offer(scene: Scene, *, repeat_at_once: bool = False) -> str | None:
@@ -42,10 +38,10 @@ def offer(scene: Scene, *, repeat_at_once: bool = False) -> str | None:
     `repeat_at_once` repeats an ignored offer however young it is.
     """
     store = scene.store
-    if sessions.is_off(store, scene.session.session_id):
+    if switch.is_off(store, scene.session.session_id):
         withdraw(scene)
         return None
-    _mark_looked(scene)
+    sessions.mark_looked(store, scene.session.session_id)
     ignored = _repeat(scene, at_once=repeat_at_once)
     before = open_offers(scene)
     taken = len(before)
@@ -71,7 +67,9 @@ def offer(scene: Scene, *, repeat_at_once: bool = False) -> str | None:
             raise
     # Housekeeping: the offer stands without it.
     with suppress(StateUnavailable):
-        _mark_offer(scene, pending=bool(before or fresh))
+        sessions.mark_offer(
+            scene.store, scene.session.session_id, is_open=bool(before or fresh)
+        )
     offered = [r.request_id for r in (*ignored, *fresh)]
     return instruction(offered[:MAX_NAMED]) if offered else None
 
@@ -152,7 +150,9 @@ def open_offers(scene: Scene) -> list[tuple[Request, Claim]]:
 
 def note_taken_up(scene: Scene) -> None:
     """The model has made a call that it was asked for: is there any other?"""
-    _mark_offer(scene, pending=bool(open_offers(scene)))
+    sessions.mark_offer(
+        scene.store, scene.session.session_id, is_open=bool(open_offers(scene))
+    )
 
 
 def decline(
@@ -169,7 +169,7 @@ def decline(
         scene.store.give_back(
             RequestId(request.request_id), scene.session.host, declined
         )
-        wakeups.ring(scene.store, others)
+        wakeups.wake(scene.store, others)
         return
     times = len(request.claim.offers) if request.claim else 0
     message = detail or (
@@ -191,7 +191,7 @@ def withdraw(scene: Scene) -> None:
 
 def ring_others(scene: Scene) -> None:
     """What this session let go of waits again: wake those that may take it."""
-    wakeups.ring(scene.store, _other_sessions(scene))
+    wakeups.wake(scene.store, _other_sessions(scene))
 
 
 def _others(scene: Scene, request: Request) -> list[Session]:
@@ -212,47 +212,12 @@ def agents_run(scene: Scene) -> bool:
     )
 
 
-def _mark_looked(scene: Scene) -> None:
-    """Let the shell hook rest until the queue changes (see hooks/lib.sh).
-
-    Only a queue that has been still for a while is marked: a change within the same
-    tick of the file system's clock would not show. Before the look, so that none is
-    missed.
-    """
-    with scene.store.open_state() as state, state.folder("requests") as queue:
-        changed_ns = os.fstat(queue.fd).st_mtime_ns
-        age_ns = scene.store.clock.now_us() * 1000 - changed_ns
-        if age_ns < _SETTLED_NS:
-            return
-        with state.folder("sessions") as folder:
-            name = f"{scene.session.session_id}.looked"
-            folder.touch(name)
-            with suppress(FileNotFoundError):
-                os.utime(
-                    name,
-                    ns=(changed_ns, changed_ns),
-                    dir_fd=folder.fd,
-                    follow_symlinks=False,
-                )
-
-
 def look_again(scene: Scene) -> None:
     """A slot is free: the next tool call should look at the queue."""
-    with scene.store.open_state() as state, state.folder("sessions") as folder:
-        folder.remove(f"{scene.session.session_id}.looked")
+    sessions.look_again(scene.store, scene.session.session_id)
 
 
 def _go_on_soon(scene: Scene) -> None:
     """The end of the queue was not seen: go on, if nothing happens by our own bell."""
     look_again(scene)
-    wakeups.ring(scene.store, [scene.session])
-
-
-def _mark_offer(scene: Scene, *, pending: bool) -> None:
-    """Tell the shell hook whether an offer is open."""
-    with scene.store.open_state() as state, state.folder("sessions") as folder:
-        name = f"{scene.session.session_id}.offer"
-        if pending:
-            folder.touch(name)
-        else:
-            folder.remove(name)
+    wakeups.wake(scene.store, [scene.session])

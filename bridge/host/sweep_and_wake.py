@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateRefused, StateUnavailable
-from bridge.host import sessions, wakeups
+from bridge.store import sessions, wakeups
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,4 +34,4 @@ def ring_all(store: Store, *, lease_s: float) -> None:
     """
     with suppress(StateUnavailable, StateRefused):
         if store.has_waiting():
-            wakeups.ring(store, sessions.live_sessions(store, lease_s=lease_s))
+            wakeups.wake(store, sessions.live_sessions(store, lease_s=lease_s))

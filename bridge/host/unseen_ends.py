@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
-from bridge.host import interim, runs, sessions
+from bridge.host import interim, registration, runs
 from bridge.host.capture import RECEIPT, REPLACED, fail, line_about, take_words
 from bridge.host.launch import digest
 from bridge.host.offers import decline, open_offers, ring_others
@@ -285,7 +285,7 @@ def _heard_so_far(scene: Scene, run: AgentRun) -> tuple[bool, int]:
 def forget_gone(scene: Scene) -> None:
     """Forget the sessions and the agents of clients that are gone."""
     lease_s = scene.settings.lease_s
-    sessions.forget_gone(scene.store, lease_s=lease_s)
+    registration.forget_gone(scene.store, lease_s=lease_s)
     subagent_runs.forget_gone(scene.store, lease_s=lease_s)
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bridge.host import wakeups
+from bridge.store import wakeups
 
 if TYPE_CHECKING:
-    from bridge.host.sessions import Session
+    from bridge.store.sessions import Session
     from bridge.store.store import Store
 
 # An answer takes a second or two, and a start as long.
@@ -50,7 +50,7 @@ CAUSES = (JUST_STARTED, NO_WATCH, UNANSWERED)
 
 def why_unheard(store: Store, session: Session) -> Unheard | None:
     """Why a session that is idle would not take a request; None where it hears."""
-    ringing_s = wakeups.ringing_s(store, session.host)
+    ringing_s = wakeups.unanswered_s(store, session.host)
     is_ringing = ringing_s is not None and ringing_s >= ANSWER_S
     if not session.wakes:
         return NO_WATCH
@@ -69,7 +69,7 @@ def complaint(store: Store, sessions: list[Session]) -> str:
         return ""
     session, why = found[0]
     assert why is not None  # noqa: S101 - as was just seen
-    ringing_s = wakeups.ringing_s(store, session.host)
+    ringing_s = wakeups.unanswered_s(store, session.host)
     since = f" for {ringing_s:.0f} s" if why is UNANSWERED and ringing_s else ""
     return (
         f"session {session.session_id} (pid {session.host.pid}) {why.what}{since}: "

@@ -264,6 +264,13 @@ class Folder:
             with suppress(FileNotFoundError):
                 os.utime(name, dir_fd=self.fd, follow_symlinks=False)
 
+    def touch_at(self, name: str, changed_ns: int) -> None:
+        """Make an empty file of that time, or give it to what is there."""
+        self.touch(name)
+        with suppress(FileNotFoundError):
+            times = (changed_ns, changed_ns)
+            os.utime(name, ns=times, dir_fd=self.fd, follow_symlinks=False)
+
     def append(self, name: str, line: bytes, *, max_bytes: int, older: str) -> None:
         """Add one line to a log of ours, in one write; a full log becomes `older`.
 

@@ -154,6 +154,12 @@ class Store:
         with self.state() as state, state.hold():
             yield state.directory
 
+    @contextmanager
+    def exclusive_if_free(self) -> Iterator[None]:
+        """As `exclusive`, but go on without the lock if it is not free in time."""
+        with self.state() as state, state.hold_if_free():
+            yield
+
     # Asking
 
     def submit(self, request: Request, *, routes: Collection[str] = ()) -> Submitted:
@@ -197,6 +203,15 @@ class Store:
             return None
         with self.state(make=False) as state:
             return queries.find(state, request_id)
+
+    def is_over(self, request_id: RequestId) -> bool:
+        """Whether a request has ended, or there is none (any more)."""
+        with self.state() as state:
+            file = f"{request_id}.json"
+            if state["responses"].has(file):
+                return True
+            is_held = state["processing"].has(file)
+            return not is_held and queries.find(state, request_id) is None
 
     def why_unreadable(self, request_id: RequestId) -> str | None:
         """Why a request that is there cannot be read, its file, and the way out.

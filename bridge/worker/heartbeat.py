@@ -8,9 +8,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
-from bridge.host.sessions import is_off
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage
+from bridge.store import sessions
+from bridge.store.switch import is_off
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,14 +86,11 @@ class Watch:
         return signs
 
     def _look(self, *, beat: bool) -> None:
-        with self._store.state() as state:
-            file = f"{self._request.request_id}.json"
-            self.has_ended = state["responses"].has(file) or (
-                not state["processing"].has(file) and self._is_gone
-            )
+        with self._store.open() as store:
+            self.has_ended = store.is_over(RequestId(self._request.request_id))
             if beat:
-                state["sessions"].beat(self._beat)
-        self.is_off = is_off(self._store)
+                sessions.beat(store, self._session)
+            self.is_off = is_off(store)
 
     @property
     def end_s(self) -> float:
@@ -105,16 +103,12 @@ class Watch:
         return self._store.clock.monotonic_s() >= self._until_s < self._deadline_s
 
     @property
-    def _is_gone(self) -> bool:
-        return self._store.find(RequestId(self._request.request_id)) is None
-
-    @property
-    def _beat(self) -> str:
+    def _session(self) -> str:
         claim = self._request.claim
         assert claim is not None, "what is served is claimed"  # noqa: S101
-        return f"{claim.session}.beat"
+        return claim.session
 
     def stop(self) -> None:
         """Remove the heartbeat."""
-        with suppress(StateUnavailable), self._store.state() as state:
-            state["sessions"].remove(self._beat)
+        with suppress(StateUnavailable):
+            sessions.remove_beat(self._store, self._session)

@@ -15,10 +15,10 @@ from bridge.api.bridge import Bridge
 from bridge.api.wait import Waiter
 from bridge.config import Settings
 from bridge.errors import InvalidRequest, WaitTimeout
-from bridge.host.sessions import Session
 from bridge.protocol.executor import Outcome
 from bridge.protocol.status import Stage, Status
 from bridge.store.host_process import identify
+from bridge.store.sessions import Session
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,11 +16,10 @@ from storeworld import (
 )
 
 from bridge.api.upkeep import RING_S, TEND_S, Abandoned, Tender
-from bridge.host import wakeups
-from bridge.host.sessions import Session
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage, Status
-from bridge.store import Claimant
+from bridge.store import Claimant, wakeups
+from bridge.store.sessions import Session
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ def test_what_a_dead_host_held_rings_at_once(tmp_path: Path, clock: FakeClock) -
     tend()
 
     assert status(store) is Status.PENDING
-    assert wakeups.ringing_s(store, idle.host) is not None
+    assert wakeups.unanswered_s(store, idle.host) is not None
 
 
 def test_a_bell_that_nobody_answered_rings_again_soon(
@@ -119,20 +118,20 @@ def test_a_bell_that_nobody_answered_rings_again_soon(
     store.submit(request(A, created_at=START_US // 1000))
     idle = open_session(store)
     tend = Tender(store, {A}, lease_s=900, on_stage=lambda _: None)
-    wakeups.ring(store, [idle])
-    file = f"{wakeups.path_of(store.place, idle.host)}/{wakeups.CLAPPER}"
+    wakeups.wake(store, [idle])
+    file = f"{wakeups.path_of(store.place, idle.host)}/{wakeups.SIGNAL}"
     first_ns = START_US * 1000
     os.utime(file, ns=(first_ns, first_ns))
 
     clock.go_on(TEND_S)
     tend()
     rung_ns = os.stat(file).st_mtime_ns
-    wakeups.silence(store, idle.host)
+    wakeups.clear(store, idle.host)
     clock.go_on(TEND_S)
     tend()
 
     assert rung_ns - first_ns == TEND_S * 1_000_000_000
-    assert wakeups.ringing_s(store, idle.host) is None
+    assert wakeups.unanswered_s(store, idle.host) is None
 
 
 def test_a_session_that_has_not_begun_what_it_was_offered_is_rung(
@@ -149,7 +148,7 @@ def test_a_session_that_has_not_begun_what_it_was_offered_is_rung(
     tend()
 
     assert offered.stage is Stage.OFFERED
-    assert wakeups.ringing_s(store, idle.host) is not None
+    assert wakeups.unanswered_s(store, idle.host) is not None
 
 
 def open_session(store: Store) -> Session:

@@ -21,12 +21,12 @@ from fakeclaude import fake_claude, trust_folder
 
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
-from bridge.host.sessions import Session
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import judge
 from bridge.protocol.response import Failure, answered, failed
 from bridge.store import Claimant
 from bridge.store.host_process import identify
+from bridge.store.sessions import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,9 +13,9 @@ import pytest
 from agentworld import define
 from trustworld import GOOD, Terminal, agree, is_trusted
 
-from bridge.host.sessions import Session
 from bridge.store import host_process
 from bridge.store.host_process import ancestors_of, identify
+from bridge.store.sessions import Session
 
 REFUSED = "hostbridge: there is no terminal to ask on; run this in one, yourself\n"
 

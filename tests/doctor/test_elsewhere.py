@@ -9,8 +9,8 @@ import pytest
 
 from bridge.doctor.elsewhere import open_elsewhere
 from bridge.doctor.finding import Finding, Verdict
-from bridge.host.sessions import Session
 from bridge.store.host_process import identify
+from bridge.store.sessions import Session
 
 if TYPE_CHECKING:
     from conftest import Patient

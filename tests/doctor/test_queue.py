@@ -10,10 +10,10 @@ import pytest
 from bridge.doctor import requests as queue_check
 from bridge.doctor.finding import Finding, Verdict
 from bridge.doctor.requests import NO_SESSION, Queue, judge
-from bridge.host.sessions import HOUR_MS, Session
 from bridge.host.wake_problems import JUST_STARTED, NO_WATCH, UNANSWERED
 from bridge.protocol.request import Claim, HostProcess, Request
 from bridge.store.host_process import identify
+from bridge.store.sessions import HOUR_MS, Session
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,10 +12,10 @@ from bridge.doctor.finding import Finding, Verdict
 from bridge.doctor.searching import agents_search
 from bridge.host.carrier import OF_PLUGIN, CarrierFile
 from bridge.host.install import Installer, target_of
-from bridge.host.sessions import Session
 from bridge.protocol.names import CARRIER
 from bridge.shipped import hooks_folder
 from bridge.store.host_process import identify
+from bridge.store.sessions import Session
 
 if TYPE_CHECKING:
     from conftest import Patient

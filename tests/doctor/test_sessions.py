@@ -10,9 +10,9 @@ import pytest
 from bridge.doctor import client
 from bridge.doctor.client import judge_sessions
 from bridge.doctor.finding import Finding, Verdict
-from bridge.host.sessions import Session
 from bridge.host.wake_problems import JUST_STARTED, NO_WATCH, UNANSWERED
 from bridge.protocol.request import HostProcess
+from bridge.store.sessions import Session
 
 if TYPE_CHECKING:
     from conftest import Patient

@@ -163,7 +163,7 @@ HOST = """
 import os, sys, time
 from pathlib import Path
 from bridge.config import Settings
-from bridge.host.sessions import Session
+from bridge.store.sessions import Session
 from bridge.protocol.judge import judge
 from bridge.protocol.response import answered
 from bridge.api.bridge import Bridge

@@ -27,12 +27,11 @@ from bridge.api.bridge import Bridge
 from bridge.api.wait import Waiter
 from bridge.config import Settings
 from bridge.errors import StateUnavailable, WaitTimeout
-from bridge.host import wakeups
 from bridge.host.hook import react
 from bridge.host.output import SILENT
-from bridge.host.sessions import Session
 from bridge.protocol.ids import RequestId
-from bridge.store import subagent_runs
+from bridge.store import subagent_runs, wakeups
+from bridge.store.sessions import Session
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
@@ -322,11 +321,11 @@ def test_a_bell_on_a_spoilt_disk_keeps_no_other_silent(tmp_path: Path):
         store = store_in(tmp_path)
         spoilt, mine = dead_process(), this_process()
         for host in (spoilt, mine):
-            wakeups.hang(store, host)
-        folder = store.place.state / "bell" / wakeups.bell_name(spoilt)
+            wakeups.prepare(store, host)
+        folder = store.place.state / "bell" / wakeups.folder_name(spoilt)
         mount("tmpfs", folder, _READ_ONLY, "mode=700")
 
-        wakeups.ring(
+        wakeups.wake(
             store,
             [
                 Session(session_id="s", host=host, registered_at=1)
@@ -334,7 +333,7 @@ def test_a_bell_on_a_spoilt_disk_keeps_no_other_silent(tmp_path: Path):
             ],
         )
 
-        assert wakeups.silence(store, mine)
+        assert wakeups.clear(store, mine)
 
     with_mounts_of_its_own(act)
 

@@ -24,7 +24,7 @@ from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.host import after_answer
 from bridge.host.hook import react
-from bridge.host.sessions import live_sessions
+from bridge.store.sessions import live_sessions
 from bridge.store.subagent_runs import all_runs
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     import pytest
 
     from bridge.host.output import Reaction
-    from bridge.host.sessions import Session
     from bridge.protocol.ids import RequestId
     from bridge.store import Found
+    from bridge.store.sessions import Session
     from bridge.store.subagent_runs import AgentRun
 
 GOOD = '{"status": "success", "summary": "s"}'

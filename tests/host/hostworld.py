@@ -28,10 +28,9 @@ from stage.terminal import TerminalSession
 import bridge
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
-from bridge.host import sessions
 from bridge.host.hook_table import Kind, entries, of_this_machine
 from bridge.protocol.ids import check_id
-from bridge.store import subagent_runs
+from bridge.store import sessions, subagent_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,9 +40,9 @@ if TYPE_CHECKING:
     from stage.oneshot import PrintResult
     from stage.turns import ApiRequest
 
-    from bridge.host.sessions import Session
     from bridge.protocol.ids import RequestId
     from bridge.protocol.response import Response
+    from bridge.store.sessions import Session
 
     T = TypeVar("T")
 

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING
 import pytest
 from storeworld import request, store_in
 
-from bridge.host import sessions
 from bridge.host.eligibility import eligible, may_take
-from bridge.host.sessions import Session
-from bridge.store import lease
+from bridge.store import lease, sessions, switch
 from bridge.store.host_process import identify
+from bridge.store.sessions import Session
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bridge.store.directory import Folder
+    from bridge.store.state import State
 
 
 class Counting(Store):
@@ -29,9 +28,9 @@ class Counting(Store):
     opened = 0
 
     @contextmanager
-    def open_state(self) -> Iterator[Folder]:
+    def _opened(self, *, make: bool) -> Iterator[State]:
         self.opened += 1
-        with super().open_state() as state:
+        with super()._opened(make=make) as state:
             yield state
 
 
@@ -78,6 +77,6 @@ def test_only_who_may_take_it_is_looked_for(
 
 
 def test_all_is_off_where_the_project_is(store: Counting) -> None:
-    sessions.switch_off(store)
+    switch.switch_off(store)
 
     assert eligible(store, sessions.live_sessions(store, lease_s=900), request()) == []

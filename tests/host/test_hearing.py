@@ -11,7 +11,6 @@ import pytest
 
 from bridge.api.bridge import Bridge
 from bridge.errors import WaitTimeout
-from bridge.host import sessions, wakeups
 from bridge.host.wake_problems import (
     JUST_STARTED,
     NO_WATCH,
@@ -21,18 +20,19 @@ from bridge.host.wake_problems import (
     why_unheard,
 )
 from bridge.protocol.response import RequestFailed
+from bridge.store import sessions, wakeups
 
 if TYPE_CHECKING:
     from hookworld import HookWorld
 
-    from bridge.host.sessions import Session
+    from bridge.store.sessions import Session
 
 
 def ring(world: HookWorld, session: Session, *, ago_s: float) -> None:
     """Ring its bell, which nobody has answered since."""
-    wakeups.ring(world.store, [session])
+    wakeups.wake(world.store, [session])
     then = time.time_ns() - int(ago_s * 1_000_000_000)
-    file = f"{wakeups.path_of(world.store.place, session.host)}/{wakeups.CLAPPER}"
+    file = f"{wakeups.path_of(world.store.place, session.host)}/{wakeups.SIGNAL}"
     os.utime(file, ns=(then, time.time_ns()))
 
 
@@ -118,7 +118,7 @@ def test_a_bell_that_is_answered_shows_that_there_is_a_watch(world: HookWorld) -
     """Whatever the record says: what the client does is what counts."""
     (session,) = world.live()
     record(world, session.with_(wakes=False))
-    wakeups.ring(world.store, [session])
+    wakeups.wake(world.store, [session])
 
     world.fire("FileChanged")
 

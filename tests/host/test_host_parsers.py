@@ -26,7 +26,7 @@ from bridge.host.output import (
     tell_user,
     wake,
 )
-from bridge.host.sessions import is_one_shot
+from bridge.host.registration import is_one_shot
 from bridge.host.unseen_ends import code_of
 
 FINISHED = """<task-notification>

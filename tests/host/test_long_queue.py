@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.host import wakeups
 from bridge.protocol.ids import new_request_id
+from bridge.store import wakeups
 
 if TYPE_CHECKING:
     from hookworld import HookWorld
@@ -55,7 +55,7 @@ def test_a_look_that_was_cut_short_goes_on_by_itself(
     world.drop("zz", prompt="x")
     state = world.store.place.state
     os.utime(state / "requests", (0, 0))
-    wakeups.ring(world.store, world.live())
+    wakeups.wake(world.store, world.live())
 
     first = world.fire("FileChanged")
 

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.host import wakeups
 from bridge.host.context import Scene
 from bridge.host.events import HookEvent
 from bridge.host.handlers import stop
 from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.output import MAX_CONTEXT, WAKES
-from bridge.host.sessions import open_session, switch_off
+from bridge.store import wakeups
 from bridge.store.lock import LockBusy
+from bridge.store.sessions import open_session
 from bridge.store.store import Store
+from bridge.store.switch import switch_off
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -199,7 +200,7 @@ def test_a_bell_that_cannot_be_answered_is_rung_again(world: HookWorld) -> None:
 
     assert woken.exit_code == WAKES
     assert woken.stderr.startswith("hostbridge: call Agent once")
-    assert not wakeups.silence(world.store, session.host)
+    assert not wakeups.clear(world.store, session.host)
 
 
 @pytest.mark.parametrize("name", ["bell", "bell/of a session"])
@@ -216,7 +217,7 @@ def test_a_bell_that_cannot_be_rung_keeps_no_request_back(
     request = world.submit()
 
     assert world.found(request).status == "pending"
-    assert not list((tmp_path / "away").rglob(wakeups.CLAPPER))
+    assert not list((tmp_path / "away").rglob(wakeups.SIGNAL))
 
 
 class Contested(Store):

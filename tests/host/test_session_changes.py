@@ -10,7 +10,7 @@ from stage.models import agent_output, launching, obedient_model
 from stage.replies import reply, tool_use
 
 from bridge.errors import NoHost
-from bridge.host.sessions import switch_off, switch_on
+from bridge.store.switch import switch_off, switch_on
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -261,10 +261,9 @@ def test_two_installs_do_everything_once(
 
 
 def _known(world: HostWorld) -> list:
-    from bridge.host.sessions import _load_all
+    from bridge.store.sessions import all_sessions
 
-    with world.store.open_state() as state, state.folder("sessions") as folder:
-        return _load_all(folder)
+    return all_sessions(world.store)
 
 
 def _ended(world: HostWorld, request: RequestId):

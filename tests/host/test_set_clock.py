@@ -10,8 +10,8 @@ import pytest
 from storeworld import FakeClock, claim_all, drop, request, store_in
 
 from bridge.host.offers import REPEAT_AFTER_MS
-from bridge.host.sessions import HOUR_MS
 from bridge.store.clock import SystemClock, uptime
+from bridge.store.sessions import HOUR_MS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,10 +15,10 @@ import pytest
 from storeworld import dead_process
 
 import bridge
-from bridge.host import after_answer, wakeups
+from bridge.host import after_answer
 from bridge.host.hook_table import entries, of_this_machine
 from bridge.protocol.ids import check_id
-from bridge.store import Claimant
+from bridge.store import Claimant, wakeups
 
 if TYPE_CHECKING:
     from hookworld import HookWorld
@@ -45,8 +45,8 @@ def watched(reaction: Reaction) -> list[str]:
 
 def clapper(world: HookWorld) -> Path:
     (session,) = world.live()
-    bell = world.store.place.state / "bell" / wakeups.bell_name(session.host)
-    return bell / wakeups.CLAPPER
+    bell = world.store.place.state / "bell" / wakeups.folder_name(session.host)
+    return bell / wakeups.SIGNAL
 
 
 def stage(world: HookWorld, request: str) -> str:
@@ -61,7 +61,7 @@ def held_by_the_dead(world: HookWorld) -> str:
     claimant = Claimant("gone", dead_process())
     world.store.claim(claimant, 4, lambda _: "take")
     for session in world.live():
-        wakeups.silence(world.store, session.host)
+        wakeups.clear(world.store, session.host)
     return request
 
 
@@ -142,7 +142,7 @@ def test_what_a_dead_host_held_rings_the_other_sessions_too(
 
     follow(start(world))
 
-    assert wakeups.ringing_s(world.store, idle.host) is not None
+    assert wakeups.unanswered_s(world.store, idle.host) is not None
 
 
 class Listener:

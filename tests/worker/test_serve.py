@@ -10,11 +10,11 @@ import pytest
 from storeworld import claimant, dead_process, request, store_in
 
 from bridge.errors import BridgeError, StateUnavailable
-from bridge.host.sessions import is_off, switch_off, switch_on
 from bridge.protocol.executor import Outcome
 from bridge.protocol.ids import RequestId
 from bridge.store import Claimant
 from bridge.store.lock import TURN_S
+from bridge.store.switch import is_off, switch_off, switch_on
 from bridge.worker import serve_loop as serving
 from bridge.worker.serve_loop import serve
 from bridge.worker.worker import Worker

@@ -22,7 +22,6 @@ from storeworld import (
 
 from bridge.api.wait import Waiter
 from bridge.errors import InvalidRequest, StateUnavailable, StateVanished
-from bridge.host.sessions import switch_off
 from bridge.protocol.executor import Outcome
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import ToolCall, Verdict
@@ -31,6 +30,7 @@ from bridge.protocol.status import Stage
 from bridge.store import Claimant
 from bridge.store.host_process import identify
 from bridge.store.store import Store
+from bridge.store.switch import switch_off
 from bridge.worker import worker
 from bridge.worker.heartbeat import Watch
 

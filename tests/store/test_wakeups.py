@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from storeworld import dead_process, store_in, this_process, unseen_process
 
-from bridge.host import wakeups
-from bridge.host.sessions import Session
+from bridge.store import wakeups
+from bridge.store.sessions import Session
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,10 +27,10 @@ def store(tmp_path: Path) -> Store:
     return store_in(tmp_path)
 
 
-def hang(store: Store, host: HostProcess, *, age_s: float = 0) -> str:
+def signalled(store: Store, host: HostProcess, *, age_s: float = 0) -> str:
     """Hang a bell that last changed a while ago; it rings."""
-    folder = wakeups.hang(store, host)
-    wakeups.ring(store, [session(host)])
+    folder = wakeups.prepare(store, host)
+    wakeups.wake(store, [session(host)])
     then = time.time() - age_s
     os.utime(folder, (then, then))
     return os.path.basename(folder)
@@ -46,50 +46,50 @@ def record(store: Store, told: Session) -> None:
         folder.create(f"{told.session_id}.json", told.to_json())
 
 
-def hanging(store: Store) -> list[str]:
+def left(store: Store) -> list[str]:
     return sorted(os.listdir(store.place.state / "bell"))
 
 
 def test_the_bell_of_a_process_that_is_gone_is_taken_down(store: Store) -> None:
     """With whatever session it had on record."""
     host = dead_process()
-    hang(store, host, age_s=LEASE_S + 5)
+    signalled(store, host, age_s=LEASE_S + 5)
     record(store, session(host))
 
-    assert wakeups.take_down(store, lease_s=LEASE_S) == 1
-    assert hanging(store) == []
-    assert wakeups.take_down(store, lease_s=LEASE_S) == 0
+    assert wakeups.remove_gone(store, lease_s=LEASE_S) == 1
+    assert left(store) == []
+    assert wakeups.remove_gone(store, lease_s=LEASE_S) == 0
 
 
 def test_the_bell_of_a_process_that_runs_stays(store: Store) -> None:
     """Also without a session: made again, it would be dead to its watcher."""
-    mine = hang(store, this_process(), age_s=10 * LEASE_S)
+    mine = signalled(store, this_process(), age_s=10 * LEASE_S)
 
-    assert wakeups.take_down(store, lease_s=LEASE_S) == 0
-    assert hanging(store) == [mine]
+    assert wakeups.remove_gone(store, lease_s=LEASE_S) == 0
+    assert left(store) == [mine]
 
 
 def test_an_unseen_process_lives_by_its_lease(store: Store) -> None:
     """What a container watches cannot be seen from here."""
     host = unseen_process().model_copy(update={"pid": 1, "start_time": "x"})
-    name = hang(store, host, age_s=10 * LEASE_S)
+    name = signalled(store, host, age_s=10 * LEASE_S)
     record(store, session(host))
-    on_record = wakeups.take_down(store, lease_s=LEASE_S), hanging(store)
+    on_record = wakeups.remove_gone(store, lease_s=LEASE_S), left(store)
 
     late = session(host, age_s=LEASE_S + 5)
     (store.place.state / "sessions" / f"{late.session_id}.json").unlink()
     record(store, late)
 
     assert on_record == (0, [name])
-    assert wakeups.take_down(store, lease_s=LEASE_S) == 1
+    assert wakeups.remove_gone(store, lease_s=LEASE_S) == 1
 
 
 def test_a_bell_that_was_hung_or_rung_just_now_stays(store: Store) -> None:
     """Its session may be about to be written down."""
-    name = hang(store, dead_process())
+    name = signalled(store, dead_process())
 
-    assert wakeups.take_down(store, lease_s=LEASE_S) == 0
-    assert hanging(store) == [name]
+    assert wakeups.remove_gone(store, lease_s=LEASE_S) == 0
+    assert left(store) == [name]
 
 
 @pytest.mark.parametrize("name", ["mine", "7-xyz", "99999999999-0123456789ab"])
@@ -98,17 +98,17 @@ def test_what_is_no_bell_of_ours_stays(store: Store, name: str) -> None:
         folder.folder(name).close()
         os.utime(f"{folder.path}/{name}", (1, 1))
 
-    assert wakeups.take_down(store, lease_s=LEASE_S) == 0
-    assert hanging(store) == [name]
+    assert wakeups.remove_gone(store, lease_s=LEASE_S) == 0
+    assert left(store) == [name]
 
 
 def test_a_bell_with_more_in_it_stays(store: Store) -> None:
-    name = hang(store, dead_process())
+    name = signalled(store, dead_process())
     folder = store.place.state / "bell" / name
     (folder / "mine").touch()
     os.utime(folder, (1, 1))
 
-    assert wakeups.take_down(store, lease_s=LEASE_S) == 0
+    assert wakeups.remove_gone(store, lease_s=LEASE_S) == 0
     assert os.listdir(folder) == ["mine"]
 
 
@@ -118,18 +118,18 @@ def test_a_bell_with_more_in_it_stays(store: Store) -> None:
 def test_a_ring_is_always_a_change(store: Store) -> None:
     """The client never reports a file that was there before its watch."""
     host = this_process()
-    folder = wakeups.hang(store, host)
-    wakeups.ring(store, [session(host)])
-    file = f"{folder}/{wakeups.CLAPPER}"
+    folder = wakeups.prepare(store, host)
+    wakeups.wake(store, [session(host)])
+    file = f"{folder}/{wakeups.SIGNAL}"
     long_ago = time.time_ns() - 60_000_000_000
     os.utime(file, ns=(long_ago, long_ago))
 
-    wakeups.ring(store, [session(host)], again=True)
+    wakeups.wake(store, [session(host)], again=True)
 
     facts = os.stat(file)
     assert (facts.st_atime_ns, facts.st_size) == (long_ago, 0)
     assert facts.st_mtime_ns > long_ago
-    assert (wakeups.ringing_s(store, host) or 0) >= 60
+    assert (wakeups.unanswered_s(store, host) or 0) >= 60
 
 
 @pytest.mark.parametrize(("age_s", "is_left"), [(0.5, True), (2, False), (-60, False)])
@@ -138,21 +138,21 @@ def test_a_bell_has_time_to_be_still(
 ) -> None:
     """One that is rung all the time is never reported; a clock may be set back."""
     host = this_process()
-    file = f"{wakeups.hang(store, host)}/{wakeups.CLAPPER}"
-    wakeups.ring(store, [session(host)])
+    file = f"{wakeups.prepare(store, host)}/{wakeups.SIGNAL}"
+    wakeups.wake(store, [session(host)])
     then = time.time_ns() - int(age_s * 1_000_000_000)
     os.utime(file, ns=(then, then))
 
-    wakeups.ring(store, [session(host)])
+    wakeups.wake(store, [session(host)])
 
     assert (os.stat(file).st_mtime_ns == then) is is_left
 
 
 def test_only_an_unanswered_bell_rings_again(store: Store) -> None:
     host = this_process()
-    folder = wakeups.hang(store, host)
+    folder = wakeups.prepare(store, host)
 
-    wakeups.ring(store, [session(host)], again=True)
+    wakeups.wake(store, [session(host)], again=True)
 
     assert os.listdir(folder) == []
-    assert wakeups.ringing_s(store, host) is None
+    assert wakeups.unanswered_s(store, host) is None

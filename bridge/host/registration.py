@@ -1,0 +1,94 @@
+"""Write down which session an event came from, and forget those that are gone.
+
+Where a session belongs, and which install acts for it, is in `pins`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bridge.host import pins
+from bridge.store import sessions, switch
+from bridge.store.host_process import arguments_of
+from bridge.store.sessions import Session
+
+if TYPE_CHECKING:
+    from bridge.host.events import HookEvent
+    from bridge.protocol.request import HostProcess
+    from bridge.store.store import Store
+
+# The client begins to watch what a hook of one of these events names.
+WATCHING = frozenset({"SessionStart", "CwdChanged"})
+
+
+def register(
+    store: Store, event: HookEvent, host: HostProcess, carrier: str | None = None
+) -> Session:
+    """Write down the session an event came from.
+
+    `carrier` is our own agent as its client knows it. The lock is not waited for in
+    vain: what it prevents is rare, and an unregistered session receives no offers.
+    """
+    with store.open() as opened, opened.exclusive_if_free():
+        return _register(opened, event, host, carrier)
+
+
+def _register(
+    store: Store, event: HookEvent, host: HostProcess, carrier: str | None
+) -> Session:
+    session_id = event.text("session_id")
+    known = [s for s in sessions.all_sessions(store) if s.host == host]
+    before = max(known, key=lambda s: s.registered_at, default=None)
+    # Ids of one process follow each other; the newest knows the earlier ones.
+    former = (before.ids - {session_id}) if before else frozenset()
+    last = before or sessions.same_id(store, session_id)
+    session = Session(
+        session_id=session_id,
+        host=host,
+        cwd=event.text("cwd"),
+        transcript_path=event.text("transcript_path"),
+        registered_at=store.now_ms(),
+        former_ids=tuple(sorted(former)),
+        launches=last.launches if last else (),
+        one_shot=is_one_shot(arguments_of(host.pid)),
+        wakes=event.name in WATCHING or (before is not None and before.wakes),
+        # The same process has what it had when it started.
+        carrier=before.carrier if before else carrier,
+    )
+    sessions.save(store, session)
+    off = switch.switched_off(store).sessions
+    for old in known:
+        if old.session_id == session_id:
+            continue
+        # Switched off by the user: `/clear` does not switch it on.
+        if old.session_id in off:
+            switch.switch_off(store, session)
+        forget(store, old)
+    return session
+
+
+def is_one_shot(arguments: list[str]) -> bool:
+    """Whether a client with these arguments answers one prompt and ends.
+
+    Source: measured on Claude Code 2.1.330: no variable tells it from a stream of
+    prompts.
+    """
+    if not {"-p", "--print"} & set(arguments):
+        return False
+    told = "\0".join(arguments)
+    return not re.search(r"(^|\0)--input-format[=\0]stream-json", told)
+
+
+def forget(store: Store, session: Session) -> None:
+    """Remove what is written down about one session."""
+    pins.remove(store.place, session.session_id, session.host)
+    sessions.remove(store, session)
+
+
+def forget_gone(store: Store, *, lease_s: float) -> None:
+    """Forget the sessions whose process is gone."""
+    with store.open() as opened, opened.exclusive():
+        for session in sessions.all_sessions(opened):
+            if sessions.is_gone(opened, session, lease_s):
+                forget(opened, session)

@@ -1,0 +1,275 @@
+"""Which Claude Code sessions are open in this project.
+
+    sessions/<id>.json    the session: its process, its folder, the agents it started
+    sessions/<id>.<pid>.json  the same, of a second process with the same session id
+    sessions/<id>.beat    its last sign of life (touched by the hooks)
+    sessions/<id>.looked  the newest queue it has nothing to do with (see hooks/lib.sh)
+    sessions/<id>.offer   an offer is open (see hooks/lib.sh)
+    sessions/<id>.passed  requests that are not for it (see bridge/store/passing.py)
+    sessions/<id>.off     the user switched the bridge off in it
+
+A session lives as long as its process. `/clear` gives the same process a new session
+id; what was meant for the old id is then meant for the new one. A session that is
+resumed while it is still open elsewhere is two sessions with one id.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from bridge.errors import InvalidRequest, NewerSchema
+from bridge.protocol.ids import is_id
+from bridge.protocol.record import Count, Milliseconds, Record, Unparsable, parse
+from bridge.protocol.request import HostProcess, SessionId
+from bridge.store.directory import NotAPlainFile
+from bridge.store.host_process import Liveness, liveness
+from bridge.store.lease import host_is_gone
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bridge.store.directory import Folder
+    from bridge.store.store import Store
+
+HOUR_MS = 3_600_000
+# A queue that changed later is not marked as seen: another change within the same tick
+# of the file system's clock would not show.
+_SETTLED_MS = 2_000
+_SUFFIXES = (".json", ".beat", ".looked", ".passed", ".offer", ".off")
+
+
+class Session(Record):
+    """One open session. Times are milliseconds since 1970."""
+
+    session_id: SessionId
+    host: HostProcess
+    cwd: str = ""
+    transcript_path: str = ""
+    registered_at: Milliseconds
+    former_ids: tuple[str, ...] = ()
+    launches: tuple[Milliseconds, ...] = ()
+    # Offers made at the end of a turn, one after the other, that the model ignored.
+    stop_offers: Count = 0
+    # `claude -p` without a stream of prompts: it cannot be woken, and a notice that is
+    # swallowed would take the place of its result.
+    one_shot: bool = False
+    # Whether its client watches for our signal. One that was open before the install
+    # does not, until it changes its folder or its SessionStart comes again.
+    wakes: bool = False
+    # How the client knows our own agent for definitions that only read, if it does.
+    carrier: str | None = None
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """Every id this session has had."""
+        return frozenset((self.session_id, *self.former_ids))
+
+    def launches_of_hour(self, now_ms: int) -> list[int]:
+        """When it started agents within the last hour, oldest first.
+
+        A time to come is that of a clock which has been set back: it says nothing.
+        """
+        return sorted(at for at in self.launches if 0 <= now_ms - at < HOUR_MS)
+
+
+@contextmanager
+def _folder(store: Store) -> Iterator[Folder]:
+    with store.state() as state:
+        yield state["sessions"]
+
+
+def all_sessions(store: Store) -> list[Session]:
+    """Every session written down, also of processes that are gone."""
+    with _folder(store) as folder:
+        return _load_all(folder)
+
+
+def find_session(store: Store, session_id: str, host: HostProcess) -> Session | None:
+    """The session of this process as written down."""
+    with _folder(store) as folder:
+        for name in _names(session_id, host):
+            session = _load(folder, name)
+            if session is not None and session.host == host:
+                return session
+    return None
+
+
+def same_id(store: Store, session_id: str) -> Session | None:
+    """The session that has the record of this id, of whichever process."""
+    with _folder(store) as folder:
+        return _load(folder, session_id)
+
+
+def live_sessions(
+    store: Store,
+    *,
+    lease_s: float,
+    which: Callable[[Session], bool] = lambda _: True,
+) -> list[Session]:
+    """Sessions whose process runs, newest first; only those that `which` accepts.
+
+    `which` is asked first, because looking for the process takes longest.
+    """
+    if not store.exists():
+        return []
+    with store.open() as opened:
+        alive = [
+            session
+            for session in all_sessions(opened)
+            if which(session) and not is_gone(opened, session, lease_s)
+        ]
+    return sorted(alive, key=lambda s: -s.registered_at)
+
+
+def is_gone(store: Store, session: Session, lease_s: float) -> bool:
+    """Whether the session's process is gone."""
+    with store.state() as state:
+        return host_is_gone(
+            state.directory,
+            session.session_id,
+            session.host,
+            lease_s=lease_s,
+            now_s=store.clock.now_us() / 1_000_000,
+            sign_ms=session.registered_at,
+        )
+
+
+def open_session(store: Store, session_id: str, *, lease_s: float) -> Session:
+    """The live session that has this id, or else one that once had it.
+
+    Raises:
+        InvalidRequest: there is none, or it is no id.
+    """
+    if not is_id(session_id):
+        raise InvalidRequest(
+            f"session {session_id!r}: expected 1 to 128 of A-Z a-z 0-9 _ -"
+        )
+    alive = live_sessions(store, lease_s=lease_s)
+    named = [session for session in alive if session.session_id == session_id]
+    former = [session for session in alive if session_id in session.former_ids]
+    for session in (*named, *former):
+        return session
+    known = ", ".join(session.session_id for session in alive) or "none"
+    raise InvalidRequest(f"session {session_id!r} is not open here (open: {known})")
+
+
+def save(store: Store, session: Session) -> None:
+    """Write a session down, beside a living one of another process with its id."""
+    with _folder(store) as folder:
+        name = session.session_id
+        holder = _load(folder, name)
+        is_taken = holder is not None and holder.host != session.host
+        if holder and is_taken and liveness(holder.host) is not Liveness.GONE:
+            name = _second_name(name, session.host)
+        folder.replace(f"{name}.json", session.to_json(), durable=False)
+
+
+def remove(store: Store, session: Session) -> None:
+    """Remove what is written down about one session."""
+    with _folder(store) as folder:
+        holder = _load(folder, session.session_id)
+        if holder is not None and holder.host != session.host:
+            folder.remove(f"{_second_name(session.session_id, session.host)}.json")
+            return
+        for suffix in _SUFFIXES:
+            folder.remove(f"{session.session_id}{suffix}")
+
+
+def note_launch(store: Store, session: Session) -> None:
+    """Count one agent against the session's budget of the hour."""
+    now_ms = store.now_ms()
+
+    def counted(current: Session) -> Session:
+        recent = current.launches_of_hour(now_ms)
+        return current.with_(launches=(*recent, now_ms), stop_offers=0)
+
+    _change(store, session, counted)
+
+
+def note_watch(store: Store, session: Session) -> None:
+    """Write down that its client watches for our signal from now on."""
+    if not session.wakes:
+        _change(store, session, lambda s: s.with_(wakes=True))
+
+
+def note_stop_offers(store: Store, session: Session, count: int) -> None:
+    """Write down how many offers at the end of a turn went by."""
+    if session.stop_offers != count:
+        _change(store, session, lambda s: s.with_(stop_offers=count))
+
+
+def _change(
+    store: Store, session: Session, change: Callable[[Session], Session]
+) -> None:
+    with store.state() as state, state.hold():
+        folder = state["sessions"]
+        for name in _names(session.session_id, session.host):
+            current = _load(folder, name)
+            if current is not None and current.host == session.host:
+                data = change(current).to_json()
+                folder.replace(f"{name}.json", data, durable=False)
+                return
+
+
+# For the shell halves of the hooks, and for who looks whether a session lives
+
+
+def mark_looked(store: Store, session_id: str) -> None:
+    """Let the shell hook rest until the queue changes (see hooks/lib.sh).
+
+    To be done before one looks at the queue, so that no change is missed.
+    """
+    with store.state() as state:
+        changed_ns = os.fstat(state["requests"].fd).st_mtime_ns
+        if store.now_ms() - changed_ns // 1_000_000 >= _SETTLED_MS:
+            state["sessions"].touch_at(f"{session_id}.looked", changed_ns)
+
+
+def look_again(store: Store, session_id: str) -> None:
+    """Have the shell hook look at the queue at the next tool call."""
+    with _folder(store) as folder:
+        folder.remove(f"{session_id}.looked")
+
+
+def mark_offer(store: Store, session_id: str, *, is_open: bool) -> None:
+    """Tell the shell hook whether an offer is open."""
+    with _folder(store) as folder:
+        if is_open:
+            folder.touch(f"{session_id}.offer")
+        else:
+            folder.remove(f"{session_id}.offer")
+
+
+def beat(store: Store, session_id: str) -> None:
+    """Leave a sign of life."""
+    with _folder(store) as folder:
+        folder.beat(f"{session_id}.beat")
+
+
+def remove_beat(store: Store, session_id: str) -> None:
+    """Take the sign of life away."""
+    with _folder(store) as folder:
+        folder.remove(f"{session_id}.beat")
+
+
+def _names(session_id: str, host: HostProcess) -> tuple[str, str]:
+    """The record of a session: its own, or where another process has that one."""
+    return session_id, _second_name(session_id, host)
+
+
+def _second_name(session_id: str, host: HostProcess) -> str:
+    return f"{session_id}.{host.pid}"
+
+
+def _load_all(folder: Folder) -> list[Session]:
+    loaded = (_load(folder, name) for name in folder.names())
+    return [session for session in loaded if session is not None]
+
+
+def _load(folder: Folder, name: str) -> Session | None:
+    with suppress(Unparsable, NewerSchema, NotAPlainFile):
+        data = folder.read(f"{name}.json")
+        return parse(Session, data) if data else None
+    return None

@@ -1,0 +1,146 @@
+"""How a submit wakes an idle session: a file `wake` in a folder its client watches.
+
+Each host process watches a folder of its own, `bell/<pid>-<digest>/`; a new file `wake`
+in it makes the client run our FileChanged hook, which unlinks the file before it looks
+for requests. One folder for each process: with a shared one, the first session to
+answer would clear the signal for the others. A watched folder is never removed while
+its process lives: the watcher would not notice a new one.
+
+The client reports changes only: a file that was there before its watch is never
+reported. So if the file is there already, it gets a new time, which the client sees as
+a change. Not within `QUIET_S` of the last signal, because the client waits until the
+file has been still for half a second. The access time stays: it says since when nobody
+has answered.
+
+Source: measured on Claude Code 2.1.330: 60 requests in 3 s gave 5 wakes and left
+nothing. A new time, new content and a file renamed over the old one are each reported
+after 0.6 s; of removing and making it again the client sometimes misses the second
+half. `/clear`, compaction, `--worktree` and EnterWorktree leave the watch alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bridge.errors import StateRefused
+from bridge.store.host_process import identify
+from bridge.store.sessions import live_sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bridge.protocol.request import HostProcess
+    from bridge.store.directory import Folder
+    from bridge.store.location import Place
+    from bridge.store.sessions import Session
+    from bridge.store.store import Store
+
+SIGNAL = "wake"
+QUIET_S = 1.5
+_NAME = re.compile(r"([0-9]{1,10})-[0-9a-f]{12}\Z")
+
+
+def folder_name(host: HostProcess) -> str:
+    """The name of the folder that this process watches."""
+    birth = hashlib.sha256(f"{host.start_time} {host.boot}".encode()).hexdigest()
+    return f"{host.pid}-{birth[:12]}"
+
+
+def path_of(place: Place, host: HostProcess) -> str:
+    """The folder that this process watches, whether it is there or not."""
+    return f"{place.state}/bell/{folder_name(host)}"
+
+
+def prepare(store: Store, host: HostProcess) -> str:
+    """Make the folder that a process watches; returns its path."""
+    with store.state() as state, state["bell"].folder(folder_name(host)) as folder:
+        return folder.path
+
+
+def wake(store: Store, sessions: Iterable[Session], *, again: bool = False) -> None:
+    """Signal each session, except one that was signalled just now.
+
+    `again` signals only where nobody has answered the last signal. One that cannot be
+    woken keeps none of the others asleep.
+    """
+    with store.state() as state:
+        for session in sessions:
+            with suppress(StateRefused, OSError):
+                with state["bell"].folder(folder_name(session.host)) as folder:
+                    _signal(folder, store.clock.now_us() * 1000, again=again)
+
+
+def _signal(folder: Folder, now_ns: int, *, again: bool) -> None:
+    facts = folder.facts(SIGNAL)
+    if facts is None and (again or folder.touch(SIGNAL)):
+        return
+    facts = facts or folder.facts(SIGNAL)
+    if facts is None or 0 <= now_ns - facts.st_mtime_ns < QUIET_S * 1_000_000_000:
+        return
+    with suppress(FileNotFoundError):
+        times = (facts.st_atime_ns, now_ns)
+        os.utime(SIGNAL, ns=times, dir_fd=folder.fd, follow_symlinks=False)
+
+
+def unanswered_s(store: Store, host: HostProcess) -> float | None:
+    """For how many seconds the signal has been there; None if there is none."""
+    if not store.exists():
+        return None
+    with store.state() as state, suppress(OSError):
+        facts = state["bell"].facts(f"{folder_name(host)}/{SIGNAL}")
+        if facts:
+            return max(0.0, store.clock.now_us() / 1_000_000 - facts.st_atime)
+    return None
+
+
+def clear(store: Store, host: HostProcess) -> bool:
+    """Take the signal away; False when there was none."""
+    with store.state() as state, state["bell"].folder(folder_name(host)) as folder:
+        return folder.remove(SIGNAL)
+
+
+def remove_gone(store: Store, *, lease_s: float) -> int:
+    """Remove the folders of processes that are gone; how many.
+
+    A process of another PID namespace cannot be seen from here. It counts as alive as
+    long as one of its sessions does; where none is on record, for `lease_s` seconds
+    after the folder's last change.
+    """
+    if not store.exists():
+        return 0
+    with store.open() as opened:
+        kept = {folder_name(s.host) for s in live_sessions(opened, lease_s=lease_s)}
+        oldest_s = store.clock.now_us() / 1_000_000 - lease_s
+        with opened.state() as state, state.hold():
+            folders = state["bell"]
+            entries = list(folders.entries())
+            names = [e.name for e in entries if e.is_dir(follow_symlinks=False)]
+            return sum(
+                name not in kept
+                and not _is_of_a_running_process(name)
+                and _remove(folders, name, oldest_s)
+                for name in names
+            )
+
+
+def _is_of_a_running_process(name: str) -> bool:
+    named = _NAME.match(name)
+    host = identify(int(named[1])) if named else None
+    # A name that is not of this form is nobody's to remove.
+    return named is None or (host is not None and folder_name(host) == name)
+
+
+def _remove(folders: Folder, name: str, oldest_s: float) -> bool:
+    """Remove a folder that has not changed since; False when it is still there."""
+    with folders.folder(name) as folder:
+        if os.fstat(folder.fd).st_mtime > oldest_s:
+            return False
+        folder.remove(SIGNAL)
+    with suppress(OSError):
+        os.rmdir(name, dir_fd=folders.fd)
+        return True
+    return False
