@@ -1,6 +1,6 @@
 """What `hostbridge submit` and `status` cost as processes, beside a floor.
 
-The floor is a Python that defines one pydantic model and imports orjson and filelock. A
+The floor is a Python that defines one pydantic model and imports orjson. A
 session is open, so a submit also rings its bell.
 
     scripts/bench_cli.py             under a minute
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 GOAL = 1.5
 FLOOR = """
-import filelock, orjson
+import orjson
 from pydantic import BaseModel
 
 class Model(BaseModel):

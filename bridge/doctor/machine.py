@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 LIBRARIES = (
     "pydantic",
     "orjson",
-    "filelock",
     "watchdog",
     "jsonschema",
     "jsonschema-rs",

@@ -19,7 +19,6 @@ lies there instead cannot keep it. A pin appears whole or not at all.
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -260,16 +259,23 @@ class _Pins:
         with suppress(OSError):
             os.unlink(path)
             return
-        shutil.rmtree(path, ignore_errors=True)
+        _remove_tree(path)
 
     def remove_left_over(self) -> None:
         for path in self._temporaries():
             with suppress(OSError):
                 if time.time() - os.lstat(path).st_mtime > _LEFT_OVER_S:
-                    shutil.rmtree(path, ignore_errors=True)
+                    _remove_tree(path)
 
     def _temporaries(self) -> Iterator[str]:
         with suppress(OSError):
             for name in os.listdir(self._folder):
                 if name[0] == ".":
                     yield f"{self._folder}/{name}"
+
+
+def _remove_tree(path: str) -> None:
+    # Most hooks remove nothing, and it takes a while to import.
+    import shutil
+
+    shutil.rmtree(path, ignore_errors=True)

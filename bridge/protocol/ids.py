@@ -13,7 +13,6 @@ thousand can be ordered from its file names alone:
 from __future__ import annotations
 
 import re
-import secrets
 from typing import Literal, NewType
 
 from bridge.errors import InvalidRequest
@@ -53,6 +52,8 @@ def is_id(text: object) -> bool:
 def new_request_id(now_us: int, priority: Priority = "normal") -> RequestId:
     """Make an id that sorts by `now_us`, microseconds since 1970."""
     moment = "".join(_DIGITS[now_us >> shift & 31] for shift in range(50, -1, -5))
+    import secrets  # hooks read ids and make none
+
     tail = "".join(secrets.choice(_DIGITS) for _ in range(6))
     return RequestId(f"{moment}-{priority[0]}-{tail}")
 

@@ -10,7 +10,6 @@ Source: proc(5), "/proc/pid/stat", fields 3 (state) and 22 (starttime), and
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from enum import Enum
 from functools import cache
@@ -153,5 +152,8 @@ def _pid_namespace() -> str:
 
 
 def _ask(*command: str) -> str:
+    # Hooks use this module too, and it takes a while to import.
+    import subprocess
+
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout.strip()

@@ -8,14 +8,13 @@ while a newcomer creates and locks a fresh one, and both would believe they are 
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import threading
 import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
-
-from filelock import lock_descriptor
 
 from bridge.errors import StateUnavailable
 from bridge.store.directory import NotAPlainFile
@@ -95,7 +94,7 @@ def _acquire(fd: int, path: str, wait_s: float) -> None:
         )
     deadline = time.monotonic() + wait_s
     try:
-        while not lock_descriptor(fd, blocking=False):
+        while not _try(fd):
             if time.monotonic() >= deadline:
                 raise LockBusy(
                     f"{path} is held{_by_whom(fd)}; waited {wait_s:.3g} s. See "
@@ -107,6 +106,14 @@ def _acquire(fd: int, path: str, wait_s: float) -> None:
             f"{path}: cannot be locked ({os.strerror(exc.errno or 0)}); the state "
             "directory must lie on a local file system with a working flock"
         ) from exc
+
+
+def _try(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _is_mine(fd: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 _LIBRARY = """
-import orjson, filelock
+import orjson
 from jinja2.sandbox import SandboxedEnvironment
 from pydantic import BaseModel
 
