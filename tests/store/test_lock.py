@@ -221,10 +221,10 @@ def test_an_error_inside_lets_go(state: Folder):
 def test_error_no_flock_here(state: Folder, monkeypatch: pytest.MonkeyPatch):
     """The kernel itself refusing is in tests/faults; this is what is said then."""
 
-    def refuse(_fd: int, **_: object) -> bool:
+    def refuse(_fd: int) -> bool:
         raise OSError(95, "Operation not supported")
 
-    monkeypatch.setattr("bridge.store.lock.lock_descriptor", refuse)
+    monkeypatch.setattr("bridge.store.lock._try", refuse)
 
     with pytest.raises(StateUnavailable) as caught, locked(state, wait_s=0):
         pass
