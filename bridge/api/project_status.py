@@ -19,7 +19,7 @@ from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.status import FINAL, Stage
 from bridge.store import journal, queries, sessions, switch
 from bridge.store.host_process import Liveness, liveness
-from bridge.store.order import in_order
+from bridge.store.waiting_order import MAX_ASKED, Ranks, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -201,7 +201,7 @@ def _live(request: Request, hosts: list[Session], now_ms: int) -> LiveRequest:
 
 def _first_waiting(state: State, names: list[str]) -> list[Request]:
     """The first that would be taken."""
-    ranks = queries.Ranks(state, most=queries.MAX_ASKED)
+    ranks = Ranks(state, most=MAX_ASKED)
     first = islice(in_order(names, ranks), SHOWN_WAITING)
     return [request for name in first if (request := state.waiting(name))]
 

@@ -23,7 +23,8 @@ from bridge.host.wake_problems import JUST_STARTED, NO_WATCH, UNANSWERED, why_un
 from bridge.protocol.ids import RequestId
 from bridge.store import sessions, switch
 from bridge.store.host_process import Liveness, liveness
-from bridge.store.queries import waiting_in_order, why_unreadable
+from bridge.store.queries import why_unreadable
+from bridge.store.waiting_order import waiting_in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -1,6 +1,6 @@
 """Claim: a request gets one holder, who may change the claim or give the request back.
 
-Which of those that wait it is, `walking` says.
+`claim_next` chooses among those that wait.
 
 All of it happens under the store's lock; the rename from `requests/` to `processing/`
 is what takes a request, and the record in `processing/` says who holds it.
@@ -8,13 +8,12 @@ is what takes a request, and the record in `processing/` says who holds it.
 
 from __future__ import annotations
 
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import NewerSchema
 from bridge.protocol.request import Claim
 from bridge.protocol.status import Status, move
-from bridge.store.backlog import adding
 from bridge.store.dedup_keys import claim_key
 from bridge.store.lifecycle import expired
 from bridge.store.publish import end, finish
@@ -22,7 +21,6 @@ from bridge.store.state import USED, file_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
     from bridge.protocol.ids import RequestId
     from bridge.protocol.request import HostProcess, Request
@@ -70,12 +68,8 @@ def take(
     state: State,
     request: Request,
     claimant: Claimant,
-    removing: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Request | None:
-    """Claim one request; None when the file has just gone away.
-
-    `removing` is entered for the moment in which it leaves `requests/`.
-    """
+    """Claim one request; None when the file has just gone away."""
     now_ms = state.now_ms()
     file = file_of(request.request_id)
     requests, processing = state["requests"], state["processing"]
@@ -86,8 +80,7 @@ def take(
     # Written before the request is taken: a full disk leaves it where it was.
     temporary = processing.prepare(file, mine.to_json())
     try:
-        with removing():
-            requests.move(file, processing)
+        requests.move(file, processing)
     except OSError as exc:
         with suppress(OSError):
             processing.remove(temporary)
@@ -168,6 +161,5 @@ def wait_again(state: State, request: Request) -> None:
     if request.claim is not None:
         processing.replace(file, free.to_json(), durable=False)
     state.make_way("requests", file)
-    with adding(state, free):
-        processing.move(file, state["requests"])
+    processing.move(file, state["requests"])
     state.note("waiting again", request.request_id, attempt=request.attempt or None)

@@ -2,7 +2,7 @@
 
 A folder is held open by descriptor, so that no later swap of a path component redirects
 what is done in it; links are never followed. A file appears whole or not at all: a
-dot-named temporary in the same folder or another, fsync, then a link (first writer
+dot-named temporary in the same folder, fsync, then a link (first writer
 wins) or a rename. Readers skip dot files and take a vanished file as absent.
 """
 
@@ -188,29 +188,24 @@ class Folder:
         self.publish(self.prepare(name, data), name)
         self.sync()
 
-    def publish(
-        self, temporary: str, name: str, *, prepared_in: Folder | None = None
-    ) -> None:
+    def publish(self, temporary: str, name: str) -> None:
         """Give a prepared file its name, once; the temporary is gone on return.
-
-        `prepared_in` is the folder of the temporary, if that is another.
 
         Raises:
             FileExistsError: the name is taken; what is there stays as it is.
         """
-        source = prepared_in or self
         try:
             os.link(
                 temporary,
                 name,
-                src_dir_fd=source.fd,
+                src_dir_fd=self.fd,
                 dst_dir_fd=self.fd,
                 follow_symlinks=False,
             )
         finally:
             # With the name given, a temporary that stays is prune's, not an error.
             with suppress(OSError):
-                source.remove(temporary)
+                self.remove(temporary)
 
     def replace(self, name: str, data: bytes, *, durable: bool = True) -> None:
         """Make `name` hold `data`, whatever it held; its name durable if asked.

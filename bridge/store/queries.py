@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -13,20 +12,13 @@ from bridge.protocol.ids import is_id
 from bridge.protocol.record import Unparsable
 from bridge.store import Found
 from bridge.store.directory import NotAPlainFile
-from bridge.store.order import in_order
 from bridge.store.quarantine import all_put_aside
 from bridge.store.records import read_request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from bridge.protocol.ids import RequestId
     from bridge.protocol.request import Request
-    from bridge.store.order import Rank
     from bridge.store.state import State
-
-# So many files of foreign names are read to find out which of them comes first.
-MAX_ASKED = 256
 
 
 def find(state: State, request_id: RequestId) -> Found | None:
@@ -85,53 +77,6 @@ def _why_put_aside(state: State, request_id: RequestId) -> str | None:
     newest = max(found, key=lambda aside: aside.at)
     back = f"{state['requests'].path}/{file}"
     return f"{newest.path}: {newest.why}; correct the file and move it to {back}"
-
-
-class Ranks:
-    """Priority and age of ids that somebody else chose: their files tell.
-
-    Args:
-        state: where they lie.
-        most: how many files are read; any further id is left out.
-        is_known: whether an id can be left out without being read.
-
-    Attributes:
-        is_cut: whether `most` was not enough.
-        left_out: how many were not read, for whichever reason.
-        gone: how many were read and lay there no more, or were put aside.
-    """
-
-    def __init__(
-        self,
-        state: State,
-        *,
-        most: float = inf,
-        is_known: Callable[[str], object] = lambda _: False,
-    ) -> None:
-        self.is_cut = False
-        self.left_out = self.gone = 0
-        self._state = state
-        self._left = most
-        self._is_known = is_known
-
-    def __call__(self, name: str) -> Rank | None:
-        """As `in_order` asks it."""
-        is_known = bool(self._is_known(name))
-        if is_known or self._left <= 0:
-            self.left_out += 1
-            self.is_cut |= not is_known
-            return None
-        self._left -= 1
-        request = self._state.waiting(name)
-        if request is None:
-            self.gone += name not in self._state.unread
-            return None
-        return request.priority, request.created_at * 1000
-
-
-def waiting_in_order(state: State, ranks: Ranks | None = None) -> Iterator[RequestId]:
-    """Ids of `requests/` in the order in which they should be claimed."""
-    return in_order(state["requests"].names(), ranks or Ranks(state))
 
 
 def has_waiting(state: State) -> bool:

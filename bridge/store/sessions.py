@@ -5,7 +5,7 @@
     sessions/<id>.beat    its last sign of life (touched by the hooks)
     sessions/<id>.looked  the newest queue it has nothing to do with (see hooks/lib.sh)
     sessions/<id>.offer   an offer is open (see hooks/lib.sh)
-    sessions/<id>.passed  requests that are not for it (see bridge/store/passing.py)
+    sessions/<id>.passed  requests that are not for it (see bridge/store/passed_over.py)
     sessions/<id>.off     the user switched the bridge off in it
 
 A session lives as long as its process. `/clear` gives the same process a new session

@@ -30,11 +30,12 @@ from bridge.errors import (
     StateVanished,
     UnknownRequest,
 )
-from bridge.store import claim, dedup_keys, publish, queries, submit, walking
+from bridge.store import claim, claim_next, dedup_keys, publish, queries, submit
 from bridge.store.clock import Clock, SystemClock
 from bridge.store.directory import NotAPlainFile
 from bridge.store.location import open_state
 from bridge.store.state import State
+from bridge.store.waiting_order import waiting_in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -238,7 +239,7 @@ class Store:
     def waiting(self) -> list[RequestId]:
         """Ids nobody has taken, in the order in which they would be."""
         with self.state() as state:
-            return list(queries.waiting_in_order(state))
+            return list(waiting_in_order(state))
 
     def has_waiting(self) -> bool:
         """Whether anything waits; the cost does not grow with the queue."""
@@ -286,9 +287,9 @@ class Store:
         """
         with self.state() as state:
             if only is None:
-                return walking.claim(state, claimant, slots, judge, on_cut=on_cut)
+                return claim_next.claim(state, claimant, slots, judge, on_cut=on_cut)
             with state.hold():
-                return walking.claim_only(state, only, claimant, slots, judge)
+                return claim_next.claim_only(state, only, claimant, slots, judge)
 
     def claim_one(self, request_id: RequestId, claimant: Claimant) -> Request | None:
         """Take this very request; None when it does not wait (any more).

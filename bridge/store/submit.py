@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import RequestId
 from bridge.store import Submitted
-from bridge.store.backlog import adding
 from bridge.store.dedup_keys import find_same, remember_key
 from bridge.store.state import file_of
 
@@ -32,9 +31,8 @@ def submit(state: State, request: Request, routes: Collection[str] = ()) -> Subm
     """
     file = file_of(request.request_id)
     requests = state["requests"]
-    # What takes time is done before the lock is taken; not in the queue's folder, whose
-    # time tells whether another program has put something there.
-    temporary = state.directory.prepare(file, _json(request))
+    # Before the lock is taken, because it takes time.
+    temporary = requests.prepare(file, _json(request))
     try:
         with state.hold():
             earlier = find_same(state, request, routes)
@@ -45,8 +43,7 @@ def submit(state: State, request: Request, routes: Collection[str] = ()) -> Subm
                 raise _used(request)
             remember_key(state, request)
             try:
-                with adding(state, request):
-                    requests.publish(temporary, file, prepared_in=state.directory)
+                requests.publish(temporary, file)
             except FileExistsError:
                 raise _used(request) from None
             temporary = ""
@@ -59,7 +56,7 @@ def submit(state: State, request: Request, routes: Collection[str] = ()) -> Subm
     finally:
         if temporary:
             with suppress(OSError):
-                state.directory.remove(temporary)
+                requests.remove(temporary)
     requests.sync()
     return Submitted(RequestId(request.request_id), is_new=True)
 

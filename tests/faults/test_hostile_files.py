@@ -53,7 +53,6 @@ FILES = (
     "sessions/session-1.passed",
     "locks/store.lock",
     "events.jsonl",
-    "order.json",
     "key",
 )
 FOLDERS = (

@@ -51,7 +51,7 @@ def test_a_look_that_was_cut_short_goes_on_by_itself(
     world: HookWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither the mark for the shell nor an idle session may end it."""
-    monkeypatch.setattr("bridge.store.walking._MAX_S", 0)
+    monkeypatch.setattr("bridge.store.claim_next._MAX_S", 0)
     world.drop("zz", prompt="x")
     state = world.store.place.state
     os.utime(state / "requests", (0, 0))

@@ -7,23 +7,21 @@ remembered (see `passing`), so that the next claim begins where this one was.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Literal
 
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import Response
-from bridge.store.backlog import Backlog
 from bridge.store.claim import is_over, take
 from bridge.store.dedup_keys import claim_key
 from bridge.store.lifecycle import expired
 from bridge.store.lock import LockBusy
-from bridge.store.passing import Passed
+from bridge.store.passed_over import Passed
 from bridge.store.publish import end
 from bridge.store.queries import all_claimed
+from bridge.store.waiting_order import MAX_ASKED, Ranks, waiting_in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Iterable
 
     from bridge.protocol.request import Request
     from bridge.store import Claimant, Verdict
@@ -44,7 +42,6 @@ _MAX_BEYOND = 16
 
 _Fate = Literal["taken", "ended", "left", "passed", "gone", "young", "stop"]
 _MOVED = frozenset({"taken", "ended", "gone"})
-_STAYS = frozenset({"left", "passed"})
 
 
 def claim(
@@ -113,52 +110,45 @@ class _Walk:
         self._passed = Passed(state, claimant.session)
         self._held = self._count_held()
         self._left = self._beyond = 0
-        self._removing: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def go_on(self) -> bool:
         """Look at the next few hundred; True when that is all for this claim."""
         state, passed = self._state, self._passed
         self._held = self._count_held()
         state.unread.clear()
-        backlog = Backlog(state, lambda n: passed.find(n, is_full=self._is_full()))
-        self._removing = backlog.removing
         before = len(passed)
-        is_done, moved = self._follow(backlog)
+        ranks = Ranks(state, most=MAX_ASKED, is_known=self._is_passed)
+        is_done, moved = self._follow(waiting_in_order(state, ranks))
         for name, why in state.unread.items():
             if why == "newer":
                 passed.add(name, "newer")
         if is_done is None:
             # The end of what was listed. Beyond it there are foreign names only, and
             # they come into sight as those before them go, or are passed over.
-            moved += backlog.gone + len(passed) - before
-            is_done = not (backlog.is_cut and moved)
+            moved += ranks.gone + len(passed) - before
+            is_done = not (ranks.is_cut and moved)
             if is_done:
                 self._look_again()
         return not passed.save() or is_done
 
-    def _follow(self, backlog: Backlog) -> tuple[bool | None, int]:
+    def _follow(self, ids: Iterable[RequestId]) -> tuple[bool | None, int]:
         """Walk along; whether that is all, None at the end, and how many went away."""
         looked = ended = moved = 0
-        is_done: bool | None = None
-        stay: list[RequestId] = []
-        for request_id in backlog:
-            if self._passed.find(request_id, is_full=self._is_full()):
-                stay.append(request_id)
+        for request_id in ids:
+            if self._is_passed(request_id):
                 continue
             fate = self.look_at(request_id)
             looked += 1
             ended += fate == "ended"
             moved += fate in _MOVED
-            if fate in _STAYS:
-                stay.append(request_id)
             if self._is_enough(fate):
-                is_done = True
-                break
+                return True, moved
             if looked >= _MAX_LOOKED or ended >= _MAX_ENDED:
-                is_done = False
-                break
-        backlog.remember(stay)
-        return is_done, moved
+                return False, moved
+        return None, moved
+
+    def _is_passed(self, name: str) -> bool:
+        return self._passed.find(name, is_full=self._is_full()) is not None
 
     def _is_enough(self, fate: _Fate) -> bool:
         return fate == "stop" or self._left >= _MAX_LEFT or self._beyond >= _MAX_BEYOND
@@ -214,7 +204,7 @@ class _Walk:
 
     def _try_to_take(self, request: Request) -> _Fate:
         try:
-            mine = take(self._state, request, self._claimant, self._removing)
+            mine = take(self._state, request, self._claimant)
         except OSError:
             # A disk just full, say. What was taken before is the claimant's.
             if self.taken:

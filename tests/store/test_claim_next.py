@@ -22,9 +22,9 @@ from storeworld import (
 )
 
 from bridge.protocol.ids import RequestId, new_request_id
+from bridge.store.claim_next import _MAX_ENDED, _MAX_LOOKED
 from bridge.store.lock import LockBusy
-from bridge.store.passing import FEW
-from bridge.store.walking import _MAX_ENDED, _MAX_LOOKED
+from bridge.store.passed_over import FEW
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

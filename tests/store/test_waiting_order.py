@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from storeworld import (
     START_US,
-    claim_all,
     claimant,
     drop,
     path_of,
@@ -21,10 +20,8 @@ from storeworld import (
     this_process,
 )
 
-from bridge.errors import InvalidRequest
 from bridge.protocol.ids import PRIORITIES, new_request_id
-from bridge.store.backlog import NAME as BACKLOG
-from bridge.store.order import in_order
+from bridge.store.waiting_order import in_order
 
 if TYPE_CHECKING:
     from bridge.store.store import Store
@@ -59,7 +56,7 @@ def test_foreign_ids_are_asked_for_their_rank():
     assert list(ordered) == ["hand-made", "old", ours]
 
 
-# The backlog
+# A long queue
 
 
 def fill(store: Store, count: int) -> list[str]:
@@ -92,10 +89,9 @@ def first(count: int):
     return judge
 
 
-def test_a_newcomer_is_seen_though_the_order_was_remembered(store: Store):
+def test_an_urgent_newcomer_is_the_next(store: Store):
     fill(store, 60)
     store.claim(claimant(), 2, take)
-    assert path_of(store, BACKLOG).exists()
 
     urgent = new_request_id(START_US + 99, "high")
     store.submit(request(urgent))
@@ -110,19 +106,9 @@ def by_hand(store: Store) -> None:
     drop(store, "requests", "hand.json", orjson.dumps(HAND | {"timeout": 10**10}))
 
 
-def test_a_dropped_newcomer_is_seen_though_the_order_was_remembered(store: Store):
-    """At once, within the same tick of the kernel's clock."""
-    fill(store, 60)
-    store.claim(claimant(), 2, take)
-
-    by_hand(store)
-
-    assert store.claim(claimant(), 3, take)[0].request_id == "hand"
-
-
 @pytest.mark.parametrize("when", [0, 1, 2], ids=["first", "between", "last"])
 def test_what_is_dropped_during_a_claim_is_seen_by_the_next(store: Store, when: int):
-    """After the queue was listed: the order that is remembered lacks it."""
+    """It came after the queue was listed."""
     fill(store, 60)
     asked: list[str] = []
 
@@ -135,50 +121,6 @@ def test_what_is_dropped_during_a_claim_is_seen_by_the_next(store: Store, when: 
     store.claim(claimant(), 3, judge)
 
     assert store.claim(claimant(), 9, first(1))[0].request_id == "hand"
-
-
-def remembered(store: Store) -> list[str]:
-    """The order that the next claim will find, if it is still that of the queue."""
-    told = orjson.loads(path_of(store, BACKLOG).read_bytes())
-    is_valid = told["changed"] == path_of(store, "requests").stat().st_mtime_ns
-    return told["ids"] if is_valid else []
-
-
-def test_a_submit_puts_its_request_into_the_order(store: Store):
-    """To list the queue again would cost more than the claim."""
-    ids = fill(store, 60)
-    store.claim(claimant(), 2, take)
-    urgent = new_request_id(START_US + 99, "high")
-    early = new_request_id(START_US + 5)
-    last = new_request_id(START_US + 99, "low")
-
-    for one in (last, early, urgent):
-        store.submit(request(one))
-
-    place = ids.index(early, 5) if early in ids else 5 + (early > ids[5])
-    assert remembered(store) == [urgent, *ids[2:place], early, *ids[place:]]
-
-
-def test_a_submit_that_was_refused_leaves_the_order(store: Store):
-    ids = fill(store, 60)
-    store.claim(claimant(), 2, take)
-
-    with pytest.raises(InvalidRequest):
-        store.submit(request(ids[5]))
-
-    assert remembered(store) == ids[2:]
-
-
-def test_a_submit_beside_foreign_ids_has_the_queue_listed_again(store: Store):
-    """They do not tell their place."""
-    names = [f"b{number}" for number in range(60)]
-    for name in names:
-        store.submit(request(name))
-    store.claim(claimant(), 2, take)
-
-    store.submit(request(new_request_id(START_US - 10**9)))
-
-    assert not path_of(store, BACKLOG).exists()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -203,7 +145,6 @@ def test_the_order_is_kept_whatever_comes_between(store: Store, seed: int):
     for _ in range(60):
         come("ours")
     for _ in range(100):
-        # Foreign ids rarely, so that the order is mostly kept.
         if dice.random() < 0.5:
             come(dice.choices(["ours", "foreign", "dropped"], [20, 1, 1])[0])
             continue
@@ -233,16 +174,3 @@ def test_what_is_given_back_is_next_again(store: Store):
     store.give_back(ids[0], this_process(), lambda r: r)  # type: ignore[arg-type]
 
     assert store.claim(claimant(), 2, take)[0].request_id == ids[0]
-
-
-@pytest.mark.parametrize(
-    "content", [b"", b"{", b"[]", b'{"changed": 1, "ids": [5, "../x"]}']
-)
-def test_a_spoilt_order_costs_time_only(store: Store, content: bytes):
-    ids = fill(store, 40)
-    store.claim(claimant(), 1, take)
-    path = path_of(store, BACKLOG)
-    known = orjson.loads(path.read_bytes())
-    path.write_bytes(content.replace(b"1,", b"%d," % known["changed"]))
-
-    assert {r.request_id for r in claim_all(store)} == set(ids[1:])
