@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from stage.api import ScriptedApi
 from stage.client import Stage
-from stage.models import answering, obedient_model
+from stage.models import obedient_model
 from stage.oneshot import run_print
 from stage.processes import is_alive
 from stage.replies import reply, tool_use
@@ -34,23 +34,6 @@ def _read_soon(file: Path) -> str:
         assert time.monotonic() < deadline, f"{file} did not appear"
         time.sleep(0.02)
     return file.read_text()
-
-
-def test_a_one_shot_run_starts_agents_and_waits_for_them(
-    tmp_path: Path, client_program: Path
-) -> None:
-    """The whole of what hostbridge needs of a host, in one run."""
-    answers = answering(reply("the agent's words"))
-
-    with ScriptedApi(obedient_model(answers)) as api:
-        stage = Stage(tmp_path, api, program=client_program)
-        result = run_print(stage, "please run bridge:one")
-
-    assert (result.exit_code, result.text, result.stderr) == (0, "ok", "")
-    (agent,) = api.turns("subagent")
-    assert agent.prompt == "bridge:one"
-    assert agent.agent_id
-    assert api.turns("main")[-1].contains("the agent's words")
 
 
 def test_the_world_of_the_client_is_clean(
@@ -92,43 +75,6 @@ def test_error_one_shot_run_takes_too_long(
     assert not is_alive(int(pid))
 
 
-def test_a_stream_session_takes_prompt_after_prompt(
-    tmp_path: Path, client_program: Path
-) -> None:
-    """A session that stays open is what requests arrive in."""
-    with ScriptedApi(lambda request: reply(f"heard {request.last_user_text}")) as api:
-        stage = Stage(tmp_path, api, program=client_program)
-        with StreamSession(stage) as session:
-            first = session.ask("one")
-            second = session.ask("two")
-            exit_code = session.close()
-
-    assert [first["result"], second["result"]] == ["heard one", "heard two"]
-    assert first["session_id"] == second["session_id"]
-    assert exit_code == 0
-    assert not is_alive(session.pid)
-
-
-def test_a_turn_can_be_interrupted(tmp_path: Path, client_program: Path) -> None:
-    """A person presses Escape; the session goes on."""
-
-    def script(request: Any) -> Any:
-        late = request.last_user_text == "slow"
-        return reply("done", delay_s=60 if late else 0)
-
-    with ScriptedApi(script) as api:
-        stage = Stage(tmp_path, api, program=client_program)
-        with StreamSession(stage) as session:
-            mark = session.send("slow")
-            api.wait_for(lambda request: request.last_user_text == "slow")
-            session.interrupt()
-            ended = session.wait_for_result(after=mark)
-            after = session.ask("fast")
-
-    assert ended["subtype"] == "error_during_execution"
-    assert after["result"] == "done"
-
-
 def test_a_killed_session_leaves_its_children_until_it_is_closed(
     tmp_path: Path, client_program: Path
 ) -> None:
@@ -150,27 +96,6 @@ def test_a_killed_session_leaves_its_children_until_it_is_closed(
     assert (exit_code, orphaned) == (-9, True)
     assert not is_alive(session.pid)
     assert not is_alive(child)
-
-
-def test_auto_mode_works_with_a_scripted_review(
-    tmp_path: Path, client_program: Path
-) -> None:
-    """The interactive default: calls are reviewed, subagents hand their report back."""
-    work = reply(tool_use("Bash", {"command": "touch made", "description": "make"}))
-    model = obedient_model(answering(work, reply("my report")))
-
-    with ScriptedApi(model) as api:
-        stage = Stage(tmp_path, api, program=client_program)
-        stage.settings(hooks("PermissionDenied"))
-        with StreamSession(stage, args=["--permission-mode", "auto"]) as session:
-            session.send("run bridge:one")
-            api.wait_for(
-                lambda request: request.role == "main" and request.contains("my report")
-            )
-
-    assert (stage.project / "made").exists()
-    assert not (stage.project / "told.json").exists()
-    assert api.strays == []
 
 
 def test_a_flagged_call_is_denied_in_auto_mode(

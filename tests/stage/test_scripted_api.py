@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import http.client
 import json
-import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from stage.api import ScriptedApi
-from stage.replies import error, reply, text, tool_use
-from stage.turns import AGENT_HEADER, ApiRequest, ToolResult
+from stage.replies import error, reply
+from stage.turns import AGENT_HEADER, ApiRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,104 +20,9 @@ BASH = {"name": "Bash", "input_schema": {"type": "object"}}
 ASKS = {"tools": [BASH], "messages": [{"role": "user", "content": "hello"}]}
 
 
-def read_stream(raw: bytes) -> list[dict[str, Any]]:
-    """Return the data of each server-sent event."""
-    lines = raw.decode().splitlines()
-    return [json.loads(line[6:]) for line in lines if line.startswith("data: ")]
-
-
 def request(body: dict[str, Any], headers: dict[str, str] | None = None) -> ApiRequest:
     """Make a request as the server would."""
     return ApiRequest(0, "POST", "/v1/messages", headers or {}, body, 0)
-
-
-def test_a_reply_is_the_same_message_with_and_without_streaming(post: Post) -> None:
-    """The client streams its turns and asks on the side without."""
-    call = tool_use("Bash", {"command": "ls"})
-
-    with ScriptedApi(lambda _: reply(text("hi"), call)) as api:
-        _, whole = post(api, ASKS)
-        _, streamed = post(api, {**ASKS, "stream": True})
-
-    assert json.loads(whole)["content"] == [
-        {"type": "text", "text": "hi"},
-        {
-            "type": "tool_use",
-            "id": call.call_id,
-            "name": "Bash",
-            "input": {"command": "ls"},
-        },
-    ]
-    assert json.loads(whole)["stop_reason"] == "tool_use"
-    events = read_stream(streamed)
-    assert [event["type"] for event in events] == [
-        "message_start",
-        *["content_block_start", "content_block_delta", "content_block_stop"] * 2,
-        "message_delta",
-        "message_stop",
-    ]
-    assert events[2]["delta"] == {"type": "text_delta", "text": "hi"}
-    assert events[5]["delta"] == {
-        "type": "input_json_delta",
-        "partial_json": '{"command": "ls"}',
-    }
-    assert events[7]["delta"]["stop_reason"] == "tool_use"
-
-
-def test_a_failure_has_its_status_and_words(post: Post) -> None:
-    """How the client treats an error depends on all of them."""
-    failure = error(529, "overloaded_error", "Overloaded")
-
-    with ScriptedApi(lambda _: failure) as api:
-        status, body = post(api, {**ASKS, "stream": True})
-
-    assert status == 529
-    assert json.loads(body) == {
-        "type": "error",
-        "error": {"type": "overloaded_error", "message": "Overloaded"},
-    }
-
-
-def test_calls_are_reviewed_where_the_client_asks_for_it(post: Post) -> None:
-    """In auto mode the client runs no call that comes without a verdict."""
-    good = tool_use("Bash", {"command": "ls"})
-    bad = tool_use("Bash", {"command": "rm -rf /"}, flagged="destroys data")
-
-    with ScriptedApi(lambda _: reply(good, bad)) as api:
-        _, body = post(api, {**ASKS, "safeguards": [{"type": "dangerous_tool_use"}]})
-
-    verdicts = {
-        good.call_id: {"type": "evaluated", "outcome": "not_flagged"},
-        bad.call_id: {
-            "type": "evaluated",
-            "outcome": "flagged",
-            "explanation": "destroys data",
-        },
-    }
-    assert json.loads(body)["safeguard_results"] == [
-        {
-            "type": "dangerous_tool_use",
-            "status": {"type": "available", "tool_uses": verdicts},
-        }
-    ]
-
-
-def test_requests_are_answered_at_the_same_time(post: Post) -> None:
-    """Subagents run in parallel; a slow one must not hold up the others."""
-    together = threading.Barrier(3, timeout=60)
-
-    def script(_: ApiRequest) -> Any:
-        together.wait()
-        return reply("ok")
-
-    with ScriptedApi(script) as api:
-        threads = [threading.Thread(target=post, args=(api, ASKS)) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
-    assert len(api.turns("main")) == 3
 
 
 def test_close_does_not_wait_for_delayed_replies() -> None:
@@ -213,35 +117,6 @@ SUMMARY = "Respond with an <analysis> block followed by a <summary> block."
 def test_role(body: dict[str, Any], headers: dict[str, str], role: str) -> None:
     """A script must see turns only, or it answers a title with a tool call."""
     assert request(body, headers).role == role
-
-
-def test_a_request_tells_what_the_model_was_shown() -> None:
-    """Tests ask for these words, whichever message the client put them in."""
-    call = {"type": "tool_use", "id": "t1", "name": "Agent", "input": {"prompt": "p"}}
-    done = {"type": "tool_result", "tool_use_id": "t1", "content": "launched"}
-    note = {"type": "text", "text": "<system-reminder>\nbe good\n</system-reminder>"}
-    asked = request(
-        {
-            "system": [{"type": "text", "text": "You are"}, {"text": "?"}],
-            "messages": [
-                {"role": "user", "content": [note, {"type": "text", "text": "start"}]},
-                {"role": "assistant", "content": [call]},
-                {"role": "user", "content": [done, note]},
-                {"role": "system", "content": "a hook says more"},
-            ],
-        },
-        {AGENT_HEADER: "a1", "x-claude-code-session-id": "s1"},
-    )
-
-    assert (asked.agent_id, asked.session_id) == ("a1", "s1")
-    assert asked.system_text == "You are"
-    assert asked.prompt == "start"
-    assert asked.last_user_text == "start"
-    assert asked.newest_text == f"launched\n{note['text']}\na hook says more"
-    assert asked.tool_results == [ToolResult("t1", "launched", is_error=False)]
-    assert asked.own_calls == [call]
-    assert asked.contains("a hook says")
-    assert not asked.contains("anything else")
 
 
 TITLE = {
