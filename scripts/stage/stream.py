@@ -73,16 +73,6 @@ class StreamSession:
         self._write({"type": "user", "message": {"role": "user", "content": content}})
         return mark
 
-    def interrupt(self) -> None:
-        """Stop the running turn, as Escape does in a terminal."""
-        self._write(
-            {
-                "type": "control_request",
-                "request_id": uuid.uuid4().hex,
-                "request": {"subtype": "interrupt"},
-            }
-        )
-
     def wait_for(
         self,
         predicate: Callable[[Event], bool],

@@ -40,7 +40,7 @@ def test_a_reply_is_whole_and_counted(llama):
     assert problem_of(SHAPE, json.loads(reply.text)) is None
     assert 10 <= reply.tokens <= 100
     assert reply.prompt_tokens > 100
-    assert 0 < reply.seconds < 100
+    assert reply.seconds > 0
     assert llama.name == "SmolLM2-135M-Instruct.Q4_1"
     assert llama.is_small
 
