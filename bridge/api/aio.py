@@ -18,9 +18,10 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from bridge.api.bridge import DEFAULT_TIMEOUT_S, Bridge
+from bridge.api.options import ignore
 from bridge.api.upkeep import Abandoned
 from bridge.errors import InvalidRequest
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from bridge.api.history import Story
+    from bridge.api.options import AskOptions, SubmitOptions
     from bridge.api.project_status import Overview
     from bridge.api.result import Result, Shape
     from bridge.protocol.ids import RequestId
@@ -37,10 +39,6 @@ if TYPE_CHECKING:
     from bridge.store import Found
 
     T = TypeVar("T")
-
-
-def _ignore_stage(_stage: Stage) -> None:
-    pass
 
 
 class AsyncBridge:
@@ -61,18 +59,25 @@ class AsyncBridge:
         return cls(Bridge.open(path))
 
     async def ask(
-        self, prompt: str, agent: str = "general-purpose", **options: Any
+        self,
+        prompt: str,
+        agent: str = "general-purpose",
+        **options: Unpack[AskOptions],
     ) -> Result:
         """Ask and await the answer; see `Bridge.ask`."""
-        on_stage = options.pop("on_stage", _ignore_stage)
-        return await _waited(
-            lambda leave: self.bridge.ask(
-                prompt, agent, on_stage=_leaving(leave, on_stage), **options
-            )
-        )
+        on_stage = options.get("on_stage", ignore)
+
+        def call(leave: threading.Event) -> Result:
+            options["on_stage"] = _leaving(leave, on_stage)
+            return self.bridge.ask(prompt, agent, **options)
+
+        return await _waited(call)
 
     async def submit(
-        self, prompt: str, agent: str = "general-purpose", **options: Any
+        self,
+        prompt: str,
+        agent: str = "general-purpose",
+        **options: Unpack[SubmitOptions],
     ) -> RequestId:
         """Ask without waiting; see `Bridge.submit`."""
         return await asyncio.to_thread(self.bridge.submit, prompt, agent, **options)
@@ -83,7 +88,7 @@ class AsyncBridge:
         *,
         schema: Shape = None,
         timeout_s: float = DEFAULT_TIMEOUT_S,
-        on_stage: Callable[[Stage], None] = _ignore_stage,
+        on_stage: Callable[[Stage], None] = ignore,
     ) -> Result:
         """Await one request; see `Bridge.wait`. For many there is `as_completed`.
 
@@ -111,7 +116,7 @@ class AsyncBridge:
         *,
         schema: Shape = None,
         timeout_s: float = DEFAULT_TIMEOUT_S,
-        on_stage: Callable[[Stage], None] = _ignore_stage,
+        on_stage: Callable[[Stage], None] = ignore,
     ) -> AsyncIterator[Result]:
         """Yield a result for each request as it ends; see `Bridge.wait`."""
         if isinstance(requests, str):

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Unpack, overload
 
 from bridge.api.ask import Asker
 from bridge.api.hosts import Hosts
-from bridge.api.request_builder import Question
+from bridge.api.options import ignore
 from bridge.api.type_checks import check_seconds, check_text
 from bridge.api.upkeep import look_after
 from bridge.api.wait import cancel
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from bridge.api.history import Story
+    from bridge.api.options import AskOptions, SubmitOptions
     from bridge.api.project_status import Overview
     from bridge.api.result import Result, Shape
-    from bridge.protocol.executor import Progress
-    from bridge.protocol.ids import Priority, RequestId
-    from bridge.protocol.request import Node, Request
+    from bridge.protocol.ids import RequestId
+    from bridge.protocol.request import Request
     from bridge.protocol.response import Response
     from bridge.protocol.status import Stage
     from bridge.store import Found
@@ -43,14 +43,6 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT_S = 120.0
 # A waiter holds no lock for long: its deadline counts for more than its tidying.
 _QUICK_LOCK_S = 0.2
-
-
-def _ignore_stage(_stage: Stage) -> None:
-    pass
-
-
-def _ignore_progress(_progress: Progress) -> None:
-    pass
 
 
 class Bridge:
@@ -67,7 +59,7 @@ class Bridge:
             place, clock=clock, lease_s=lease_s, lock_wait_s=_QUICK_LOCK_S
         )
         self.hosts = Hosts(self.store, settings)
-        self._asker = Asker(self.store, self._quick, self.hosts, settings)
+        self._asker = Asker(self.store, self._quick, settings)
 
     @classmethod
     def open(cls, path: Path | str | None = None) -> Bridge:
@@ -92,42 +84,12 @@ class Bridge:
         self,
         prompt: str,
         agent: str = "general-purpose",
-        *,
-        schema: Shape = None,
-        timeout_s: float | None = None,
-        model: str | None = None,
-        priority: Priority | None = None,
-        arguments: dict[str, Any] | None = None,
-        node: str | Node | None = None,
-        variables: dict[str, Any] | None = None,
-        task_id: str | None = None,
-        dedup_key: str | None = None,
-        session: str | None = None,
-        route: str = "auto",
-        fallback: str | None = None,
-        fallback_after_s: float | None = None,
-        answer_to_host: bool = False,
-        on_stage: Callable[[Stage], None] = _ignore_stage,
-        on_progress: Callable[[Progress], None] = _ignore_progress,
+        **options: Unpack[AskOptions],
     ) -> Result:
-        """Ask an agent and wait for its answer, `timeout_s` seconds at most.
+        """Ask an agent and wait for its answer; `AskOptions` explains the options.
 
-        `schema` is a pydantic model, a JSON Schema, or None for `AgentOutput`. One that
-        holds nothing but keywords unknown to JSON Schema is refused: it would let any
-        answer pass; beside known ones they are ignored, as the standard has it. A
-        result may report failure (`success` False) in a valid answer; anything less
-        raises. What is None is as the agent's definition says, or the default: 120 s,
-        priority normal. `arguments` and `variables` are what the templates of a
-        definition may name. `route` is auto (the definition's, or an open session),
-        host, or one that this process serves by itself: claude, local, endpoint. With
-        `fallback_after_s` a request that no host has taken after so many seconds is
-        served here, on the route `fallback` (by default what `BRIDGE_CLI_FALLBACK`
-        names); at once, on auto, where no session is open. `on_stage` is called as the
-        request comes forward, `on_progress` by what this process serves.
-
-        A `dedup_key` stands for one question: asked again with it, the same question
-        gets the same request, running or answered; another question is refused.
-        Whether an answer is to be relied on says `Result.trusted`.
+        The result may report failure (`success` False) in a valid answer; anything less
+        raises. `Result.trusted` says whether the answer can be relied on.
 
         Raises:
             NoHost: no live session could take it, or the bridge is off (`BRIDGE_OFF`,
@@ -141,77 +103,26 @@ class Bridge:
         """
         from bridge.api.result import result_or_raise
 
-        question = Question(
-            prompt=prompt,
-            agent=agent,
-            schema=schema,
-            timeout_s=timeout_s,
-            model=model,
-            priority=priority,
-            arguments=arguments,
-            node=node,
-            variables=variables,
-            task_id=task_id,
-            dedup_key=dedup_key,
-            session=session,
-            answer_to_host=answer_to_host,
-        )
-        response = self._asker.ask(
-            question,
-            route,
-            fallback=fallback,
-            fallback_after_s=fallback_after_s,
-            on_stage=on_stage,
-            on_progress=on_progress,
-        )
-        return result_or_raise(response, schema)
+        response = self._asker.ask(prompt, agent, options)
+        return result_or_raise(response, options.get("schema"))
 
     def submit(
         self,
         prompt: str,
         agent: str = "general-purpose",
-        *,
-        schema: Shape = None,
-        timeout_s: float | None = None,
-        model: str | None = None,
-        priority: Priority | None = None,
-        arguments: dict[str, Any] | None = None,
-        node: str | Node | None = None,
-        variables: dict[str, Any] | None = None,
-        task_id: str | None = None,
-        dedup_key: str | None = None,
-        session: str | None = None,
-        route: str = "auto",
-        answer_to_host: bool = False,
-        request_id: str | None = None,
+        **options: Unpack[SubmitOptions],
     ) -> RequestId:
-        """Ask without waiting; durable on return. Needs no live session.
+        """Ask without waiting; the request is durable on return.
 
-        On `route` auto it waits for a session; on claude, local or endpoint for
-        somebody who runs `hostbridge serve`. `request_id` names the request; by default
-        it gets an id that sorts by time.
+        Needs no live session: on `route` auto the request waits for one; on claude,
+        local or endpoint it waits for `hostbridge serve`. `SubmitOptions` explains the
+        options.
 
         Raises:
             UnknownAgent, InvalidRequest, DepthExceeded: nothing was asked.
             BadDefinition, NotTrusted: nothing was asked; the definition is no use.
         """
-        question = Question(
-            prompt=prompt,
-            agent=agent,
-            schema=schema,
-            timeout_s=timeout_s,
-            model=model,
-            priority=priority,
-            arguments=arguments,
-            node=node,
-            variables=variables,
-            task_id=task_id,
-            dedup_key=dedup_key,
-            session=session,
-            answer_to_host=answer_to_host,
-            request_id=request_id,
-        )
-        return self._asker.submit(question, route)
+        return self._asker.submit(prompt, agent, options)
 
     # Waiting
 
@@ -241,7 +152,7 @@ class Bridge:
         *,
         schema: Shape = None,
         timeout_s: float = DEFAULT_TIMEOUT_S,
-        on_stage: Callable[[Stage], None] = _ignore_stage,
+        on_stage: Callable[[Stage], None] = ignore,
     ) -> Result | Iterator[Result]:
         """Wait for one request, or for many as they are completed.
 
@@ -365,7 +276,9 @@ class Bridge:
         return look_after(self._quick, ids, lease_s=self.settings.lease_s)
 
 
-def ask(prompt: str, agent: str = "general-purpose", **options: Any) -> Result:
+def ask(
+    prompt: str, agent: str = "general-purpose", **options: Unpack[AskOptions]
+) -> Result:
     """Ask an agent of the project around the working folder; see `Bridge.ask`."""
     return Bridge.open().ask(prompt, agent, **options)
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from bridge.api.hosts import may_take
 from bridge.errors import NewerSchema
+from bridge.host.eligibility import may_take
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.status import FINAL, Stage
 from bridge.store import journal, queries, sessions, switch

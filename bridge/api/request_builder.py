@@ -1,10 +1,8 @@
-"""Make a request out of what a program asks: checked before anything is written."""
+"""Build the request that a program asks for, checked before anything is written."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bridge.api.requester import default_requester
@@ -17,84 +15,72 @@ from bridge.protocol.request import Request
 from bridge.store.clock import uptime
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from bridge.agents.definition import Definition
     from bridge.agents.known_agents import Agents
     from bridge.api.result import Shape
     from bridge.config import Settings
-    from bridge.protocol.ids import Priority
     from bridge.protocol.request import Node, RouteName
     from bridge.store.store import Store
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What a program asks, in its own words: the arguments of `Bridge.submit`.
-
-    What is None was not asked for: the agent's definition says it, or the default.
-    What `Request` calls by the same name becomes that field of it.
-    """
-
-    prompt: str
-    agent: str
-    schema: Shape
-    timeout_s: float | None
-    model: str | None
-    priority: Priority | None
-    arguments: dict[str, Any] | None
-    node: str | Node | None
-    variables: dict[str, Any] | None
-    task_id: str | None
-    dedup_key: str | None
-    session: str | None
-    answer_to_host: bool
-    request_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Draft:
-    """A request that is checked and has no route yet.
+    """A checked request that has no route yet, and its agent's definition.
 
-    `definition` is its agent's where that is ours; Claude Code's own agents have one
-    only on the routes that lack their words. `is_model_asked` tells that the asker
-    named the model, and not the definition.
+    The definition is loaded once, and its templates are rendered once, whichever routes
+    the request is made for, and also if this process serves it.
     """
 
-    request: Request
-    definition: Definition | None
-    store: Store
-    is_model_asked: bool
-    agents: Agents
+    def __init__(
+        self,
+        request: Request,
+        definition: Definition | None,
+        store: Store,
+        agents: Agents,
+        *,
+        is_model_asked: bool,
+    ) -> None:
+        self.request = request
+        self._definition = definition
+        self._store = store
+        self._agents = agents
+        self._is_model_asked = is_model_asked
+        self._found: dict[RouteName, Definition | None] = {"host": None}
+        self._applied: Request | None = None
 
     @property
     def routes(self) -> tuple[RouteName, ...] | None:
-        """The routes that may answer it; None for any."""
-        return self.definition.routes if self.definition else None
+        """The routes that the definition accepts; None for any."""
+        return self._definition.routes if self._definition else None
 
     def definition_on(self, route: RouteName) -> Definition | None:
         """The definition that a route needs.
 
+        An open session needs none for an agent of Claude Code's own.
+
         Raises:
-            UnknownAgent: the agent's words are not to be had on this route.
+            UnknownAgent: the agent's prompt is not available on this route.
             BadDefinition, NotTrusted: its definition cannot be used.
         """
-        if self.definition is not None:
-            return self.definition
-        return self.agents.find_on(self.request.agent_type, route)
+        if self._definition is not None:
+            return self._definition
+        if route not in self._found:
+            self._found[route] = self._agents.find_on(self.request.agent_type, route)
+        return self._found[route]
 
     def on(self, route: RouteName) -> Request:
-        """The request, as those who serve this route will find it.
+        """The request as a route gets it.
 
-        What its agent is told is settled when it is served; to fill in the prompt
-        already here finds what is missing while the asker is there.
+        Rendering it already finds what is missing while the asker is there.
 
         Raises:
             InvalidRequest: the route, or the definition, takes no such request.
             UnknownAgent, BadDefinition, NotTrusted: as `definition_on`.
         """
         definition = self.definition_on(route)
-        request = on_route(self.request, route, is_model_asked=self.is_model_asked)
+        request = on_route(self.request, route, is_model_asked=self._is_model_asked)
         if definition is None:
             if request.arguments:
                 raise InvalidRequest(
@@ -102,15 +88,40 @@ class Draft:
                     "template could read arguments; say it in the prompt"
                 )
             return request
-        from bridge.agents.apply import applied
+        from bridge.agents.apply import applied, check_route
         from bridge.agents.resolve import parent_variables, with_context
 
-        request = with_context(definition, request, self.store.place.project)
-        return applied(definition, request, parent_variables(self.store, request))
+        if self._applied is None:
+            request = with_context(definition, request, self._store.place.project)
+            parent = parent_variables(self._store, request)
+            self._applied = applied(definition, request, parent)
+        else:
+            check_route(definition, route)
+        return self._applied.with_(route=route)
+
+    def define(self, held: Request) -> tuple[Request, Definition | None]:
+        """A claimed request with its definition applied, and the definition.
+
+        Raises:
+            UnknownAgent, BadDefinition, NotTrusted, InvalidRequest: as `on`.
+        """
+        if held.request_id != self.request.request_id:
+            # Found by its dedup key: another asker's.
+            return self._agents.define(self._store, held)
+        from bridge.agents.resolve import filled_in
+
+        route = held.served_on
+        return filled_in(held, self.on(route)), self.definition_on(route)
 
 
-def draft(store: Store, settings: Settings, question: Question) -> Draft:
-    """Begin a request.
+def draft(
+    store: Store,
+    settings: Settings,
+    prompt: str,
+    agent: str,
+    options: Mapping[str, Any],
+) -> Draft:
+    """Begin a request; `options` are those of `Bridge.submit`.
 
     Raises:
         UnknownAgent: nobody knows the agent.
@@ -121,28 +132,28 @@ def draft(store: Store, settings: Settings, question: Question) -> Draft:
     """
     from bridge.agents.known_agents import Agents
 
-    check_text("prompt", question.prompt)
-    check_text("agent", question.agent)
+    check_text("prompt", prompt)
+    check_text("agent", agent)
     fields = {
-        field.name: getattr(question, field.name)
-        for field in dataclasses.fields(question)
-        if field.name in Request.model_fields
+        name: value
+        for name, value in options.items()
+        if name in Request.model_fields and name not in ("route", "request_id")
     }
-    prompt, named = fields.pop("prompt"), fields.pop("request_id")
-    fields["node"] = _node(question.node, store.place.project)
+    fields["node"] = _node(options.get("node"), store.place.project)
     agents = Agents.open(settings, store.place.project)
-    definition = agents.find(question.agent)
-    schema, timeout_s = question.schema, question.timeout_s
-    fields["answer_schema"] = None if schema is None else _checked(schema)
+    definition = agents.find(agent)
+    timeout_s = options.get("timeout_s")
+    fields["answer_schema"] = _checked_schema(options.get("schema"))
     fields["timeout"] = None if timeout_s is None else _milliseconds(timeout_s)
+    fields = {name: value for name, value in fields.items() if value is not None}
     if definition is not None:
         from bridge.agents.apply import choices
 
-        fields = choices(definition) | _given(fields)
+        fields = choices(definition) | fields
     from bridge.host.calling_agent import find_parent
 
-    parent = find_parent(store, settings)
-    depth = parent[1] + 1 if parent else 0
+    parent_id, parent_depth = find_parent(store, settings) or (None, -1)
+    depth = parent_depth + 1
     if depth > settings.max_depth:
         raise DepthExceeded(
             f"{depth} agents stand above this request; {settings.max_depth} is the "
@@ -152,28 +163,29 @@ def draft(store: Store, settings: Settings, question: Question) -> Draft:
         # Its parent holds a slot while it waits.
         fields["priority"] = "high"
     now_us = store.clock.now_us()
-    if named is not None:
-        check_id(named)
-    fields = _given(fields)
+    request_id = options.get("request_id")
+    if request_id is not None:
+        check_id(request_id)
     priority = fields.get("priority", "normal")
     if priority not in PRIORITIES:
         expected = ", ".join(PRIORITIES)
         raise InvalidRequest(f"priority {priority!r}: expected one of {expected}")
     try:
         request = Request(
-            request_id=named or new_request_id(now_us, priority),
-            agent_type=question.agent,
+            request_id=request_id or new_request_id(now_us, priority),
+            agent_type=agent,
             prompt=prompt,
             created_at=now_us // 1000,
             uptime=uptime(store.clock),
             requester=settings.requester or default_requester(),
-            parent_request_id=parent[0] if parent else None,
+            parent_request_id=parent_id,
             depth=depth,
             **fields,
         )
     except ValueError as exc:
         raise InvalidRequest(first_problem(exc)) from None
-    return Draft(request, definition, store, question.model is not None, agents)
+    is_model_asked = options.get("model") is not None
+    return Draft(request, definition, store, agents, is_model_asked=is_model_asked)
 
 
 def _node(node: str | Node | None, project: Path) -> Node | None:
@@ -184,19 +196,16 @@ def _node(node: str | Node | None, project: Path) -> Node | None:
     return find_node(node, project)
 
 
-def _given(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def _checked(shape: Shape) -> dict[str, Any] | None:
+def _checked_schema(shape: Shape) -> dict[str, Any] | None:
     """The JSON Schema of a shape, itself checked."""
     from bridge.api.result import schema_of
-    from bridge.protocol.json_schema import problem_of_schema
-    from bridge.protocol.keywords import constrains_nothing, slips
 
     schema = schema_of(shape)
     if schema is None:
         return None
+    from bridge.protocol.json_schema import problem_of_schema
+    from bridge.protocol.keywords import constrains_nothing, slips
+
     problem = problem_of_schema(schema)
     if problem:
         raise InvalidRequest(f"the schema is not a JSON Schema: {problem}")

@@ -85,11 +85,12 @@ class Waiter:
         pause_s = after_s
         while True:
             left_s = max(0.0, until_s - clock.monotonic_s())
-            try:
-                return self.one(request_id, min(pause_s, left_s))
-            except WaitTimeout:
-                if clock.monotonic_s() >= until_s:
-                    raise
+            if pause_s or not left_s:
+                try:
+                    return self.one(request_id, min(pause_s, left_s))
+                except WaitTimeout:
+                    if clock.monotonic_s() >= until_s:
+                        raise
             try:
                 worker.serve(request_id, until_s=until_s)
             except StateVanished:
@@ -97,12 +98,15 @@ class Waiter:
             except StateUnavailable:
                 # It waits again, for as long as its asker does.
                 pass
-            if self._store.find(request_id) is None:
+            found = self._store.find(request_id)
+            if found is None:
                 # The directory is made anew, without what was in it.
                 raise StateVanished(
                     f"request {request_id} has vanished: {self._store.place.state} was "
                     "removed while it was served"
                 )
+            if found.response is not None:
+                return found.response
             pause_s = _TRY_AGAIN_S
 
     def many(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bridge.protocol.status import Stage
     from bridge.routes import OwnRoute
     from bridge.store.store import Store
+    from bridge.worker.worker import Define
 
 
 def _ignore(_event: object) -> None:
@@ -120,21 +121,25 @@ def open_worker(
     settings: Settings,
     route: OwnRoute,
     *,
+    define: Define | None = None,
     on_stage: Callable[[Stage], None] = _ignore,
     on_progress: Callable[[Progress], None] = _ignore,
 ) -> Worker:
     """The worker of a route in this process; see `Worker`.
 
+    By default it looks up a request's definition as it claims the request.
+
     Raises:
         NoRoute: this machine lacks what the route needs.
         NotShipped: this installation has no built-in definitions.
     """
-    agents = Agents.open(settings, store.place.project)
+    if define is None:
+        define = partial(Agents.open(settings, store.place.project).define, store)
     return Worker(
         store,
         route,
         _EXECUTORS[route](settings, store),
-        define=partial(agents.define, store),
+        define=define,
         max_depth=settings.max_depth,
         on_stage=on_stage,
         on_progress=on_progress,

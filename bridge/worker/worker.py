@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from bridge.routes import OwnRoute
     from bridge.store.store import Store
 
+    Define = Callable[[Request], tuple[Request, Definition | None]]
+
 _RETRY_WRITE_S = 0.5
 
 
@@ -60,7 +62,7 @@ class Worker:
         route: OwnRoute,
         executor: Executor,
         *,
-        define: Callable[[Request], tuple[Request, Definition | None]],
+        define: Define,
         max_depth: int,
         on_stage: Callable[[Stage], None],
         on_progress: Callable[[Progress], None],

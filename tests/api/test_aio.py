@@ -103,10 +103,6 @@ def test_it_has_the_methods_of_the_blocking_one() -> None:
     """Two were missing, and one argument of a third."""
     blocking, ours = public(Bridge), public(AsyncBridge)
     assert ours.pop("as_completed")[2:] == blocking["wait"][2:]
-    for asks in ("ask", "submit"):
-        assert ours.pop(asks) == ["self", "prompt", "agent", "options"]
-        del blocking[asks]
-
     assert ours == blocking
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
-from typing import TYPE_CHECKING
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import bridge as package
+from bridge.api.aio import AsyncBridge
 from bridge.api.bridge import Bridge
-from bridge.api.request_builder import Question
+from bridge.api.options import RequestOptions
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 ASKED = {
     "model": "haiku",
@@ -29,18 +30,38 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize("way", ["ask", "submit"])
-def test_a_question_has_what_one_may_ask_with(way: str) -> None:
-    """An argument that is not handed on would be ignored, and nobody would say so."""
-    names = {field.name for field in dataclasses.fields(Question)}
-    if way == "ask":
-        names.remove("request_id")
+def test_every_option_is_tested_here() -> None:
+    """An option that is not passed on would be ignored, and nobody would say so."""
+    elsewhere = {"schema", "timeout_s", "node", "route"}
 
-    taken = set(inspect.signature(getattr(Bridge, way)).parameters)
+    assert RequestOptions.__optional_keys__ == {*ASKED, *elsewhere}
 
-    how = {"self", "route", "fallback", "fallback_after_s"}
-    how |= {"on_stage", "on_progress"}
-    assert taken - how == names
+
+@pytest.mark.parametrize(
+    ("way", "option"), [("ask", "modle"), ("submit", "on_stage"), ("ask", "request_id")]
+)
+@pytest.mark.parametrize("kind", [Bridge, AsyncBridge])
+def test_error_an_option_that_does_not_exist(
+    tmp_path: Path, kind: type[Bridge | AsyncBridge], way: str, option: str
+) -> None:
+    """Python itself does not check the names."""
+    bridge: Any = Bridge(Settings(home=tmp_path / "home"), tmp_path)
+    if kind is AsyncBridge:
+        bridge = AsyncBridge(bridge)
+
+    def call() -> None:
+        awaited = getattr(bridge, way)("Which?", **{option: None})
+        asyncio.run(awaited)
+
+    with pytest.raises(TypeError) as caught:
+        call()
+
+    assert str(caught.value) == f"{way}() got an unexpected keyword argument {option!r}"
+    assert not (tmp_path / "home").exists()
+
+
+def test_type_checkers_of_users_see_our_types() -> None:
+    assert (Path(package.__file__).parent / "py.typed").is_file()
 
 
 def test_what_is_asked_is_in_the_request(tmp_path: Path) -> None:
