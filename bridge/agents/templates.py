@@ -1,9 +1,12 @@
-"""Templates of definitions: jinja2, with nothing to reach out with. Pure.
+"""Templates of definitions: jinja2 in its sandbox, with everything bounded. Pure.
 
-A template sees the values it is given, and may go from one to what it holds: keys of
-mappings, positions of lists, nothing else. No attribute of an object can be reached, so
-no method either; an unknown name is an error; what comes out is bounded at every step.
-Values are data: what looks like a template in them stays as it is.
+A template sees only the values it is given, and may read the keys of a mapping and the
+positions of a list. It reaches no attribute of an object, so no method either. An
+unknown name is an error. Values are data: template syntax inside them stays as it is.
+
+Three bounds hold for every render: on the length of any text, on all that is written
+on the way there, and on the number of loop rounds and macro calls. Reading a template
+evaluates nothing, since the user may not have trusted its file yet.
 
 Source: Jinja documentation, "Sandbox".
 """
@@ -15,17 +18,24 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 from jinja2 import meta, nodes
-from jinja2.compiler import CodeGenerator, Frame
 from jinja2.exceptions import FilterArgumentError
-from jinja2.runtime import LoopContext
+from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.visitor import NodeTransformer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 MAX_CHARS = 4_000_000
 MAX_NUMBER = 2**63
-_MAX_RANGE = 10_000
+_MAX_ITEMS = 10_000
+# A render may write this many characters in all; a loop round or a macro call costs as
+# much as `_STEP_COST` of them.
+_MAX_WORK = 20_000_000
+_STEP_COST = 500
+# No template can write these names, as they begin with a space.
+_WORK = " work"
+_STEP = " step"
 _FILTERS = (
     "abs", "capitalize", "count", "d", "default", "dictsort", "e", "escape", "first",
     "float", "int", "items", "last", "length", "list", "lower", "max", "min", "reject",
@@ -36,7 +46,7 @@ _FILTERS = (
 
 
 class TemplateFailed(Exception):
-    """The template cannot be read, or not with these values; `line` counts from 1."""
+    """The template is invalid or cannot take these values; `line` counts from 1."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -47,45 +57,47 @@ def render(template: str, values: Mapping[str, Any]) -> str:
     """Fill in a template.
 
     Raises:
-        TemplateFailed: it is no template, a name is unknown, or too much comes out.
+        TemplateFailed: it is invalid, a name is unknown, or a bound is exceeded.
     """
     try:
-        return _compiled(template).render(values)
-    except jinja2.TemplateSyntaxError as exc:
-        raise TemplateFailed(exc.message or "not a template", exc.lineno) from None
+        return _compiled(template).render({**values, _WORK: _Work()})
     except Exception as exc:  # noqa: BLE001 - whatever an expression can raise
-        kind = (
-            "" if isinstance(exc, jinja2.TemplateError) else f"{type(exc).__name__}: "
-        )
-        raise TemplateFailed(f"{kind}{exc}") from None
+        raise _failure(exc) from None
 
 
 def names_in(template: str) -> frozenset[str]:
-    """The names that a template takes from outside.
+    """The names that a template expects to be given.
 
     Raises:
-        TemplateFailed: it is no template.
+        TemplateFailed: it is invalid.
     """
     try:
         _compiled(template)
-        finder = _Names(_ENVIRONMENT)
+        # As `meta.find_undeclared_variables`, which would evaluate constants.
+        finder = meta.TrackingCodeGenerator(_ENVIRONMENT)
+        finder.optimizer = None
         finder.visit(_ENVIRONMENT.parse(template))
         return frozenset(finder.undeclared_identifiers)
-    except jinja2.TemplateSyntaxError as exc:
-        raise TemplateFailed(exc.message or "not a template", exc.lineno) from None
-    except Exception as exc:  # noqa: BLE001 - what Python makes of too deep an expression
-        raise TemplateFailed(f"{type(exc).__name__}: {exc}") from None
+    except Exception as exc:  # noqa: BLE001 - Python's own limits on deep expressions
+        raise _failure(exc) from None
+
+
+def _failure(exc: Exception) -> TemplateFailed:
+    if isinstance(exc, jinja2.TemplateSyntaxError):
+        return TemplateFailed(exc.message or "not a template", exc.lineno)
+    kind = "" if isinstance(exc, jinja2.TemplateError) else f"{type(exc).__name__}: "
+    return TemplateFailed(f"{kind}{exc}")
 
 
 def keys_in(template: str, mapping: str) -> frozenset[str] | None:
-    """The keys that a template reads from a mapping; None where it may read any.
+    """The keys that a template reads from a mapping; None if it may read any key.
 
     Args:
-        template: one that `names_in` takes.
-        mapping: the name by which the template knows it.
+        template: one that `names_in` accepts.
+        mapping: the mapping's name in the template.
     """
 
-    def is_meant(node: nodes.Node) -> bool:
+    def is_mapping(node: nodes.Node) -> bool:
         return isinstance(node, nodes.Name) and node.name == mapping
 
     tree = _ENVIRONMENT.parse(template)
@@ -93,71 +105,88 @@ def keys_in(template: str, mapping: str) -> frozenset[str] | None:
     dotted = [
         n.attr
         for n in tree.find_all(nodes.Getattr)
-        if is_meant(n.node) and not any(n is each for each in called)
+        if is_mapping(n.node) and not any(n is each for each in called)
     ]
     named = [
         n.arg.value
         for n in tree.find_all(nodes.Getitem)
-        if is_meant(n.node) and isinstance(n.arg, nodes.Const)
+        if is_mapping(n.node) and isinstance(n.arg, nodes.Const)
     ]
     keys = [*dotted, *named]
-    is_read_whole = len(keys) < sum(map(is_meant, tree.find_all(nodes.Name)))
-    return None if is_read_whole else frozenset(map(str, keys))
+    if len(keys) < sum(map(is_mapping, tree.find_all(nodes.Name))):
+        return None
+    return frozenset(map(str, keys))
 
 
 @lru_cache(maxsize=64)
 def _compiled(template: str) -> jinja2.Template:
-    return _ENVIRONMENT.from_string(template)
+    return _ENVIRONMENT.from_string(_Bounds().visit(_ENVIRONMENT.parse(template)))
+
+
+class _Bounds(NodeTransformer):
+    """Adds the bounds that jinja2 has no hook for to a parsed template."""
+
+    def visit_Concat(self, node: nodes.Concat) -> nodes.Filter:  # noqa: N802
+        """`a ~ b` becomes `[a, b] | join`, with our `join`."""
+        self.generic_visit(node)
+        return _filter(nodes.List(node.nodes), "join")
+
+    def visit_For(self, node: nodes.For) -> nodes.For:  # noqa: N802
+        """Count each round."""
+        self.generic_visit(node)
+        node.body.insert(0, nodes.Output([_filter(nodes.Const(""), _STEP)]))
+        return node
+
+    visit_Macro = visit_For  # noqa: N815
+
+
+def _filter(value: nodes.Expr, name: str) -> nodes.Filter:
+    return nodes.Filter(value, name, [], [], None, None)
+
+
+class _Work:
+    """What one render may still do."""
+
+    def __init__(self) -> None:
+        self._left = _MAX_WORK
+
+    def spend(self, cost: int) -> None:
+        self._left -= cost
+        if self._left < 0:
+            raise jinja2.TemplateRuntimeError("it takes too much work to fill in")
+
+
+@jinja2.pass_context
+def _step(context: Context, nothing: str) -> str:
+    context[_WORK].spend(_STEP_COST)
+    return nothing
+
+
+@jinja2.pass_context
+def _written(context: Context, value: Any) -> str:
+    """What an expression writes. As it takes the context, nothing is folded early."""
+    text = str(value)
+    context[_WORK].spend(len(text))
+    return text
 
 
 def _bounded(parts: Iterable[str]) -> str:
-    """Join, as long as the whole stays within the bound."""
+    """Join parts, and stop as soon as the result is too long."""
     found = []
     size = 0
     for part in parts:
         size += len(part)
         if size > MAX_CHARS:
             raise jinja2.TemplateRuntimeError(
-                f"more than {MAX_CHARS:,} characters come out"
+                f"the result has more than {MAX_CHARS:,} characters"
             )
         found.append(part)
     return "".join(found)
 
 
-class _Code(CodeGenerator):
-    """Compiles `~` into a join that is bounded, and computes nothing while it does.
-
-    To read a definition must cost no more than its size, whatever stands in it: it may
-    be one that nobody has trusted yet.
-    """
-
-    def __init__(self, *args: Any, **how: Any) -> None:
-        super().__init__(*args, **how)
-        self.optimizer = None
-
-    def _output_child_to_const(
-        self, node: nodes.Expr, frame: Frame, finalize: Any
-    ) -> str:
-        if not isinstance(node, nodes.TemplateData):
-            raise nodes.Impossible
-        return super()._output_child_to_const(node, frame, finalize)
-
-    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802
-        self.write("environment.joined((")
-        for part in node.nodes:
-            self.visit(part, frame)
-            self.write(", ")
-        self.write("))")
-
-
-class _Names(_Code, meta.TrackingCodeGenerator):
-    """Finds the names that a template takes from outside."""
-
-
 class _Environment(ImmutableSandboxedEnvironment):
     """What templates run in."""
 
-    code_generator_class = _Code
     intercepted_binops = frozenset({"+", "*", "**", "%"})
     concat = staticmethod(_bounded)
 
@@ -168,7 +197,7 @@ class _Environment(ImmutableSandboxedEnvironment):
         return self.getitem(obj, attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        """A value of a mapping or a list, and nothing of any other object."""
+        """A value of a mapping or a list; no other object has any."""
         if isinstance(obj, jinja2.Undefined):
             return obj[argument]
         try:
@@ -179,21 +208,17 @@ class _Environment(ImmutableSandboxedEnvironment):
         return self.undefined(f"there is no {argument!r} in it", obj=obj, name=argument)
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """Arithmetic with numbers; `+` also joins what is alike."""
+        """Arithmetic on numbers; `+` also joins two texts or two lists."""
         numbers = all(isinstance(each, (int, float)) for each in (left, right))
         if operator == "**" or not (numbers or operator == "+"):
-            raise jinja2.TemplateRuntimeError(f"{operator} is not for these values")
+            raise jinja2.TemplateRuntimeError(f"{operator} does not take these values")
         if isinstance(left, str) and isinstance(right, str):
-            return self.joined((left, right))
+            return _bounded((left, right))
         result = super().call_binop(context, operator, left, right)
         is_large = isinstance(result, int) and abs(result) > MAX_NUMBER
-        if is_large or (isinstance(result, list) and len(result) > _MAX_RANGE):
-            raise jinja2.TemplateRuntimeError(f"what {operator} makes is too large")
+        if is_large or (isinstance(result, list) and len(result) > _MAX_ITEMS):
+            raise jinja2.TemplateRuntimeError(f"the result of {operator} is too large")
         return result
-
-    def joined(self, parts: Iterable[Any]) -> str:
-        """What `~` makes."""
-        return _bounded(map(str, parts))
 
 
 def _join(value: Iterable[Any], between: str = "") -> str:
@@ -201,13 +226,13 @@ def _join(value: Iterable[Any], between: str = "") -> str:
     for item in value:
         found += [str(between), str(item)] if found else [str(item)]
         if len(found) > MAX_CHARS:
-            raise FilterArgumentError("more than can be joined")
+            raise FilterArgumentError("too many items to join")
     return _bounded(found)
 
 
 def _replace(text: Any, old: str, new: str) -> str:
     if not old:
-        raise FilterArgumentError("replace what? the first argument is empty")
+        raise FilterArgumentError("replace: its first argument is empty")
     return _join(str(text).split(str(old)), str(new))
 
 
@@ -219,19 +244,17 @@ def _indent(text: Any, width: int = 4, first: bool = False) -> str:  # noqa: FBT
 
 def _range(*bounds: int) -> range:
     found = range(*bounds)
-    if len(found) > _MAX_RANGE:
-        raise jinja2.TemplateRuntimeError(f"a range of more than {_MAX_RANGE:,}")
+    if len(found) > _MAX_ITEMS:
+        raise jinja2.TemplateRuntimeError(f"a range of more than {_MAX_ITEMS:,}")
     return found
 
 
 def _make() -> _Environment:
     environment = _Environment(
-        undefined=jinja2.StrictUndefined, autoescape=False, keep_trailing_newline=False
+        undefined=jinja2.StrictUndefined, optimized=False, finalize=_written
     )
-    environment.filters = {
-        name: each for name, each in environment.filters.items() if name in _FILTERS
-    }
-    environment.filters |= {"join": _join, "replace": _replace, "indent": _indent}
+    own = {"join": _join, "replace": _replace, "indent": _indent, _STEP: _step}
+    environment.filters = {n: environment.filters[n] for n in _FILTERS} | own
     environment.globals = {"range": _range}
     return environment
 

@@ -108,6 +108,10 @@ BOMBS = [
     "{{ '%1000000000d' % 1 }}",
     "{{ 'x' | format }}",
     "{% for x in range(10000) %}" + "x" * 1000 + "{% endfor %}",
+    "{% for x in range(10000) %}{% for y in range(10000) %}{% endfor %}{% endfor %}",
+    "{% for x in range(9) recursive %}{{ loop(range(9)) }}{% endfor %}",
+    "{% macro m(n) %}{{ m(n - 1) ~ m(n - 1) if n }}{% endmacro %}{{ m(60) }}",
+    "{% set a %}{% for x in range(9999) %}{{ text }}{% endfor %}{% endset %}",
 ]
 
 
@@ -115,10 +119,12 @@ BOMBS = [
 def test_error_too_much(template: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before it is there: memory and work stay small."""
     monkeypatch.setattr(templates, "MAX_CHARS", 40_000)
+    monkeypatch.setattr(templates, "_MAX_WORK", 200_000)
+    values = {**VALUES, "text": ["x" * 1000]}
     tracemalloc.start()
     try:
         with at_most(lines=1_000_000), pytest.raises(TemplateFailed):
-            render(template, VALUES)
+            render(template, values)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
