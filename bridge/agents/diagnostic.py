@@ -1,4 +1,4 @@
-"""What is wrong with a definition: where, and what would be right."""
+"""A problem in a definition: where it is, and what would be right."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-# Where a value stands: keys and positions from the top.
+# The keys and positions that lead to a value from the top.
 Place = tuple[str | int, ...]
 Level = Literal["error", "warning"]
+_KINDS = {dict: "a mapping", list: "a list", type(None): "nothing"}
+_TYPES = {str: "a string", bool: "a boolean", int: "an integer", float: "a number"}
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """One problem in one file; `line` counts from 1, `place` is empty for the file."""
+class Diagnostic:
+    """One problem; `line` counts from 1, an empty `place` means the whole file."""
 
     file: Path
     line: int
@@ -27,50 +29,42 @@ class Problem:
     @property
     def path(self) -> str:
         """The place as people write it: `tools[1].parameters`."""
-        return path_of(self.place)
+        return format_place(self.place)
 
     def __str__(self) -> str:
-        """`file:line: path: message`, a warning marked as one."""
+        """`file:line: [warning: ][path: ]message`."""
         path = f"{self.path}: " if self.place else ""
         mark = "warning: " if self.level == "warning" else ""
         return f"{self.file}:{self.line}: {mark}{path}{self.message}"
 
 
-def line_near(lines: Mapping[Place, int], place: Place) -> int:
+def nearest_line(lines: Mapping[Place, int], place: Place) -> int:
     """The line of a value, or of the nearest one around it."""
     while place and place not in lines:
         place = place[:-1]
     return lines.get(place, 1)
 
 
-def path_of(place: Place) -> str:
+def format_place(place: Place) -> str:
     """Write a place: keys with dots, positions in brackets."""
-    text = ""
-    for part in place:
-        if isinstance(part, int):
-            text += f"[{part}]"
-        else:
-            text += f".{part}" if text else part
-    return text
+    text = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in place)
+    return text.removeprefix(".")
 
 
-def near(word: str, known: Iterable[str]) -> str:
-    """`; did you mean …?` where something known is near, else nothing."""
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean …?` if a known word is similar, else nothing."""
     from difflib import get_close_matches
 
     found = get_close_matches(word, sorted(known), n=2, cutoff=0.6)
     return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
 
 
-def shown(value: object, limit: int = 40) -> str:
-    """A value in a message: what kind it is, and the beginning of what it says."""
-    kinds = {dict: "a mapping", list: "a list", type(None): "nothing"}
-    kind = kinds.get(type(value))
-    if kind:
+def describe(value: object, limit: int = 40) -> str:
+    """A value in a message: its type, and the beginning of its text."""
+    if value == []:
+        return "an empty list"
+    if kind := _KINDS.get(type(value)):
         return kind
     text = repr(value)
     text = text if len(text) <= limit else text[:limit] + "…"
-    return f"{_NAMES.get(type(value), type(value).__name__)} ({text})"
-
-
-_NAMES = {str: "a string", bool: "a boolean", int: "an integer", float: "a number"}
+    return f"{_TYPES.get(type(value), type(value).__name__)} ({text})"

@@ -1,6 +1,6 @@
-"""The parts that every spelling has: templates, schemas, tools, grants, the model.
+"""Check the fields that every format has: templates, schemas, tools, grants, the model.
 
-Each function looks at one part and complains at its place in the file.
+Each function checks one field, and adds its problems to the tree at the field's place.
 """
 
 from __future__ import annotations
@@ -9,19 +9,14 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents import templates
-from bridge.agents.diagnostic import Place, near, shown
-from bridge.agents.files import Unreadable, resolve_path, stays_inside
+from bridge.agents.diagnostic import Place, describe, did_you_mean
+from bridge.agents.files import Unreadable
 from bridge.agents.model_paths import MODELS_FOLDER, model_places
 from bridge.agents.syntax_node import NODE_NAMES
 from bridge.policy import tool_names
 from bridge.policy.permissions import Rule, parse_rule
 from bridge.protocol.json_schema import problem_of, problem_of_schema
-from bridge.protocol.names import (
-    MODEL_FILE,
-    MODEL_NAMES,
-    OF_SERVER,
-    is_model,
-)
+from bridge.protocol.names import MODEL_FILE, MODEL_NAMES, OF_SERVER, is_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,9 +31,9 @@ RESERVED = NODE_NAMES | {"task", "arguments"}
 def check_template(
     tree: Tree, place: Place, template: str, known: Iterable[str]
 ) -> frozenset[str] | None:
-    """Complain of what is no template, warn of names that nobody gives a value.
+    """Check a template, and warn of names that have no value by default.
 
-    Returns the names in it; None for what is no template.
+    Returns the names in it; None if it is not a template.
     """
     try:
         names = templates.names_in(template)
@@ -49,17 +44,17 @@ def check_template(
     for name in sorted(names - set(known)):
         tree.warn(
             place,
-            f"only the call can give {name!r} a value, and without one it fails"
-            f"{near(name, known)}",
+            f"{name!r} has no default: the call fails unless it sets it"
+            f"{did_you_mean(name, known)}",
         )
     return names
 
 
 def check_schema(tree: Tree, place: Place, schema: dict[str, Any]) -> bool:
-    """Complain of what is not the JSON Schema of an object."""
+    """Check that a schema is the JSON Schema of an object."""
     problem = problem_of_schema(schema)
     if problem is None and schema.get("type") != "object":
-        problem = f"expected type: object, got {shown(schema.get('type'))}"
+        problem = f"expected type: object, got {describe(schema.get('type'))}"
     if problem is not None:
         tree.complain(place, f"not the JSON Schema of an object: {problem}")
     return problem is None
@@ -68,86 +63,79 @@ def check_schema(tree: Tree, place: Place, schema: dict[str, Any]) -> bool:
 def check_answer(
     tree: Tree, place: Place, schema: dict[str, Any], answer: dict[str, Any]
 ) -> None:
-    """Complain of an example that does not satisfy its own schema."""
+    """Check that an example's answer satisfies the schema."""
     problem = problem_of(schema, answer)
     if problem is not None:
         tree.complain(place, f"does not satisfy output_schema: {problem}")
 
 
 def check_tools(tree: Tree, place: Place, names: Iterable[str]) -> None:
-    """Complain of a tool that is misspelt, warn of one that nobody knows.
+    """Check names of tools: a misspelt one is an error, an unknown one a warning.
 
-    And complain of a rule in place of a tool: whole tools are what every route can give
-    or keep back. Of `Bash(git push *)` one would keep back Bash, the next nothing.
+    A rule is an error, too, since routes can only give or withhold whole tools. For
+    `Bash(git push *)` one route would withhold Bash, and another one nothing.
     """
     for position, name in enumerate(names):
         if tool_names.is_known(name):
             continue
-        hint = near(name, tool_names.KNOWN)
+        hint = did_you_mean(name, tool_names.KNOWN)
         here = (*place, position) if (*place, position) in tree.lines else place
         tool, bracket, _ = name.partition("(")
         if bracket:
             cure = ""
             if place == ("tools",) and tool.strip() != "Agent":
-                cure = "; rules are for `allow`"
+                cure = "; rules belong in `allow`"
             tree.complain(here, f"{name!r}: name the whole tool, {tool.strip()}{cure}")
         elif hint:
-            tree.complain(here, f"no tool is named {name!r}{hint}")
+            tree.complain(here, f"there is no tool {name!r}{hint}")
         else:
-            tree.warn(here, f"no tool named {name!r} is known")
+            tree.warn(here, f"unknown tool {name!r}")
 
 
 def check_rules(tree: Tree, place: Place, rules: Iterable[str]) -> None:
-    """Complain of permission rules that mean nothing."""
+    """Check that permission rules are valid."""
     for position, text in enumerate(rules):
         rule = parse_rule(text)
         problem = rule if isinstance(rule, str) else ""
         if isinstance(rule, Rule) and not tool_names.is_known(rule.tool):
-            problem = f"no tool is named {rule.tool!r}"
-            problem += near(rule.tool, tool_names.KNOWN)
+            problem = f"there is no tool {rule.tool!r}"
+            problem += did_you_mean(rule.tool, tool_names.KNOWN)
         if problem:
             tree.complain((*place, position), f"{text!r}: {problem}")
 
 
 def check_variables(tree: Tree, place: Place, variables: Iterable[str]) -> None:
-    """Complain of variables that would hide what every template has."""
+    """Check that no variable hides a name that every template has."""
     for name in variables:
         if name in RESERVED:
-            tree.complain((*place, name), "this name is taken; choose another")
+            tree.complain((*place, name), "this name is reserved; choose another")
 
 
 def read_model(tree: Tree, place: Place, model: str, reader: Reader) -> str | None:
-    """The model, a file as its absolute path; complains of what is no model."""
+    """The model, with the absolute path if it is a file; None if it is invalid."""
     if not is_model(model):
         tree.complain(
             place,
             f"expected one of {', '.join(MODEL_NAMES)}, a file ending in {MODEL_FILE} "
-            f"or {OF_SERVER}NAME, got {model!r}{near(model, MODEL_NAMES)}",
+            f"or {OF_SERVER}NAME, got {model!r}{did_you_mean(model, MODEL_NAMES)}",
         )
         return None
     if not model.endswith(MODEL_FILE):
         return model
     try:
-        path = resolve_path(reader.folder, model)
-    except Unreadable as exc:
-        tree.complain(place, f"{model!r}: {exc}")
-        return None
-    if reader.is_confined and not stays_inside(path, reader.folder):
-        tree.complain(place, f"{path} leaves {reader.folder}, where it must lie")
-        return None
-    _warn_of_no_file(tree, place, path, reader)
-    try:
+        path = reader.resolve(model)
+        _warn_if_missing(tree, place, path, reader)
         reader.note_model(path)
     except Unreadable as exc:
-        tree.complain(place, f"{path}: {exc}")
+        tree.complain(place, str(exc))
         return None
     return str(path)
 
 
-def _warn_of_no_file(tree: Tree, place: Place, path: Path, reader: Reader) -> None:
-    """Warn of a model file that is at none of the places where it is looked for."""
+def _warn_if_missing(tree: Tree, place: Place, path: Path, reader: Reader) -> None:
     places = [path]
     if reader.home is not None:
         places = model_places(str(path), reader.folder, reader.home / MODELS_FOLDER)
     if not any(os.path.exists(each) for each in places):
-        tree.warn(place, f"there is no {' and no '.join(map(str, places))} yet")
+        missing = " and no ".join(map(str, places))
+        tree.warn(place, f"there is no {missing} yet")

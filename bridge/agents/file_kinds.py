@@ -1,58 +1,42 @@
-"""Files that lie among agents and are something else: what they are, and where they go.
+"""Recognize files among the agents that are something else, and say where they belong.
 
-Told as a list of unknown fields, nobody would see it.
+Otherwise their authors would see only a list of unknown fields.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bridge.agents.yaml_source import Tree
 
-_EVENTS = frozenset(
-    {
-        *("on_session_start", "on_user_prompt", "on_before_tool", "on_after_tool"),
-        *("on_subagent_stop", "on_stop"),
-    }
-)
-_LATER = "; this version runs none yet"
+_RULE_FIELDS = (
+    "on_after_tool", "on_before_tool", "on_session_start", "on_stop",
+    "on_subagent_stop", "on_user_prompt",
+)  # fmt: skip
+# Fields of a step that acts by itself, which those of a step workflow do not.
+_ACTIONS = {"id", "agent", "exec", "tool", "mcp", "wait", "approval", "pipeline"}
 
 
-def complain_of_kind(tree: Tree) -> bool:
-    """Complain of a file that is plainly no agent; whether it is none."""
+def check_kind(tree: Tree) -> bool:
+    """Whether a file may be an agent; if not, the tree says what it is."""
     value = tree.value
     if not isinstance(value, dict):
-        return False
-    found = _kind(value)
-    if found is None:
-        return False
-    field, what, place = found
-    tree.complain((field,), f"this is {what}, not an agent: it belongs in {place}")
-    return True
-
-
-def _kind(value: dict[str, Any]) -> tuple[str, str, str] | None:
-    """The field that tells, what the file is, and where such files lie."""
-    events = sorted(_EVENTS & value.keys())
-    if events:
-        return (
-            events[0],
-            "a file of rules",
-            f"~/.hostbridge/rules.yaml or .bridge/rules.yaml{_LATER}",
-        )
+        return True
     steps = value.get("steps")
-    if "prompt" in value or not isinstance(steps, (list, dict)):
-        return None
-    of_kind = value.get("type")
-    what = "a pipeline" if of_kind == "pipeline" or _has_calls(steps) else "a workflow"
-    place = f"~/.hostbridge/workflows or .bridge/workflows{_LATER}"
-    return "steps", what, place
-
-
-def _has_calls(steps: Any) -> bool:
-    """Whether the steps act by themselves, which those of a step workflow do not."""
-    acts = {"id", "agent", "exec", "tool", "mcp", "wait", "approval", "pipeline"}
-    return isinstance(steps, list) and any(
-        isinstance(step, dict) and acts & step.keys() for step in steps
+    if rules := [field for field in _RULE_FIELDS if field in value]:
+        field, kind = rules[0], "a rules file"
+        place = "~/.hostbridge/rules.yaml or .bridge/rules.yaml"
+    elif "prompt" not in value and isinstance(steps, (list, dict)):
+        acts = [s for s in steps if isinstance(s, dict) and _ACTIONS & s.keys()]
+        is_pipeline = value.get("type") == "pipeline" or acts
+        field, kind = "steps", "a pipeline" if is_pipeline else "a workflow"
+        place = "~/.hostbridge/workflows or .bridge/workflows"
+    else:
+        return True
+    tree.complain(
+        (field,),
+        f"this is {kind}, not an agent: it belongs in {place}, which this version does "
+        "not run yet",
     )
+    return False

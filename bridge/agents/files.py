@@ -1,7 +1,7 @@
-"""Read the files of a definition: once, bounded, and for a project never outside it.
+"""Read the files of a definition: once, bounded, and in a project only its own.
 
-What was read is what is digested, checked, shown and run. A definition of a project
-names files in its own folder only, and no link leads out of it.
+What was read is what is digested, checked, shown and run. A project's definition can
+only use files in its own folder, and no link leads out of it.
 """
 
 from __future__ import annotations
@@ -9,114 +9,82 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from io import BufferedReader
 
 MAX_BYTES = 256 * 1024
-# Of a model that a project brings, all of which is digested before it is used.
+# For a model that a project brings, which is digested as a whole before each use.
 MAX_MODEL_BYTES = 16 << 30
 
 
 class Unreadable(Exception):
-    """The file cannot be read; `str()` says why, without the path."""
+    """A file cannot be read; `why` says it without the path."""
 
-
-def resolve_path(base: Path, relative: str) -> Path:
-    """The absolute path that a definition in the folder `base` names by `relative`.
-
-    `~` is the user's home. Links are left as they are.
-
-    Raises:
-        Unreadable: it names no place: the home of nobody, or none that can be written.
-    """
-    if "\0" in relative:
-        raise Unreadable("a path holds no NUL")
-    try:
-        path = Path(base, Path(relative).expanduser())
-    except RuntimeError:
-        raise Unreadable("nobody's home: there is no such user") from None
-    return Path(os.path.abspath(path))
-
-
-def stays_inside(path: Path, folder: Path) -> bool:
-    """Whether a path, links followed, lies in a folder."""
-    real, around = os.path.realpath(path), os.path.realpath(folder)
-    return real.startswith(around + os.sep)
+    def __init__(self, file: object, why: str) -> None:
+        super().__init__(f"{file}: {why}")
+        self.why = why
 
 
 def read_bytes(path: Path, *, follow_links: bool = True) -> bytes:
     """The bytes of a plain file.
 
     Raises:
-        Unreadable: it is none, or larger than `MAX_BYTES`.
+        Unreadable: it is not one, or is larger than `MAX_BYTES`.
     """
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-    try:
-        fd = os.open(path, flags | (0 if follow_links else os.O_NOFOLLOW))
-    except OSError as exc:
-        if not follow_links and path.is_symlink():
-            raise Unreadable(
-                "a link; the files of a project stand by themselves"
-            ) from None
-        raise Unreadable((exc.strerror or str(exc)).lower()) from None
-    try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise Unreadable("not a plain file")
-        with open(fd, "rb", closefd=False) as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as exc:
-        raise Unreadable((exc.strerror or str(exc)).lower()) from None
-    finally:
-        os.close(fd)
+    if not follow_links and path.is_symlink():
+        raise Unreadable(path, "is a link; a project must bring the file itself")
+    with _open_plain(path, 0 if follow_links else os.O_NOFOLLOW) as file:
+        data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise Unreadable(f"larger than {MAX_BYTES // 1024} KiB")
+        raise Unreadable(path, f"larger than {MAX_BYTES // 1024} KiB")
     return data
 
 
 def digest_of_model(path: Path) -> str:
-    """The SHA-256 of a whole model file, whatever its size.
+    """The SHA-256 of a whole model file.
 
     Raises:
-        Unreadable: it is no plain file, or too large to be read at each look.
+        Unreadable: it is not a plain file, or too large to be read at each use.
     """
+    with _open_plain(path) as file:
+        if os.fstat(file.fileno()).st_size > MAX_MODEL_BYTES:
+            raise Unreadable(
+                path,
+                f"larger than {MAX_MODEL_BYTES >> 30} GiB; move it to your own models "
+                "folder, ~/.hostbridge/models",
+            )
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def _open_plain(path: Path, flags: int = 0) -> Iterator[BufferedReader]:
+    """A plain file, open for reading; a pipe cannot block it."""
+    flags |= os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as f:
-            facts = os.fstat(f.fileno())
-            if not stat.S_ISREG(facts.st_mode):
-                raise Unreadable("not a plain file")
-            if facts.st_size > MAX_MODEL_BYTES:
-                raise Unreadable(
-                    f"larger than {MAX_MODEL_BYTES >> 30} GiB; move it to the models "
-                    "folder of your own, ~/.hostbridge/models"
-                )
-            return hashlib.file_digest(f, "sha256").hexdigest()
+        fd = os.open(path, flags)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise Unreadable(path, "not a plain file")
+        with open(fd, "rb") as file:
+            yield file
     except OSError as exc:
-        raise Unreadable((exc.strerror or str(exc)).lower()) from None
-
-
-def text_of(data: bytes) -> str:
-    """UTF-8, without a byte order mark.
-
-    Raises:
-        Unreadable: it is not UTF-8; says on which line.
-    """
-    try:
-        return data.decode().removeprefix("\ufeff")
-    except UnicodeDecodeError as exc:
-        line = data.count(b"\n", 0, exc.start) + 1
-        raise Unreadable(
-            f"expected UTF-8, got byte 0x{data[exc.start]:02x} on line {line}"
-        ) from None
+        raise Unreadable(path, (exc.strerror or str(exc)).lower()) from None
 
 
 @dataclass(slots=True)
 class Reader:
-    """Reads what one definition names, and remembers what it was.
+    """Reads the files that one definition names, and keeps their digests.
 
     Attributes:
-        folder: where the definition lies; what it names is told from there.
-        is_confined: nothing outside the folder may be named.
-        home: the user's `~/.hostbridge`, where models lie; None where that is unknown.
+        folder: the definition's folder; the paths in it are relative to that.
+        is_confined: it can use no file outside the folder.
+        home: the user's `~/.hostbridge`, which has a folder of models; None if unknown.
     """
 
     folder: Path
@@ -124,24 +92,51 @@ class Reader:
     home: Path | None = None
     digests: dict[Path, str] = field(default_factory=dict)
 
+    def resolve(self, named: str) -> Path:
+        """The absolute path of a file that the definition names; `~` is expanded.
+
+        Raises:
+            Unreadable: it is not a path, or leaves a folder that confines it.
+        """
+        if "\0" in named:
+            raise Unreadable(repr(named), "a path cannot contain NUL")
+        try:
+            path = Path(os.path.abspath(self.folder / Path(named).expanduser()))
+        except RuntimeError:
+            raise Unreadable(repr(named), "there is no such user") from None
+        inside = os.path.realpath(self.folder) + os.sep
+        if self.is_confined and not os.path.realpath(path).startswith(inside):
+            raise Unreadable(path, f"is outside {self.folder}; move it there")
+        return path
+
     def read(self, path: Path) -> str:
-        """The text of a file that the definition names; raises `Unreadable`."""
-        if self.is_confined and not stays_inside(path, self.folder):
-            raise Unreadable(f"leaves {self.folder}, where all of it must lie")
-        data = read_bytes(path, follow_links=not self.is_confined)
-        return self.note(path, data)
+        """The text of a file at a path that `resolve` gave.
+
+        Raises:
+            Unreadable: as `read_bytes`, or it is not UTF-8.
+        """
+        return self.note(path, read_bytes(path, follow_links=not self.is_confined))
 
     def note(self, path: Path, data: bytes, *, is_strict: bool = True) -> str:
-        """Remember what a file held; its text, which must be UTF-8 if `is_strict`."""
+        """Keep the digest of a file; its text, without a byte order mark.
+
+        Raises:
+            Unreadable: `is_strict`, and it is not UTF-8.
+        """
         self.digests[path] = hashlib.sha256(data).hexdigest()
-        if not is_strict:
-            return data.decode("utf-8", "replace").removeprefix("\ufeff")
-        return text_of(data)
+        try:
+            text = data.decode("utf-8", "strict" if is_strict else "replace")
+        except UnicodeDecodeError as exc:
+            line = data.count(b"\n", 0, exc.start) + 1
+            byte = f"0x{data[exc.start]:02x}"
+            why = f"expected UTF-8, got byte {byte} on line {line}"
+            raise Unreadable(path, why) from None
+        return text.removeprefix("\ufeff")
 
     def note_model(self, path: Path) -> None:
-        """Remember what a model of a project held: its template is run as well.
+        """Keep the digest of a model that a project brings: its template runs, too.
 
-        One that is not there is none of the project's: it may be the user's own.
+        One that does not exist there is not the project's, but may be the user's own.
 
         Raises:
             Unreadable: as `digest_of_model`.
@@ -151,7 +146,7 @@ class Reader:
 
     @property
     def digest(self) -> str:
-        """One digest over all that was read, names included."""
+        """One digest over all files that were read, and their names."""
         whole = hashlib.sha256()
         for path, digest in sorted(self.digests.items()):
             name = os.path.relpath(path, self.folder)

@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bridge.agents.diagnostic import Problem
+from bridge.agents.diagnostic import Diagnostic
 from bridge.agents.yaml_source import Tree, read_tree
 
 if TYPE_CHECKING:
@@ -69,12 +69,12 @@ def _generous(tree: Tree) -> Tree:
 
 def _repaired(
     text: str, file: Path, first_line: int
-) -> tuple[str | None, list[Problem]]:
+) -> tuple[str | None, list[Diagnostic]]:
     """The same fields as YAML, line for line, and which of them were none."""
     blocks = _blocks(text.splitlines())
     if blocks is None:
         return None, []
-    problems: list[Problem] = []
+    problems: list[Diagnostic] = []
     lines: list[str] = []
     for block in blocks:
         at = first_line + len(lines)
@@ -82,7 +82,7 @@ def _repaired(
         if problem:
             field = _FIELD.match(block[0])
             place = (field[1],) if field else ()
-            problems.append(Problem(file, at, place, problem, "warning"))
+            problems.append(Diagnostic(file, at, place, problem, "warning"))
         lines += fixed
     return "\n".join(lines) + "\n", problems
 

@@ -1,10 +1,9 @@
-"""What a definition may say, and hardly means: warnings, each at its place."""
+"""Lint a definition: valid settings that are probably mistakes, each at its place."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.policy.command_options import GRAMMAR
 from bridge.policy.grant_description import is_wide, what_it_lets
 from bridge.policy.permissions import Rule, is_about, parse_rule
 from bridge.policy.tool_names import on_host
@@ -12,108 +11,100 @@ from bridge.policy.tool_names import on_host
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from bridge.agents.definition import AgentFields
     from bridge.agents.diagnostic import Place
-    from bridge.agents.yaml_agent import AgentFile
     from bridge.agents.yaml_source import Tree
 
-_EVERY_COMMAND = "grants every command; say which, such as Bash(pytest *)"
 
-
-def warn_of_oddities(told: AgentFile, tree: Tree, routes: Collection[str]) -> None:
-    """Warn of grants that are too wide or idle, and of evidence that nobody can give.
-
-    Rules that mean nothing are complained of elsewhere.
-    """
-    if told.allow and told.tools is None:
-        message = "without `tools` it has every tool of its route; name what it needs"
+def lint(agent: AgentFields, tree: Tree, routes: Collection[str]) -> None:
+    """Warn of grants that are too wide or useless, and of impossible evidence."""
+    if agent.allow and agent.tools is None:
+        message = "without `tools` it may call every tool of its route; list its tools"
         tree.warn(("allow",), message)
-    tools = None if told.tools is None else on_host(tuple(told.tools))
-    blocked = on_host(tuple(told.blocked_tools))
-    for position, rule in _rules(told.allow):
-        place = ("allow", position)
-        if _is_any_command(rule):
-            tree.warn(place, _EVERY_COMMAND)
-        _warn_of_every_option(rule, place, tree)
-        # Which tools of a server there are, only the session knows.
+    tools = None if agent.tools is None else on_host(agent.tools)
+    blocked = on_host(agent.blocked_tools)
+    for place, rule in _rules(agent.allow):
+        _warn_of_width(rule, place, tree)
+        # Only the session knows which tools a server has.
         if rule.tool.startswith("mcp__"):
             continue
         if tools is not None and not any(is_about(rule, tool) for tool in tools):
-            tree.warn(place, f"grants nothing: no tool of `tools` is {rule.tool}")
+            tree.warn(place, f"grants nothing: {rule.tool} is not in `tools`")
         elif rule.tool in blocked:
             tree.warn(place, f"grants nothing: {rule.tool} is in `blocked_tools`")
-    if told.require_verified_evidence and (why := _no_command(told, tools, blocked)):
+    if agent.require_verified_evidence and (
+        why := _why_no_command(agent, tools, blocked)
+    ):
         tree.warn(("require_verified_evidence",), why)
-    elif idle := idle_bash(tools, blocked, told.allow, routes):
-        field = "tools" if told.tools is not None else "mode"
-        tree.warn((field,), idle)
+    elif why := why_bash_is_idle(tools, blocked, agent.allow, routes):
+        tree.warn(("mode" if agent.tools is None else "tools",), why)
 
 
-def idle_bash(
+def why_bash_is_idle(
     tools: Collection[str] | None,
     blocked: Collection[str],
     allow: Iterable[str],
     routes: Collection[str],
 ) -> str | None:
-    """Why the agent will hardly run a command; None where it may, or is not meant to.
+    """Why the agent can hardly run a command; None if it can, or need not.
 
-    Tools are named as the client does. One with every tool is meant to run commands
-    where it is to be a process of its own: nobody is there to ask.
+    Tools have the client's names. An agent with every tool is expected to run commands
+    if it is a process of its own, where nobody can approve a call.
     """
     is_named = tools is not None and "Bash" in tools
-    is_meant = is_named or (tools is None and tuple(routes) == ("claude",))
-    if not is_meant or "Bash" in blocked:
-        return None
-    if any(rule.tool == "Bash" for _, rule in _rules(allow)):
+    is_expected = is_named or (tools is None and tuple(routes) == ("claude",))
+    if not is_expected or "Bash" in blocked or _grants_a_command(allow):
         return None
     return (
-        "no rule of `allow` grants a command, and nobody is asked: each is denied but "
-        "what only looks, or your own settings allow. Write which it may run, such as "
-        'allow: ["Bash(pytest *)"]'
+        "no rule in `allow` grants a command, and nobody can approve one: only "
+        "commands that just look, or that your own settings allow, will run. Grant "
+        'what it needs, such as allow: ["Bash(pytest *)"]'
     )
 
 
-def warn_of_idle_grants(allow: Iterable[str], tree: Tree) -> None:
-    """Warn of grants that are too wide, or idle, where only scripts could use them."""
-    for position, rule in _rules(allow):
-        if _is_any_command(rule):
-            tree.warn(("allow", position), _EVERY_COMMAND)
-        _warn_of_every_option(rule, ("allow", position), tree)
+def lint_script_grants(allow: Iterable[str], tree: Tree) -> None:
+    """Warn of grants that are too wide, or that no script can use."""
+    for place, rule in _rules(allow):
+        _warn_of_width(rule, place, tree)
         if rule.tool != "Bash":
-            message = "grants nothing: its scripts run commands, and no other tool"
-            tree.warn(("allow", position), message)
+            tree.warn(place, "grants nothing: its scripts can only run commands")
 
 
-def _warn_of_every_option(rule: Rule, place: Place, tree: Tree) -> None:
+def _warn_of_width(rule: Rule, place: Place, tree: Tree) -> None:
+    if rule.tool == "Bash" and rule.spec is None:
+        message = "grants every command; name them, such as Bash(pytest *)"
+        tree.warn(place, message)
     if is_wide(rule):
         tree.warn(
             place,
-            f"lets it run {what_it_lets(rule)}; to name the options that it needs: "
-            f"{GRAMMAR.partition(', as ')[2]}",
+            f"lets it run {what_it_lets(rule)}; to allow only some options, list them: "
+            "Bash(pytest [-q --tb=*] *)",
         )
 
 
-def _rules(allow: Iterable[str]) -> Iterator[tuple[int, Rule]]:
+def _rules(allow: Iterable[str]) -> Iterator[tuple[Place, Rule]]:
+    """The valid rules; `check_rules` complains of the others."""
     for position, text in enumerate(allow):
         rule = parse_rule(text)
         if isinstance(rule, Rule):
-            yield position, rule
+            yield ("allow", position), rule
 
 
-def _is_any_command(rule: Rule) -> bool:
-    return rule.tool == "Bash" and rule.spec is None
+def _grants_a_command(allow: Iterable[str]) -> bool:
+    return any(rule.tool == "Bash" for _, rule in _rules(allow))
 
 
-def _no_command(
-    told: AgentFile, tools: tuple[str, ...] | None, blocked: tuple[str, ...]
+def _why_no_command(
+    agent: AgentFields, tools: tuple[str, ...] | None, blocked: tuple[str, ...]
 ) -> str | None:
-    """Why no command could be evidence; None where one could."""
+    """Why no command can be evidence; None if one can."""
     if "Bash" in blocked:
-        return "it can run no command to verify: Bash is in `blocked_tools`"
+        return "it cannot run a command to verify: Bash is in `blocked_tools`"
     if tools is not None and "Bash" not in tools:
-        return "it can run no command to verify: no tool of `tools` is Bash"
-    if not any(rule.tool == "Bash" for _, rule in _rules(told.allow)):
+        return "it cannot run a command to verify: Bash is not in `tools`"
+    if not _grants_a_command(agent.allow):
         return (
-            "no rule of `allow` grants a command to verify: none runs but what the "
-            "session's own settings allow"
+            "no rule in `allow` grants a command to verify: only commands that the "
+            "session's own settings allow will run"
         )
     return None

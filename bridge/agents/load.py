@@ -1,9 +1,9 @@
-"""One file becomes one definition, or the list of what is wrong with it.
+"""Load one definition file, or say what is wrong with it.
 
     reviewer.yaml   a YAML agent, or a subagent definition (it has `initial_context`)
     reviewer.md     a Markdown agent
 
-Problems are carried, never raised: the other definitions still load.
+Problems are returned, never raised: the other definitions still load.
 """
 
 from __future__ import annotations
@@ -12,23 +12,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.diagnostic import Problem
 from bridge.agents.files import Reader, Unreadable, read_bytes
 from bridge.agents.names import MAX_HEAD, OF_PROJECT, head_of, is_name, may_be
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition, Spelling
-    from bridge.agents.diagnostic import Place
+    from bridge.agents.diagnostic import Diagnostic, Place
     from bridge.agents.names import Layer
     from bridge.agents.yaml_source import Tree
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What came of one file; `definition` is None where a problem is an error.
+    """The result for one file; `definition` is None if a problem is an error.
 
-    `digests` are the SHA-256 of the file itself and of the scripts that it names;
-    `digest` is one over all of them. `lines` says where in the file each value stands.
+    `digests` has the SHA-256 of the file and of each file that it names; `digest` is
+    one over all of them. `lines` maps each value to its line in the file.
     """
 
     name: str
@@ -36,13 +35,13 @@ class Loaded:
     layer: Layer
     spelling: Spelling
     definition: Definition | None
-    problems: tuple[Problem, ...]
+    problems: tuple[Diagnostic, ...]
     digest: str
     digests: dict[Path, str]
     lines: dict[Place, int] = field(default_factory=dict)
 
     @property
-    def errors(self) -> tuple[Problem, ...]:
+    def errors(self) -> tuple[Diagnostic, ...]:
         """The problems that keep it from being used."""
         return tuple(p for p in self.problems if p.level == "error")
 
@@ -50,42 +49,34 @@ class Loaded:
 def load(
     file: Path, layer: Layer, data: bytes | None = None, *, home: Path | None = None
 ) -> Loaded:
-    """Read a definition and all that it names, once; `data` is what the file held.
+    """Read a definition and all files that it names, once each.
 
-    `home` is the user's `~/.hostbridge`: a model may lie there.
+    `data` is the content of the file if the caller has read it. `home` is the user's
+    `~/.hostbridge`, where a model may be.
     """
+    from bridge.agents.yaml_source import Tree
+
     is_projects = layer in OF_PROJECT
     reader = Reader(file.parent, is_confined=is_projects, home=home)
+    tree = Tree(file)
+    spelling: Spelling = "markdown" if file.suffix == ".md" else "yaml"
+    definition = None
     try:
         if data is None:
             data = read_bytes(file, follow_links=not is_projects)
-        # The client reads any bytes as an agent's Markdown.
+        # The client accepts any bytes in a Markdown agent.
         text = reader.note(file, data, is_strict=file.suffix != ".md")
-    except Unreadable as exc:
-        problem = Problem(file, 1, (), str(exc))
-        return Loaded(
-            name=file.stem,
-            file=file,
-            layer=layer,
-            spelling=_spelling(file),
-            definition=None,
-            problems=(problem,),
-            digest="",
-            digests=reader.digests,
-        )
-    try:
         spelling, tree, definition = _read(text, file, layer, reader)
+        if definition is not None:
+            _check_name(definition.name, data, tree)
+            digest = reader.digests.get(Path(definition.model or ""))
+            definition = definition.model_copy(update={"model_digest": digest})
+    except Unreadable as exc:
+        tree.complain((), exc.why)
     except (ValueError, RuntimeError, OSError) as exc:
-        from bridge.agents.yaml_source import Tree
-
-        # A case that nobody thought of. The file may be anybody's, and every command
-        # of the project reads it: it must not take the others with it.
-        spelling, tree, definition = _spelling(file), Tree(file), None
+        # An unforeseen case must not break the commands that list all definitions:
+        # the file may be anybody's.
         tree.complain((), f"cannot be read as a definition: {exc}")
-    if definition is not None:
-        _check_name(definition.name, data, tree)
-        digest = reader.digests.get(Path(definition.model or ""))
-        definition = definition.model_copy(update={"model_digest": digest})
     # Its own first, then those of its scripts.
     problems = tuple(
         sorted(tree.problems, key=lambda p: (p.file != file, p.file, p.line, p.path))
@@ -106,20 +97,14 @@ def load(
     )
 
 
-def _spelling(file: Path) -> Spelling:
-    """The spelling of a file that says nothing more than its name."""
-    return "markdown" if file.suffix == ".md" else "yaml"
-
-
 def _check_name(name: str, data: bytes, tree: Tree) -> None:
     if not may_be(head_of(data), tree.file.stem, name):
         is_late = may_be(data, tree.file.stem, name)
         where = f", within the first {MAX_HEAD // 1024} KiB" if is_late else ""
-        tree.complain(
-            ("name",), f"write it plainly, on a line of its own{where}: name: {name}"
-        )
+        message = f"must be plain text on a line of its own{where}: name: {name}"
+        tree.complain(("name",), message)
     elif name != tree.file.stem:
-        message = f"it is asked for as {name!r}, and its file is {tree.file.name}"
+        message = f"callers ask for {name!r}, but the file is {tree.file.name}"
         tree.warn(("name",), message)
 
 
@@ -130,13 +115,13 @@ def _read(
         from bridge.agents.markdown_agent import read_markdown
 
         return "markdown", *read_markdown(text, file, layer, reader)
-    from bridge.agents.file_kinds import complain_of_kind
+    from bridge.agents.file_kinds import check_kind
     from bridge.agents.yaml_source import read_tree
 
     tree = read_tree(text, file)
-    if complain_of_kind(tree):
+    if not check_kind(tree):
         return "yaml", tree, None
-    if is_subagent(tree.value):
+    if _is_subagent(tree.value):
         from bridge.agents.subagent_definition import read_subagent
 
         return "subagent", tree, read_subagent(tree, layer, reader)
@@ -145,8 +130,7 @@ def _read(
     return "yaml", tree, read_agent(tree, layer, reader)
 
 
-def is_subagent(value: Any) -> bool:
-    """Whether a value is written as a subagent definition."""
+def _is_subagent(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     tools = value.get("tools")

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.agents import fields
 from bridge.agents.definition import MAX_TURNS, Definition, Source
-from bridge.agents.diagnostic import near, shown
+from bridge.agents.diagnostic import describe, did_you_mean
 from bridge.agents.frontmatter import read_fields, split
 from bridge.agents.names import is_name
 from bridge.agents.yaml_source import Tree
@@ -67,7 +67,9 @@ def read_markdown(
     tree = read_fields(found.fields, file)
     if not isinstance(tree.value, dict):
         if not tree.problems:
-            tree.complain((), f"expected a mapping of fields, got {shown(tree.value)}")
+            tree.complain(
+                (), f"expected a mapping of fields, got {describe(tree.value)}"
+            )
         return tree, None
     _warn_of_fields(tree)
     if not found.body:
@@ -99,7 +101,7 @@ def _warn_of_fields(tree: Tree) -> None:
         if field in _CLIENTS:
             message = "only the client itself acts on this; it is not used here"
         else:
-            hint = near(field, _USED | _HARMLESS | _CLIENTS)
+            hint = did_you_mean(field, _USED | _HARMLESS | _CLIENTS)
             message = f"unknown field, as good as left out{hint}"
         tree.warn((field,), message)
 
@@ -111,10 +113,10 @@ def _words(tree: Tree, field: str, *, is_required: bool = False) -> str | None:
     if is_required:
         message = "is missing"
         if value is not None:
-            message = f"expected a string, got {shown(value)}"
+            message = f"expected a string, got {describe(value)}"
         tree.complain((field,), message)
     elif value is not None:
-        tree.warn((field,), f"expected a string, got {shown(value)}; left out")
+        tree.warn((field,), f"expected a string, got {describe(value)}; left out")
     return None
 
 
@@ -153,7 +155,7 @@ def _written(tree: Tree, field: str) -> Iterator[tuple[Place, str]]:
     """What a field lists, and where each stands; an item may hold several tools."""
     value = tree.value[field]
     if value is not None and not isinstance(value, (str, list)):
-        tree.warn((field,), f"expected tools, got {shown(value)}; left out")
+        tree.warn((field,), f"expected tools, got {describe(value)}; left out")
     listed = value if isinstance(value, list) else [value]
     for position, item in enumerate(listed):
         place = (field, position) if (field, position) in tree.lines else (field,)
@@ -161,7 +163,7 @@ def _written(tree: Tree, field: str) -> Iterator[tuple[Place, str]]:
             for each in _ITEM.findall(item):
                 yield place, each
         elif isinstance(value, list):
-            tree.warn(place, f"expected a tool's name, got {shown(item)}; left out")
+            tree.warn(place, f"expected a tool's name, got {describe(item)}; left out")
 
 
 def _model(tree: Tree, reader: Reader) -> str | None:
@@ -180,6 +182,6 @@ def _max_turns(tree: Tree) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return min(value, MAX_TURNS)
     if value is not None:
-        message = f"expected a number above 0, got {shown(value)}; no limit is set"
+        message = f"expected a number above 0, got {describe(value)}; no limit is set"
         tree.warn(("maxTurns",), message)
     return None

@@ -115,7 +115,7 @@ class Registry:
 
     def entries(self) -> list[Entry]:
         """Every definition of every layer, by name, the one that wins first."""
-        from bridge.agents.diagnostic import Problem
+        from bridge.agents.diagnostic import Diagnostic
         from bridge.agents.load import load
 
         trust = self._trust()
@@ -128,7 +128,7 @@ class Registry:
                 twin = here.setdefault(loaded.name, loaded)
                 if twin is not loaded and not shelf.is_clients:
                     message = f"{twin.file} defines {loaded.name!r}, too, and wins"
-                    problem = Problem(file, 1, ("name",), message)
+                    problem = Diagnostic(file, 1, ("name",), message)
                     problems = (*loaded.problems, problem)
                     loaded = replace(loaded, problems=problems, definition=None)
                 winner = winners.setdefault(loaded.name, loaded)

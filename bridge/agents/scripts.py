@@ -1,80 +1,79 @@
-"""Which `.pym` scripts of a definition can run in the sandbox; nothing of them does.
+"""Check that the `.pym` scripts of a definition can run; none of them does.
 
-The sandbox reads a script as a whole, and is asked by itself for each module that the
-script imports and each name that it neither makes nor is given.
+The sandbox parses each script as a whole. Then it tries, one at a time, the script's
+imports and the names that it uses but neither defines nor is given.
 
 Source: pydantic-monty, `MontySession.feed_start`, `Monty{Syntax,Runtime}Error`.
 """
 
 from __future__ import annotations
 
+import ast
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.diagnostic import Problem
-from bridge.agents.script_names import FUNCTIONS, needs_of, refusals, tree_of, unsaid
+from bridge.agents.diagnostic import Diagnostic
+from bridge.agents.script_needs import FUNCTIONS, needs, refusals
 from bridge.errors import ExtraMissing
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
-# The sandbox reads a script as a whole, and begins with what stands first: a name that
-# it has to ask for, whereupon it waits. Nobody answers.
+# The sandbox parses the whole script, then stops at this unknown name to ask for its
+# value. It gets none, so nothing after it runs.
 _STOP = "__hostbridge_reads_only__\n"
-# A script that needs more is none that a person wrote.
-_MAX_ASKED = 200
+# No script that a person wrote needs more.
+_MAX_TRIED = 200
 
 
-def script_problems(
-    codes: Mapping[Path, str], given: Mapping[Path, Collection[str]]
-) -> Iterator[Problem]:
-    """What keeps each script from running, at its line: an error a file at most.
+def check_scripts(
+    scripts: Mapping[Path, str], given: Mapping[Path, Collection[str]]
+) -> Iterator[Diagnostic]:
+    """The first error of each script, at its line.
 
-    `codes` is what each file holds, `given` the names that it has beside its own.
+    `scripts` maps each file to its text, `given` to the variables that it is given.
 
     Raises:
-        ExtraMissing: pydantic-monty is not installed; nobody can tell.
+        ExtraMissing: pydantic-monty is not installed.
     """
-    if not codes:
+    if not scripts:
         return
     try:
         import pydantic_monty as monty
     except ImportError:
         raise ExtraMissing("local", "pydantic-monty") from None
     with monty.Monty(max_processes=1) as workers:
-        for path, code in codes.items():
+        for path, code in scripts.items():
             try:
                 with workers.checkout(script_name=path.name) as session:
                     session.feed_start(_STOP + code)
             except monty.MontyError as exc:
-                yield Problem(path, _line(exc), (), f"not a script: {_reason(exc)}")
+                message = f"not a script: {_reason(exc)}"
+                yield Diagnostic(path, _line(exc), (), message)
                 continue
-            found = _refused(monty, workers, code, {*given.get(path, ()), *FUNCTIONS})
+            found = _first_refusal(monty, workers, code, given.get(path, ()))
             if found is not None:
                 line, message = found
-                yield Problem(path, line, (), f"cannot run here: {message}")
+                yield Diagnostic(path, line, (), f"cannot run here: {message}")
 
 
-def _refused(
+def _first_refusal(
     monty: Any, workers: Any, code: str, given: Collection[str]
 ) -> tuple[int, str] | None:
-    """The first thing that the sandbox would refuse, and its line."""
-    tree = tree_of(code)
-    if tree is None:
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        # The sandbox has parsed what this Python cannot.
         return None
-    needs = needs_of(code, tree)
-    asked = [*needs.imports.items()]
-    asked += [(name, at) for name, at in needs.names.items() if name not in given]
     found = list(refusals(tree))
     with workers.checkout() as session:
-        for words, line in asked[:_MAX_ASKED]:
+        tried = needs(code, tree, {*given, *FUNCTIONS})
+        for line, statement in islice(tried, _MAX_TRIED):
             try:
-                session.feed_run(words)
+                session.feed_run(statement)
             except monty.MontyError as exc:
                 found.append((line, _reason(exc)))
-    nothing = unsaid(tree)
-    if nothing is not None:
-        found.append(nothing)
     return min(found, default=None)
 
 
@@ -84,6 +83,6 @@ def _line(exc: Any) -> int:
 
 
 def _reason(exc: Any) -> str:
-    """In the parser's own words, on one line."""
-    words = exc.display("msg") if hasattr(exc, "traceback") else str(exc)
-    return " ".join(words.split())
+    """The parser's own message, on one line."""
+    message = exc.display("msg") if hasattr(exc, "traceback") else str(exc)
+    return " ".join(message.split())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
-from bridge.agents.diagnostic import Place, near, shown
+from bridge.agents.diagnostic import Place, describe, did_you_mean
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -17,45 +17,41 @@ M = TypeVar("M", bound=BaseModel)
 
 _EXPECTED = {
     "string_type": "a string",
+    "path_type": "a path",
     "int_type": "an integer",
     "float_type": "a number",
     "bool_type": "true or false",
     "list_type": "a list",
+    "tuple_type": "a list",
+    "too_short": "at least one item",
     "dict_type": "a mapping",
     "model_type": "a mapping",
 }
 
 
-class Written(BaseModel):
-    """What a file may say: nothing unknown, nothing of another type."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
 def check(model: type[M], tree: Tree) -> tuple[M | None, M]:
-    """Read the tree as `model`: None for one with problems, which the tree then has.
+    """Read the tree as `model`; None if that fails, with the problems in the tree.
 
-    The second is there in any case: the fields that are in order, the others at their
-    defaults, so that what is in them can be looked at, too. A field that is null counts
-    as left out.
+    The second value is always there, so that its fields can be checked, too: it has
+    the fields that are valid, and defaults for the others. A field that is null counts
+    as absent.
     """
     value = tree.value
     if not isinstance(value, dict):
         if value is not None or not tree.problems:
-            tree.complain((), f"expected a mapping of fields, got {shown(value)}")
+            tree.complain((), f"expected a mapping of fields, got {describe(value)}")
         return None, _salvaged(model, {})
-    told = {key: part for key, part in value.items() if part is not None}
+    present = {key: part for key, part in value.items() if part is not None}
     try:
-        whole = model.model_validate(told)
+        whole = model.model_validate(present)
     except ValidationError as exc:
         errors = exc.errors(include_url=False)
     else:
         return whole, whole
     for error in errors:
-        place = _known(tuple(error["loc"]), tree.value)
-        tree.complain(place, _message(model, error))
+        tree.complain(_place_in(value, error["loc"]), _message(model, error))
     bad = {error["loc"][0] for error in errors if error["loc"]}
-    return None, _salvaged(model, {k: v for k, v in told.items() if k not in bad})
+    return None, _salvaged(model, {k: v for k, v in present.items() if k not in bad})
 
 
 def _salvaged(model: type[M], fields: dict[str, Any]) -> M:
@@ -63,41 +59,38 @@ def _salvaged(model: type[M], fields: dict[str, Any]) -> M:
     return model.model_construct(**(required | fields))
 
 
-def _known(place: Place, value: Any) -> Place:
+def _place_in(value: Any, place: Place) -> Place:
     """The place as it is in the file: pydantic adds parts of its own, as `[key]`."""
-    kept: list[str | int] = []
-    for part in place:
-        kept.append(part)
-        if isinstance(value, (dict, list)):
-            try:
-                value = value[part]  # type: ignore[index]
-            except (KeyError, IndexError, TypeError):
-                break
-        else:
-            kept.pop()
-            break
-    return tuple(kept)
+    for depth, part in enumerate(place):
+        if not isinstance(value, (dict, list)):
+            return place[:depth]
+        try:
+            value = value[part]  # type: ignore[index]
+        except (KeyError, IndexError, TypeError):
+            return place[: depth + 1]
+    return place
 
 
 def _message(model: type[BaseModel], error: ErrorDetails) -> str:
-    kind, given = error["type"], error["input"]
+    kind, value = error["type"], error["input"]
     if kind == "extra_forbidden":
         fields = _fields_at(model, error["loc"][:-1])
-        return f"unknown field{near(str(error['loc'][-1]), fields)}"
+        return f"unknown field{did_you_mean(str(error['loc'][-1]), fields)}"
     if kind == "missing":
         return "is missing"
     if kind in _EXPECTED:
-        return f"expected {_EXPECTED[kind]}, got {shown(given)}"
+        return f"expected {_EXPECTED[kind]}, got {describe(value)}"
     if kind == "literal_error":
         expected = error.get("ctx", {}).get("expected", "")
-        hint = near(given, expected.split("'")[1::2]) if isinstance(given, str) else ""
-        return f"expected {expected}, got {shown(given)}{hint}"
-    told = error["msg"].removeprefix("Value error, ").replace("Input should", "must")
-    return f"{told[:1].lower()}{told[1:]}, got {shown(given)}"
+        choices = expected.split("'")[1::2]
+        hint = did_you_mean(value, choices) if isinstance(value, str) else ""
+        return f"expected {expected}, got {describe(value)}{hint}"
+    message = error["msg"].removeprefix("Value error, ").replace("Input should", "must")
+    return f"{message[:1].lower()}{message[1:]}, got {describe(value)}"
 
 
-def _fields_at(model: type[BaseModel], place: tuple[str | int, ...]) -> list[str]:
-    """The fields that there are where an unknown one was found."""
+def _fields_at(model: type[BaseModel], place: Place) -> list[str]:
+    """The fields of the model at a place."""
     found: type[BaseModel] | None = model
     annotation: Any = None
     for part in place:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from bridge.agents.diagnostic import Place, Problem, line_near
+from bridge.agents.diagnostic import Diagnostic, Place, nearest_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,21 +54,21 @@ class Tree:
     value: Any = None
     lines: dict[Place, int] = field(default_factory=dict)
     text_lines: dict[Place, int] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
 
     def line_of(self, place: Place) -> int:
         """The line of a value, or of the nearest one around it."""
-        return line_near(self.lines, place)
+        return nearest_line(self.lines, place)
 
     def complain(self, place: Place, message: str, *, line: int | None = None) -> None:
         """Note an error."""
         line = line or self.line_of(place)
-        self.problems.append(Problem(self.file, line, place, message))
+        self.problems.append(Diagnostic(self.file, line, place, message))
 
     def warn(self, place: Place, message: str) -> None:
         """Note what may be meant, and may be a mistake."""
         line = self.line_of(place)
-        self.problems.append(Problem(self.file, line, place, message, "warning"))
+        self.problems.append(Diagnostic(self.file, line, place, message, "warning"))
 
 
 class _TooMuch(Exception):

@@ -145,9 +145,9 @@ def _refuse_unheld(schema: dict[str, Any], *, is_small: bool) -> None:
     except ExtraMissing:
         # That says the route itself.
         return
-    from bridge.agents.diagnostic import path_of
+    from bridge.agents.diagnostic import format_place
     from bridge.llama.unsupported_schema import find_problem
 
     if found := find_problem(schema, is_small=is_small):
-        place = path_of(("schema", *found[0]))
+        place = format_place(("schema", *found[0]))
         raise InvalidRequest(f"{place}: a local model cannot be held to it: {found[1]}")

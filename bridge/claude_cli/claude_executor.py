@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.agents.lint import idle_bash
+from bridge.agents.lint import why_bash_is_idle
 from bridge.claude_cli.command import (
     command_line,
     prompt_of,
@@ -99,7 +99,7 @@ class ClaudeExecutor:
 
 def _idle(definition: Definition) -> str | None:
     """What to say of an agent that is meant to run commands, and may run none."""
-    why = idle_bash(
+    why = why_bash_is_idle(
         None if definition.tools is None else on_host(definition.tools),
         on_host(definition.blocked_tools),
         definition.allow,

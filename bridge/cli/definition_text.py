@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bridge.agents.definition import Definition
-    from bridge.agents.diagnostic import Problem
+    from bridge.agents.diagnostic import Diagnostic
     from bridge.agents.load import Loaded
     from bridge.agents.registry import Entry
 
@@ -71,7 +71,7 @@ def entry_value(entry: Entry) -> dict[str, Any]:
     }
 
 
-def problem_value(problem: Problem) -> dict[str, Any]:
+def problem_value(problem: Diagnostic) -> dict[str, Any]:
     """A problem as JSON."""
     return {
         "file": str(problem.file),

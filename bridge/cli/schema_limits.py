@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.agents.diagnostic import Problem, line_near
+from bridge.agents.diagnostic import Diagnostic, nearest_line
 from bridge.errors import ExtraMissing
 from bridge.llama.model_files import require_extra
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bridge.agents.load import Loaded
 
 
-def shape_problems(loaded: Loaded) -> Iterator[Problem]:
+def shape_problems(loaded: Loaded) -> Iterator[Diagnostic]:
     """An error where only the local route could answer, a warning where others can.
 
     What only a small model cannot be held to is a warning: another may answer. Nothing
@@ -51,8 +51,10 @@ def _problem(
     found: tuple[Place, str],
     who: str,
     level: Level,
-) -> Problem:
+) -> Diagnostic:
     way, why = found
     here = (*place, *way)
     message = f"{who} cannot be held to it: {why}"
-    return Problem(loaded.file, line_near(loaded.lines, here), here, message, level)
+    return Diagnostic(
+        loaded.file, nearest_line(loaded.lines, here), here, message, level
+    )

@@ -170,7 +170,7 @@ def test_error_a_link_as_a_projects_definition(world: World, tmp_path: Path) -> 
     [entry] = world.registry.entries()
 
     assert [p.message for p in entry.loaded.problems] == [
-        "a link; the files of a project stand by themselves"
+        "is a link; a project must bring the file itself"
     ]
     with pytest.raises(NotTrusted):
         world.registry.find("a")
@@ -255,7 +255,7 @@ def test_error_a_name_that_stands_too_late(world: World) -> None:
     assert world.registry.find("late") is None
     [entry] = world.registry.entries()
     assert [p.message for p in entry.loaded.errors] == [
-        "write it plainly, on a line of its own, within the first 16 KiB: name: late"
+        "must be plain text on a line of its own, within the first 16 KiB: name: late"
     ]
     world.write("late.yaml", late)
     assert world.registry.find("late") is not None

@@ -6,29 +6,29 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.agents.scripts import script_problems
+from bridge.agents.scripts import check_scripts
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-HAS = "a script has read_file(), list_files(), search_text(), run_command()"
+USE = "use read_file(), list_files(), search_text(), run_command()"
 
 REFUSED = {
     # The dialect of older subagents: the arguments in a mapping, and a function.
-    "def run(inputs):\n    return {'ok': True}\n": "1: it ends with 'run', and nobody "
-    "calls that: what a script gives is the value of its last expression, such as "
-    "run(…) on a line below; its arguments are there by their names",
-    "1\nasync def main():\n    pass\n": "2: it ends with 'main', and nobody calls ",
+    "def run(inputs):\n    return {'ok': True}\n": "1: it ends with 'run', which "
+    "nothing calls: the result is the value of the last expression, so add run(…) "
+    "below; the arguments are variables",
+    "1\nasync def main():\n    pass\n": "2: it ends with 'main', which nothing calls",
     "import os\n\ndef run(inputs):\n    return os.environ\n": "3: it ends with 'run'",
-    "import os\nos.listdir('.')\n": f"2: os.listdir: {HAS}",
-    "import os.path\nos.path.exists(file)\n": f"2: os.path.exists: {HAS}",
+    "import os\nos.listdir('.')\n": f"2: os.listdir does not work: {USE}",
+    "import os.path\nos.path.exists(file)\n": f"2: os.path.exists does not work: {USE}",
     "from os import environ\n1\n": "1: 'os.environ' is not supported",
     "import subprocess\nsubprocess.run(file)\n": "1: No module named 'subprocess'",
     "def f():\n    import shutil\nf()\n": "2: No module named 'shutil'",
     "from grail import external\nexternal\n": "1: No module named 'grail'",
-    "with open(file) as f:\n    f.read()\n": f"1: open() opens no file here: {HAS}",
+    "with open(file) as f:\n    f.read()\n": f"1: open() opens no file: {USE}",
     "from pathlib import Path\nPath(file).read_text()\n": f"2: .read_text() reaches no "
-    f"file here: {HAS}",
+    f"file: {USE}",
     "a = 1\na + missing\n": "2: name 'missing' is not defined",
     "def f():\n    return inputs['x']\nf()\n": "2: name 'inputs' is not defined",
     "input('x')\n": "1: name 'input' is not defined",
@@ -37,7 +37,7 @@ REFUSED = {
 
 def told(code: str, tmp_path: Path) -> list[str]:
     path = tmp_path / "a.pym"
-    found = script_problems({path: code}, {path: {"file", "node_text"}})
+    found = check_scripts({path: code}, {path: {"file", "node_text"}})
     return [f"{p.line}: {p.message}" for p in found]
 
 

@@ -150,8 +150,8 @@ def test_error_grants_that_mean_nothing(world: World) -> None:
 
     assert lint_problems(world, "initial_context:", rules) == [
         "lint.yaml:3: allow[0]: 'Bash(x': expected Tool or Tool(what), such as Bash(pytest *)",
-        "lint.yaml:3: warning: allow[1]: grants nothing: its scripts run commands, and no other tool",
-        "lint.yaml:3: warning: allow[2]: grants every command; say which, such as Bash(pytest *)",
+        "lint.yaml:3: warning: allow[1]: grants nothing: its scripts can only run commands",
+        "lint.yaml:3: warning: allow[2]: grants every command; name them, such as Bash(pytest *)",
     ]
 
 
@@ -252,8 +252,8 @@ def test_a_run_of_it_has_its_own_tools_alone(world: World) -> None:
             "{{ node_txt }}",
             [
                 (
-                    "lint.yaml:5: warning: initial_context.node_context: only the call can "
-                    "give 'node_txt' a value, and without one it fails; did you mean "
+                    "lint.yaml:5: warning: initial_context.node_context: 'node_txt' has no "
+                    "default: the call fails unless it sets it; did you mean "
                     "'node_text' or 'node_type'?"
                 )
             ],
@@ -292,8 +292,8 @@ def test_error_a_parameter_that_no_script_could_name(
 
     assert told == [
         (
-            f"lint.yaml:12: tools[0].parameters.properties.{name}: a script has each "
-            f"parameter by its name, and {name!r} is no name in Python; such as {near!r}"
+            f"lint.yaml:12: tools[0].parameters.properties.{name}: scripts use "
+            f"parameters as variables, and {name!r} is not a Python name; rename it, such as {near!r}"
         )
     ]
 
@@ -342,5 +342,7 @@ def test_error_two_tools_of_one_name(world: World, lint: Path) -> None:
     extra = LINT[LINT.index("  - name: run_linter") : LINT.index("  - name: submit")]
     lint.write_text(LINT.replace("tools:\n", f"tools:\n{extra}", 1))
 
-    with pytest.raises(BadDefinition, match="there is a tool named 'run_linter'"):
+    with pytest.raises(
+        BadDefinition, match="there is already a tool named 'run_linter'"
+    ):
         world.registry.find("lint")

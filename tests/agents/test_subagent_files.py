@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import pytest
 from agentworld import LINT, lint_problems
 
-from bridge.agents.files import resolve_path
+from bridge.agents.files import Reader
 from bridge.errors import BadDefinition
 
 if TYPE_CHECKING:
     from agentworld import World
 
 BAD_PATHS = {
-    '"~nosuchuser/x.gguf"': "'~nosuchuser/x.gguf': nobody's home: there is no such user",
-    r'"a\0b.gguf"': r"'a\x00b.gguf': a path holds no NUL",
+    '"~nosuchuser/x.gguf"': "'~nosuchuser/x.gguf': there is no such user",
+    r'"a\0b.gguf"': r"'a\x00b.gguf': a path cannot contain NUL",
 }
 
 
@@ -57,7 +57,9 @@ def test_paths_are_told_from_the_folder(
 ) -> None:
     monkeypatch.setenv("HOME", "/home/u")
 
-    assert resolve_path(Path("/x/y"), relative) == Path(absolute)
+    reader = Reader(Path("/x/y"), is_confined=False)
+
+    assert reader.resolve(relative) == Path(absolute)
 
 
 @pytest.mark.parametrize("how", ["dots", "absolute", "link", "linked folder"])
@@ -83,7 +85,7 @@ def test_error_a_project_names_nothing_outside(
     found = world.load("lint.yaml", LINT.replace("tools/run.pym", named), "project")
 
     [problem] = found.errors
-    assert problem.message.endswith(f"leaves {folder}, where all of it must lie")
+    assert problem.message.endswith(f"is outside {folder}; move it there")
     assert problem.path == "tools[0].pym"
     assert secret not in found.digests
 

@@ -110,7 +110,7 @@ BOMBS = [
     "{% for x in range(10000) %}" + "x" * 1000 + "{% endfor %}",
     "{% for x in range(10000) %}{% for y in range(10000) %}{% endfor %}{% endfor %}",
     "{% for x in range(9) recursive %}{{ loop(range(9)) }}{% endfor %}",
-    "{% macro m(n) %}{{ m(n - 1) ~ m(n - 1) if n }}{% endmacro %}{{ m(60) }}",
+    "{% macro m(n) %}{{ m(n - 1) ~ m(n - 1) if n else n }}{% endmacro %}{{ m(60) }}",
     "{% set a %}{% for x in range(9999) %}{{ text }}{% endfor %}{% endset %}",
 ]
 

@@ -160,9 +160,10 @@ def test_error_what_nothing_runs_yet_is_refused(endpoint, server, more, route):
     assert (ran.code, server.asked, endpoint.bridge.overview().waiting) == (2, [], 0)
     assert ran.err == (
         "hostbridge: agent 'step' cannot be asked yet: this version does not run "
-        f"{LATER[more]}; take it out of {folder / 'step.yaml'}, or ask another agent\n"
+        f"{LATER[more]}; remove it from {folder / 'step.yaml'}, or ask another agent\n"
     )
-    assert f"nothing runs {LATER[more]} yet" in endpoint.run("agents", "check").out
+    warning = f"this version does not run {LATER[more]}: "
+    assert warning in endpoint.run("agents", "check").out
 
 
 def test_a_field_that_is_null_asks_for_nothing(endpoint):
@@ -188,9 +189,9 @@ def test_an_agent_that_may_run_nothing_says_so_when_asked(project, claude):
 
     assert ran.code == 0, ran
     assert (claude / "stdin").exists()
-    assert "agent 'runner': no rule of `allow` grants a command" in ran.err
+    assert "agent 'runner': no rule in `allow` grants a command" in ran.err
     (folder / "runner.yaml").write_text(f"{text}allow: ['Bash(pytest *)']\n")
-    assert "no rule of" not in project.run("ask", "runner", "Run pytest.").err
+    assert "no rule in" not in project.run("ask", "runner", "Run pytest.").err
 
 
 def test_error_of_many_agents_only_some_are_named(project):
