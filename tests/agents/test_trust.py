@@ -112,9 +112,7 @@ def test_error_a_model_that_cannot_be_digested(world: World) -> None:
     [large] = [entry.loaded.problems for entry in world.registry.entries()]
 
     assert pipe[0].message.endswith("m.gguf: not a plain file")
-    assert "larger than 16 GiB; move it to the models folder of your own" in str(
-        large[0]
-    )
+    assert "larger than 16 GiB; move it to your own models folder" in str(large[0])
 
 
 def test_only_what_has_changed_asks_again(world: World) -> None:
