@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import needs
 import pytest
+from polling import wait_until
 
 from bridge.agent_loop import command_tool
 from bridge.agent_loop.command_tool import KEPT_BYTES, Ran, run_command
@@ -177,10 +178,7 @@ def test_a_command_dies_with_its_parent(tmp_path):
         "    folder=Path('.'), deadline_s=time.monotonic()+999, clock=SystemClock())\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path)
-    until_s = time.monotonic() + 60
-    while sum(words == "sleep 3603" for words in arguments_of_all()) < 2:
-        assert time.monotonic() < until_s
-        time.sleep(0.02)
+    wait_until(lambda: arguments_of_all().count("sleep 3603") >= 2)
 
     os.kill(parent.pid, signal.SIGKILL)
     parent.wait()

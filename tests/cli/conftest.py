@@ -11,13 +11,13 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from fakeclaude import fake_claude, trust_folder
+from polling import wait_until
 
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
@@ -189,15 +189,7 @@ def host(project: Project) -> Host:
 @pytest.fixture
 def until() -> Callable[[Callable[[], Any]], Any]:
     """Look until there is something to see."""
-
-    def look(see: Callable[[], Any], timeout_s: float = 60) -> Any:
-        deadline = time.monotonic() + timeout_s
-        while not (seen := see()):
-            assert time.monotonic() < deadline, "it did not happen"
-            time.sleep(0.02)
-        return seen
-
-    return look
+    return wait_until
 
 
 @pytest.fixture

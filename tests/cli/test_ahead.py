@@ -72,4 +72,4 @@ def test_it_ends_with_a_command_that_is_still_loading(project, until, number):
         asker.send_signal(number)
         asker.communicate(timeout=30)
 
-    until(lambda: not is_alive(pid), timeout_s=1)
+    until(lambda: not is_alive(pid))

@@ -6,10 +6,10 @@ import json
 import os
 import subprocess
 import sys
-import time
 
 import jsonschema
 import pytest
+from polling import wait_until
 
 from bridge.api.record_schemas import schema_for, schema_names
 
@@ -82,10 +82,7 @@ def from_outside(project, *words):
         cwd=folder,
         check=True,
     )
-    deadline = time.monotonic() + 60
-    while not (folder / "code").exists():
-        assert time.monotonic() < deadline, "it did not end"
-        time.sleep(0.02)
+    wait_until((folder / "code").exists)
     said = [(folder / name).read_text() for name in ("out", "err")]
     return (int((folder / "code").read_text()), *said)
 

@@ -6,11 +6,11 @@ import contextlib
 import os
 import subprocess
 import sys
-import time
 
 import needs
 import pytest
 from agentworld import define
+from polling import wait_until
 from trustworld import GOOD, Terminal, agree, is_trusted
 
 from bridge.store import host_process
@@ -83,13 +83,6 @@ def test_error_a_pipe_cannot_answer(project, stdin):
 
     assert ran == (1, "", REFUSED)
     assert not is_trusted(project)
-
-
-def wait_for(see):
-    deadline = time.monotonic() + 60
-    while not see():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.05)
 
 
 def in_a_session(project, pid=None):
@@ -172,7 +165,7 @@ def test_error_a_terminal_that_a_session_made_for_itself(project, tmp_path, how)
             stdin=subprocess.PIPE,
         )
         with manager, (tmp_path / "answers").open("wb", buffering=0) as answers:
-            wait_for(
+            wait_until(
                 lambda: "hostbridge" in seen.read_text() or "agree" in seen.read_text()
             )
             with contextlib.suppress(BrokenPipeError):  # it has refused and gone
@@ -209,9 +202,9 @@ def test_a_tmux_of_the_user_is_no_session(project, tmp_path):
             return done.stdout
 
         try:
-            wait_for(lambda: "agree:" in screen() or "hostbridge:" in screen())
+            wait_until(lambda: "agree:" in screen() or "hostbridge:" in screen())
             subprocess.run([*tmux, "send-keys", "yes", "Enter"], check=True)
-            wait_for(lambda: "1 trusted" in screen() or "hostbridge:" in screen())
+            wait_until(lambda: "1 trusted" in screen() or "hostbridge:" in screen())
         finally:
             subprocess.run([*tmux, "kill-server"], check=True)
             client.kill()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fakeclaude import OBEDIENT, fake_claude, printing, result
 from faultlab import tell
+from polling import wait_until
 from stage.processes import is_alive
 from storeworld import finish_everything, rooms_of
 
@@ -20,7 +21,6 @@ from bridge.config import Settings
 from bridge.protocol.ids import RequestId
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 pytestmark = pytest.mark.faults
@@ -63,14 +63,6 @@ class World:
         return [int(word) for word in file.read_text().split()] if file.exists() else []
 
 
-def wait_for(see: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + 60
-    while not (seen := see()):
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.005)
-    return seen
-
-
 # Row 20
 
 NOTE = 'echo $$ >>"$here/pids"\n'
@@ -103,7 +95,7 @@ def test_error_a_claude_that_misbehaves(tmp_path: Path, name: str):
     assert (told["success"], told["route"]) == (False, "claude")
     assert told["error"]["code"] == code
     assert rooms_of(world.store, told["requestId"]) == ["done"]
-    wait_for(lambda: not any(map(is_alive, world.pids())))
+    wait_until(lambda: not any(map(is_alive, world.pids())))
 
 
 def test_error_a_claude_that_cannot_be_run(tmp_path: Path):
@@ -149,7 +141,7 @@ def test_an_asker_killed_at_any_moment_leaves_no_orphan(tmp_path: Path, round_: 
         time.sleep(pause_s)
         asker.kill()
 
-    wait_for(lambda: not any(map(is_alive, world.pids())))
+    wait_until(lambda: not any(map(is_alive, world.pids())))
     left = [path.stem for path in world.store.place.state.glob("*/1*.json")]
     ended = finish_everything(world.store)
     for request_id in set(left):
@@ -221,7 +213,7 @@ def test_bridge_and_fallback_race_for_one_request(tmp_path: Path):
             served_before = len(world.pids())
             with world.ask("--fallback-after", "0.05", "--timeout", "30") as asker:
                 waiting = world.store.place.state / "requests"
-                wait_for(lambda folder=waiting: list(folder.glob("1*.json")))
+                wait_until(lambda folder=waiting: list(folder.glob("1*.json")))
                 host.stdin.write(f"{round_ % 20 * 0.005}\n")
                 host.stdin.flush()
                 out, err = asker.communicate(timeout=300)

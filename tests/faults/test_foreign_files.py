@@ -7,7 +7,8 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from hostworld import HostWorld, host_world, wait_until
+from hostworld import HostWorld, host_world
+from polling import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import needs
+from polling import wait_until
 from stage.api import ScriptedApi
 from stage.client import Stage
 from stage.models import obedient_model
@@ -33,7 +33,7 @@ from bridge.protocol.ids import check_id
 from bridge.store import sessions, subagent_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import TypeVar
 
     from stage.api import Script
@@ -50,17 +50,6 @@ HOOKS = Path(bridge.__file__).parents[1] / "hooks"
 # The client tries for three minutes otherwise.
 QUICK = {"CLAUDE_CODE_MAX_RETRIES": "1"}
 RECORDER = 'told=$(cat); printf "%s\\n" "$told" >>"$CLAUDE_PROJECT_DIR/../told.jsonl"'
-
-
-def wait_until(
-    look: Callable[[], T | None], *, timeout_s: float = 60, what: str = "it"
-) -> T:
-    """Look until there is something to see."""
-    deadline = time.monotonic() + timeout_s
-    while not (seen := look()):
-        assert time.monotonic() < deadline, f"{what} did not happen in {timeout_s} s"
-        time.sleep(0.02)
-    return seen
 
 
 class HostWorld:

@@ -7,7 +7,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hostworld import host_world, wait_until
+from hostworld import host_world
+from polling import wait_until
 from stage.models import obedient_model
 from stage.replies import reply
 

@@ -10,7 +10,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hostworld import HostWorld, host_world, wait_until
+from hostworld import HostWorld, host_world
+from polling import wait_until
 from stage.models import agent_output, answering, launching, obedient_model
 from stage.replies import error, reply, tool_use
 

@@ -10,7 +10,8 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
-from hostworld import HostWorld, host_world, wait_until
+from hostworld import HostWorld, host_world
+from polling import wait_until
 from stage.models import launching, obedient_model
 from stage.replies import reply, tool_use
 from stage.terminal import TerminalSession

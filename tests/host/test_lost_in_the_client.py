@@ -9,7 +9,8 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from hostworld import HostWorld, host_world, wait_until
+from hostworld import HostWorld, host_world
+from polling import wait_until
 from stage.models import agent_output, obedient_model
 from stage.replies import reply, tool_use
 

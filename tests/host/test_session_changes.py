@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hostworld import HostWorld, host_world, wait_until
+from hostworld import HostWorld, host_world
+from polling import wait_until
 from stage.models import agent_output, launching, obedient_model
 from stage.replies import reply, tool_use
 

@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from hostworld import host_world, wait_until
+from hostworld import host_world
+from polling import wait_until
 from stage.models import agent_output, answering, obedient_model
 from stage.replies import reply, tool_use
 

@@ -10,12 +10,12 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from polling import wait_until
 from stage.processes import is_alive
 
 from bridge.process import run as program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 FOREVER = "exec sleep 1000"
@@ -32,14 +32,6 @@ def run(folder: Path, script: str, **options: Any) -> program.Ended:
         "grace_s": 0.2,
     }
     return program.run(["sh", "-c", script], **{**given, **options})
-
-
-def wait_for(see: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + 60
-    while not (seen := see()):
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.01)
-    return seen
 
 
 def pids_in(file: Path) -> list[int]:
@@ -202,13 +194,13 @@ def test_nothing_outlives_an_asker_that_is_killed(tmp_path: Path, number: int):
     with subprocess.Popen(
         [sys.executable, "-c", ASKER, STUBBORN_FAMILY], cwd=tmp_path
     ) as asker:
-        pids = wait_for(
+        pids = wait_until(
             lambda: found if len(found := pids_in(tmp_path / "pids")) == 2 else None
         )
         assert all(map(is_alive, pids))
         asker.send_signal(number)
 
-    wait_for(lambda: not any(map(is_alive, pids)))
+    wait_until(lambda: not any(map(is_alive, pids)))
 
 
 KEEPER = "$PPID"

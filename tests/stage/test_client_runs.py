@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from polling import wait_until
 from stage.api import ScriptedApi
 from stage.client import Stage
 from stage.models import obedient_model
@@ -26,14 +26,6 @@ HOOK = 'cat > "$CLAUDE_PROJECT_DIR/told.json"; env > "$CLAUDE_PROJECT_DIR/seen.e
 def hooks(event: str) -> dict[str, Any]:
     """Return settings with `HOOK` on one event."""
     return {"hooks": {event: [{"hooks": [{"type": "command", "command": HOOK}]}]}}
-
-
-def _read_soon(file: Path) -> str:
-    deadline = time.monotonic() + 20
-    while not file.exists():
-        assert time.monotonic() < deadline, f"{file} did not appear"
-        time.sleep(0.02)
-    return file.read_text()
 
 
 def test_the_world_of_the_client_is_clean(
@@ -87,7 +79,9 @@ def test_a_killed_session_leaves_its_children_until_it_is_closed(
         stage.settings({"permissions": {"allow": ["Bash"]}})
         with StreamSession(stage) as session:
             session.send("go")
-            child = int(_read_soon(stage.project / "pid"))
+            pid = stage.project / "pid"
+            wait_until(pid.exists)
+            child = int(pid.read_text())
             exit_code = session.kill()
             orphaned = is_alive(child)
             with pytest.raises(EOFError):
