@@ -88,7 +88,7 @@ def claim_only(
 ) -> list[Request]:
     """As `claim`, of this one request; the lock is held."""
     walk = _Walk(state, claimant, slots, judge)
-    walk.look_at(request_id)
+    walk.look_at_one(request_id)
     return walk.taken
 
 
@@ -108,7 +108,7 @@ class _Walk:
         self._slots = slots
         self._judge = judge
         self._passed = Passed(state, claimant.session)
-        self._held = self._count_held()
+        self._held = 0
         self._left = self._beyond = 0
 
     def go_on(self) -> bool:
@@ -130,6 +130,11 @@ class _Walk:
             if is_done:
                 self._look_again()
         return not passed.save() or is_done
+
+    def look_at_one(self, request_id: RequestId) -> None:
+        """Look at this one request, and no other."""
+        self._held = self._count_held()
+        self.look_at(request_id)
 
     def _follow(self, ids: Iterable[RequestId]) -> tuple[bool | None, int]:
         """Walk along; whether that is all, None at the end, and how many went away."""

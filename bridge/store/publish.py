@@ -15,7 +15,7 @@ from bridge.errors import NewerSchema
 from bridge.protocol.record import printable
 from bridge.protocol.status import move
 from bridge.store.lock import LockBusy
-from bridge.store.seal import sealed
+from bridge.store.seal import sealed_json
 from bridge.store.state import USED, file_of
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def end(state: State, request: Request, response: Response, *, source: str) -> b
 def _link(state: State, response: Response) -> bool:
     """Create the response file, durable; False when there is one already."""
     file = file_of(response.request_id)
-    data = sealed(response, state.key()).to_json()
+    data = sealed_json(response, state.key())
     # This also puts aside what somebody else put in its place.
     if state.is_answered(response.request_id):
         return False

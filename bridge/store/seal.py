@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bridge.errors import StateRefused
+from bridge.protocol.record import as_json
 from bridge.store.directory import Forbidden, NotAPlainFile
 
 if TYPE_CHECKING:
@@ -53,13 +54,18 @@ def _read(state: Folder) -> bytes | None:
         raise StateRefused(Path(exc.path), exc.problem, cure) from None
 
 
-def sealed(response: Response, key: bytes) -> Response:
-    """Return the response with its seal.
+def sealed_json(response: Response, key: bytes) -> bytes:
+    """The bytes of the file of a response, with its seal.
 
     Raises:
         ValueError: a string or number in it has no JSON form.
     """
-    return response.with_(seal=_mac(orjson.loads(response.to_json()), key))
+    value = response.model_dump(mode="python", by_alias=True)
+    try:
+        value["seal"] = _mac(value, key)
+    except orjson.JSONEncodeError as exc:
+        raise ValueError(f"cannot be written as JSON: {exc}") from None
+    return as_json(value)
 
 
 def is_genuine(value: dict[str, Any], key: bytes) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import time
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from bridge.errors import NewerSchema
 from bridge.protocol.ids import check_id, is_id
@@ -31,6 +31,16 @@ if TYPE_CHECKING:
     from bridge.store.directory import Folder
 
 USED = "the request id was used before"
+# Longer than any tick of the kernel's clock.
+_SETTLED_NS = 100_000_000
+
+
+class _Known(NamedTuple):
+    """A request that was read: it holds for this file, and this hold of the lock."""
+
+    sign: tuple[int, int, int]
+    hold: int | None
+    request: Request
 
 
 def file_of(request_id: str) -> str:
@@ -62,6 +72,9 @@ class State:
         self.make = make
         self.lock_wait_s = 0.0
         self._had_turn = False
+        # Which hold of the lock it is; 0 while it is not held.
+        self._hold = self._holds = 0
+        self._known: dict[tuple[str, str], _Known] = {}
         self.is_locked = False
         self.unread: dict[str, Literal["newer", "young", "broken"]] = {}
         self._stack = ExitStack()
@@ -93,10 +106,13 @@ class State:
             return
         with locked(self.directory, wait_s=self.lock_wait_s):
             self.is_locked = True
+            self._holds += 1
+            self._hold = self._holds
             try:
                 yield
             finally:
                 self.is_locked = False
+                self._hold = 0
 
     @contextmanager
     def hold_if_free(self) -> Iterator[None]:
@@ -196,8 +212,26 @@ class State:
         return None
 
     def _read(self, room: str, name: str) -> Request | None:
-        request = read_request(self[room], name, self.now_ms())
-        return request and request.on_clock(self.now_ms(), uptime(self.clock))
+        now_ms = self.now_ms()
+        facts = self[room].facts(f"{name}.json")
+        sign = facts and (facts.st_ino, facts.st_ctime_ns, facts.st_size)
+        known = self._known.get((room, name))
+        if (
+            known is not None
+            and known.sign == sign
+            and known.hold in (None, self._hold)
+        ):
+            request: Request | None = known.request
+        else:
+            request = read_request(self[room], name, now_ms)
+            if request is not None and sign is not None:
+                # A second change within one tick of the kernel's clock leaves the same
+                # sign. Until that is over, what was read holds as long as the lock.
+                is_settled = time.time_ns() - sign[1] > _SETTLED_NS
+                hold = None if is_settled else self._hold
+                if hold != 0:
+                    self._known[room, name] = _Known(sign, hold, request)
+        return request and request.on_clock(now_ms, uptime(self.clock))
 
     def _request(self, room: str, name: str) -> Request | None:
         try:

@@ -24,7 +24,7 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
 from bridge.protocol.status import Status
 from bridge.store.lock import locked
-from bridge.store.seal import load_key, sealed
+from bridge.store.seal import load_key, sealed_json
 from bridge.store.state import State
 from bridge.store.store import Store
 
@@ -255,7 +255,7 @@ def test_an_answer_of_an_older_version_counts_where_its_request_has_ended(
     store.publish(answer(asked), source="test")
     with store.open_state() as state:
         key = load_key(state)
-    older = sealed(answer(asked).with_(request_digest=""), key).to_json()
+    older = sealed_json(answer(asked).with_(request_digest=""), key)
 
     drop(store, "responses", "a.json", older)
     assert summary(store) == "it is so"

@@ -31,7 +31,7 @@ from bridge.store.journal import MAX_BYTES, lines_about, note
 from bridge.store.lease import host_is_gone
 from bridge.store.lifecycle import KEEP, Fate, fate_of_claimed
 from bridge.store.location import open_state
-from bridge.store.seal import is_genuine, load_key, sealed
+from bridge.store.seal import is_genuine, load_key, sealed_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,7 +90,7 @@ def test_the_journal_never_fails_a_transition(state: Folder):
 
 def test_a_seal_covers_every_field(state: Folder):
     key = load_key(state)
-    value = orjson.loads(sealed(answer(request("a")), key).to_json())
+    value = orjson.loads(sealed_json(answer(request("a")), key))
 
     assert is_genuine(value, key)
     for field in value:
@@ -104,7 +104,7 @@ def test_a_field_of_a_later_version_is_sealed_as_well(state: Folder):
     key = load_key(state)
     more = answer(request("a")).with_(tokens=5)
 
-    assert is_genuine(orjson.loads(sealed(more, key).to_json()), key)
+    assert is_genuine(orjson.loads(sealed_json(more, key)), key)
 
 
 def test_the_key_is_made_once(state: Folder):

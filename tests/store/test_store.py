@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,9 +15,10 @@ from bridge.store import state as state_module
 from bridge.store import store as store_module
 from bridge.store import sweep
 from bridge.store.lock import TURN_S, LockBusy
-from tests.storeworld import answer, claim_all, path_of, request
+from tests.storeworld import answer, claim_all, path_of, request, this_process
 
 if TYPE_CHECKING:
+    from bridge.protocol.request import Request
     from bridge.store.directory import Folder
     from bridge.store.store import Store
 
@@ -109,6 +111,49 @@ def test_a_deadline_holds_for_an_open_store(store: Store):
         thread.join()
 
     assert waited == [1]
+
+
+def test_a_record_that_has_settled_is_read_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    """A hook looks at what is held in its sweep, its offers and its claim."""
+    for name in "ab":
+        store.submit(request(name))
+    claim_all(store)
+    time.sleep(0.11)
+    read: list[str] = []
+    real = state_module.read_request
+
+    def counted(folder: Folder, name: str, now_ms: int) -> Request | None:
+        read.append(name)
+        return real(folder, name, now_ms)
+
+    monkeypatch.setattr(state_module, "read_request", counted)
+
+    with store.open() as state:
+        before = state.claimed()
+        state.sweep()
+        assert state.claimed() == before
+        assert sorted(read) == ["a", "b"]
+
+        # Whatever another process changes is seen.
+        store.change_held(
+            before[0].request_id, this_process(), lambda r: r.with_(attempt=2)
+        )
+        assert [r.attempt for r in state.claimed()] == [2, 0]
+
+
+def test_a_record_of_just_now_is_read_again(store: Store):
+    """Two changes within one tick of the kernel's clock may leave the same facts."""
+    store.submit(request("a"))
+    [held] = claim_all(store)
+
+    with store.open() as state:
+        for attempt in range(50):
+            store.change_held(
+                held.request_id, this_process(), lambda r, n=attempt: r.with_(attempt=n)
+            )
+            assert [r.attempt for r in state.claimed()] == [attempt]
 
 
 def test_only_a_loop_lets_others_in_between(
