@@ -5,11 +5,9 @@ a folder, or all layers. A definition of the project hides one of the user, whic
 a built-in one. Exit code 1: a definition has errors.
 """
 
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
-
-import typer
 
 from bridge.agents.client_agents import check_agent
 from bridge.agents.load import Loaded, load
@@ -23,34 +21,35 @@ from bridge.cli.definition_text import (
     problem_value,
 )
 from bridge.cli.exit_codes import Exit
-from bridge.cli.options import AsJson
+from bridge.cli.options import AS_JSON, option
 from bridge.cli.output import counted, say, say_json
 from bridge.cli.schema_limits import shape_problems
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
 from bridge.store.location import locate
 
+OPTIONS = (
+    option(
+        "what",
+        metavar="list|show|check",
+        nargs="?",
+        choices=("list", "show", "check"),
+        default="list",
+        help="What to do; list by default.",
+    ),
+    option("which", metavar="NAME|PATH", nargs="?", help="What to show, or to check."),
+    AS_JSON,
+)
 
-def command(
-    what: Annotated[
-        Literal["list", "show", "check"],
-        typer.Argument(metavar="list|show|check", help="What to do; list by default."),
-    ] = "list",
-    which: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME|PATH", show_default=False, help="What to show, or to check."
-        ),
-    ] = None,
-    *,
-    as_json: AsJson = False,
-) -> int:
-    """Do one of the three; returns the exit code."""
+
+def command(options: Namespace) -> int:
+    """List, show or check; returns the exit code."""
+    which, as_json = options.which, options.as_json
     settings = Settings.from_environment()
     registry = Registry.open(settings, locate(settings, Path()).project)
-    if what == "check":
+    if options.what == "check":
         return _check(registry, which, as_json=as_json)
-    if what == "show":
+    if options.what == "show":
         return _show(registry, which, as_json=as_json)
     if which is not None:
         raise InvalidRequest(f"list takes no {which!r}; try: agents show {which}")

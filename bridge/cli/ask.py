@@ -5,90 +5,60 @@ The open Claude Code session answers, or, with --route, a model right here.
 Without --schema the answer is a status, a summary and its evidence; with it, a JSON
 value that satisfies the schema.
 
-Ctrl-C and SIGTERM cancel the request. Exit codes: 0 answered with success; 1 the
-agent answered failure, or the request failed; 2 usage; 4 nobody could take it; 5
-deadline; 6 submitted, cannot wait here; 7 answered with success, but degraded (by a
-small model, or another than the one wanted, and without verified evidence); 130
-interrupted.
+Ctrl-C and SIGTERM cancel the request. Exit codes: 0 answered with success; 1 the agent
+answered failure, or the request failed; 2 usage; 4 nobody could take it; 5 deadline; 6
+submitted, cannot wait here; 7 answered with success, but degraded (by a small model, or
+by another than the one wanted, without verified evidence); 130 interrupted.
 """
 
 import signal
-from typing import Annotated
+from argparse import Namespace
 
-import typer
-
-from bridge.api.bridge import Bridge
-from bridge.cli.answer_text import answer_text, by_whom
 from bridge.cli.exit_codes import of_result
-from bridge.cli.inputs import (
-    agent_and_prompt,
-    hint_of_quotes,
-    read_pairs,
-    read_schema,
-)
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.model_name import from_here
-from bridge.cli.options import (
-    AcceptDegraded,
-    AnswerToHost,
-    Arguments,
-    AsJson,
-    DedupKey,
-    Lifetime,
-    Model,
-    NodeSpec,
-    PriorityChoice,
-    Route,
-    SchemaFile,
-    SessionId,
-    TaskId,
-    Variables,
-    Words,
-)
-from bridge.cli.output import complain, record, say, say_json
-from bridge.cli.progress import Progress
+from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, QUESTION, a_number, option
+from bridge.config import Settings
 from bridge.errors import CannotWaitHere
 from bridge.protocol.status import Stage
 
+OPTIONS = (
+    *QUESTION,
+    option(
+        "--fallback-after",
+        dest="fallback_after_s",
+        metavar="S",
+        type=a_number,
+        help="If no session has taken it after S seconds, answer it here, on the route "
+        "that --fallback names.",
+    ),
+    option(
+        "--fallback",
+        metavar="R",
+        help="The route to fall back to: claude, endpoint or local; by default what "
+        "BRIDGE_CLI_FALLBACK says.",
+    ),
+    ACCEPT_DEGRADED,
+    AS_JSON,
+)
 
-def command(
-    words: Words = None,
-    *,
-    schema: SchemaFile = None,
-    timeout_s: Lifetime = None,
-    route: Route = "auto",
-    fallback_after_s: Annotated[
-        float | None,
-        typer.Option(
-            "--fallback-after",
-            metavar="S",
-            help="Serve it here when no session has taken it after so many seconds, on "
-            "the route that --fallback names.",
-        ),
-    ] = None,
-    fallback: Annotated[
-        str | None,
-        typer.Option(
-            metavar="R",
-            help="What to fall back to: claude, endpoint or local; by default what "
-            "BRIDGE_CLI_FALLBACK says.",
-        ),
-    ] = None,
-    model: Model = None,
-    priority: PriorityChoice = None,
-    arguments: Arguments = None,
-    variables: Variables = None,
-    node: NodeSpec = None,
-    task_id: TaskId = None,
-    dedup_key: DedupKey = None,
-    session: SessionId = None,
-    answer_to_host: AnswerToHost = False,
-    accept_degraded: AcceptDegraded = False,
-    as_json: AsJson = False,
-) -> int:
+
+def command(options: Namespace) -> int:
     """Ask and print; returns the exit code."""
+    settings = Settings.from_environment()
+    if is_local(options, settings):
+        # A small model is loaded in about the time that the imports below take.
+        from bridge.llama.preload import start_ahead
+
+        start_ahead(from_here(options.model, settings), settings)
+    from bridge.api.bridge import Bridge
+    from bridge.cli.answer_text import answer_text, by_whom
+    from bridge.cli.inputs import agent_and_prompt, hint_of_quotes, question
+    from bridge.cli.output import complain, record, say, say_json
+    from bridge.cli.progress import Progress
+
     bridge = Bridge.open()
-    agent, prompt = agent_and_prompt(bridge, words or [])
+    agent, prompt = agent_and_prompt(bridge, options.words)
     progress = Progress(agent)
     interrupts = Interrupts()
     interrupts.on(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -98,35 +68,32 @@ def command(
         progress(stage)
 
     try:
-        with hint_of_quotes(words or []), progress:
+        with hint_of_quotes(options.words), progress:
             result = bridge.ask(
                 prompt,
                 agent,
-                schema=read_schema(schema),
-                timeout_s=timeout_s,
-                route=route,
-                fallback=fallback,
-                fallback_after_s=fallback_after_s,
-                model=from_here(model, bridge.settings),
-                priority=priority,
-                arguments=read_pairs("--set", arguments),
-                variables=read_pairs("--var", variables),
-                node=node,
-                task_id=task_id,
-                dedup_key=dedup_key,
-                session=session,
-                answer_to_host=answer_to_host,
+                fallback=options.fallback,
+                fallback_after_s=options.fallback_after_s,
                 on_stage=on_stage,
                 on_progress=progress.follow,
+                **question(options, settings),
             )
     except CannotWaitHere as exc:
-        if not as_json:
+        if not options.as_json:
             say(str(exc.request_id))
         raise
-    if as_json:
+    if options.as_json:
         say_json(record(result.response))
     else:
         say(answer_text(result.parsed))
         if who := by_whom(result):
             complain(who)
-    return of_result(result, accept_degraded=accept_degraded)
+    return of_result(result, accept_degraded=options.accept_degraded)
+
+
+def is_local(options: Namespace, settings: Settings) -> bool:
+    """Whether a local model of this process answers, unless the agent rules it out."""
+    if settings.off:
+        return False
+    is_auto = options.route == "auto" and options.fallback_after_s is None
+    return settings.cli_fallback == "local" if is_auto else options.route == "local"

@@ -3,21 +3,22 @@
 Exit codes: 0 all were cancelled; 1 one had ended before, or does not exist.
 """
 
+from argparse import Namespace
+
 from bridge.api.bridge import Bridge
 from bridge.cli.exit_codes import Exit
-from bridge.cli.options import AsJson, Ids
+from bridge.cli.options import AS_JSON, IDS
 from bridge.cli.output import complain, say, say_json
 from bridge.errors import BridgeError
 
+OPTIONS = (IDS, AS_JSON)
 
-def command(
-    ids: Ids,
-    *,
-    as_json: AsJson = False,
-) -> int:
+
+def command(options: Namespace) -> int:
     """Cancel each; returns the exit code."""
     bridge = Bridge.open()
-    outcomes = [_cancel(bridge, request_id, as_json=as_json) for request_id in ids]
+    as_json = options.as_json
+    outcomes = [_cancel(bridge, each, as_json=as_json) for each in options.ids]
     return Exit.OK if all(outcomes) else Exit.FAILED
 
 

@@ -7,13 +7,11 @@ there is a problem.
 """
 
 import sys
+from argparse import Namespace
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from bridge.cli.options import AsJson
+from bridge.cli.options import AS_JSON, at_least, option, switch
 from bridge.cli.output import say, say_json
 from bridge.config import environment
 from bridge.doctor.examine import examine, guarded, worst
@@ -25,33 +23,39 @@ _WIDTH = max(map(len, Verdict))
 _NAME_WIDTH = 12
 
 
-def command(
-    *,
-    as_json: AsJson = False,
-    live: Annotated[
-        bool, typer.Option("--live", help="Ask an open session for a tiny answer.")
-    ] = False,
-    timeout_s: Annotated[
-        float,
-        typer.Option("--timeout", metavar="S", min=0.1, help="How long --live waits."),
-    ] = 60.0,
-) -> int:
-    """Run every check and say what it found."""
+OPTIONS = (
+    AS_JSON,
+    switch("--live", help="Also ask an open session for a tiny answer."),
+    option(
+        "--timeout",
+        dest="timeout_s",
+        metavar="S",
+        type=at_least(0.1),
+        default=60.0,
+        help="How long --live waits, in seconds; by default 60.",
+    ),
+)
+
+
+def command(options: Namespace) -> int:
+    """Run every check and print what it found."""
     looked_at = subject(environment(), Path())
     findings = []
     for finding in examine(looked_at):
         findings.append(finding)
-        if not as_json:
+        if not options.as_json:
             _print(finding)
-    if live:
+    if options.live:
         from bridge.doctor.live import ask
 
-        for finding in guarded("live", lambda: ask(looked_at, timeout_s=timeout_s)):
+        for finding in guarded(
+            "live", lambda: ask(looked_at, timeout_s=options.timeout_s)
+        ):
             findings.append(finding)
-            if not as_json:
+            if not options.as_json:
                 _print(finding)
     verdict = worst(findings)
-    if as_json:
+    if options.as_json:
         say_json({"verdict": verdict, "checks": [asdict(f) for f in findings]})
     else:
         _sum_up(findings)

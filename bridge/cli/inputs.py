@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bridge.agents import client_agents
+from bridge.cli.model_name import from_here
 from bridge.cli.output import complain
 from bridge.errors import InvalidRequest, UnknownAgent
 from bridge.protocol.names import GENERAL
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Collection, Iterator
     from pathlib import Path
 
     from bridge.api.bridge import Bridge
+    from bridge.config import Settings
 
 
 def agent_and_prompt(bridge: Bridge, words: list[str]) -> tuple[str, str]:
@@ -148,6 +151,26 @@ def read_schema(file: Path | None) -> dict[str, Any] | None:
     for slip in told:
         complain(f"{file}: {slip} (it is ignored)")
     return value
+
+
+def question(options: Namespace, settings: Settings) -> dict[str, Any]:
+    """What `ask` and `submit` pass on of their common options."""
+    same = (
+        "timeout_s",
+        "route",
+        "priority",
+        "node",
+        "task_id",
+        "dedup_key",
+        "session",
+        "answer_to_host",
+    )
+    return {name: getattr(options, name) for name in same} | {
+        "schema": read_schema(options.schema),
+        "model": from_here(options.model, settings),
+        "arguments": read_pairs("--set", options.arguments),
+        "variables": read_pairs("--var", options.variables),
+    }
 
 
 def read_pairs(option: str, given: list[str] | None) -> dict[str, Any]:

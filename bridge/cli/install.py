@@ -5,11 +5,10 @@ once; after an upgrade or a move, install again.
 """
 
 import sys
+from argparse import Namespace
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from bridge.cli.options import switch
 from bridge.cli.output import complain, say
 from bridge.cli.settings_change import difference
 from bridge.config import Settings
@@ -27,26 +26,17 @@ WHOM: dict[Scope, str] = {
 }
 
 
-def command(
-    *,
-    local: Annotated[
-        bool, typer.Option("--local", help="For you, in this project (the default).")
-    ] = False,
-    user: Annotated[
-        bool, typer.Option("--user", help="For you, in every project.")
-    ] = False,
-    project: Annotated[
-        bool,
-        typer.Option(
-            "--project", help="For everyone with hostbridge: a file to commit."
-        ),
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would change.")
-    ] = False,
-) -> None:
+OPTIONS = (
+    switch("--local", help="For you, in this project (the default)."),
+    switch("--user", help="For you, in every project."),
+    switch("--project", help="For everyone with hostbridge: a file to commit."),
+    switch("--dry-run", help="Show what would change."),
+)
+
+
+def command(options: Namespace) -> None:
     """Install in one scope and say what comes next."""
-    kind = _one_of(local=local, user=user, project=project)
+    kind = _chosen(options)
     settings = Settings.from_environment()
     here = locate(settings, Path()).project
     installer = Installer(settings, here)
@@ -54,7 +44,7 @@ def command(
     change = installer.plan_install(
         target_of(kind, settings, here), hooks, sys.executable
     )
-    if dry_run:
+    if options.dry_run:
         say(difference(change) or f"{change.target.file}: nothing would change")
         _report_carrier(CarrierFile(settings), dry_run=True)
         return
@@ -64,8 +54,8 @@ def command(
     _say_what_comes_next()
 
 
-def _one_of(**chosen: bool) -> Scope:
-    kinds: list[Scope] = [kind for kind in WHOM if chosen[kind]]
+def _chosen(options: Namespace) -> Scope:
+    kinds: list[Scope] = [kind for kind in WHOM if getattr(options, kind)]
     if len(kinds) > 1:
         names = " and ".join(f"--{kind}" for kind in kinds)
         raise InvalidRequest(f"{names} exclude each other; run install once for each")

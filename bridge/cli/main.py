@@ -11,12 +11,14 @@ import gc
 import os
 import sys
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from bridge.cli.commands import COMMANDS
 from bridge.cli.exit_codes import Exit, exit_code
-from bridge.cli.preload import start_model
 from bridge.errors import BridgeError
-from bridge.protocol.response import RequestFailed
+
+if TYPE_CHECKING:
+    from bridge.protocol.response import RequestFailed
 
 _HELP = """\
 hostbridge: ask the agent session that is already open
@@ -34,6 +36,8 @@ hostbridge: ask the agent session that is already open
 def main() -> None:
     """Run the command line and exit with its code."""
     _print_anything()
+    # Most of what a command allocates stays to its end: search less often for garbage.
+    gc.set_threshold(100_000)
     try:
         code = run(sys.argv[1:])
         sys.stdout.flush()
@@ -97,8 +101,8 @@ def run(arguments: list[str]) -> int:
         return _report(exc, arguments)
     except OSError:
         raise
-    except Exception as exc:  # noqa: BLE001 - the top: usage errors and our own bugs
-        return _usage_or_bug(name, exc)
+    except Exception as exc:  # noqa: BLE001 - the top: a bug of ours
+        return _bug(exc)
 
 
 def _run_there(arguments: list[str]) -> int:
@@ -118,37 +122,28 @@ def _run_there(arguments: list[str]) -> int:
 
 
 def _call(name: str, arguments: list[str]) -> int:
-    # What imports allocate stays: to search it for garbage costs a tenth of the start.
-    gc.disable()
-    start_model(name, arguments)
-    import typer
+    from bridge.cli.parser import help_text, is_help, parse
 
     module = import_module(f"bridge.cli.{name}")
-    gc.freeze()
-    gc.enable()
-    app = typer.Typer(
-        add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
-    )
-    app.command(
-        name,
-        help=module.__doc__,
-        epilog="\b\nFor example:\n" + _examples(name),
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )(module.command)
-    code = app(arguments, prog_name=f"hostbridge {name}", standalone_mode=False)
-    if code == Exit.INTERRUPTED:
-        raise KeyboardInterrupt
-    return int(code or 0)
+    prog = f"hostbridge {name}"
+    if is_help(arguments):
+        from bridge.cli.output import say
+
+        examples = COMMANDS[name].examples
+        say(help_text(prog, module.OPTIONS, module.__doc__ or "", examples).rstrip())
+        return Exit.OK
+    return int(module.command(parse(prog, module.OPTIONS, arguments)) or 0)
 
 
 def _report(error: BridgeError, arguments: list[str]) -> int:
     from bridge.cli.output import complain, error_value, say_json
+    from bridge.protocol.response import RequestFailed as Failed
 
     before_words = arguments[: (*arguments, "--").index("--")]
     if "--json" in before_words:
         say_json(error_value(error))
     complain(str(error))
-    if isinstance(error, RequestFailed) and (way_out := _way_out(error)):
+    if isinstance(error, Failed) and (way_out := _way_out(error)):
         complain(f"{error.code}: {way_out}")
     return exit_code(error)
 
@@ -163,17 +158,10 @@ def _way_out(error: RequestFailed) -> str:
     return ISSUES[code][1].replace("show ID", f"show {error.request_id}")
 
 
-def _usage_or_bug(name: str, exc: Exception) -> int:
+def _bug(exc: Exception) -> int:
     from bridge.cli.crash_report import log_bug
     from bridge.cli.output import complain
 
-    if hasattr(exc, "format_message"):
-        problem = exc.format_message().replace("Value error, ", "").rstrip(".")
-        problem = problem[:1].lower() + problem[1:]
-        complain(f"{name}: {problem}; see `hostbridge {name} --help`")
-        return Exit.USAGE
-    if type(exc).__name__ == "Abort":
-        return Exit.INTERRUPTED
     complain(f"a bug: {exc!r}; the log is {log_bug(exc)}")
     return Exit.BUG
 
@@ -185,10 +173,6 @@ def _help() -> int:
     lines = [f"  {name:<{width}}  {c.line}" for name, c in COMMANDS.items()]
     say(_HELP.format(commands="\n".join(lines)))
     return Exit.OK
-
-
-def _examples(name: str) -> str:
-    return "\n".join(f"  {example}" for example in COMMANDS[name].examples)
 
 
 def _unknown(name: str, others: list[str]) -> int:

@@ -6,11 +6,10 @@ by its name, as in --model NAME.gguf. With --test each is loaded and gives one r
 that is held to a schema. Exits 1 when the one in use is missing, broken or fails.
 """
 
-from typing import Annotated, Any
+from argparse import Namespace
+from typing import Any
 
-import typer
-
-from bridge.cli.options import AsJson
+from bridge.cli.options import AS_JSON, at_least, option, switch
 from bridge.cli.output import say, say_json
 from bridge.config import Settings
 from bridge.llama.model_files import (
@@ -25,34 +24,36 @@ from bridge.llama.model_files import (
 MIB = 1024 * 1024
 
 
-def command(
-    *,
-    as_json: AsJson = False,
-    test: Annotated[
-        bool, typer.Option("--test", help="Load each, and have it reply once.")
-    ] = False,
-    timeout_s: Annotated[
-        float,
-        typer.Option(
-            "--timeout", metavar="S", min=0.1, help="How long a test may take."
-        ),
-    ] = 120.0,
-) -> int:
-    """List the models."""
+OPTIONS = (
+    AS_JSON,
+    switch("--test", help="Load each model, and have it reply once."),
+    option(
+        "--timeout",
+        dest="timeout_s",
+        metavar="S",
+        type=at_least(0.1),
+        default=120.0,
+        help="How long a test may take, in seconds; by default 120.",
+    ),
+)
+
+
+def command(options: Namespace) -> int:
+    """List the models; returns the exit code."""
     require_extra()
     settings = Settings.from_environment()
     works = False
     told = []
     for candidate in known_models(settings):
         facts = _facts(candidate)
-        if test and candidate.model is not None:
-            facts["test"] = _test(candidate, settings, timeout_s)
+        if options.test and candidate.model is not None:
+            facts["test"] = _test(candidate, settings, options.timeout_s)
         if candidate.in_use:
             works = candidate.model is not None and not _failed(facts)
         told.append(facts)
-        if not as_json:
+        if not options.as_json:
             _print(facts)
-    if as_json:
+    if options.as_json:
         say_json({"models": told, "folder": models_folder(settings)})
     elif not any(facts["inUse"] for facts in told):
         say(f"none is in use; {HOW_TO_USE_ONE}")

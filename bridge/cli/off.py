@@ -4,23 +4,20 @@ Nothing is offered any more. Agents that run are stopped at their next tool call
 Requests wait, until `hostbridge on` or their deadline.
 """
 
-from typing import Annotated
-
-import typer
+from argparse import Namespace
 
 from bridge.api.bridge import Bridge
+from bridge.cli.options import ONE_SESSION
 from bridge.cli.output import say
 from bridge.store.sessions import open_session
 from bridge.store.switch import switch_off
 
+OPTIONS = (ONE_SESSION,)
 
-def command(
-    *,
-    session: Annotated[
-        str | None, typer.Option(metavar="ID", help="Only in this session.")
-    ] = None,
-) -> None:
+
+def command(options: Namespace) -> None:
     """Switch off and say what that means."""
+    session = options.session
     bridge = Bridge.open()
     lease_s = bridge.settings.lease_s
     which = open_session(bridge.store, session, lease_s=lease_s) if session else None

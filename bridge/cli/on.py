@@ -3,24 +3,21 @@
 Not from inside a Claude Code session: its model could be the one that goes on.
 """
 
-from typing import Annotated
-
-import typer
+from argparse import Namespace
 
 from bridge.agents.trust import refuse_inside_a_session
 from bridge.api.bridge import Bridge
+from bridge.cli.options import ONE_SESSION
 from bridge.cli.output import complain, say
 from bridge.store.sessions import live_sessions, open_session
 from bridge.store.switch import is_off, switch_on
 
+OPTIONS = (ONE_SESSION,)
 
-def command(
-    *,
-    session: Annotated[
-        str | None, typer.Option(metavar="ID", help="Only in this session.")
-    ] = None,
-) -> None:
+
+def command(options: Namespace) -> None:
     """Switch on and say so."""
+    session = options.session
     bridge = Bridge.open()
     lease_s = bridge.settings.lease_s
     which = open_session(bridge.store, session, lease_s=lease_s) if session else None

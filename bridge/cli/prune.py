@@ -4,32 +4,37 @@ Without options: what ended more than 30 days ago. What is overdue is ended firs
 left-over temporary files, and bells of sessions that are gone, go in any case.
 """
 
-from typing import Annotated
-
-import typer
+from argparse import Namespace
 
 from bridge.api.bridge import Bridge
 from bridge.api.pruning import prune
-from bridge.cli.options import AsJson
+from bridge.cli.options import AS_JSON, at_least, option
 from bridge.cli.output import say, say_json
 
 KEPT_DAYS = 30.0
 MIB = 1024 * 1024
 
 
-def command(
-    *,
-    days: Annotated[
-        float | None,
-        typer.Option(metavar="N", min=0, help="Remove what ended more days ago."),
-    ] = None,
-    max_mib: Annotated[
-        float | None,
-        typer.Option(metavar="N", min=0, help="Remove the oldest until the rest fits."),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Prune and say how much went."""
+OPTIONS = (
+    option(
+        "--days",
+        metavar="N",
+        type=at_least(0),
+        help="Remove what ended more than N days ago.",
+    ),
+    option(
+        "--max-mib",
+        metavar="N",
+        type=at_least(0),
+        help="Remove the oldest until the rest fits into N MiB.",
+    ),
+    AS_JSON,
+)
+
+
+def command(options: Namespace) -> None:
+    """Prune and say how much was removed."""
+    days, max_mib = options.days, options.max_mib
     if days is None and max_mib is None:
         days = KEPT_DAYS
     gone = prune(
@@ -37,7 +42,7 @@ def command(
         older_than_days=days,
         max_bytes=None if max_mib is None else int(max_mib * MIB),
     )
-    if as_json:
+    if options.as_json:
         say_json(gone)
         return
     say(

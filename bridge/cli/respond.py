@@ -6,36 +6,34 @@ answered so: cancel it first, or wait.
 """
 
 import os
+from argparse import Namespace
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from bridge.api.bridge import Bridge
 from bridge.cli.inputs import read_words
-from bridge.cli.options import AsJson, Id
+from bridge.cli.options import AS_JSON, ID, option
 from bridge.cli.output import record, say, say_json
 from bridge.errors import InvalidRequest
 
+OPTIONS = (
+    ID,
+    option(
+        "file",
+        metavar="FILE|-",
+        nargs="?",
+        type=Path,
+        help="The file with the answer; stdin by default.",
+    ),
+    AS_JSON,
+)
 
-def command(
-    request_id: Id,
-    file: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="FILE|-",
-            show_default=False,
-            help="Where the answer is; stdin without it.",
-        ),
-    ] = None,
-    *,
-    as_json: AsJson = False,
-) -> None:
+
+def command(options: Namespace) -> None:
     """Respond and say so."""
     bridge = Bridge.open()
-    bridge.status(request_id)
-    result = bridge.respond(request_id, _answer(file))
-    if as_json:
+    bridge.status(options.request_id)
+    result = bridge.respond(options.request_id, _answer(options.file))
+    if options.as_json:
         say_json(record(result.response))
     else:
         say(f"answered {result.request_id}")

@@ -1,20 +1,17 @@
 """Print the JSON Schema of a record; without a name, list the names."""
 
-from typing import Annotated
-
-import typer
+from argparse import Namespace
 
 from bridge.api.record_schemas import schema_for, schema_names
+from bridge.cli.options import option
 from bridge.cli.output import say, say_json
 
+OPTIONS = (option("name", metavar="NAME", nargs="?", help="Which record."),)
 
-def command(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", show_default=False)
-    ] = None,
-) -> None:
+
+def command(options: Namespace) -> None:
     """Print one schema, or the names."""
-    if name is None:
+    if options.name is None:
         say("\n".join(schema_names()))
     else:
-        say_json(schema_for(name), pretty=True)
+        say_json(schema_for(options.name), pretty=True)

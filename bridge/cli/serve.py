@@ -8,11 +8,9 @@ that met it, with a log; the others are served.
 """
 
 import signal
+from argparse import Namespace
 from collections.abc import Container
 from contextlib import suppress
-from typing import Annotated
-
-import typer
 
 from bridge.api.bridge import Bridge
 from bridge.api.result import result_of
@@ -21,29 +19,30 @@ from bridge.cli.answer_text import result_line
 from bridge.cli.crash_report import log_bug
 from bridge.cli.exit_codes import Exit
 from bridge.cli.interrupts import Interrupts
-from bridge.cli.options import AsJson
+from bridge.cli.options import AS_JSON, option, switch
 from bridge.cli.output import complain, record, say, say_json
 from bridge.errors import StateUnavailable
 from bridge.protocol.ids import RequestId
 from bridge.worker.executors import open_workers
 from bridge.worker.serve_loop import serve, waiting_for_others
 
+OPTIONS = (
+    switch("--once", help="Serve what waits now, then exit."),
+    option(
+        "--route",
+        metavar="R",
+        action="append",
+        help="Only this route; may be given more than once.",
+    ),
+    AS_JSON,
+)
 
-def command(
-    *,
-    once: Annotated[
-        bool, typer.Option("--once", help="Serve what waits now, and leave.")
-    ] = False,
-    route: Annotated[
-        list[str] | None,
-        typer.Option(metavar="R", help="Only this route; may be given again."),
-    ] = None,
-    as_json: AsJson = False,
-) -> int:
-    """Serve and say so."""
+
+def command(options: Namespace) -> int:
+    """Serve, and print a line for each request; returns the exit code."""
     Interrupts().on(signal.SIGTERM, signal.SIGHUP)
     bridge = Bridge.open()
-    workers = open_workers(bridge.store, bridge.settings, route)
+    workers = open_workers(bridge.store, bridge.settings, options.route)
     complain(f"serving {bridge.store.place.project} by {', '.join(workers)}")
     note = note_of(bridge.settings, bridge.store.place)
     if note and "claude" in workers:
@@ -55,22 +54,22 @@ def command(
         complain(f"request {request_id}: a bug: {exc!r}; the log is {logs[-1]}")
 
     def on_trouble(exc: StateUnavailable) -> None:
-        complain(f"nothing can be served just now, it is tried again: {exc}")
+        complain(f"cannot serve just now, trying again: {exc}")
 
     served = serve(
         bridge.store,
         workers,
         is_off=lambda: bridge.hosts.is_off,
-        once=once,
+        once=options.once,
         on_bug=on_bug,
         on_trouble=on_trouble,
     )
     for response in served:
-        if as_json:
+        if options.as_json:
             say_json(record(response))
         else:
             say(result_line(result_of(response)))
-    if once and not route:
+    if options.once and not options.route:
         _say_what_is_left(bridge, workers)
     return Exit.BUG if logs else Exit.OK
 

@@ -6,27 +6,22 @@ line a second.
 """
 
 import sys
-from typing import Annotated
-
-import typer
+from argparse import Namespace
 
 from bridge.api.bridge import Bridge
-from bridge.cli.options import AsJson
+from bridge.cli.options import AS_JSON, switch
 from bridge.cli.output import say, say_json
 from bridge.cli.status_text import overview_text
 from bridge.errors import InvalidRequest
 
+OPTIONS = (switch("--watch", help="Keep showing it, until Ctrl-C."), AS_JSON)
 
-def command(
-    *,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Go on, until Ctrl-C.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
+
+def command(options: Namespace) -> None:
     """Print the overview once, or until interrupted."""
+    as_json = options.as_json
     bridge = Bridge.open()
-    if watch:
+    if options.watch:
         from bridge.cli.live_status import watch_json, watch_table
 
         if not as_json and not sys.stdout.isatty():

@@ -7,11 +7,9 @@ definition, or in a script that it names, asks again. What is built in, and what
 ~/.hostbridge or ~/.claude, is yours.
 """
 
+from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from bridge.agents import trust
 from bridge.agents.client_agents import BUILT_IN
@@ -22,6 +20,7 @@ from bridge.api.bridge import Bridge
 from bridge.cli.definition_source import visible
 from bridge.cli.definition_text import BROKEN, parts_of
 from bridge.cli.exit_codes import Exit
+from bridge.cli.options import switch
 from bridge.cli.output import complain, counted, say
 from bridge.cli.terminal import confirm
 from bridge.errors import InvalidRequest
@@ -33,23 +32,21 @@ _MAX_LINE = 1_000
 _MAX_LINES = 60
 
 
-def command(
-    *,
-    revoke: Annotated[
-        bool, typer.Option("--revoke", help="Trust nothing of this project any more.")
-    ] = False,
-    show_all: Annotated[
-        bool, typer.Option("--list", help="Show what is trusted, in every project.")
-    ] = False,
-) -> int:
+OPTIONS = (
+    switch("--revoke", help="Stop trusting anything of this project."),
+    switch("--list", dest="show_all", help="Show what is trusted, in every project."),
+)
+
+
+def command(options: Namespace) -> int:
     """Show, ask, record; returns the exit code."""
     bridge = Bridge.open()
     home, project = bridge.settings.home, bridge.store.place.project
-    if revoke and show_all:
+    if options.revoke and options.show_all:
         raise InvalidRequest("--revoke and --list exclude each other")
-    if show_all:
+    if options.show_all:
         return _list(home)
-    if revoke:
+    if options.revoke:
         had = trust.revoke(home, project)
         say(f"{project}: {'trusted no more' if had else 'nothing was trusted'}")
         return Exit.OK

@@ -4,12 +4,11 @@ A file that nobody has changed since the install gets back the bytes it had; fro
 other, only what is ours is taken out. Requests and answers stay.
 """
 
+from argparse import Namespace
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from bridge.cli.options import switch
 from bridge.cli.output import complain, say
 from bridge.config import Settings
 from bridge.errors import BridgeError
@@ -18,25 +17,20 @@ from bridge.host.carrier import CarrierFile
 from bridge.host.install import Change, Installer, Scope
 from bridge.store.location import locate
 
+_SCOPES: tuple[Scope, ...] = ("local", "user", "project")
+OPTIONS = (
+    *(
+        switch(f"--{s}", help=f"Undo `install --{s}`, and nothing else.")
+        for s in _SCOPES
+    ),
+    switch("--dry-run", help="Show what would change."),
+)
 
-def command(
-    *,
-    local: Annotated[
-        bool, typer.Option("--local", help="What `install --local` did.")
-    ] = False,
-    user: Annotated[
-        bool, typer.Option("--user", help="What `install --user` did.")
-    ] = False,
-    project: Annotated[
-        bool, typer.Option("--project", help="What `install --project` did.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would change.")
-    ] = False,
-) -> int:
+
+def command(options: Namespace) -> int:
     """Uninstall and say what was changed."""
-    chosen = {"local": local, "user": user, "project": project}
-    scopes = {kind for kind, wanted in chosen.items() if wanted} or set(chosen)
+    scopes = [s for s in _SCOPES if getattr(options, s)] or list(_SCOPES)
+    dry_run = options.dry_run
     settings = Settings.from_environment()
     here = locate(settings, Path()).project
     installer = Installer(settings, here)
@@ -107,7 +101,6 @@ def _report(change: Change) -> bool:
     return True
 
 
-def _where(scopes: set[str], here: Path) -> str:
-    kinds: list[Scope] = ["local", "user", "project"]
-    told = ", ".join(f"--{kind}" for kind in kinds if kind in scopes)
-    return f"({told}) in the settings for {here}"
+def _where(scopes: list[Scope], here: Path) -> str:
+    kinds = ", ".join(f"--{kind}" for kind in scopes)
+    return f"({kinds}) in the settings for {here}"

@@ -5,29 +5,40 @@ the time was up, 4 no route, 7 degraded, 1 most others); 1 where several failed 
 different ways.
 """
 
+from argparse import Namespace
+
 from bridge.api.bridge import DEFAULT_TIMEOUT_S, Bridge
 from bridge.cli.answer_text import result_line
 from bridge.cli.exit_codes import Exit, of_result
-from bridge.cli.options import AcceptDegraded, AsJson, Ids, Timeout
+from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, IDS, a_number, option
 from bridge.cli.output import record, say, say_json
 from bridge.cli.progress import Progress
 
+OPTIONS = (
+    IDS,
+    option(
+        "--timeout",
+        dest="timeout_s",
+        metavar="S",
+        type=a_number,
+        default=DEFAULT_TIMEOUT_S,
+        help=f"How many seconds to wait; by default {DEFAULT_TIMEOUT_S:g}.",
+    ),
+    ACCEPT_DEGRADED,
+    AS_JSON,
+)
 
-def command(
-    ids: Ids,
-    *,
-    timeout_s: Timeout = DEFAULT_TIMEOUT_S,
-    accept_degraded: AcceptDegraded = False,
-    as_json: AsJson = False,
-) -> int:
+
+def command(options: Namespace) -> int:
     """Wait and print; returns the exit code."""
     codes = set()
+    ids, timeout_s = options.ids, options.timeout_s
     with Progress(", ".join(ids[:2]) + (", ..." if len(ids) > 2 else "")) as progress:  # noqa: PLR2004
         for result in Bridge.open().wait(ids, timeout_s=timeout_s, on_stage=progress):
-            if as_json:
+            if options.as_json:
                 say_json(record(result.response))
             else:
                 say(result_line(result))
-            codes.add(of_result(result, accept_degraded=accept_degraded))
+            codes.add(of_result(result, accept_degraded=options.accept_degraded))
     codes.discard(Exit.OK)
     return (codes or {Exit.OK}).pop() if len(codes) <= 1 else Exit.FAILED

@@ -1,15 +1,19 @@
 """Print the state directory of this project; on stderr, why it is that one."""
 
+from argparse import Namespace
+
 from bridge.api.bridge import Bridge
-from bridge.cli.options import AsJson
+from bridge.cli.options import AS_JSON
 from bridge.cli.output import complain, say, say_json
 
+OPTIONS = (AS_JSON,)
 
-def command(*, as_json: AsJson = False) -> None:
+
+def command(options: Namespace) -> None:
     """Print the path."""
     store = Bridge.open().store
     place = store.place
-    if as_json:
+    if options.as_json:
         told = {"state": place.state, "project": place.project, "reason": place.reason}
         say_json(told | {"exists": store.exists()})
         return

@@ -22,7 +22,6 @@ LIBRARIES = (
     "watchdog",
     "jsonschema",
     "jsonschema-rs",
-    "typer",
 )
 VARIABLES = (
     "BRIDGE_AGENTS_PER_HOUR",

@@ -15,8 +15,7 @@ USAGE = {
     "x --timeout -1": "timeout -1: expected seconds, more than 0 and not for ever",
     "x --timeout 0": "timeout 0: expected seconds, more than 0 and not for ever",
     "x --timeout nan": "timeout nan: expected a number of seconds",
-    "x --timeout soon": "ask: invalid value for '--timeout': Input should be a valid "
-    f"number, unable to parse string as a number; {HELP}",
+    "x --timeout soon": f"ask: --timeout: expected a number, got 'soon'; {HELP}",
     "x --model hauku": "an open session knows no model 'hauku'; did you mean haiku?",
     "x --model claude-opus-4": "an open session knows no model 'claude-opus-4'; did "
     "you mean opus?",
@@ -45,10 +44,10 @@ USAGE = {
     "'which modules have none'",
     "Plan which modules first": "4 words; a prompt is one, in quotes: hostbridge ask "
     "Plan 'which modules first'",
-    "x --prio high": "ask: no such option: --prio (Possible options: --priority, "
-    f"--route); {HELP}",
-    "x --priority top": "ask: invalid value for '--priority': 'top' is not one of "
-    f"'high', 'normal', 'low'; {HELP}",
+    "x --prio high": f"ask: no such option: --prio (did you mean --priority?); {HELP}",
+    "x --priority top": "ask: --priority: invalid choice: 'top' (choose from 'high', "
+    f"'normal', 'low'); {HELP}",
+    "x --timeout": f"ask: --timeout: expected one argument; {HELP}",
 }
 
 

@@ -127,7 +127,7 @@ def test_error_no_time_to_try_anything(project, words):
     ran = project.run(*words.split(), "--timeout", "0")
 
     assert (ran.code, ran.out) == (2, "")
-    assert "invalid value for '--timeout': " in ran.err
+    assert "--timeout: expected a number, 0.1 or more, got '0'; see" in ran.err
 
 
 def test_error_bad_setting(project):

@@ -10,6 +10,7 @@ import pytest
 from ggufs import gguf
 
 from bridge.cli import models
+from bridge.cli.parser import parse
 
 
 @pytest.fixture(autouse=True)
@@ -80,7 +81,7 @@ def test_error_none_is_in_use(project, capsys, monkeypatch):
     monkeypatch.setattr(models, "require_extra", lambda: None)
     monkeypatch.setattr("bridge.llama.model_files.find_spec", lambda _name: None)
 
-    code = models.command()
+    code = models.command(parse("hostbridge models", models.OPTIONS, []))
 
     said = capsys.readouterr().out
     assert code == 1

@@ -1,4 +1,4 @@
-"""The local model is started while the command is still loading, and ended unused."""
+"""`ask` starts the local model while it is still loading, and ends it if unused."""
 
 from __future__ import annotations
 
@@ -11,35 +11,32 @@ import needs
 import pytest
 from stage.processes import is_alive
 
-from bridge.cli.preload import needs_model
+from bridge.cli import ask
+from bridge.cli.parser import parse
 from bridge.config import Settings
 
 
 @pytest.mark.parametrize(
-    ("words", "settings", "is_needed"),
+    ("words", "settings", "is_local"),
     [
-        ("ask --route local Hi", {}, True),
-        ("ask Hi --route=local", {}, True),
-        ("ask Hi --route=claude --route local", {}, True),
-        ("ask Hi", {"cli_fallback": "local"}, True),
-        ("ask Hi --route auto", {"cli_fallback": "local"}, True),
-        ("ask Hi", {}, False),
-        ("ask Hi -- --route local", {}, False),
-        ("ask Hi --route", {}, False),
-        ("ask Hi --route claude", {"cli_fallback": "local"}, False),
-        ("ask Hi --fallback-after 9", {"cli_fallback": "local"}, False),
-        ("ask Hi", {"cli_fallback": "claude"}, False),
-        ("ask Hi --route local", {"off": True}, False),
-        ("submit Hi --route local", {}, False),
+        ("Hi --route=local", {}, True),
+        ("Hi", {"cli_fallback": "local"}, True),
+        ("Hi", {}, False),
+        ("Hi -- --route local", {}, False),
+        ("Hi --route claude", {"cli_fallback": "local"}, False),
+        ("Hi --fallback-after 9", {"cli_fallback": "local"}, False),
+        ("Hi --route local", {"off": True}, False),
     ],
 )
-def test_what_needs_a_model(words: str, settings: dict[str, Any], is_needed):
-    """Only what this process serves itself, as far as the words can tell."""
-    command, *others = words.split()
+def test_only_a_local_ask_starts_a_model(
+    words: str, settings: dict[str, Any], is_local
+):
+    """Whatever else answers has no use for the memory."""
+    options = parse("hostbridge ask", ask.OPTIONS, words.split())
 
-    found = needs_model(command, others, Settings(home=Path("/h"), **settings))
+    found = ask.is_local(options, Settings(home=Path("/h"), **settings))
 
-    assert found is is_needed
+    assert found is is_local
 
 
 @pytest.mark.slow

@@ -1,0 +1,96 @@
+"""Reads the options of a command, and prints its help.
+
+Options and arguments may come in any order; after `--` everything is an argument.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import textwrap
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from bridge.cli.options import Option
+from bridge.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_HELP = ("-h", "--help")
+# Nothing on a command line can begin with this: every word is an argument.
+_NO_PREFIX = "\0"
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises what is wrong, where argparse prints it and exits."""
+
+    def __init__(
+        self, prog: str, options: Sequence[Option] = (), **settings: Any
+    ) -> None:
+        super().__init__(prog, add_help=False, allow_abbrev=False, **settings)
+        for option in options:
+            self.add_argument(*option.names, **option.settings)
+
+    def error(self, message: str) -> NoReturn:
+        name = self.prog.rpartition(" ")[2]
+        problem = message.removeprefix("argument ")
+        raise InvalidRequest(f"{name}: {problem}; see `{self.prog} --help`")
+
+
+def is_help(words: Sequence[str]) -> bool:
+    """Whether these words ask for a command's help."""
+    return any(word in _HELP for word in _before_dashes(words))
+
+
+def parse(
+    prog: str, options: Sequence[Option], words: Sequence[str]
+) -> argparse.Namespace:
+    """The options and arguments in `words`.
+
+    Raises:
+        InvalidRequest: an option is unknown or wrong, or an argument is missing.
+    """
+    flags = [option for option in options if option.is_flag]
+    arguments = [option for option in options if not option.is_flag]
+    before = _before_dashes(words)
+    flag_parser = _Parser(prog, flags)
+    found, others = flag_parser.parse_known_args(before)
+    for word in others:
+        if word.startswith("-") and word != "-" and " " not in word:
+            known = [name for option in flags for name in option.names]
+            near = get_close_matches(word, known, n=1)
+            meant = f" (did you mean {near[0]}?)" if near else ""
+            flag_parser.error(f"no such option: {word}{meant}")
+    others += words[len(before) + 1 :]
+    argument_parser = _Parser(prog, arguments, prefix_chars=_NO_PREFIX)
+    return argument_parser.parse_args(others, found)
+
+
+def help_text(
+    prog: str, options: Sequence[Option], description: str, examples: Sequence[str]
+) -> str:
+    """What a command does, its arguments and options, and two examples."""
+    arguments = [option for option in options if not option.is_flag]
+    flags = [option for option in options if option.is_flag]
+    flags.append(Option(_HELP, {"action": "help", "help": "Show this message."}))
+    width = shutil.get_terminal_size().columns - 2
+    paragraphs = description.strip().split("\n\n")
+    parser = _Parser(
+        prog,
+        usage=" ".join(
+            [prog, "[OPTIONS]", *(a.settings["metavar"] for a in arguments)]
+        ),
+        description="\n\n".join(textwrap.fill(p, width) for p in paragraphs),
+        epilog="\n  ".join(["For example:", *examples]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    for title, group in (("arguments", arguments), ("options", flags)):
+        add = parser.add_argument_group(title).add_argument
+        for option in group:
+            add(*option.names, **option.settings)
+    return parser.format_help()
+
+
+def _before_dashes(words: Sequence[str]) -> Sequence[str]:
+    return words[: [*words, "--"].index("--")]
