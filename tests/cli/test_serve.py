@@ -1,4 +1,4 @@
-"""What `hostbridge serve` prints about a bug: the request, the log, and an exit code."""
+"""What `hostbridge serve` prints about a bug: the request, the log, the exit code."""
 
 from __future__ import annotations
 
