@@ -245,7 +245,8 @@ def test_a_wait_that_may_not_last_sets_up_no_watch(tmp_path: Path) -> None:
 def test_hooks_load_no_command_line() -> None:
     """What a claim or an answer costs is a promise: no rich, jsonschema, watchdog."""
     loaded = loaded_by(
-        "import bridge.host.hook, bridge.host.handlers\n"
+        "import bridge.host.hook, bridge.host.session_events, bridge.host.tool_events\n"
+        "import bridge.host.turn_events, bridge.store.store\n"
         "from bridge.protocol.judge import judge\n"
         "from bridge.protocol.request import Request\n"
         'said = \'{"status": "success", "summary": "done"}\'\n'
@@ -253,7 +254,15 @@ def test_hooks_load_no_command_line() -> None:
     )
 
     heavy = {"typer", "rich", "jsonschema", "jsonschema_rs", "watchdog", "asyncio"}
+    heavy |= {"pydantic", "pydantic_core", "logging", "subprocess", "shutil", "secrets"}
     assert not loaded & heavy
+
+
+def test_an_offer_loads_nothing_that_judges() -> None:
+    """A session that is woken only claims: what answers and launches is not needed."""
+    loaded = loaded_by("import bridge.host.hook, bridge.host.offer_events")
+
+    assert not loaded & {"bridge.protocol.judge", "bridge.host.launch", "pydantic"}
 
 
 def test_asking_loads_nothing_that_serves() -> None:

@@ -22,47 +22,47 @@ from bridge.store import wakeups
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.host.context import Scene
+    from bridge.host.context import HookContext
 
 # The watch is there within a few milliseconds of the answer; on a busy machine later.
 LOOKS_S = (1.0, 2.0, 4.0)
 SWEEP_S = 1.0
 
 
-def settle(scene: Scene, *, pause: Callable[[float], None] = time.sleep) -> None:
+def settle(hook: HookContext, *, pause: Callable[[float], None] = time.sleep) -> None:
     """What follows SessionStart: forget who is gone, give back what they held, ring."""
     try:
-        unseen_ends.forget_gone(scene)
-        changed = scene.store.sweep(everything=True, limit_s=SWEEP_S)
+        unseen_ends.forget_gone(hook)
+        changed = hook.store.sweep(everything=True, limit_s=SWEEP_S)
     except StateUnavailable:
         changed = 0
     if changed:
-        ring_all(scene.store, lease_s=scene.settings.lease_s)
-    ring_until_heard(scene, pause=pause)
+        ring_all(hook.store, lease_s=hook.settings.lease_s)
+    ring_until_heard(hook, pause=pause)
 
 
 def ring_until_heard(
-    scene: Scene, *, pause: Callable[[float], None] = time.sleep
+    hook: HookContext, *, pause: Callable[[float], None] = time.sleep
 ) -> None:
     """Ring for what waits once the watch is there; again if nobody answers."""
-    if scene.session.one_shot:
+    if hook.session.one_shot:
         return
-    host = scene.session.host
+    host = hook.session.host
     for number, wait_s in enumerate(LOOKS_S):
         pause(wait_s)
-        if not _is_open(scene):
+        if not _is_open(hook):
             return
         if number == 0:
-            if not scene.store.has_waiting():
+            if not hook.store.has_waiting():
                 return
-            wakeups.wake(scene.store, [scene.session])
-        elif wakeups.unanswered_s(scene.store, host) is None:
+            wakeups.wake(hook.store, [hook.session])
+        elif wakeups.unanswered_s(hook.store, host) is None:
             return
         else:
-            wakeups.wake(scene.store, [scene.session], again=True)
+            wakeups.wake(hook.store, [hook.session], again=True)
 
 
-def _is_open(scene: Scene) -> bool:
+def _is_open(hook: HookContext) -> bool:
     """Whether the session is still on record; what was removed is not made again."""
-    records = f"{scene.store.place.state}/sessions"
-    return os.path.exists(f"{records}/{scene.session.session_id}.json")
+    records = f"{hook.store.place.state}/sessions"
+    return os.path.exists(f"{records}/{hook.session.session_id}.json")

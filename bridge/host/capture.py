@@ -14,7 +14,7 @@ from bridge.host.offers import look_again
 from bridge.host.output import (
     MAX_CONTEXT,
     SILENT,
-    Reaction,
+    HookOutput,
     allow,
     block,
     deny,
@@ -30,7 +30,7 @@ from bridge.protocol.response import Failure, Response, answered, failed
 from bridge.store import subagent_runs, tool_calls
 
 if TYPE_CHECKING:
-    from bridge.host.context import Scene
+    from bridge.host.context import HookContext
     from bridge.protocol.failure_codes import FailureCode
     from bridge.protocol.request import Request
     from bridge.store.subagent_runs import AgentRun
@@ -56,33 +56,35 @@ REPORT = (
 )
 
 
-def subagent_stop(scene: Scene) -> Reaction:
+def subagent_stop(hook: HookContext) -> HookOutput:
     """SubagentStop: the agent wants to end; its last message is the answer."""
-    run = runs.find_run(scene.store, scene.event)
+    run = runs.find_run(hook.store, hook.event)
     if run is None:
         return SILENT
-    run, ahead = interim.look_ahead(scene, run)
-    words = scene.event.text("last_assistant_message")
+    run, ahead = interim.look_ahead(hook, run)
+    words = hook.event.text("last_assistant_message")
     if run.nested:
-        return _nested_stop(scene, run, words, ahead)
+        return _nested_stop(hook, run, words, ahead)
     complaint = take_words(
-        scene, run, words, source="SubagentStop", may_correct=True, ahead=ahead
+        hook, run, words, source="SubagentStop", may_correct=True, ahead=ahead
     )
     if complaint is not None:
         return block(complaint, MAX_CONTEXT)
     if not run.waits_for:
-        subagent_runs.note_sign(scene.store, run, "stopped")
+        subagent_runs.note_sign(hook.store, run, "stopped")
     return SILENT
 
 
-def _nested_stop(scene: Scene, run: AgentRun, words: str, ahead: Ahead) -> Reaction:
+def _nested_stop(
+    hook: HookContext, run: AgentRun, words: str, ahead: Ahead
+) -> HookOutput:
     """An agent of an agent: its words are for whoever started it."""
     if ahead.reports:
         return block(_with_reports(ahead), MAX_CONTEXT)
     if not run.waits_for:
         if words:
-            subagent_runs.keep_report(scene.store, run, words)
-        subagent_runs.end(scene.store, run)
+            subagent_runs.keep_report(hook.store, run, words)
+        subagent_runs.end(hook.store, run)
     return SILENT
 
 
@@ -90,24 +92,24 @@ def _with_reports(ahead: Ahead) -> str:
     return f"{REPORT}\n\n{ahead.reports}"
 
 
-def before_handback(scene: Scene) -> Reaction:
+def before_handback(hook: HookContext) -> HookOutput:
     """PreToolUse(SubagentHandback): in auto mode the answer comes through this tool."""
-    run = runs.find_run(scene.store, scene.event)
+    run = runs.find_run(hook.store, hook.event)
     if run is None:
         return SILENT
-    run, ahead = interim.look_ahead(scene, run)
-    tool_input = scene.event.table("tool_input")
+    run, ahead = interim.look_ahead(hook, run)
+    tool_input = hook.event.table("tool_input")
     message = tool_input.get("message")
     words = message if isinstance(message, str) else ""
     if run.nested:
         if ahead.is_interim:
             return _not_yet(ahead)
         # Whoever started it has the report now, before this one stops.
-        subagent_runs.keep_report(scene.store, run, words)
-        subagent_runs.end(scene.store, run)
+        subagent_runs.keep_report(hook.store, run, words)
+        subagent_runs.end(hook.store, run)
         return SILENT
     complaint = take_words(
-        scene, run, words, source="SubagentHandback", may_correct=True, ahead=ahead
+        hook, run, words, source="SubagentHandback", may_correct=True, ahead=ahead
     )
     if ahead.is_interim:
         return _not_yet(ahead)
@@ -115,7 +117,7 @@ def before_handback(scene: Scene) -> Reaction:
         return deny(complaint)
     if run.answer_to_host:
         return SILENT
-    if not scene.session.one_shot:
+    if not hook.session.one_shot:
         # Handed back, it would come to the host as a message with a notice behind it;
         # the message can be swallowed, the notice no hook sees (measured on 2.1.330).
         # An agent that is ended here leaves one notice, which `notices` swallows.
@@ -123,7 +125,7 @@ def before_handback(scene: Scene) -> Reaction:
     return allow({**tool_input, "message": RECEIPT})
 
 
-def _not_yet(ahead: Ahead) -> Reaction:
+def _not_yet(ahead: Ahead) -> HookOutput:
     """Take no report yet: an agent that is ended here sleeps until it is woken."""
     if ahead.agents:
         return deny(WAIT, stop=True)
@@ -131,7 +133,7 @@ def _not_yet(ahead: Ahead) -> Reaction:
 
 
 def take_words(
-    scene: Scene,
+    hook: HookContext,
     run: AgentRun,
     words: str,
     *,
@@ -145,63 +147,63 @@ def take_words(
     that has a command in the background may answer all the same: the command may be a
     server. What does not count as an answer is left for later then.
     """
-    found = scene.store.find(RequestId(run.request_id))
+    found = hook.store.find(RequestId(run.request_id))
     request = found.request if found else None
     if request is None or found is None:
-        subagent_runs.end(scene.store, run)
+        subagent_runs.end(hook.store, run)
         return None
     if found.response is not None:
         if words != found.response.raw_output:
             why = f"the request had ended: {found.status}"
-            _keep_late(scene, run, words, source, why)
-        subagent_runs.end(scene.store, run)
+            _keep_late(hook, run, words, source, why)
+        subagent_runs.end(hook.store, run)
         return None
     if not _was_asked(run, request):
-        _keep_late(scene, run, words, source, "the agent was asked something else")
-        subagent_runs.end(scene.store, run)
+        _keep_late(hook, run, words, source, "the agent was asked something else")
+        subagent_runs.end(hook.store, run)
         return None
-    if run.prompt_replaced or _had_another_prompt(scene, run, request):
-        fail(scene, run, "prompt_replaced", words=words, source=source, detail=REPLACED)
+    if run.prompt_replaced or _had_another_prompt(hook, run, request):
+        fail(hook, run, "prompt_replaced", words=words, source=source, detail=REPLACED)
         return None
     if ahead.is_interim:
-        _keep_late(scene, run, words, source, INTERIM)
+        _keep_late(hook, run, words, source, INTERIM)
         return _with_reports(ahead) if ahead.reports else None
-    now_ms = scene.now_ms()
-    verdict = _judged(scene, run, request, words)
+    now_ms = hook.now_ms()
+    verdict = _judged(hook, run, request, words)
     if verdict.is_valid:
-        _publish(scene, run, request, words, verdict, source)
+        _publish(hook, run, request, words, verdict, source)
         return None
     if ahead.commands:
         return None
     claim = request.claim if _serves(run, request) else None
     tried = claim.corrections if claim else MAX_CORRECTIONS
     if may_correct and tried < MAX_CORRECTIONS and now_ms < request.deadline_ms:
-        return _correct(scene, run, words, verdict, source)
+        return _correct(hook, run, words, verdict, source)
     code = verdict.code or "no_json"
-    fail(scene, run, code, words=words, source=source, detail=verdict.complaint)
+    fail(hook, run, code, words=words, source=source, detail=verdict.complaint)
     return None
 
 
 def take_last_words(
-    scene: Scene, run: AgentRun, words: str, *, source: str
+    hook: HookContext, run: AgentRun, words: str, *, source: str
 ) -> str | None:
     """Take what an agent that is over said last; interim words are no answer."""
     if any(
         each.agent_id in run.waits_for
-        for each in subagent_runs.started_by(scene.store, run)
+        for each in subagent_runs.started_by(hook.store, run)
     ):
-        fail(scene, run, "agent_error", words=words, source=source, detail=UNHEARD)
+        fail(hook, run, "agent_error", words=words, source=source, detail=UNHEARD)
         return None
-    return take_words(scene, run, words, source=source, may_correct=False)
+    return take_words(hook, run, words, source=source, may_correct=False)
 
 
-def _judged(scene: Scene, run: AgentRun, request: Request, words: str) -> Verdict:
+def _judged(hook: HookContext, run: AgentRun, request: Request, words: str) -> Verdict:
     """What the words are worth; an answer that nobody can check in time is none."""
     if request.answer_schema is not None:
         # Beforehand: an import that is broken off leaves half a module.
         import bridge.protocol.json_schema  # noqa: F401
 
-    calls = tool_calls.seen_calls(scene.store, run.agent_id)
+    calls = tool_calls.seen_calls(hook.store, run.agent_id)
     try:
         with within(JUDGE_S):
             return judge(
@@ -209,7 +211,7 @@ def _judged(scene: Scene, run: AgentRun, request: Request, words: str) -> Verdic
                 words,
                 calls=calls,
                 agent_id=run.agent_id,
-                now_ms=scene.now_ms(),
+                now_ms=hook.now_ms(),
                 must_verify=run.require_verified_evidence,
             )
     except TooSlow:
@@ -228,14 +230,14 @@ def _was_asked(run: AgentRun, request: Request) -> bool:
     return run.prompt_sha256 in ("", digest(text))
 
 
-def _had_another_prompt(scene: Scene, run: AgentRun, request: Request) -> bool:
+def _had_another_prompt(hook: HookContext, run: AgentRun, request: Request) -> bool:
     """Whether another hook's rewrite won, which its launch has not told (yet)."""
     from bridge.host.transcript import WRITTEN_S, was_given
 
     claim = request.claim
     launch_told = claim is not None and claim.background is not None
     given = was_given(
-        scene.event,
+        hook.event,
         run.agent_id,
         full_prompt(request.spoken, request.answer_schema),
         patience_s=0 if launch_told else WRITTEN_S,
@@ -244,14 +246,14 @@ def _had_another_prompt(scene: Scene, run: AgentRun, request: Request) -> bool:
 
 
 def _correct(
-    scene: Scene,
+    hook: HookContext,
     run: AgentRun,
     words: str,
     verdict: Verdict,
     source: str,
 ) -> str | None:
     code = str(verdict.code)
-    changed = scene.store.change_claim(
+    changed = hook.store.change_claim(
         RequestId(run.request_id),
         run.host,
         lambda c: c.model_copy(
@@ -259,7 +261,7 @@ def _correct(
         ),
         event="corrected",
     )
-    scene.store.keep_evidence(
+    hook.store.keep_evidence(
         run.request_id,
         reason=f"{code}: {verdict.complaint}",
         source=source,
@@ -280,7 +282,7 @@ def _correct(
 
 
 def _publish(
-    scene: Scene,
+    hook: HookContext,
     run: AgentRun,
     request: Request,
     words: str,
@@ -296,7 +298,7 @@ def _publish(
         request,
         raw=words,
         parsed=verdict.parsed,
-        now_ms=scene.now_ms(),
+        now_ms=hook.now_ms(),
         route="host",
         failure=failure,
         agent_id=run.agent_id,
@@ -304,11 +306,11 @@ def _publish(
     if request.model not in (None, *MODEL_NAMES):
         # The client's Agent tool takes no other: the session's own model answered.
         response = response.with_(model=None, degraded=True)
-    _close(scene, run, response, source)
+    _close(hook, run, response, source)
 
 
 def fail(
-    scene: Scene,
+    hook: HookContext,
     run: AgentRun,
     code: FailureCode,
     *,
@@ -317,25 +319,25 @@ def fail(
     detail: str = "",
 ) -> None:
     """End the request of a run with a named failure."""
-    found = scene.store.find(RequestId(run.request_id))
+    found = hook.store.find(RequestId(run.request_id))
     if found is None or found.request is None or found.response is not None:
-        subagent_runs.end(scene.store, run)
+        subagent_runs.end(hook.store, run)
         return
     if not _serves(run, found.request):
         reason = f"{code}, but somebody else has the request now"
-        _keep_late(scene, run, words, source, reason)
-        subagent_runs.end(scene.store, run)
+        _keep_late(hook, run, words, source, reason)
+        subagent_runs.end(hook.store, run)
         return
     message = MEANINGS[code] + (f": {detail}" if detail else "")
-    response = failed(found.request, code, message, now_ms=scene.now_ms(), raw=words)
-    _close(scene, run, response, source)
+    response = failed(found.request, code, message, now_ms=hook.now_ms(), raw=words)
+    _close(hook, run, response, source)
 
 
-def _close(scene: Scene, run: AgentRun, response: Response, source: str) -> None:
+def _close(hook: HookContext, run: AgentRun, response: Response, source: str) -> None:
     """Publish, and free the slot."""
-    scene.store.publish(response, source=source)
-    subagent_runs.end(scene.store, run)
-    free_slot(scene)
+    hook.store.publish(response, source=source)
+    subagent_runs.end(hook.store, run)
+    free_slot(hook)
 
 
 def ending_line(response: Response) -> str:
@@ -345,19 +347,19 @@ def ending_line(response: Response) -> str:
     return one_line(f"hostbridge: {response.request_id} {how} after {seconds:.1f} s")
 
 
-def line_about(scene: Scene, request_id: str) -> str:
+def line_about(hook: HookContext, request_id: str) -> str:
     """The line for the user about a request that has ended; empty for any other."""
-    found = scene.store.find(RequestId(request_id))
+    found = hook.store.find(RequestId(request_id))
     return ending_line(found.response) if found and found.response else ""
 
 
-def free_slot(scene: Scene) -> None:
+def free_slot(hook: HookContext) -> None:
     """A slot is free: have the session look at the queue, idle or not."""
     from bridge.store import wakeups
 
-    look_again(scene)
-    if scene.store.has_waiting():
-        wakeups.wake(scene.store, [scene.session])
+    look_again(hook)
+    if hook.store.has_waiting():
+        wakeups.wake(hook.store, [hook.session])
 
 
 def _serves(run: AgentRun, request: Request) -> bool:
@@ -371,10 +373,10 @@ def _serves(run: AgentRun, request: Request) -> bool:
 
 
 def _keep_late(
-    scene: Scene, run: AgentRun, words: str, source: str, reason: str
+    hook: HookContext, run: AgentRun, words: str, source: str, reason: str
 ) -> None:
     """Words that came too late: evidence, unless nothing was said."""
     if words.strip():
-        scene.store.keep_evidence(
+        hook.store.keep_evidence(
             run.request_id, reason=reason, source=source, words=words
         )

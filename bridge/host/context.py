@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class HookContext:
     """One event in its surroundings."""
 
     settings: Settings

@@ -27,14 +27,12 @@ def limits_of(definition: Definition | None) -> dict[str, Any]:
     }
 
 
-def hosted(
-    request: Request, definition: Definition | None, carrier: str | None
-) -> Request:
+def hosted(request: Request, definition: Definition, carrier: str | None) -> Request:
     """The request for a session: which of its agents runs it, and how that searches.
 
     `carrier` is our own agent as the session knows it, None where it does not.
     """
-    if definition is None or request.definition is None:
+    if request.definition is None:
         return request
     from bridge.agents.search_tools import only_reads, search_note
 

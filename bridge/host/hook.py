@@ -2,7 +2,7 @@
 
 Whatever goes wrong here is logged, and the user's own calls go on untouched; what an
 agent of ours asks is denied (`gate.last_word`). Time is bounded by an alarm, output by
-`reaction`. The handlers are in `handlers`.
+`bridge.host.output`.
 """
 
 from __future__ import annotations
@@ -12,18 +12,21 @@ import signal
 import sys
 import traceback
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bridge.config import Settings
 from bridge.host.gate import last_word, read_all
-from bridge.host.output import SILENT, Reaction
+from bridge.host.output import SILENT, HookOutput
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bridge.host.context import Scene
+    from bridge.host.context import HookContext
     from bridge.host.events import HookEvent
+    from bridge.store.store import Store
 
 TIME_LIMIT_S = 20
 LOCK_WAIT_S = 0.2
@@ -42,7 +45,7 @@ class _TooLong(BaseException):
 
 def main() -> None:
     """Run the hook for the event named in argv; never returns."""
-    reaction = SILENT
+    output = SILENT
     data = b""
     event_name, kind, state = (*sys.argv[1:4], "", "", "")[:3]
     signal.signal(signal.SIGALRM, _too_long)
@@ -52,25 +55,25 @@ def main() -> None:
     signal.setitimer(signal.ITIMER_REAL, min(TIME_LIMIT_S, left), 1)
     try:
         data = read_all()
-        reaction = react(data, event_name, kind, state)
+        output = react(data, event_name, kind, state)
     except (Exception, _TooLong):  # noqa: BLE001 - fails open, whatever it was
         # What follows may no longer be interrupted half way.
         signal.alarm(0)
         _log_failure(event_name)
-        reaction = _say_even_so(event_name, state, data)
+        output = _say_even_so(event_name, state, data)
     signal.alarm(0)
-    _emit(reaction)
+    _emit(output)
 
 
 def _too_long(_signal: int, _frame: object) -> None:
     raise _TooLong(f"the hook took more than {TIME_LIMIT_S} s")
 
 
-def _say_even_so(event_name: str, state: str, data: bytes) -> Reaction:
+def _say_even_so(event_name: str, state: str, data: bytes) -> HookOutput:
     """What must be said although something failed."""
     said = last_word(event_name, state, data)
     if said or event_name not in ("SessionStart", "CwdChanged"):
-        return Reaction(said)
+        return HookOutput(said)
     try:
         from bridge.host.events import HookEvent
 
@@ -80,7 +83,7 @@ def _say_even_so(event_name: str, state: str, data: bytes) -> Reaction:
         return SILENT
 
 
-def _watch(event: HookEvent) -> Reaction:
+def _watch(event: HookEvent) -> HookOutput:
     """Name the bell, though it does not hang yet: no other event can name it.
 
     The client watches the nearest folder that is there until the bell is.
@@ -105,19 +108,19 @@ def _watch(event: HookEvent) -> Reaction:
     return specific(event.name, watchPaths=[path_of(place, host)])
 
 
-def _emit(reaction: Reaction) -> None:
+def _emit(output: HookOutput) -> None:
     """Print and leave at once: nothing may come after the one document."""
     try:
-        if reaction.stderr:
-            os.write(2, reaction.stderr.encode())
-        view = memoryview(reaction.stdout)
+        if output.stderr:
+            os.write(2, output.stderr.encode())
+        view = memoryview(output.stdout)
         while view:
             view = view[os.write(1, view) :]
     except OSError:
         pass
-    if reaction.later is not None:
-        _do_later(reaction.later)
-    os._exit(reaction.exit_code)
+    if output.later is not None:
+        _do_later(output.later)
+    os._exit(output.exit_code)
 
 
 def _do_later(later: Callable[[], None]) -> None:
@@ -147,7 +150,7 @@ def _do_later(later: Callable[[], None]) -> None:
         os._exit(0)
 
 
-def react(data: bytes, event_name: str, kind: str = "", state: str = "") -> Reaction:
+def react(data: bytes, event_name: str, kind: str = "", state: str = "") -> HookOutput:
     """Decide what to answer to one event; everything but stdin and stdout.
 
     `kind` is the install that registered the hook: of several, one acts for a session.
@@ -158,34 +161,49 @@ def react(data: bytes, event_name: str, kind: str = "", state: str = "") -> Reac
     settings = Settings.from_environment()
     event = HookEvent.parse(data)
     if event is None:
-        return Reaction(last_word(event_name, state, data))
+        return HookOutput(last_word(event_name, state, data))
     if event.name != event_name:
         return SILENT
     if settings.off and event_name not in ("PreToolUse", "PermissionRequest"):
         # What our agents ask is still refused.
         return SILENT
-    scene = _scene(settings, event, kind)
-    if scene is None:
+    store = _find_store(settings, event)
+    if store is None:
         return SILENT
-    from bridge.host.handlers import HANDLERS
+    with store.open() as opened:
+        hook = _find_context(settings, opened, event, kind)
+        if hook is None:
+            return SILENT
+        output = _handler_of(event_name)(hook)
+        if settings.debug:
+            # What has been decided is said, whatever becomes of the log.
+            with suppress(OSError):
+                _log_debug(hook, output)
+    if output.later is None:
+        return output
+    # It is done by a process of its own, which opens the state anew.
+    return output.then(partial(output.later, replace(hook, store=store)))
 
-    handler = HANDLERS.get(event_name)
-    reaction = handler(scene) if handler else SILENT
-    if settings.debug:
-        # What has been decided is said, whatever becomes of the log.
-        with suppress(OSError):
-            _log_debug(scene, reaction)
-    return reaction
+
+def _handler_of(event_name: str) -> Callable[[HookContext], HookOutput]:
+    """The function that answers an event; only what it needs is imported."""
+    if event_name in ("FileChanged", "PostToolUse"):
+        from bridge.host.offer_events import HANDLERS
+    elif event_name in ("SessionStart", "CwdChanged", "SessionEnd"):
+        from bridge.host.session_events import HANDLERS
+    elif event_name in ("UserPromptSubmit", "Stop", "StopFailure"):
+        from bridge.host.turn_events import HANDLERS
+    else:
+        from bridge.host.tool_events import HANDLERS
+    return HANDLERS.get(event_name, lambda _hook: SILENT)
 
 
-def _scene(settings: Settings, event: HookEvent, kind: str) -> Scene | None:
-    """Find the store and the session; an unknown session is registered."""
+def _find_store(settings: Settings, event: HookEvent) -> Store | None:
+    """Where the session belongs; None where its client cannot be told."""
     from pathlib import Path
 
-    from bridge.host import pins, registration
-    from bridge.host.context import Scene
+    from bridge.host import pins
     from bridge.protocol.ids import is_id
-    from bridge.store import sessions
     from bridge.store.host_process import identify
     from bridge.store.location import locate
     from bridge.store.store import Store
@@ -196,25 +214,38 @@ def _scene(settings: Settings, event: HookEvent, kind: str) -> Scene | None:
         return None
     starts = event.name == "SessionStart" and event.text("source") == "startup"
     place = pins.find(settings, session_id, host, starts=starts)
-    store = Store(
+    return Store(
         place
         or locate(settings, settings.project_dir or Path(event.text("cwd") or ".")),
         lock_wait_s=PATIENT_LOCK_WAIT_S if event.name in _PATIENT else LOCK_WAIT_S,
         lease_s=settings.lease_s,
     )
-    if kind and not pins.own(store, event, kind, host):
+
+
+def _find_context(
+    settings: Settings, store: Store, event: HookEvent, kind: str
+) -> HookContext | None:
+    """Find the session; an unknown one is registered. None where it is not ours."""
+    from bridge.host import pins
+    from bridge.host.context import HookContext
+    from bridge.store import sessions
+    from bridge.store.host_process import identify
+
+    host = identify(settings.host_pid or os.getppid())
+    if host is None or (kind and not pins.own(store, event, kind, host)):
         return None
-    session = sessions.find_session(store, session_id, host)
+    session = sessions.find_session(store, event.text("session_id"), host)
     starts = event.name == "SessionStart"
     if starts and event.agent_id:
         # The conversation of an agent was compacted: no session begins.
-        return Scene(settings, store, event, session) if session else None
+        return HookContext(settings, store, event, session) if session else None
     if session is None or starts:
+        from bridge.host import registration
         from bridge.host.carrier import known_at_start
 
         carrier = known_at_start(settings, event, kind)
         session = registration.register(store, event, host, carrier)
-    return Scene(settings, store, event, session)
+    return HookContext(settings, store, event, session)
 
 
 def _log_failure(event_name: str) -> None:
@@ -222,6 +253,8 @@ def _log_failure(event_name: str) -> None:
     try:
         from bridge.store.location import Place, check
 
+        if not _is_fault(sys.exception(), event_name):
+            return
         home = Settings.from_environment().home
         # In another user's folder the paths would be theirs to read.
         check(Place(home, home, home, "our own folder"))
@@ -230,16 +263,30 @@ def _log_failure(event_name: str) -> None:
         pass
 
 
-def _log_debug(scene: Scene, reaction: Reaction) -> None:
-    event = scene.event
+def _is_fault(error: BaseException | None, event_name: str) -> bool:
+    """Whether there is anything to mend.
+
+    Where the lock is busy, the next event does the work, unless there is none. A state
+    directory that somebody removes meanwhile takes the work with it.
+    """
+    from bridge.errors import StateVanished
+    from bridge.store.lock import LockBusy
+
+    if isinstance(error, LockBusy):
+        return event_name in _PATIENT
+    return not isinstance(error, StateVanished)
+
+
+def _log_debug(hook: HookContext, output: HookOutput) -> None:
+    event = hook.event
     told = {
         key: event.raw[key]
         for key in ("session_id", "agent_id", "tool_name", "tool_use_id", "source")
         if key in event.raw
     }
-    answer = (reaction.stdout.decode() or reaction.stderr)[:2000]
-    line = f"{event.name} {told} -> exit {reaction.exit_code} {answer}\n"
-    _append_log(scene.store.place.state / "debug.log", line)
+    answer = (output.stdout.decode() or output.stderr)[:2000]
+    line = f"{event.name} {told} -> exit {output.exit_code} {answer}\n"
+    _append_log(hook.store.place.state / "debug.log", line)
 
 
 def _append_log(path: Path, text: str) -> None:

@@ -26,7 +26,7 @@ from bridge.host import runs, transcript
 from bridge.store import subagent_runs, tool_calls
 
 if TYPE_CHECKING:
-    from bridge.host.context import Scene
+    from bridge.host.context import HookContext
     from bridge.store.subagent_runs import AgentRun
 
 # One that ends at the same moment has its own hook still to run, in seconds.
@@ -52,49 +52,47 @@ class Ahead:
         return self.agents or self.reports != ""
 
 
-def look_ahead(scene: Scene, run: AgentRun) -> tuple[AgentRun, Ahead]:
+def look_ahead(hook: HookContext, run: AgentRun) -> tuple[AgentRun, Ahead]:
     """Write down what of its own will wake a stopping agent again.
 
     The client lists what runs in the whole session; an agent in the foreground is not
     listed, and not waited for: its call ends now. With SubagentHandback no list comes.
     """
-    listed = scene.event.background_ids
-    if scene.session.one_shot or (listed is not None and run.agent_id not in listed):
-        return _wait_for(scene, run, frozenset()), Ahead()
-    commands = tool_calls.background_commands(scene.store, run.agent_id) & (
+    listed = hook.event.background_ids
+    if hook.session.one_shot or (listed is not None and run.agent_id not in listed):
+        return _wait_for(hook, run, frozenset()), Ahead()
+    commands = tool_calls.background_commands(hook.store, run.agent_id) & (
         listed or frozenset()
     )
-    untold = _untold(scene, run)
+    untold = _untold(hook, run)
     at_work = {each.agent_id for each in untold if each.state != "ended"}
     if at_work:
         time.sleep(SETTLE_S)
-        untold = _untold(scene, run)
+        untold = _untold(hook, run)
         at_work = {each.agent_id for each in untold if each.state != "ended"}
-    run = _wait_for(scene, run, commands | at_work)
+    run = _wait_for(hook, run, commands | at_work)
     if at_work or not untold:
         return run, Ahead(agents=bool(at_work), commands=bool(commands))
     heard = (*run.heard_of, *(_end_of(each) for each in untold))
-    run = subagent_runs.change(scene.store, run, lambda r: r.with_(heard_of=heard))
-    return run, Ahead(commands=bool(commands), reports=_reports(scene, untold))
+    run = subagent_runs.change(hook.store, run, lambda r: r.with_(heard_of=heard))
+    return run, Ahead(commands=bool(commands), reports=_reports(hook, untold))
 
 
-def _wait_for(scene: Scene, run: AgentRun, tasks: frozenset[str]) -> AgentRun:
+def _wait_for(hook: HookContext, run: AgentRun, tasks: frozenset[str]) -> AgentRun:
     waits_for = tuple(sorted(tasks))
     if waits_for == run.waits_for:
         return run
-    return subagent_runs.change(
-        scene.store, run, lambda r: r.with_(waits_for=waits_for)
-    )
+    return subagent_runs.change(hook.store, run, lambda r: r.with_(waits_for=waits_for))
 
 
-def _untold(scene: Scene, run: AgentRun) -> list[AgentRun]:
+def _untold(hook: HookContext, run: AgentRun) -> list[AgentRun]:
     """The agents of its own of whose end it has not heard, from the client or us.
 
     Continued, an agent ends once more, and its caller hears of that end as well.
     """
-    runs.bind_listed(scene.store, scene.event)
+    runs.bind_listed(hook.store, hook.event)
     started = {
-        each.agent_id: each for each in subagent_runs.started_by(scene.store, run)
+        each.agent_id: each for each in subagent_runs.started_by(hook.store, run)
     }
     ends = {
         agent_id: each.ends + (each.state != "ended")
@@ -104,7 +102,7 @@ def _untold(scene: Scene, run: AgentRun) -> list[AgentRun]:
     # Where one is at work there is nothing to wait for in the transcript.
     at_work = any(started[agent_id].state != "ended" for agent_id in ends)
     untold = transcript.untold(
-        scene.event,
+        hook.event,
         run.agent_id,
         ends,
         patience_s=0 if at_work else transcript.WRITTEN_S,
@@ -116,25 +114,25 @@ def _end_of(run: AgentRun) -> str:
     return f"{run.agent_id}:{run.ends}"
 
 
-def _reports(scene: Scene, ended: list[AgentRun]) -> str:
+def _reports(hook: HookContext, ended: list[AgentRun]) -> str:
     share = MAX_REPORTS // len(ended)
     said = [
         f"Agent {each.agent_id}:\n{words[:share]}" + ("…" if words[share:] else "")
         for each in ended
         for words in [
-            subagent_runs.report_of(scene.store, each) or "It ended without a report."
+            subagent_runs.report_of(hook.store, each) or "It ended without a report."
         ]
     ]
     return "\n\n".join(said)
 
 
-def note_message(scene: Scene, caller: AgentRun) -> None:
+def note_message(hook: HookContext, caller: AgentRun) -> None:
     """PreToolUse(SendMessage): one that has ended is continued, and ends again."""
-    to = scene.event.table("tool_input").get("to")
-    run = subagent_runs.find_agent(scene.store, to) if isinstance(to, str) else None
+    to = hook.event.table("tool_input").get("to")
+    run = subagent_runs.find_agent(hook.store, to) if isinstance(to, str) else None
     if run is not None and run.nested and run.request_id == caller.request_id:
         subagent_runs.change(
-            scene.store, run, lambda r: r.with_(state="running", ended_at=None)
+            hook.store, run, lambda r: r.with_(state="running", ended_at=None)
         )
 
 

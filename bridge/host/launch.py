@@ -15,11 +15,10 @@ from bridge.agents.registry import Registry
 from bridge.agents.resolve import filled_in, resolve
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import limits, pins, runs
-from bridge.host.carrier import still_there
 from bridge.host.definition_in_session import hosted, limits_of, subagent_type
 from bridge.host.gate import DESCRIBED
 from bridge.host.offers import judge_for, note_taken_up
-from bridge.host.output import SILENT, Reaction, allow, deny, one_line, specific
+from bridge.host.output import SILENT, HookOutput, allow, deny, one_line, specific
 from bridge.host.request_tokens import (
     PREFIX,
     find_all,
@@ -38,29 +37,29 @@ from bridge.store import sessions, subagent_runs
 from bridge.store.subagent_runs import AgentRun
 
 if TYPE_CHECKING:
-    from bridge.host.context import Scene
+    from bridge.host.context import HookContext
     from bridge.protocol.request import Request
 
 _SOFT_SHARE = 0.15
 _SOFT_MAX_MS = 60_000
 
 
-def before_agent(scene: Scene) -> Reaction:
+def before_agent(hook: HookContext) -> HookOutput:
     """Fill in the prompt of a call that names one of our requests."""
-    event = scene.event
+    event = hook.event
     if event.agent_id:
-        return _nested(scene)
-    earlier = subagent_runs.find_call(scene.store, event.tool_use_id)
-    named = _named(scene)
+        return _nested(hook)
+    earlier = subagent_runs.find_call(hook.store, event.tool_use_id)
+    named = _named(hook)
     if not named:
-        return _refuse_wrapped(scene)
+        return _refuse_wrapped(hook)
     if len(named) > 1:
         tokens = ", ".join(PREFIX + each for each in named)
         return deny(f"hostbridge: one Agent call for each of {tokens}; call again.")
     request_id = named[0]
-    if limits.is_off(scene):
+    if limits.is_off(hook):
         return deny("hostbridge is switched off. No agent is needed; go on.")
-    found = scene.store.find(RequestId(request_id))
+    found = hook.store.find(RequestId(request_id))
     if found is None or found.request is None:
         return deny(f"hostbridge knows no request {request_id}. No agent is needed.")
     if found.status in FINAL:
@@ -72,31 +71,31 @@ def before_agent(scene: Scene) -> Reaction:
             # Whose words were whose could not be told.
             return deny("hostbridge: another call has the id of this one; call again.")
         # The same call seen twice: two installs, or the client asked again.
-        return _rewrite(scene, found.request)
-    return _launch(scene, found.request, found.status)
+        return _rewrite(hook, found.request)
+    return _launch(hook, found.request, found.status)
 
 
-def _text(scene: Scene, key: str) -> str:
+def _text(hook: HookContext, key: str) -> str:
     """A part of a call in which there can be a token; empty for any other."""
-    text = scene.event.table("tool_input").get(key)
+    text = hook.event.table("tool_input").get(key)
     return text if isinstance(text, str) and mentions(text) else ""
 
 
-def _named(scene: Scene) -> list[str]:
+def _named(hook: HookContext) -> list[str]:
     """The requests that a call stands for: more than one is one too many.
 
     Of those offered to this session, one that the prompt names, or else the
     description; any other only by a prompt that is nothing but its token.
     """
-    prompt, description = _text(scene, "prompt"), _text(scene, "description")
+    prompt, description = _text(hook, "prompt"), _text(hook, "description")
     if not prompt and not description:
         return []
-    call = scene.event.tool_use_id
+    call = hook.event.tool_use_id
     offered = [
         request.request_id
-        for request in scene.store.claimed()
+        for request in hook.store.claimed()
         if (claim := request.claim) is not None
-        and claim.host == scene.session.host
+        and claim.host == hook.session.host
         and (claim.launched_at is None or claim.tool_use_id == call)
     ]
     if named := offered_in(prompt or description, offered):
@@ -105,15 +104,15 @@ def _named(scene: Scene) -> list[str]:
     return [bare] if bare is not None else []
 
 
-def _refuse_wrapped(scene: Scene) -> Reaction:
+def _refuse_wrapped(hook: HookContext) -> HookOutput:
     """Keep an agent from starting with a token that it cannot read.
 
     A longer text is about something, and none of ours; so is a token that names no
     request.
     """
-    prompt = _text(scene, "prompt")
+    prompt = _text(hook, "prompt")
     for each in find_all(prompt) if is_wrapped(prompt) else ():
-        if scene.store.find(RequestId(each)) is not None:
+        if hook.store.find(RequestId(each)) is not None:
             return deny(
                 f"hostbridge: request {each} is not offered here, or not any more. No "
                 "agent is needed; to ask about it leave `bridge:` out."
@@ -121,33 +120,30 @@ def _refuse_wrapped(scene: Scene) -> Reaction:
     return SILENT
 
 
-def _launch(scene: Scene, request: Request, status: Status) -> Reaction:
+def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
     request_id = RequestId(request.request_id)
     if status is Status.PENDING:
-        taken = _take(scene, request_id)
+        taken = _take(hook, request_id)
         if taken is None:
             return deny(f"hostbridge: request {request_id} is not for this session.")
         request = taken
-    if (held := _held(scene, request)) is not None:
+    if (held := _held(hook, request)) is not None:
         return held
-    now_ms = scene.now_ms()
+    now_ms = hook.now_ms()
     try:
-        registry = Registry.open(scene.settings, scene.store.place.project)
+        registry = Registry.open(hook.settings, hook.store.place.project)
         # The client has read its own folders by itself.
         definition = registry.find_own(request.agent_type)
-        request = resolve(definition, scene.store, request)
-        carrier = still_there(scene.settings, scene.session.carrier)
-        if carrier == CARRIER and CARRIER in registry.client_agents():
-            # Somebody else's of that name, a project's say, comes before ours.
-            carrier = None
-        request = hosted(request, definition, carrier)
+        request = resolve(definition, hook.store, request)
+        if definition is not None:
+            request = hosted(request, definition, _carrier(hook, registry))
     except BridgeError as exc:
-        return _unusable(scene, request_id, exc)
+        return _unusable(hook, request_id, exc)
     run = AgentRun(
         request_id=request_id,
-        tool_use_id=scene.event.tool_use_id,
-        session=scene.session.session_id,
-        host=scene.session.host,
+        tool_use_id=hook.event.tool_use_id,
+        session=hook.session.session_id,
+        host=hook.session.host,
         depth=request.depth,
         launched_at=now_ms,
         answer_by=_answer_by(request, now_ms),
@@ -156,33 +152,45 @@ def _launch(scene: Scene, request: Request, status: Status) -> Reaction:
         **limits_of(definition),
     )
     # First: a launch that nobody has noted could not be settled.
-    subagent_runs.note_call(scene.store, run)
-    pins.note_agents(scene.store.place, scene.session.session_id, scene.session.host)
+    subagent_runs.note_call(hook.store, run)
+    pins.note_agents(hook.store.place, hook.session.session_id, hook.session.host)
 
     def launched(held: Request) -> Request:
         claim = held.claim
         if claim is None or claim.launched_at is not None:
             return held
-        begun = {"tool_use_id": scene.event.tool_use_id, "launched_at": now_ms}
+        begun = {"tool_use_id": hook.event.tool_use_id, "launched_at": now_ms}
         return filled_in(held, request).with_(claim=claim.model_copy(update=begun))
 
-    mine = scene.store.change_held(
-        request_id, scene.session.host, launched, event="launched"
+    mine = hook.store.change_held(
+        request_id, hook.session.host, launched, event="launched"
     )
     if mine is None or mine.claim is None:
-        subagent_runs.drop(scene.store, run)
+        subagent_runs.drop(hook.store, run)
         return _is_with_another(request_id)
-    if mine.claim.tool_use_id != scene.event.tool_use_id:
-        subagent_runs.drop(scene.store, run)
+    if mine.claim.tool_use_id != hook.event.tool_use_id:
+        subagent_runs.drop(hook.store, run)
         return _is_worked_on(request_id)
     # Housekeeping: the launch stands without it.
     with suppress(StateUnavailable):
-        sessions.note_launch(scene.store, scene.session)
-        note_taken_up(scene)
-    return _rewrite(scene, mine)
+        sessions.note_launch(hook.store, hook.session)
+        note_taken_up(hook)
+    return _rewrite(hook, mine)
 
 
-def _held(scene: Scene, request: Request) -> Reaction | None:
+def _carrier(hook: HookContext, registry: Registry) -> str | None:
+    """Our own agent as the session knows it; None where it does not."""
+    known = hook.session.carrier
+    if known != CARRIER:
+        return known
+    from bridge.host.carrier import still_there
+
+    # Somebody else's of that name, in the project say, comes before ours.
+    found = still_there(hook.settings, known)
+    return None if CARRIER in registry.client_agents() else found
+
+
+def _held(hook: HookContext, request: Request) -> HookOutput | None:
     """What to say of a request that is not to be launched by this call; None if it is.
 
     Before anything else is looked at: what a late or doubled call finds wrong must not
@@ -190,44 +198,44 @@ def _held(scene: Scene, request: Request) -> Reaction | None:
     """
     request_id = RequestId(request.request_id)
     claim = request.claim
-    if claim is None or claim.host != scene.session.host:
+    if claim is None or claim.host != hook.session.host:
         return _is_with_another(request_id)
     if claim.launched_at is None:
         return None
-    if claim.tool_use_id == scene.event.tool_use_id:
+    if claim.tool_use_id == hook.event.tool_use_id:
         # The same call seen twice, at once; the other one has it launched.
-        return _rewrite(scene, request)
+        return _rewrite(hook, request)
     return _is_worked_on(request_id)
 
 
-def _is_with_another(request_id: RequestId) -> Reaction:
+def _is_with_another(request_id: RequestId) -> HookOutput:
     return deny(f"hostbridge: request {request_id} is with another session.")
 
 
-def _is_worked_on(request_id: RequestId) -> Reaction:
+def _is_worked_on(request_id: RequestId) -> HookOutput:
     return deny(f"hostbridge: an agent already works on request {request_id}.")
 
 
-def _take(scene: Scene, request_id: RequestId) -> Request | None:
+def _take(hook: HookContext, request_id: RequestId) -> Request | None:
     """Claim a request that waits although the model already calls for it."""
-    taken = scene.store.claim(
-        scene.claimant,
-        scene.settings.slots,
-        lambda request: judge_for(scene, request),
+    taken = hook.store.claim(
+        hook.claimant,
+        hook.settings.slots,
+        lambda request: judge_for(hook, request),
         only=request_id,
     )
     return taken[0] if taken else None
 
 
-def _unusable(scene: Scene, request_id: RequestId, exc: BridgeError) -> Reaction:
+def _unusable(hook: HookContext, request_id: RequestId, exc: BridgeError) -> HookOutput:
     """The definition cannot be used, or not any more: the asker is told why."""
-    found = scene.store.find(request_id)
+    found = hook.store.find(request_id)
     if found is not None and found.request is not None and found.response is None:
         # Another call of this session may have launched it meanwhile.
-        if (held := _held(scene, found.request)) is not None:
+        if (held := _held(hook, found.request)) is not None:
             return held
-        response = failed(found.request, "AGENT_001", str(exc), now_ms=scene.now_ms())
-        scene.store.publish(response, source="launch")
+        response = failed(found.request, "AGENT_001", str(exc), now_ms=hook.now_ms())
+        hook.store.publish(response, source="launch")
     return deny(f"hostbridge: request {request_id} cannot run. No agent is needed.")
 
 
@@ -238,7 +246,7 @@ def _answer_by(request: Request, now_ms: int) -> int:
     return min(moment, LATEST_MS)
 
 
-def _rewrite(scene: Scene, request: Request) -> Reaction:
+def _rewrite(hook: HookContext, request: Request) -> HookOutput:
     who = one_line(request.requester or "a program", 40)
     tool_input: dict[str, Any] = {
         "description": describe(request, who),
@@ -247,7 +255,7 @@ def _rewrite(scene: Scene, request: Request) -> Reaction:
     }
     if request.model in CLIENT_MODELS:
         tool_input["model"] = request.model
-    if scene.session.one_shot:
+    if hook.session.one_shot:
         # The turn waits for the agent: there is no later one to hear of its end.
         tool_input["run_in_background"] = False
     return allow(tool_input, f"hostbridge: {who} asks {request.agent_type}")
@@ -267,15 +275,15 @@ def described_ids(text: str) -> list[str]:
     return re.findall(r"hostbridge: [^\"\]]*\[([A-Za-z0-9_-]{1,128})\]", text)
 
 
-def _nested(scene: Scene) -> Reaction:
+def _nested(hook: HookContext) -> HookOutput:
     """An agent inside a subagent: ours may start one, but not with our tokens."""
-    event = scene.event
-    if _named(scene) or _refuse_wrapped(scene) is not SILENT:
+    event = hook.event
+    if _named(hook) or _refuse_wrapped(hook) is not SILENT:
         return deny("hostbridge tokens are for the main conversation only.")
-    parent = runs.find_run(scene.store, event)
+    parent = runs.find_run(hook.store, event)
     if parent is None or not event.tool_use_id:
         return SILENT
-    refused = limits.refuse_nested(scene, parent)
+    refused = limits.refuse_nested(hook, parent)
     if refused is not None:
         return refused
     nested = parent.with_(
@@ -285,12 +293,12 @@ def _nested(scene: Scene) -> Reaction:
         nested=True,
         parent=event.agent_id,
         depth=parent.depth + 1,
-        launched_at=scene.now_ms(),
+        launched_at=hook.now_ms(),
     )
     fresh = nested.with_(
         warnings=0, refused=0, waits_for=(), heard_of=(), ended_at=None, ends=0
     )
-    subagent_runs.note_call(scene.store, fresh)
+    subagent_runs.note_call(hook.store, fresh)
     # Without a terminal nobody wakes an agent when one of its own ends: it must wait.
     # At a terminal the client starts them all in the background, and wakes. What says
     # so itself is left as it is: auto mode reviews no call that a hook has changed.

@@ -16,53 +16,53 @@ from typing import TYPE_CHECKING
 from bridge.errors import StateUnavailable
 from bridge.host.capture import fail
 from bridge.host.gate import has_turns, permits
-from bridge.host.output import Reaction, deny
+from bridge.host.output import HookOutput, deny
 from bridge.protocol.ids import RequestId
 from bridge.store import subagent_runs, switch
 
 if TYPE_CHECKING:
-    from bridge.host.context import Scene
+    from bridge.host.context import HookContext
     from bridge.protocol.failure_codes import FailureCode
     from bridge.store.subagent_runs import AgentRun
 
 MAX_WARNINGS = 2
 
 
-def refuse(scene: Scene, run: AgentRun) -> Reaction | None:
+def refuse(hook: HookContext, run: AgentRun) -> HookOutput | None:
     """Why an agent may make no (more) tool calls; None when it may."""
-    found = scene.store.find(RequestId(run.request_id))
+    found = hook.store.find(RequestId(run.request_id))
     if found is None or found.response is not None:
         with suppress(StateUnavailable):
-            subagent_runs.end(scene.store, run)
+            subagent_runs.end(hook.store, run)
         return deny("hostbridge: this request has ended; stop working.", stop=True)
-    if is_off(scene):
+    if is_off(hook):
         with suppress(StateUnavailable):
             request_id = RequestId(run.request_id)
-            scene.store.give_back(request_id, run.host, lambda held: held)
-            subagent_runs.end(scene.store, run)
+            hook.store.give_back(request_id, run.host, lambda held: held)
+            subagent_runs.end(hook.store, run)
         return deny("hostbridge was switched off; stop working.", stop=True)
-    if scene.now_ms() >= run.answer_by:
-        return _hurry(scene, run, "the time for this request is", "timeout")
-    agents = f"{scene.store.place.state}/agents/"
+    if hook.now_ms() >= run.answer_by:
+        return _hurry(hook, run, "the time for this request is", "timeout")
+    agents = f"{hook.store.place.state}/agents/"
     told = run.model_dump(mode="json", by_alias=True)
     if not has_turns(agents, told, run.agent_id):
         limit = f"the {run.max_turns} tool calls of this request are"
-        return _hurry(scene, run, limit, "AGENT_004")
-    return _refuse_tool(scene, run)
+        return _hurry(hook, run, limit, "AGENT_004")
+    return _refuse_tool(hook, run)
 
 
-def is_off(scene: Scene) -> bool:
+def is_off(hook: HookContext) -> bool:
     """Whether the user switched the bridge off, in whatever way."""
-    return scene.settings.off or switch.is_off(scene.store, scene.session.session_id)
+    return hook.settings.off or switch.is_off(hook.store, hook.session.session_id)
 
 
-def _refuse_tool(scene: Scene, run: AgentRun) -> Reaction | None:
+def _refuse_tool(hook: HookContext, run: AgentRun) -> HookOutput | None:
     """Why the definition keeps this tool from the agent; None when it does not."""
-    tool = scene.event.tool
+    tool = hook.event.tool
     if permits(run.tools, run.blocked_tools, tool):
         return None
     with suppress(StateUnavailable):
-        subagent_runs.change(scene.store, run, lambda r: r.with_(refused=r.refused + 1))
+        subagent_runs.change(hook.store, run, lambda r: r.with_(refused=r.refused + 1))
     has = "no tools" if run.tools == () else ", ".join(run.tools or ())
     others = f" It has: {has}." if run.tools is not None else ""
     return deny(
@@ -71,12 +71,14 @@ def _refuse_tool(scene: Scene, run: AgentRun) -> Reaction | None:
     )
 
 
-def _hurry(scene: Scene, run: AgentRun, what: str, code: FailureCode) -> Reaction:
+def _hurry(
+    hook: HookContext, run: AgentRun, what: str, code: FailureCode
+) -> HookOutput:
     """A limit is nearly reached: twice a warning, then the end."""
     if run.warnings < MAX_WARNINGS:
         with suppress(StateUnavailable):
             subagent_runs.change(
-                scene.store, run, lambda r: r.with_(warnings=r.warnings + 1)
+                hook.store, run, lambda r: r.with_(warnings=r.warnings + 1)
             )
         return deny(
             f"hostbridge: {what} nearly up. Call no more tools; answer now, in the "
@@ -85,17 +87,17 @@ def _hurry(scene: Scene, run: AgentRun, what: str, code: FailureCode) -> Reactio
     with suppress(StateUnavailable):
         if run.nested:
             # Its words are not the answer: whoever started it has time to speak.
-            subagent_runs.end(scene.store, run)
+            subagent_runs.end(hook.store, run)
         else:
-            fail(scene, run, code, detail="the agent went on working", source="limit")
+            fail(hook, run, code, detail="the agent went on working", source="limit")
     return deny(f"hostbridge: {what} up.", stop=True)
 
 
-def refuse_nested(scene: Scene, run: AgentRun) -> Reaction | None:
+def refuse_nested(hook: HookContext, run: AgentRun) -> HookOutput | None:
     """Why an agent of ours may start no agent of its own; None when it may."""
-    if run.depth + 1 > scene.settings.max_depth:
+    if run.depth + 1 > hook.settings.max_depth:
         return deny(
             f"hostbridge: {run.depth + 1} agents stand above this call; "
-            f"{scene.settings.max_depth} is the limit. Do the work yourself."
+            f"{hook.settings.max_depth} is the limit. Do the work yourself."
         )
-    return refuse(scene, run)
+    return refuse(hook, run)

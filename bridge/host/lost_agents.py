@@ -16,14 +16,14 @@ from bridge.host import runs
 from bridge.host.capture import free_slot
 from bridge.host.gate import is_ours, name_of
 from bridge.host.launch import described_ids
-from bridge.host.output import SILENT, Reaction, deny, refuse_permission
+from bridge.host.output import SILENT, HookOutput, deny, refuse_permission
 from bridge.protocol.failure_codes import MEANINGS
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.response import failed
 from bridge.store import subagent_runs
 
 if TYPE_CHECKING:
-    from bridge.host.context import Scene
+    from bridge.host.context import HookContext
 
 _WHY = (
     "hostbridge has no record of this agent's request any more, so nothing is granted "
@@ -31,38 +31,38 @@ _WHY = (
 )
 
 
-def refuse(scene: Scene) -> Reaction:
+def refuse(hook: HookContext) -> HookOutput:
     """Answer for an agent that no run is known of; silence where it is none of ours."""
-    event = scene.event
-    agents = f"{scene.store.place.state}/agents/"
+    event = hook.event
+    agents = f"{hook.store.place.state}/agents/"
     if not is_id(event.agent_id) or not is_ours(agents, event.raw, event.agent_id):
         return SILENT
     with suppress(StateUnavailable):
-        _fail(scene)
+        _fail(hook)
     if event.name == "PermissionRequest":
         # Its record, whatever it holds, keeps the gate looking at what it calls next.
         return refuse_permission(_WHY)
     with suppress(StateUnavailable):
-        subagent_runs.forget_agent(scene.store, event.agent_id)
+        subagent_runs.forget_agent(hook.store, event.agent_id)
     return deny(_WHY, stop=True) if event.name == "PreToolUse" else SILENT
 
 
-def _fail(scene: Scene) -> None:
+def _fail(hook: HookContext) -> None:
     """Tell who asks, where the request can still be told."""
-    meta = runs.told_by_client(scene.event, scene.event.agent_id)
+    meta = runs.told_by_client(hook.event, hook.event.agent_id)
     for request_id in described_ids(f"{meta.get('description')}"):
-        found = scene.store.find(RequestId(request_id))
+        found = hook.store.find(RequestId(request_id))
         if found is None or found.request is None or found.response is not None:
             continue
         claim = found.request.claim
         call = name_of(meta.get("toolUseId"))
-        if claim is None or claim.host != scene.session.host:
+        if claim is None or claim.host != hook.session.host:
             continue
         if claim.tool_use_id == call:
             detail = "what was written down about its agent is lost or damaged"
             message = f"{MEANINGS['agent_error']}: {detail}"
             response = failed(
-                found.request, "agent_error", message, now_ms=scene.now_ms()
+                found.request, "agent_error", message, now_ms=hook.now_ms()
             )
-            scene.store.publish(response, source=scene.event.name)
-            free_slot(scene)
+            hook.store.publish(response, source=hook.event.name)
+            free_slot(hook)

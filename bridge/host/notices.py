@@ -17,12 +17,12 @@ from bridge.host import runs
 from bridge.host.capture import fail, line_about, take_last_words
 from bridge.host.gate import name_of
 from bridge.host.launch import described_ids
-from bridge.host.output import SILENT, Reaction, swallow
+from bridge.host.output import SILENT, HookOutput, swallow
 from bridge.host.unseen_ends import code_of
 from bridge.store import subagent_runs
 
 if TYPE_CHECKING:
-    from bridge.host.context import Scene
+    from bridge.host.context import HookContext
     from bridge.store.subagent_runs import AgentRun
 
 _TASK = "<task-notification>"
@@ -90,42 +90,42 @@ def _field(text: str, name: str) -> str:
     return found[1].strip() if found else ""
 
 
-def take_notice(scene: Scene, notice: Notice) -> Reaction | None:
+def take_notice(hook: HookContext, notice: Notice) -> HookOutput | None:
     """Handle a notice about an agent of ours; None when it is about another's."""
-    run = subagent_runs.find_agent(scene.store, notice.agent_id)
+    run = subagent_runs.find_agent(hook.store, notice.agent_id)
     if run is None and notice.tool_use_id:
-        run = subagent_runs.find_call(scene.store, notice.tool_use_id)
+        run = subagent_runs.find_call(hook.store, notice.tool_use_id)
     if run is None:
         return None
     if run.nested:
         # Whoever started it has ended; while that one lives, the client tells it alone.
-        subagent_runs.drop(scene.store, run)
+        subagent_runs.drop(hook.store, run)
         return swallow("hostbridge: an agent of an agent has ended")
     if run.state != "ended":
-        _settle(scene, run, notice)
+        _settle(hook, run, notice)
     if notice.status == "message":
-        subagent_runs.note_sign(scene.store, run, "heard")
+        subagent_runs.note_sign(hook.store, run, "heard")
     elif not notice.is_interim:
-        subagent_runs.drop(scene.store, run)
-    if run.answer_to_host or scene.session.one_shot:
+        subagent_runs.drop(hook.store, run)
+    if run.answer_to_host or hook.session.one_shot:
         return SILENT
-    return swallow(line_about(scene, run.request_id))
+    return swallow(line_about(hook, run.request_id))
 
 
-def _settle(scene: Scene, run: AgentRun, notice: Notice) -> None:
+def _settle(hook: HookContext, run: AgentRun, notice: Notice) -> None:
     """The agent is over: whatever the notice tells is the last word."""
     source = "task-notification"
     if notice.is_interim:
         return
     if notice.status in ("completed", "message"):
-        take_last_words(scene, run, notice.words, source=source)
+        take_last_words(hook, run, notice.words, source=source)
         return
     detail = _QUOTED.sub("", notice.summary, count=1)[:1000].strip()
     code = "agent_stopped" if notice.status == "killed" else code_of(detail)
-    fail(scene, run, code, detail=detail, words=notice.words, source=source)
+    fail(hook, run, code, detail=detail, words=notice.words, source=source)
 
 
-def take_stop_by_user(scene: Scene, prompt: str) -> Reaction | None:
+def take_stop_by_user(hook: HookContext, prompt: str) -> HookOutput | None:
     """A person stopped agents: the client tells by their descriptions which.
 
     None where others than ours were stopped as well: the host should hear of those.
@@ -135,18 +135,18 @@ def take_stop_by_user(scene: Scene, prompt: str) -> Reaction | None:
     ids = set(described_ids(prompt))
     others = [quoted.strip('"') for quoted in _QUOTED.findall(prompt)]
     lines = []
-    for run in subagent_runs.all_runs(scene.store):
+    for run in subagent_runs.all_runs(hook.store):
         if run.request_id not in ids:
             continue
         if run.nested:
             # Its description is its caller's, which the client has written down.
-            told = runs.told_by_client(scene.event, run.agent_id).get("description")
+            told = runs.told_by_client(hook.event, run.agent_id).get("description")
             if told in others:
                 others.remove(told)
-                subagent_runs.drop(scene.store, run)
+                subagent_runs.drop(hook.store, run)
             continue
-        fail(scene, run, "agent_stopped", detail="by the user", source="user")
-        subagent_runs.drop(scene.store, run)
-        lines.append(line_about(scene, run.request_id))
+        fail(hook, run, "agent_stopped", detail="by the user", source="user")
+        subagent_runs.drop(hook.store, run)
+        lines.append(line_about(hook, run.request_id))
     others = [each for each in others if not described_ids(each)]
     return swallow("; ".join(lines)) if lines and not others else None

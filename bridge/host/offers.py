@@ -18,7 +18,7 @@ from bridge.protocol.response import failed
 from bridge.store import sessions, subagent_runs, switch, wakeups
 
 if TYPE_CHECKING:
-    from bridge.host.context import Scene
+    from bridge.host.context import HookContext
     from bridge.protocol.failure_codes import FailureCode
     from bridge.protocol.request import Claim, Request
     from bridge.store import Verdict
@@ -32,64 +32,64 @@ MAX_STOP_OFFERS = 5
 MAX_NAMED = 32
 
 
-def offer(scene: Scene, *, repeat_at_once: bool = False) -> str | None:
+def offer(hook: HookContext, *, repeat_at_once: bool = False) -> str | None:
     """Claim what this session can take; returns the words for the model, None for none.
 
     `repeat_at_once` repeats an ignored offer however young it is.
     """
-    store = scene.store
-    if switch.is_off(store, scene.session.session_id):
-        withdraw(scene)
+    store = hook.store
+    if switch.is_off(store, hook.session.session_id):
+        withdraw(hook)
         return None
-    sessions.mark_looked(store, scene.session.session_id)
-    ignored = _repeat(scene, at_once=repeat_at_once)
-    before = open_offers(scene)
+    sessions.mark_looked(store, hook.session.session_id)
+    ignored = _repeat(hook, at_once=repeat_at_once)
+    before = open_offers(hook)
     taken = len(before)
 
     def judged(request: Request) -> Verdict:
         nonlocal taken
-        verdict = judge_for(scene, request, promised=taken)
+        verdict = judge_for(hook, request, promised=taken)
         taken += verdict == "take"
         return verdict
 
     fresh: list[Request] = []
     try:
         fresh = store.claim(
-            scene.claimant,
-            min(scene.settings.slots, MAX_NAMED),
+            hook.claimant,
+            min(hook.settings.slots, MAX_NAMED),
             judged,
-            on_cut=lambda: _go_on_soon(scene),
+            on_cut=lambda: _go_on_soon(hook),
         )
     except StateUnavailable:
-        look_again(scene)
+        look_again(hook)
         # What was repeated counts as asked: the model must hear of it.
         if not ignored:
             raise
     # Housekeeping: the offer stands without it.
     with suppress(StateUnavailable):
         sessions.mark_offer(
-            scene.store, scene.session.session_id, is_open=bool(before or fresh)
+            hook.store, hook.session.session_id, is_open=bool(before or fresh)
         )
     offered = [r.request_id for r in (*ignored, *fresh)]
     return instruction(offered[:MAX_NAMED]) if offered else None
 
 
-def judge_for(scene: Scene, request: Request, *, promised: int = 0) -> Verdict:
+def judge_for(hook: HookContext, request: Request, *, promised: int = 0) -> Verdict:
     """Whether this session may take a waiting request.
 
     `promised` is how many it has taken and not begun: they count against its budget.
     """
-    session = scene.session
+    session = hook.session
     if not may_take(session, request):
         return "pass"
-    now_ms = scene.now_ms()
-    if request.depth > scene.settings.max_depth:
+    now_ms = hook.now_ms()
+    if request.depth > hook.settings.max_depth:
         message = (
             f"{request.depth} agents stand above this request; "
-            f"{scene.settings.max_depth} is the limit (BRIDGE_MAX_DEPTH)"
+            f"{hook.settings.max_depth} is the limit (BRIDGE_MAX_DEPTH)"
         )
         return failed(request, "depth", message, now_ms=now_ms)
-    budget = scene.settings.agents_per_hour
+    budget = hook.settings.agents_per_hour
     recent = session.launches_of_hour(now_ms)
     if len(recent) + promised < budget:
         return "take"
@@ -99,7 +99,7 @@ def judge_for(scene: Scene, request: Request, *, promised: int = 0) -> Verdict:
     frees_at = recent[-budget] + sessions.HOUR_MS if budget else None
     if frees_at is not None and frees_at < request.deadline_ms:
         return "leave"
-    if _others(scene, request):
+    if _others(hook, request):
         return "leave"
     message = (
         f"session {session.session_id} has started {len(recent)} agents within an "
@@ -108,25 +108,25 @@ def judge_for(scene: Scene, request: Request, *, promised: int = 0) -> Verdict:
     return failed(request, "budget", message, now_ms=now_ms)
 
 
-def _repeat(scene: Scene, *, at_once: bool) -> list[Request]:
+def _repeat(hook: HookContext, *, at_once: bool) -> list[Request]:
     """Offers of this session that the model has not taken up: again, or given back.
 
     Those that cannot be written down now are left for the next look.
     """
-    now_ms = scene.now_ms()
+    now_ms = hook.now_ms()
     again: list[Request] = []
-    for request, claim in open_offers(scene)[:MAX_NAMED]:
+    for request, claim in open_offers(hook)[:MAX_NAMED]:
         last = claim.offers[-1] if claim.offers else claim.at
         # One made in time to come, before the clock was set back, is no fresh one.
         if not at_once and 0 <= now_ms - last < REPEAT_AFTER_MS:
             continue
         try:
-            if len(claim.offers) >= scene.settings.max_offers:
-                decline(scene, request)
+            if len(claim.offers) >= hook.settings.max_offers:
+                decline(hook, request)
                 continue
-            changed = scene.store.change_claim(
+            changed = hook.store.change_claim(
                 RequestId(request.request_id),
-                scene.session.host,
+                hook.session.host,
                 lambda c: c.model_copy(update={"offers": (*c.offers, now_ms)}),
                 event="offered again",
             )
@@ -137,87 +137,88 @@ def _repeat(scene: Scene, *, at_once: bool) -> list[Request]:
     return again
 
 
-def open_offers(scene: Scene) -> list[tuple[Request, Claim]]:
+def open_offers(hook: HookContext) -> list[tuple[Request, Claim]]:
     """What this session was asked to do and has not begun."""
     return [
         (request, claim)
-        for request in scene.store.claimed()
+        for request in hook.store.claimed()
         if (claim := request.claim) is not None
-        and claim.host == scene.session.host
+        and claim.host == hook.session.host
         and claim.launched_at is None
     ]
 
 
-def note_taken_up(scene: Scene) -> None:
+def note_taken_up(hook: HookContext) -> None:
     """The model has made a call that it was asked for: is there any other?"""
     sessions.mark_offer(
-        scene.store, scene.session.session_id, is_open=bool(open_offers(scene))
+        hook.store, hook.session.session_id, is_open=bool(open_offers(hook))
     )
 
 
 def decline(
-    scene: Scene, request: Request, code: FailureCode = "declined", detail: str = ""
+    hook: HookContext,
+    request: Request,
+    code: FailureCode = "declined",
+    detail: str = "",
 ) -> None:
     """Give back what the model did not begin; fail it when nobody else may take it."""
-    ids = sorted(scene.session.ids)
+    ids = sorted(hook.session.ids)
 
     def declined(held: Request) -> Request:
         return held.with_(declined_by=(*held.declined_by, *ids))
 
-    others = _others(scene, declined(request))
+    others = _others(hook, declined(request))
     if others:
-        scene.store.give_back(
-            RequestId(request.request_id), scene.session.host, declined
-        )
-        wakeups.wake(scene.store, others)
+        hook.store.give_back(RequestId(request.request_id), hook.session.host, declined)
+        wakeups.wake(hook.store, others)
         return
     times = len(request.claim.offers) if request.claim else 0
     message = detail or (
-        f"the model of session {scene.session.session_id} ignored {times} offers; see "
+        f"the model of session {hook.session.session_id} ignored {times} offers; see "
         "`hostbridge doctor --live`"
     )
-    response = failed(request, code, message, now_ms=scene.now_ms())
-    scene.store.publish(response, source=code)
+    response = failed(request, code, message, now_ms=hook.now_ms())
+    hook.store.publish(response, source=code)
 
 
-def withdraw(scene: Scene) -> None:
+def withdraw(hook: HookContext) -> None:
     """Switched off: what the model has not begun waits for another session."""
-    withdrawn = [RequestId(request.request_id) for request, _ in open_offers(scene)]
+    withdrawn = [RequestId(request.request_id) for request, _ in open_offers(hook)]
     for request_id in withdrawn:
-        scene.store.give_back(request_id, scene.session.host, lambda held: held)
+        hook.store.give_back(request_id, hook.session.host, lambda held: held)
     if withdrawn:
-        ring_others(scene)
+        ring_others(hook)
 
 
-def ring_others(scene: Scene) -> None:
+def ring_others(hook: HookContext) -> None:
     """What this session let go of waits again: wake those that may take it."""
-    wakeups.wake(scene.store, _other_sessions(scene))
+    wakeups.wake(hook.store, _other_sessions(hook))
 
 
-def _others(scene: Scene, request: Request) -> list[Session]:
+def _others(hook: HookContext, request: Request) -> list[Session]:
     """The other live sessions that may take the request."""
-    return eligible(scene.store, _other_sessions(scene), request)
+    return eligible(hook.store, _other_sessions(hook), request)
 
 
-def _other_sessions(scene: Scene) -> list[Session]:
-    live = sessions.live_sessions(scene.store, lease_s=scene.settings.lease_s)
-    return [other for other in live if other.host != scene.session.host]
+def _other_sessions(hook: HookContext) -> list[Session]:
+    live = sessions.live_sessions(hook.store, lease_s=hook.settings.lease_s)
+    return [other for other in live if other.host != hook.session.host]
 
 
-def agents_run(scene: Scene) -> bool:
+def agents_run(hook: HookContext) -> bool:
     """Whether subagents of ours run in this session."""
     return any(
-        run.host == scene.session.host and run.state != "ended" and not run.nested
-        for run in subagent_runs.all_runs(scene.store)
+        run.host == hook.session.host and run.state != "ended" and not run.nested
+        for run in subagent_runs.all_runs(hook.store)
     )
 
 
-def look_again(scene: Scene) -> None:
+def look_again(hook: HookContext) -> None:
     """A slot is free: the next tool call should look at the queue."""
-    sessions.look_again(scene.store, scene.session.session_id)
+    sessions.look_again(hook.store, hook.session.session_id)
 
 
-def _go_on_soon(scene: Scene) -> None:
+def _go_on_soon(hook: HookContext) -> None:
     """The end of the queue was not seen: go on, if nothing happens by our own bell."""
-    look_again(scene)
-    wakeups.wake(scene.store, [scene.session])
+    look_again(hook)
+    wakeups.wake(hook.store, [hook.session])

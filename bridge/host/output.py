@@ -28,45 +28,45 @@ WAKES = 42
 
 
 @dataclass(frozen=True, slots=True)
-class Reaction:
+class HookOutput:
     """What one hook process says, and with which exit code.
 
     `later` is done once the client has its answer, by a process that it does not wait
-    for. Nothing may depend on it.
+    for: a function of the hook's context. Nothing may depend on it.
     """
 
     stdout: bytes = b""
     stderr: str = ""
     exit_code: int = 0
-    later: Callable[[], None] | None = field(default=None, compare=False)
+    later: Callable[..., None] | None = field(default=None, compare=False)
 
-    def then(self, later: Callable[[], None]) -> Reaction:
+    def then(self, later: Callable[..., None]) -> HookOutput:
         """The same, with something to do afterwards."""
         return replace(self, later=later)
 
 
-SILENT = Reaction()
+SILENT = HookOutput()
 
 
-def specific(event: str, line: str = "", **fields: Any) -> Reaction:
+def specific(event: str, line: str = "", **fields: Any) -> HookOutput:
     """A reaction of `hookSpecificOutput`; `line` is shown to the user alone."""
     output = {"hookSpecificOutput": {"hookEventName": event, **fields}}
     return _json(output, line)
 
 
-def context(event: str, text: str) -> Reaction:
+def context(event: str, text: str) -> HookOutput:
     """Words for the model, next to whatever it was doing."""
     return specific(event, additionalContext=clean(text, MAX_CONTEXT))
 
 
-def allow(tool_input: dict[str, Any], line: str = "") -> Reaction:
+def allow(tool_input: dict[str, Any], line: str = "") -> HookOutput:
     """Let a tool call run, with this whole input."""
     return specific(
         "PreToolUse", line, permissionDecision="allow", updatedInput=tool_input
     )
 
 
-def deny(reason: str, *, stop: bool = False, limit: int = MAX_REASON) -> Reaction:
+def deny(reason: str, *, stop: bool = False, limit: int = MAX_REASON) -> HookOutput:
     """Refuse a tool call; `stop` also ends the agent that made it."""
     output: dict[str, Any] = {
         "hookSpecificOutput": {
@@ -80,23 +80,23 @@ def deny(reason: str, *, stop: bool = False, limit: int = MAX_REASON) -> Reactio
     return _json(output)
 
 
-def refuse_permission(reason: str) -> Reaction:
+def refuse_permission(reason: str) -> HookOutput:
     """Answer a permission dialog with no, before it opens."""
     decision = {"behavior": "deny", "message": clean(reason, MAX_REASON)}
     return specific("PermissionRequest", decision=decision)
 
 
-def grant_permission() -> Reaction:
+def grant_permission() -> HookOutput:
     """Answer a permission dialog with yes, before it opens."""
     return specific("PermissionRequest", decision={"behavior": "allow"})
 
 
-def block(reason: str, limit: int = MAX_REASON) -> Reaction:
+def block(reason: str, limit: int = MAX_REASON) -> HookOutput:
     """Make an agent that wanted to stop go on."""
     return _json({"decision": "block", "reason": clean(reason, limit)})
 
 
-def swallow(line: str = "") -> Reaction:
+def swallow(line: str = "") -> HookOutput:
     """Keep a notice from the model; the user sees one line."""
     output = {
         "decision": "block",
@@ -109,14 +109,14 @@ def swallow(line: str = "") -> Reaction:
     return _json(output)
 
 
-def tell_user(line: str) -> Reaction:
+def tell_user(line: str) -> HookOutput:
     """One line for the user, nothing for the model."""
     return _json({}, line) if line else SILENT
 
 
-def wake(text: str) -> Reaction:
+def wake(text: str) -> HookOutput:
     """Words that wake an idle model: stderr, with a sign for the shell half."""
-    return Reaction(stderr=clean(text, MAX_CONTEXT), exit_code=WAKES)
+    return HookOutput(stderr=clean(text, MAX_CONTEXT), exit_code=WAKES)
 
 
 def clean(text: str, limit: int) -> str:
@@ -135,7 +135,7 @@ def one_line(text: str, limit: int = MAX_LINE) -> str:
     return clean(" ".join(text[: limit * 2].split()), limit)
 
 
-def _json(output: dict[str, Any], line: str = "") -> Reaction:
+def _json(output: dict[str, Any], line: str = "") -> HookOutput:
     if line:
         output["systemMessage"] = one_line(line)
-    return Reaction(stdout=orjson.dumps(output))
+    return HookOutput(stdout=orjson.dumps(output))

@@ -20,7 +20,7 @@ from bridge.host import interim, registration, runs
 from bridge.host.capture import RECEIPT, REPLACED, fail, line_about, take_words
 from bridge.host.launch import digest
 from bridge.host.offers import decline, open_offers, ring_others
-from bridge.host.output import SILENT, Reaction, specific, tell_user
+from bridge.host.output import SILENT, HookOutput, specific, tell_user
 from bridge.protocol.failure_codes import MEANINGS
 from bridge.protocol.ids import RequestId
 from bridge.store import subagent_runs
@@ -28,7 +28,7 @@ from bridge.store import subagent_runs
 if TYPE_CHECKING:
     from typing import Any
 
-    from bridge.host.context import Scene
+    from bridge.host.context import HookContext
     from bridge.protocol.failure_codes import FailureCode
     from bridge.store.subagent_runs import AgentRun
 
@@ -56,34 +56,34 @@ _NO_AGENT = re.compile(r"agent type '?[^']*'? not found", re.I)
 _STOPPED = re.compile(r"\bstopped\b|\bkilled\b|interrupt|aborted|cancel", re.I)
 
 
-def after_agent(scene: Scene) -> Reaction:
+def after_agent(hook: HookContext) -> HookOutput:
     """PostToolUse(Agent): a launch in the background, or the end in the foreground."""
-    run = subagent_runs.find_call(scene.store, scene.event.tool_use_id)
+    run = subagent_runs.find_call(hook.store, hook.event.tool_use_id)
     if run is None:
         return SILENT
-    told = scene.event.table("tool_response")
+    told = hook.event.table("tool_response")
     agent_id = told.get("agentId")
     if isinstance(agent_id, str):
-        run = subagent_runs.bind(scene.store, run, agent_id)
+        run = subagent_runs.bind(hook.store, run, agent_id)
     in_background = told.get("isAsync") is True
-    note_bound(scene, run, background=in_background)
-    if not run.nested and _was_replaced(scene, run):
+    note_bound(hook, run, background=in_background)
+    if not run.nested and _was_replaced(hook, run):
         run = subagent_runs.change(
-            scene.store, run, lambda r: r.with_(prompt_replaced=True)
+            hook.store, run, lambda r: r.with_(prompt_replaced=True)
         )
         source = "PostToolUse(Agent)"
-        fail(scene, run, "prompt_replaced", detail=REPLACED, source=source)
+        fail(hook, run, "prompt_replaced", detail=REPLACED, source=source)
     if in_background:
         return SILENT if run.nested else _launched(told)
     if run.nested:
-        subagent_runs.drop(scene.store, run)
+        subagent_runs.drop(hook.store, run)
         return SILENT
     if run.state != "ended":
         # Otherwise these are the client's copy of words that were heard before.
         words = _body(told)
-        take_words(scene, run, words, source="PostToolUse(Agent)", may_correct=False)
-    subagent_runs.drop(scene.store, run)
-    line = line_about(scene, run.request_id)
+        take_words(hook, run, words, source="PostToolUse(Agent)", may_correct=False)
+    subagent_runs.drop(hook.store, run)
+    line = line_about(hook, run.request_id)
     if run.answer_to_host:
         return tell_user(line)
     receipt = {**told, "content": [{"type": "text", "text": RECEIPT}]}
@@ -91,13 +91,13 @@ def after_agent(scene: Scene) -> Reaction:
     return specific("PostToolUse", line, updatedToolOutput=receipt)
 
 
-def _was_replaced(scene: Scene, run: AgentRun) -> bool:
+def _was_replaced(hook: HookContext, run: AgentRun) -> bool:
     """Whether the agent got another prompt than ours: the call tells the final one."""
-    given = scene.event.table("tool_input").get("prompt")
+    given = hook.event.table("tool_input").get("prompt")
     return isinstance(given, str) and digest(given) != run.prompt_sha256
 
 
-def _launched(told: dict[str, Any]) -> Reaction:
+def _launched(told: dict[str, Any]) -> HookOutput:
     """Say less of a launch than the client does: there is nothing to wait for.
 
     The client's own text promises a notice and names a file to poll. The shape is that
@@ -121,7 +121,9 @@ def _launched(told: dict[str, Any]) -> Reaction:
     return specific("PostToolUse", updatedToolOutput=receipt)
 
 
-def note_bound(scene: Scene, run: AgentRun, *, background: bool | None = None) -> None:
+def note_bound(
+    hook: HookContext, run: AgentRun, *, background: bool | None = None
+) -> None:
     """Write the subagent's id into the claim, for people and for Stop."""
     if run.nested:
         return
@@ -129,7 +131,7 @@ def note_bound(scene: Scene, run: AgentRun, *, background: bool | None = None) -
     if background is not None:
         update["background"] = background
     with suppress(StateUnavailable):
-        scene.store.change_claim(
+        hook.store.change_claim(
             RequestId(run.request_id),
             run.host,
             lambda claim: claim.model_copy(update=update),
@@ -153,49 +155,49 @@ def _body(told: dict[str, Any]) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def agent_call_failed(scene: Scene) -> Reaction:
+def agent_call_failed(hook: HookContext) -> HookOutput:
     """PostToolUseFailure(Agent): the call itself failed, or the agent was stopped."""
-    run = subagent_runs.find_call(scene.store, scene.event.tool_use_id)
+    run = subagent_runs.find_call(hook.store, hook.event.tool_use_id)
     if run is None:
         return SILENT
-    error = scene.event.text("error")
-    interrupted = scene.event.raw.get("is_interrupt") is True
+    error = hook.event.text("error")
+    interrupted = hook.event.raw.get("is_interrupt") is True
     code = "agent_stopped" if interrupted else code_of(error)
-    return _failed(scene, run, code, error, "PostToolUseFailure(Agent)")
+    return _failed(hook, run, code, error, "PostToolUseFailure(Agent)")
 
 
-def stop_failure(scene: Scene) -> Reaction:
+def stop_failure(hook: HookContext) -> HookOutput:
     """StopFailure: the model behind a subagent, or behind the host, gave no answer."""
-    run = runs.find_run(scene.store, scene.event)
+    run = runs.find_run(hook.store, hook.event)
     error = " ".join(
         text
         for key in ("error", "error_details", "last_assistant_message")
-        if (text := scene.event.text(key))
+        if (text := hook.event.text(key))
     )
     code: FailureCode = "quota" if _QUOTA.search(error) else "agent_error"
     if run is not None:
-        return _failed(scene, run, code, error, "StopFailure")
-    if not scene.event.agent_id:
-        for request, _ in open_offers(scene):
-            decline(scene, request, code, f"{MEANINGS[code]}: {error[:1000]}")
+        return _failed(hook, run, code, error, "StopFailure")
+    if not hook.event.agent_id:
+        for request, _ in open_offers(hook):
+            decline(hook, request, code, f"{MEANINGS[code]}: {error[:1000]}")
     return SILENT
 
 
 def _failed(
-    scene: Scene, run: AgentRun, code: FailureCode, error: str, source: str
-) -> Reaction:
+    hook: HookContext, run: AgentRun, code: FailureCode, error: str, source: str
+) -> HookOutput:
     if run.nested:
         if run.agent_id:
             # Whoever started it will be told, and is waited for until then.
-            subagent_runs.keep_report(scene.store, run, f"It failed: {error[:1000]}")
-            subagent_runs.end(scene.store, run)
+            subagent_runs.keep_report(hook.store, run, f"It failed: {error[:1000]}")
+            subagent_runs.end(hook.store, run)
         else:
-            subagent_runs.drop(scene.store, run)
+            subagent_runs.drop(hook.store, run)
         return SILENT
-    fail(scene, run, code, detail=error[:1000], source=source)
+    fail(hook, run, code, detail=error[:1000], source=source)
     if not run.agent_id:
-        subagent_runs.drop(scene.store, run)
-    return tell_user(line_about(scene, run.request_id))
+        subagent_runs.drop(hook.store, run)
+    return tell_user(line_about(hook, run.request_id))
 
 
 def code_of(error: str) -> FailureCode:
@@ -209,20 +211,20 @@ def code_of(error: str) -> FailureCode:
     return "agent_error"
 
 
-def reconcile(scene: Scene) -> None:
+def reconcile(hook: HookContext) -> None:
     """Stop: an agent of ours that the client no longer lists has ended unseen.
 
     One that waits for a background command or an agent of its own is not listed, but
     what it waits for is.
     """
-    running = scene.event.background_ids
+    running = hook.event.background_ids
     if running is None:
         return
-    known = subagent_runs.all_runs(scene.store)
+    known = subagent_runs.all_runs(hook.store)
     at_work = {r.request_id for r in known if not r.nested and r.state != "ended"}
     missing = []
     for run in known:
-        if run.host != scene.session.host or run.agent_id in running:
+        if run.host != hook.session.host or run.agent_id in running:
             continue
         if run.nested and run.request_id in at_work:
             # One that its caller waits for is not listed: it runs in the foreground.
@@ -230,33 +232,33 @@ def reconcile(scene: Scene) -> None:
         if run.waits_for:
             if not interim.is_awaited(run, known, running):
                 # It is about to be woken, or was: the next Stop will tell.
-                subagent_runs.change(scene.store, run, lambda r: r.with_(waits_for=()))
+                subagent_runs.change(hook.store, run, lambda r: r.with_(waits_for=()))
         elif run.nested or run.state == "ended":
-            _forget_later(scene, run)
+            _forget_later(hook, run)
         elif run.agent_id:
             missing.append(run)
         else:
             # The turn is over, and with it every call that it made.
             detail = "the Agent call did not run; does a rule or another hook deny it?"
-            fail(scene, run, "agent_error", detail=detail, source="Stop")
-            subagent_runs.drop(scene.store, run)
-    for run in _unheard(scene, missing):
+            fail(hook, run, "agent_error", detail=detail, source="Stop")
+            subagent_runs.drop(hook.store, run)
+    for run in _unheard(hook, missing):
         detail = "the client no longer lists it among its running tasks"
-        fail(scene, run, "agent_stopped", detail=detail, source="Stop")
+        fail(hook, run, "agent_stopped", detail=detail, source="Stop")
 
 
-def _forget_later(scene: Scene, run: AgentRun) -> None:
+def _forget_later(hook: HookContext, run: AgentRun) -> None:
     """Forget an agent of an agent, or one that ended, a while after its end.
 
     A notice about it may still come: whether the host hears of the end of an agent's
     own agent is a matter of milliseconds.
     """
     since = run.ended_at or run.launched_at
-    if not 0 <= scene.now_ms() - since <= _ENDED_KEPT_MS:
-        subagent_runs.drop(scene.store, run)
+    if not 0 <= hook.now_ms() - since <= _ENDED_KEPT_MS:
+        subagent_runs.drop(hook.store, run)
 
 
-def _unheard(scene: Scene, missing: list[AgentRun]) -> list[AgentRun]:
+def _unheard(hook: HookContext, missing: list[AgentRun]) -> list[AgentRun]:
     """Those whose own end is not being heard at this moment, by another hook.
 
     An agent that ends together with the turn is missing from the list while its
@@ -264,49 +266,49 @@ def _unheard(scene: Scene, missing: list[AgentRun]) -> list[AgentRun]:
     for at once: one after the other, they would hold the turn for longer than a hook
     may take.
     """
-    before = [(run, _heard_so_far(scene, run)) for run in missing]
+    before = [(run, _heard_so_far(hook, run)) for run in missing]
     deadline = time.monotonic() + SETTLE_S
     while before and time.monotonic() < deadline:
         time.sleep(0.05)
         before = [
-            (run, heard) for run, heard in before if _heard_so_far(scene, run) == heard
+            (run, heard) for run, heard in before if _heard_so_far(hook, run) == heard
         ]
     return [run for run, _ in before]
 
 
-def _heard_so_far(scene: Scene, run: AgentRun) -> tuple[bool, int]:
+def _heard_so_far(hook: HookContext, run: AgentRun) -> tuple[bool, int]:
     """Whether the request has ended, and how often its agent was corrected."""
-    found = scene.store.find(RequestId(run.request_id))
+    found = hook.store.find(RequestId(run.request_id))
     claim = found.request.claim if found and found.request else None
     ended = found is None or found.response is not None
     return ended, claim.corrections if claim else 0
 
 
-def forget_gone(scene: Scene) -> None:
+def forget_gone(hook: HookContext) -> None:
     """Forget the sessions and the agents of clients that are gone."""
-    lease_s = scene.settings.lease_s
-    registration.forget_gone(scene.store, lease_s=lease_s)
-    subagent_runs.forget_gone(scene.store, lease_s=lease_s)
+    lease_s = hook.settings.lease_s
+    registration.forget_gone(hook.store, lease_s=lease_s)
+    subagent_runs.forget_gone(hook.store, lease_s=lease_s)
 
 
-def release_all(scene: Scene) -> None:
+def release_all(hook: HookContext) -> None:
     """SessionEnd: let go of everything this process held."""
     from bridge.store.lifecycle import lost
 
-    for request in scene.store.claimed():
+    for request in hook.store.claimed():
         claim = request.claim
-        if claim is None or claim.host != scene.session.host:
+        if claim is None or claim.host != hook.session.host:
             continue
-        fate = lost(request, scene.now_ms())
+        fate = lost(request, hook.now_ms())
         if fate.response is not None:
-            scene.store.publish(fate.response, source="SessionEnd")
+            hook.store.publish(fate.response, source="SessionEnd")
         elif fate.request is not None:
-            scene.store.give_back(
+            hook.store.give_back(
                 RequestId(request.request_id),
-                scene.session.host,
+                hook.session.host,
                 lambda held: held.with_(attempt=held.attempt + 1),
             )
-    for run in subagent_runs.all_runs(scene.store):
-        if run.host == scene.session.host:
-            subagent_runs.drop(scene.store, run)
-    ring_others(scene)
+    for run in subagent_runs.all_runs(hook.store):
+        if run.host == hook.session.host:
+            subagent_runs.drop(hook.store, run)
+    ring_others(hook)

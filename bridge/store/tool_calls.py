@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from bridge.protocol.judge import ToolCall
 from bridge.store.directory import NotAPlainFile
 from bridge.store.host_process import identify
 
@@ -26,6 +25,7 @@ _OPEN = (BASH, BACKGROUND)
 _MARKS = str.maketrans("", "", "'\"\\ \t\r\n")
 
 if TYPE_CHECKING:
+    from bridge.protocol.judge import ToolCall
     from bridge.protocol.request import HostProcess
     from bridge.store.directory import Folder
     from bridge.store.store import Store
@@ -90,6 +90,9 @@ def forget(folder: Folder, agent_id: str) -> None:
 
 def seen_calls(store: Store, agent_id: str) -> list[ToolCall]:
     """The tool calls that hooks saw in a subagent, oldest first."""
+    # Most hooks judge nothing, and it takes a while to import.
+    from bridge.protocol.judge import ToolCall
+
     calls: dict[str, ToolCall] = {}
     for told in _notes(store, agent_id):
         with suppress(KeyError, TypeError):

@@ -37,7 +37,7 @@ from bridge.store.store import Store
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.host.output import Reaction
+    from bridge.host.output import HookOutput
 
 pytestmark = pytest.mark.faults
 
@@ -338,13 +338,13 @@ def test_a_bell_on_a_spoilt_disk_keeps_no_other_silent(tmp_path: Path):
     with_mounts_of_its_own(act)
 
 
-def tool(world: HookWorld, agent: str) -> Reaction:
+def tool(world: HookWorld, agent: str) -> HookOutput:
     return hook(
         world, "PreToolUse", agent_id=agent, tool_name="Bash", tool_use_id="toolu_b"
     )
 
 
-def hook(world: HookWorld, name: str, **fields: object) -> Reaction:
+def hook(world: HookWorld, name: str, **fields: object) -> HookOutput:
     """What a hook of the install `local` answers; silence where it fails."""
     try:
         return react(orjson.dumps(world.event(name, **fields)), name, "local")

@@ -282,8 +282,8 @@ def test_reinstalling_while_hooks_fire_blocks_nothing(
 
 
 PACKAGE_FAULTS: dict[str, Callable[[Path], object]] = {
-    "a module gone": lambda root: (root / "host" / "handlers.py").unlink(),
-    "a module cut": lambda root: (root / "host" / "handlers.py").write_text("def f("),
+    "a module gone": lambda root: (root / "host" / "context.py").unlink(),
+    "a module cut": lambda root: (root / "host" / "context.py").write_text("def f("),
     "all of the host room gone": lambda root: shutil.rmtree(root / "host"),
     "the library gone": lambda root: (root / "store" / "files.py").unlink(),
 }

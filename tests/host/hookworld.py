@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from bridge.host.output import Reaction
+    from bridge.host.output import HookOutput
     from bridge.protocol.ids import RequestId
     from bridge.store import Found
     from bridge.store.sessions import Session
@@ -79,14 +79,14 @@ class HookWorld:
             **fields,
         }
 
-    def fire(self, name: str, **fields: Any) -> Reaction:
+    def fire(self, name: str, **fields: Any) -> HookOutput:
         """Answer one event, and do what follows the answer."""
         reaction = self.answer(name, **fields)
         if reaction.later is not None:
             reaction.later()
         return reaction
 
-    def answer(self, name: str, **fields: Any) -> Reaction:
+    def answer(self, name: str, **fields: Any) -> HookOutput:
         """Answer one event, and leave what follows the answer undone."""
         return react(orjson.dumps(self.event(name, **fields)), name)
 

@@ -14,7 +14,7 @@ from bridge.host.output import (
     MAX_CONTEXT,
     MAX_LINE,
     MAX_REASON,
-    Reaction,
+    HookOutput,
     allow,
     block,
     context,
@@ -195,7 +195,7 @@ DIRTY = "a\x1b[31mb\x00c\u202ed\ud800\n" + "x" * 20_000
         pytest.param(specific("Stop", DIRTY), MAX_LINE, id="specific"),
     ],
 )
-def test_every_channel_is_capped_and_clean(reaction: Reaction, limit: int) -> None:
+def test_every_channel_is_capped_and_clean(reaction: HookOutput, limit: int) -> None:
     """Neither the host's context nor the user's screen is at anybody's mercy."""
     said = reaction.stdout.decode() + reaction.stderr
 

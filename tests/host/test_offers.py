@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.host.context import Scene
+from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
-from bridge.host.handlers import stop
 from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.output import MAX_CONTEXT, WAKES
+from bridge.host.turn_events import stop
 from bridge.store import wakeups
 from bridge.store.lock import LockBusy
 from bridge.store.sessions import open_session
@@ -259,7 +259,7 @@ def test_what_counts_as_asked_is_said(world: HookWorld, times: int) -> None:
     os.utime(state / "requests", (1, 1))
 
     try:
-        words = stop(Scene(world.bridge.settings, store, event, session)).stdout
+        words = stop(HookContext(world.bridge.settings, store, event, session)).stdout
     except LockBusy:
         words = b""
 

@@ -23,23 +23,23 @@ from bridge.store import Claimant, wakeups
 if TYPE_CHECKING:
     from hookworld import HookWorld
 
-    from bridge.host.output import Reaction
+    from bridge.host.output import HookOutput
 
 HOOKS = Path(bridge.__file__).parents[1] / "hooks"
 LOOKS_S = (1.0, 2.0, 4.0)
 
 
-def start(world: HookWorld, source: str = "startup") -> Reaction:
+def start(world: HookWorld, source: str = "startup") -> HookOutput:
     """Begin a session, and leave what follows the answer undone."""
     return world.answer("SessionStart", source=source)
 
 
-def follow(reaction: Reaction) -> None:
+def follow(reaction: HookOutput) -> None:
     assert reaction.later is not None
     reaction.later()
 
 
-def watched(reaction: Reaction) -> list[str]:
+def watched(reaction: HookOutput) -> list[str]:
     return list(json.loads(reaction.stdout)["hookSpecificOutput"]["watchPaths"])
 
 
@@ -167,13 +167,13 @@ class Listener:
 def settled(world: HookWorld, *, hears: int) -> list[float]:
     """For how long it waited before each look."""
     listener = Listener(world, hears=hears)
-    from bridge.host.context import Scene
+    from bridge.host.context import HookContext
     from bridge.host.events import HookEvent
 
     event = HookEvent(world.event("SessionStart"))
     (session,) = world.live()
-    scene = Scene(world.bridge.settings, world.store, event, session)
-    after_answer.ring_until_heard(scene, pause=listener)
+    hook = HookContext(world.bridge.settings, world.store, event, session)
+    after_answer.ring_until_heard(hook, pause=listener)
     return [wait_s for wait_s, _ in listener.seen]
 
 

@@ -1,0 +1,50 @@
+"""Something may wait: the session was woken, or its main thread has called a tool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.errors import StateUnavailable
+from bridge.host.offers import offer
+from bridge.host.output import SILENT, HookOutput, context, wake
+from bridge.host.sweep_and_wake import sweep
+from bridge.store import sessions, wakeups
+
+if TYPE_CHECKING:
+    from bridge.host.context import HookContext
+
+
+def file_changed(hook: HookContext) -> HookOutput:
+    """The bell rang. Silence it first: a ring after this look is a new one."""
+    if not wakeups.clear(hook.store, hook.session.host) or hook.session.one_shot:
+        # In one-shot mode what this hook says reaches nobody: an offer would be lost.
+        return SILENT
+    try:
+        sessions.note_watch(hook.store, hook.session)
+        sweep(hook.store, lease_s=hook.settings.lease_s)
+        made = offer(hook)
+    except StateUnavailable:
+        # Whoever rang has gone; the next second is as good as this one.
+        wakeups.wake(hook.store, [hook.session])
+        raise
+    return wake(made) if made else SILENT
+
+
+def post_agent(hook: HookContext) -> HookOutput:
+    """PostToolUse: of an Agent call, or of any other."""
+    if hook.event.tool in ("Agent", "Task"):
+        from bridge.host.unseen_ends import after_agent
+
+        return after_agent(hook)
+    return post_tool_use(hook)
+
+
+def post_tool_use(hook: HookContext) -> HookOutput:
+    """After a tool call of the main thread: offer what waits."""
+    if hook.event.agent_id:
+        return SILENT
+    made = offer(hook)
+    return context("PostToolUse", made) if made else SILENT
+
+
+HANDLERS = {"FileChanged": file_changed, "PostToolUse": post_agent}

@@ -1,0 +1,81 @@
+"""A session begins, changes its folder, or ends."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bridge.errors import StateUnavailable
+from bridge.host import runs
+from bridge.host.offer_text import INTRODUCTION
+from bridge.host.output import MAX_CONTEXT, SILENT, HookOutput, context, specific
+from bridge.protocol.contract import again
+from bridge.protocol.ids import RequestId
+from bridge.store import sessions, wakeups
+
+if TYPE_CHECKING:
+    from bridge.host.context import HookContext
+
+
+def session_start(hook: HookContext) -> HookOutput:
+    """Introduce ourselves and hang the bell; the same for every source.
+
+    Nothing else before the answer: without it the session has no watch.
+    """
+    if hook.event.agent_id:
+        return _compacted(hook)
+    bell = wakeups.prepare(hook.store, hook.session.host)
+    said = specific("SessionStart", additionalContext=INTRODUCTION, watchPaths=[bell])
+    return said.then(_settle)
+
+
+def cwd_changed(hook: HookContext) -> HookOutput:
+    """The client watches from now on what is named here, and nothing else of ours.
+
+    Seen only where hooks/moved cannot tell by itself.
+    """
+    bell = wakeups.prepare(hook.store, hook.session.host)
+    with suppress(StateUnavailable):
+        sessions.note_watch(hook.store, hook.session)
+    said = specific("CwdChanged", watchPaths=[bell])
+    return said.then(_wake_again)
+
+
+def _compacted(hook: HookContext) -> HookOutput:
+    """The conversation of a subagent was compacted: ours hears the form again."""
+    run = runs.find_run(hook.store, hook.event)
+    found = hook.store.find(RequestId(run.request_id)) if run else None
+    if run is None or run.nested or found is None or found.request is None:
+        return SILENT
+    if found.response is not None:
+        return SILENT
+    return context("SessionStart", again(found.request.answer_schema, MAX_CONTEXT))
+
+
+def session_end(hook: HookContext) -> HookOutput:
+    """The session is over, unless another follows: its process and agents live on."""
+    if hook.event.text("reason") not in ("clear", "resume"):
+        from bridge.host import registration, unseen_ends
+
+        unseen_ends.release_all(hook)
+        registration.forget(hook.store, hook.session)
+    return SILENT
+
+
+def _settle(hook: HookContext) -> None:
+    from bridge.host.after_answer import settle
+
+    settle(hook)
+
+
+def _wake_again(hook: HookContext) -> None:
+    from bridge.host.after_answer import ring_until_heard
+
+    ring_until_heard(hook)
+
+
+HANDLERS = {
+    "SessionStart": session_start,
+    "CwdChanged": cwd_changed,
+    "SessionEnd": session_end,
+}

@@ -1,0 +1,142 @@
+"""Agent calls, and everything in our subagents: their calls, dialogs and ends."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from bridge.host import interim, limits, lost_agents, runs, unseen_ends
+from bridge.host.ask_rules import ask_rules
+from bridge.host.capture import before_handback, subagent_stop
+from bridge.host.gate import before_tool
+from bridge.host.launch import before_agent
+from bridge.host.output import (
+    SILENT,
+    HookOutput,
+    grant_permission,
+    one_line,
+    refuse_permission,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bridge.host.context import HookContext
+    from bridge.store.subagent_runs import AgentRun
+
+# What plan mode leaves to an agent: a grant is no answer to what the user chose.
+READ_ONLY = frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead"})
+READ_ONLY |= {"WebFetch", "WebSearch"}
+
+# The reason why a call is not granted quotes what a model wrote.
+MAX_REASON = 400
+
+
+def pre_tool_use(hook: HookContext) -> HookOutput:
+    """Two hooks share this event: one for Agent calls, one for calls in subagents."""
+    if hook.event.agent_id and runs.find_run(hook.store, hook.event) is None:
+        refused = lost_agents.refuse(hook)
+        if refused != SILENT:
+            return refused
+    if hook.event.tool in ("Agent", "Task"):
+        return before_agent(hook)
+    return subagent_tool(hook) if hook.event.agent_id else SILENT
+
+
+def subagent_tool(hook: HookContext) -> HookOutput:
+    """A tool call in our subagent that the gate did not simply let through."""
+    event = hook.event
+    run = runs.find_run(hook.store, event)
+    if run is None:
+        return SILENT
+    if event.tool == "SubagentHandback":
+        return before_handback(hook)
+    if event.tool in ("Agent", "Task"):
+        return SILENT
+    unseen_ends.note_bound(hook, run)
+    refused = limits.refuse(hook, run)
+    if refused is not None:
+        return refused
+    if event.tool == "SendMessage":
+        interim.note_message(hook, run)
+    agents = f"{hook.store.place.state}/agents/"
+    told = run.model_dump(mode="json", by_alias=True)
+    before_tool(agents, event.raw, told, run.agent_id, event.tool)
+    return SILENT
+
+
+def permission_request(hook: HookContext) -> HookOutput:
+    """No dialog from our agents: whatever the user is typing could answer it."""
+    run = runs.find_run(hook.store, hook.event)
+    if run is None:
+        return lost_agents.refuse(hook)
+    tool = hook.event.tool or "this tool"
+    if hook.event.text("permission_mode") == "plan" and tool not in READ_ONLY:
+        return refuse_permission(
+            f"hostbridge: the session is in plan mode, where {tool} is granted to "
+            "nobody. Work without it, or answer that you are blocked and by what."
+        )
+    if run.allow and _is_granted(hook, run.allow):
+        asked = ask_rules(hook.settings.claude_dir, hook.store.place.project)
+        if not _is_granted(hook, asked):
+            return grant_permission()
+        return refuse_permission(
+            f"hostbridge: the user's settings ask about this use of {tool}, and nobody "
+            "is there to be asked. Work without it, or answer that you are blocked."
+        )
+    why = _why_not_granted(hook, run)
+    return refuse_permission(
+        f"hostbridge: {tool} is not granted to this agent{why and f': {why}'}. Nobody "
+        "is there to ask. Work without it, or answer that you are blocked and by what."
+    )
+
+
+def _is_granted(hook: HookContext, rules: Iterable[str]) -> bool:
+    """Whether one of these rules covers this very call."""
+    from bridge.policy.permissions import is_granted
+
+    return is_granted(
+        rules, hook.event.tool, hook.event.table("tool_input"), **_place_of(hook)
+    )
+
+
+def _why_not_granted(hook: HookContext, run: AgentRun) -> str:
+    """What is wrong with a call that a rule comes near to; empty for any other."""
+    from bridge.policy.permissions import why_not_granted
+
+    event = hook.event
+    told = event.table("tool_input")
+    why = why_not_granted(run.allow, event.tool, told, **_place_of(hook))
+    return one_line(why, MAX_REASON) if why else ""
+
+
+def _place_of(hook: HookContext) -> dict[str, Any]:
+    """Where a call is made: the project, and what a path means there."""
+    project = str(hook.store.place.project)
+    cwd = hook.event.text("cwd") or project
+    return {
+        "project": project,
+        "resolve": lambda path: os.path.realpath(os.path.join(cwd, path)),
+    }
+
+
+def agent_stopped(hook: HookContext) -> HookOutput:
+    """SubagentStop: the words of our agents count, as far as their record is there."""
+    if runs.find_run(hook.store, hook.event) is None:
+        return lost_agents.refuse(hook)
+    return subagent_stop(hook)
+
+
+def tool_failed(hook: HookContext) -> HookOutput:
+    """PostToolUseFailure: only Agent calls concern us."""
+    if hook.event.tool in ("Agent", "Task"):
+        return unseen_ends.agent_call_failed(hook)
+    return SILENT
+
+
+HANDLERS = {
+    "PreToolUse": pre_tool_use,
+    "PostToolUseFailure": tool_failed,
+    "PermissionRequest": permission_request,
+    "SubagentStop": agent_stopped,
+}

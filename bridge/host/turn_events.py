@@ -1,0 +1,63 @@
+"""A turn begins or ends: settle what ended unseen, then offer what waits."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bridge.errors import StateUnavailable
+from bridge.host import unseen_ends
+from bridge.host.notices import (
+    is_notice,
+    parse_notice,
+    take_notice,
+    take_stop_by_user,
+)
+from bridge.host.offers import MAX_STOP_OFFERS, agents_run, offer
+from bridge.host.output import SILENT, HookOutput, context
+from bridge.host.sweep_and_wake import sweep
+from bridge.store import sessions
+
+if TYPE_CHECKING:
+    from bridge.host.context import HookContext
+
+
+def user_prompt(hook: HookContext) -> HookOutput:
+    """A prompt: a notice about our agent is taken, anything else may carry an offer."""
+    prompt = hook.event.text("prompt")
+    notice = parse_notice(prompt)
+    if notice is not None:
+        taken = take_notice(hook, notice)
+        if taken is not None:
+            return taken
+    stopped = take_stop_by_user(hook, prompt)
+    if stopped is not None:
+        return stopped
+    if not is_notice(prompt):
+        sessions.note_stop_offers(hook.store, hook.session, 0)
+    sweep(hook.store, lease_s=hook.settings.lease_s)
+    made = offer(hook)
+    return context("UserPromptSubmit", made) if made else SILENT
+
+
+def stop(hook: HookContext) -> HookOutput:
+    """The turn ends: settle what ended unseen, then offer, within our own limit."""
+    unseen_ends.reconcile(hook)
+    sweep(hook.store, lease_s=hook.settings.lease_s)
+    if agents_run(hook) or hook.session.stop_offers >= MAX_STOP_OFFERS:
+        return SILENT
+    made = offer(hook, repeat_at_once=True)
+    if made is None:
+        return SILENT
+    # The offer counts already: it is said, whatever becomes of this.
+    with suppress(StateUnavailable):
+        count = hook.session.stop_offers + 1
+        sessions.note_stop_offers(hook.store, hook.session, count)
+    return context("Stop", made)
+
+
+HANDLERS = {
+    "UserPromptSubmit": user_prompt,
+    "Stop": stop,
+    "StopFailure": unseen_ends.stop_failure,
+}
