@@ -95,8 +95,7 @@ def test_one_shot_has_neither_prompt_nor_answer(tmp_path: Path, mode: str) -> No
     assert ANSWER_MARK not in words
 
 
-@pytest.mark.parametrize("mode", ["default", "auto"])
-@pytest.mark.parametrize("how", ["one-shot", "stream"])
+@pytest.mark.parametrize(("how", "mode"), [("one-shot", "auto"), ("stream", "default")])
 def test_the_answer_goes_to_the_host_where_it_is_asked_for(
     tmp_path: Path, how: str, mode: str
 ) -> None:
