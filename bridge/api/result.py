@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pydantic import BaseModel, ValidationError
-
 from bridge.errors import InvalidRequest
 from bridge.protocol.agent_output import AgentOutput, Evidence
 from bridge.protocol.record import first_problem
@@ -15,6 +13,8 @@ from bridge.protocol.status import Stage, Status
 from bridge.protocol.verification import rests_on_evidence
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+
     from bridge.protocol.response import Response
 
 # What a caller may ask the answer to look like: a pydantic model, a JSON Schema, or
@@ -72,6 +72,9 @@ def schema_of(shape: Shape) -> dict[str, Any] | None:
     """
     if shape is None or isinstance(shape, dict):
         return shape
+    # Imported only here: it takes longer than a whole `submit` from the command line.
+    from pydantic import BaseModel
+
     if not (isinstance(shape, type) and issubclass(shape, BaseModel)):
         raise InvalidRequest(
             f"schema {shape!r}: expected a pydantic model, a JSON Schema as a dict, or "
@@ -88,7 +91,9 @@ def result_of(response: Response, shape: Shape = None) -> Result:
     """
     parsed: Any = response.parsed_output
     evidence: tuple[Evidence, ...] = ()
-    if parsed is not None and isinstance(shape, type) and issubclass(shape, BaseModel):
+    if parsed is not None and isinstance(shape, type):
+        from pydantic import ValidationError
+
         try:
             parsed = shape.model_validate(parsed)
         except ValidationError as exc:

@@ -6,9 +6,6 @@ Options and arguments may come in any order; after `--` everything is an argumen
 from __future__ import annotations
 
 import argparse
-import shutil
-import textwrap
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from bridge.cli.options import Option
@@ -58,6 +55,8 @@ def parse(
     found, others = flag_parser.parse_known_args(before)
     for word in others:
         if word.startswith("-") and word != "-" and " " not in word:
+            from difflib import get_close_matches
+
             known = [name for option in flags for name in option.names]
             near = get_close_matches(word, known, n=1)
             meant = f" (did you mean {near[0]}?)" if near else ""
@@ -71,6 +70,9 @@ def help_text(
     prog: str, options: Sequence[Option], description: str, examples: Sequence[str]
 ) -> str:
     """What a command does, its arguments and options, and two examples."""
+    import shutil
+    import textwrap
+
     arguments = [option for option in options if not option.is_flag]
     flags = [option for option in options if option.is_flag]
     flags.append(Option(_HELP, {"action": "help", "help": "Show this message."}))
