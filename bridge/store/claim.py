@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def claim_one(
     state: State, request_id: RequestId, claimant: Claimant
 ) -> Request | None:
-    """Take this very request; None when it does not wait (any more)."""
+    """Take this request; None if it is not waiting."""
     request = None if is_over(state, request_id) else state.waiting(request_id)
     if request is None:
         return None
@@ -47,8 +47,8 @@ def claim_one(
 
 
 def is_over(state: State, request_id: str) -> bool:
-    """Tidy up in `requests/` what has been answered, claimed or ended under this id."""
-    # Whatever the name is, it was listed: it is not a path.
+    """Remove from `requests/` what was answered, claimed or ended under this id."""
+    # The name was listed, so it is not a path.
     file = f"{request_id}.json"
     try:
         response = state.response(request_id)
@@ -99,7 +99,7 @@ def take(
 
 
 def _claim_of(claimant: Claimant, now_ms: int) -> Claim:
-    """An offer to a host's model; on other routes the work begins with the claim."""
+    """An offer to a host's model; on other routes work begins with the claim."""
     claim = Claim(
         session=claimant.session,
         host=claimant.host,
@@ -119,7 +119,7 @@ def change_held(
     *,
     event: str | None = None,
 ) -> Request | None:
-    """Change the request that `host` holds; None when it holds it not (any more)."""
+    """Change the request that `host` holds; None if `host` no longer holds it."""
     request = _held(state, request_id, host)
     if request is None:
         return None
@@ -136,7 +136,7 @@ def give_back(
     host: HostProcess,
     change: Callable[[Request], Request],
 ) -> bool:
-    """Let a request that `host` holds wait again; False when it holds it no more."""
+    """Let a request that `host` holds wait again; False if it no longer holds it."""
     request = _held(state, request_id, host)
     if request is None:
         return False
@@ -154,7 +154,7 @@ def _held(state: State, request_id: RequestId, host: HostProcess) -> Request | N
 
 
 def wait_again(state: State, request: Request) -> None:
-    """Back to waiting: the record first, so that a kill between leaves no claim."""
+    """Return to waiting: the record first, so that a kill leaves no claim."""
     file = file_of(request.request_id)
     processing = state["processing"]
     free = request.with_(claim=None, status=Status.PENDING)

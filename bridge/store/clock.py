@@ -1,4 +1,4 @@
-"""Time, passed in: wall clock for records, monotonic for waiting."""
+"""Clocks, passed in: wall clock for records, monotonic for waiting."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from bridge.store.host_process import boot_id
 
 
 class Clock(Protocol):
-    """What the time is."""
+    """The time."""
 
     def now_us(self) -> int:
-        """Microseconds since 1970, as the wall clock has it."""
+        """Microseconds since 1970, by the wall clock."""
 
     def monotonic_s(self) -> float:
         """Seconds on a clock that nobody sets."""
@@ -32,5 +32,5 @@ class SystemClock:
 
 
 def uptime(clock: Clock) -> Uptime:
-    """What the clock that nobody sets shows in this run of the machine."""
+    """Seconds since this machine was started."""
     return Uptime(boot=boot_id(), ms=max(0, int(clock.monotonic_s() * 1000)))

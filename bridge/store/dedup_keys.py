@@ -2,9 +2,9 @@
 
     dedup/<digest of the key>.json    names the newest request with that key
 
-The file is written before the request, so that a kill between leaves a name without a
-request, which counts for nothing. A request that another program dropped is looked at
-when it is claimed.
+The file is written before the request, so that a kill in between leaves a key without a
+request, which is ignored. A request that another program wrote is checked when it is
+claimed.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def find_same(
 ) -> Found | None:
     """The running or answered request that the key of `request` stands for.
 
-    One that ended without an answer does not count: asking again must be possible. Nor
-    does one that is overdue, which nobody has ended yet, nor one of which only the
-    answer is left: what it was asked, nobody can tell.
+    A request that ended without an answer does not count: asking again must be
+    possible. Nor does an overdue one that nobody has ended yet, nor one of which only
+    the answer is left: nothing says what was asked.
 
     Raises:
-        InvalidRequest: it asks something else; says which it is, and what differs.
+        InvalidRequest: it asks something else; the message names it and what differs.
     """
     found = _stands_for(state, request)
     if found is None:
@@ -49,7 +49,7 @@ def find_same(
     assert found.request is not None  # noqa: S101 - `_stands_for`
     by = found.response.route if found.response else ""
     if by in ("manual", "none"):
-        # Whoever answered by hand answered what was asked, on whichever route.
+        # An answer by hand answers the question, whichever route it asked for.
         by = request.route
     different = differences(request, found.request, routes=routes, by=by)
     if not different:
@@ -64,9 +64,9 @@ def find_same(
 
 
 def claim_key(state: State, request: Request) -> Response | None:
-    """Have a waiting request's key stand for it; how it ends where it cannot.
+    """Let a waiting request's key stand for it; if it cannot, how the request ends.
 
-    Those that were submitted have their key already. The lock is held.
+    Requests made by `submit` have their key already. The lock is held.
     """
     key = request.dedup_key
     if key is None or known_request(state, key_name(key), key) == request.request_id:
@@ -102,7 +102,7 @@ def _stands_for(state: State, request: Request) -> Found | None:
 def known_request(
     state: State, file: str, dedup_key: str | None = None
 ) -> RequestId | None:
-    """The id that a dedup file names; None when it says nothing (of the key)."""
+    """The id that a dedup file names; None if it names none, or has another key."""
     try:
         known = orjson.loads(state["dedup"].read(file) or b"null")
     except (orjson.JSONDecodeError, NotAPlainFile):
@@ -116,7 +116,7 @@ def known_request(
 
 
 def remember_key(state: State, request: Request) -> None:
-    """Have the key of a request, if it has one, stand for it."""
+    """Let the key of a request, if it has one, stand for it."""
     if request.dedup_key is None:
         return
     known = {"dedupKey": request.dedup_key, "requestId": request.request_id}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 
-# A disk that is full, or that this user can only read, is no reason not to read it.
+# A full or read-only disk can still be read.
 _NO_ROOM = frozenset(
     {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT}
 )
@@ -41,7 +41,7 @@ _LOG = (
 
 
 class NotAPlainFile(OSError):
-    """What lies there is a link, a pipe, a folder, or larger than any file of ours."""
+    """A link, a pipe, a folder, or a file larger than any of ours."""
 
     cure = "move it away"
 
@@ -52,7 +52,7 @@ class NotAPlainFile(OSError):
 
 
 class Forbidden(NotAPlainFile):
-    """This user may not read the file: a program under sudo put it there, say."""
+    """This user may not read the file: for example, a program under sudo wrote it."""
 
     cure = "make it your own and readable, or move it away"
 
@@ -80,7 +80,7 @@ class Folder:
         self.close()
 
     def close(self) -> None:
-        """Let the descriptor go; more than once does no harm."""
+        """Close the descriptor; may be called more than once."""
         fd, self.fd = self.fd, -1
         if fd >= 0:
             os.close(fd)
@@ -88,8 +88,8 @@ class Folder:
     def folder(self, name: str, *, make: bool = True) -> Folder:
         """Open the sub-folder `name`, made on demand (0700, durable).
 
-        Where it is not to be made, or no folder can be made, it is an empty one to who
-        reads, and an error to who writes.
+        If it is not to be made, or cannot be, readers get an empty folder, and writers
+        get an error.
 
         Raises:
             StateRefused: a link, a pipe or a file lies there.
@@ -126,11 +126,11 @@ class Folder:
             yield from found
 
     def has(self, name: str) -> bool:
-        """Whether anything at all lies under `name`."""
+        """Whether anything is called `name`."""
         return self.facts(name) is not None
 
     def facts(self, name: str) -> os.stat_result | None:
-        """What lies under `name`, links not followed; None for nothing."""
+        """What `name` is, links not followed; None if there is nothing."""
         try:
             return os.stat(name, dir_fd=self.fd, follow_symlinks=False)
         except FileNotFoundError:
@@ -140,9 +140,9 @@ class Folder:
         """The bytes of a file; None when there is none.
 
         Raises:
-            NotAPlainFile: it is something else, or larger than `max_bytes`.
-            Forbidden: this user may not read it.
-            OSError: EIO with the whole path, so that it can be told which file it is.
+            NotAPlainFile: it is something else, or larger than `max_bytes`. Forbidden:
+            this user may not read it. OSError: EIO with the full path, so that the
+            message can name the file.
         """
         try:
             return self._read(name, max_bytes)
@@ -164,7 +164,7 @@ class Folder:
             path = f"{self.path}/{name}"
             if not stat.S_ISREG(facts.st_mode):
                 raise NotAPlainFile(path) from exc
-            # Of this file; what else can go wrong tells of the machine.
+            # EIO concerns this file; any other error concerns the machine.
             if exc.errno in (errno.EACCES, errno.EPERM):
                 raise Forbidden(path, os.strerror(exc.errno)) from exc
             raise
@@ -203,12 +203,13 @@ class Folder:
                 follow_symlinks=False,
             )
         finally:
-            # With the name given, a temporary that stays is prune's, not an error.
+            # The name is given: a temporary that stays behind is no error, prune
+            # removes it.
             with suppress(OSError):
                 self.remove(temporary)
 
     def replace(self, name: str, data: bytes, *, durable: bool = True) -> None:
-        """Make `name` hold `data`, whatever it held; its name durable if asked.
+        """Make `name` hold `data`, whatever it held; the name is durable if asked.
 
         The data is durable before it has the name, always: a power cut leaves the old
         file or the new one, never an empty one.
@@ -218,11 +219,11 @@ class Folder:
             self.sync()
 
     def replace_quickly(self, name: str, data: bytes) -> None:
-        """As `replace`, but not durable at all: for what can be made again."""
+        """As `replace`, but not durable: for data that can be rebuilt."""
         self.rename(self.prepare(name, data, durable=False), name)
 
     def rename(self, temporary: str, name: str) -> None:
-        """Give a prepared file its name, over what has it; gone if that fails."""
+        """Give a prepared file its name, over any other; remove it if that fails."""
         try:
             os.rename(temporary, name, src_dir_fd=self.fd, dst_dir_fd=self.fd)
         except OSError:
@@ -251,16 +252,16 @@ class Folder:
         return True
 
     def beat(self, name: str) -> None:
-        """Leave a sign of now: an empty file is made, or what is there gets the time.
+        """Make an empty file, or set the time of the existing one to now.
 
-        A link gets it itself, not what it leads to.
+        A link's own time is set, not its target's.
         """
         if not self.touch(name):
             with suppress(FileNotFoundError):
                 os.utime(name, dir_fd=self.fd, follow_symlinks=False)
 
     def touch_at(self, name: str, changed_ns: int) -> None:
-        """Make an empty file of that time, or give it to what is there."""
+        """Make an empty file with that time, or set the time of the existing one."""
         self.touch(name)
         with suppress(FileNotFoundError):
             times = (changed_ns, changed_ns)
@@ -269,8 +270,8 @@ class Folder:
     def append(self, name: str, line: bytes, *, max_bytes: int, older: str) -> None:
         """Add one line to a log of ours, in one write; a full log becomes `older`.
 
-        A log that is not a plain file with one name is moved aside first: what is
-        appended through a hard link would land in somebody else's file.
+        A log that is not a plain file with one name is moved aside first: a line
+        appended through a hard link would end up in somebody else's file.
         """
         for _ in range(2):
             try:
@@ -316,7 +317,7 @@ class Folder:
 
 
 class Absent(Folder):
-    """A folder that is not there: nothing is in it, and nothing can be put there."""
+    """A missing folder: it is empty, and nothing can be written to it."""
 
     def __init__(self, path: str, error: OSError) -> None:
         self.path = path
@@ -331,7 +332,7 @@ class Absent(Folder):
         """Nothing is open."""
 
     def folder(self, name: str, *, make: bool = True) -> Folder:
-        """What would be in it is not there, either."""
+        """Its sub-folders are missing, too."""
         if make:
             raise self._error
         return Absent(f"{self.path}/{name}", self._error)

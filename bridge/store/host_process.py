@@ -1,8 +1,8 @@
 """Which host process is which, and whether it is still there.
 
-A pid alone says nothing: pids are used again. With the start time and the boot id it
-names one process that ever ran. A process in another PID namespace cannot be seen from
-here: that is told apart from one that is gone.
+A pid alone is not enough: pids are reused. Pid, start time and boot id together
+identify one process for good. A process in another PID namespace cannot be seen from
+here; that is not the same as gone.
 
 Source: proc(5), "/proc/pid/stat", fields 3 (state) and 22 (starttime), and
 "/proc/pid/comm".
@@ -22,7 +22,7 @@ _DEAD_STATES = frozenset("ZXx")
 
 
 class Liveness(Enum):
-    """What can be told about a process from here."""
+    """What is known about a process from here."""
 
     ALIVE = "alive"
     GONE = "gone"
@@ -40,7 +40,7 @@ def identify(pid: int) -> HostProcess | None:
 
 
 def liveness(host: HostProcess) -> Liveness:
-    """Whether the very process that `host` names still runs."""
+    """Whether the process that `host` identifies still runs."""
     if host.boot != boot_id():
         return Liveness.GONE
     if host.pid_namespace != _pid_namespace():
@@ -52,7 +52,7 @@ def liveness(host: HostProcess) -> Liveness:
 def name_of(pid: int) -> str:
     """The name of the program that a process runs; empty when it is gone."""
     if sys.platform != "linux":
-        # A whole path, and of a login shell with a dash before it.
+        # macOS gives the full path, and a dash before the name of a login shell.
         return Path(_ask("ps", "-o", "comm=", "-p", str(pid))).name.removeprefix("-")
     try:
         return (_PROC / str(pid) / "comm").read_text(errors="replace").strip()
@@ -72,7 +72,7 @@ def arguments_of(pid: int) -> list[str]:
 
 
 def describe(pid: int) -> str:
-    """A process as a person looks for it: its pid, its program, whether it stopped."""
+    """A process for a person to find: its pid, its program, whether it is stopped."""
     if pid <= 0:
         return "a process that cannot be seen from here"
     name = name_of(pid)
@@ -81,7 +81,7 @@ def describe(pid: int) -> str:
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether a process was stopped, by Ctrl-Z or a debugger."""
+    """Whether a process is stopped, by Ctrl-Z or a debugger."""
     if sys.platform != "linux":
         return _ask("ps", "-o", "state=", "-p", str(pid)).startswith("T")
     try:
@@ -92,16 +92,16 @@ def is_stopped(pid: int) -> bool:
 
 
 def ancestors_of(pid: int) -> list[int]:
-    """The processes above `pid`, its parent first, as far as they can be seen."""
+    """The ancestors of `pid`, its parent first, as far as they can be seen."""
     found: list[int] = []
-    # The first process, too: in a container it may be a client.
+    # Include process 1: in a container it may be a client.
     while (pid := _parent(pid)) > 0 and pid not in found:
         found.append(pid)
     return found
 
 
 def environment_of(pid: int) -> dict[str, str]:
-    """What a process was started with; empty where nobody says."""
+    """The environment a process was started with; empty if it cannot be read."""
     if sys.platform != "linux":
         return {}
     try:
@@ -138,7 +138,7 @@ def _start_time(pid: int) -> str | None:
 
 @cache
 def boot_id() -> str:
-    """Which run of this machine it is."""
+    """Identifies this run of the machine."""
     if sys.platform != "linux":
         return _ask("sysctl", "-n", "kern.bootsessionuuid")
     return (_PROC / "sys/kernel/random/boot_id").read_text().strip()

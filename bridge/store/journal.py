@@ -1,8 +1,8 @@
 """events.jsonl: one line for each transition, for people and for `hostbridge show`.
 
-Not the truth: the files are. A line is written after what it tells of has happened, and
-may be missing: after a power cut, on a full disk, where something else has its name.
-That never turns a transition which took place into an error.
+The files are the truth, not this log. A line is written after the event, and may be
+missing: after a power cut, on a full disk, or if something else has the log's name.
+That never turns a completed transition into an error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_BYTES = 4 * 1024 * 1024
 
 
 def note(state: Folder, now_ms: int, event: str, request_id: str, **facts: Any) -> None:
-    """Add one line, if that can be done. Values of None are left out."""
+    """Add one line if possible. Values of None are left out."""
     told = {key: value for key, value in facts.items() if value is not None}
     line = {"at": now_ms, "event": event, "requestId": request_id, **told}
     with suppress(OSError, orjson.JSONEncodeError):

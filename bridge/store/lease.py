@@ -1,9 +1,10 @@
 """Whether the process that holds a claim is gone.
 
-Where it can be seen, the kernel tells. A process in another PID namespace (a container)
-cannot be seen from here: it counts as alive for `lease_s` seconds after its last sign.
-Its hooks touch `sessions/<id>.beat`; what it wrote into the claim itself is a sign as
-well. A wall clock that is set forward makes such a lease end early; one set back, late.
+If the process can be seen, ask the kernel. A process in another PID namespace (a
+container) cannot be seen from here: it counts as alive for `lease_s` seconds after its
+last heartbeat. Its hooks touch `sessions/<id>.beat`; the times in the claim itself
+count as well. Setting the wall clock forward ends such a lease early; setting it back
+ends it late.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def host_is_gone(
     now_s: float,
     sign_ms: int = 0,
 ) -> bool:
-    """Whether `host` is gone; `sign_ms` is when it is known to have lived."""
+    """Whether `host` is gone; at `sign_ms` it was known to be alive."""
     seen = liveness(host)
     if seen is not Liveness.UNSEEN:
         return seen is Liveness.GONE
@@ -41,7 +42,7 @@ def host_is_gone(
 def claimer_is_gone(
     state: Folder, claim: Claim, *, lease_s: float, now_s: float
 ) -> bool:
-    """Whether whoever made this claim is gone."""
+    """Whether the process that made this claim is gone."""
     sign_ms = max(claim.at, *claim.offers, claim.launched_at or 0)
     return host_is_gone(
         state, claim.session, claim.host, lease_s=lease_s, now_s=now_s, sign_ms=sign_ms
@@ -49,9 +50,9 @@ def claimer_is_gone(
 
 
 def _last_beat_s(state: Folder, session: str, host: HostProcess) -> float:
-    """When any session of this process last touched its beat; 0 for never.
+    """When a session of this process last touched its heartbeat; 0 for never.
 
-    `/clear` gives the process another session id and takes the old one's files away.
+    `/clear` gives the process another session id and removes the files of the old one.
     """
     with state.folder("sessions") as sessions:
         names = {session} | {n for n in sessions.names() if _is_of(sessions, n, host)}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What to do: leave it, end it with `response`, or let it wait again."""
+    """What to do: leave the request, end it with `response`, or let it wait again."""
 
     kind: Literal["keep", "end", "again"]
     response: Response | None = None
@@ -29,7 +29,7 @@ KEEP = Fate("keep")
 def fate_of_claimed(request: Request, *, host_is_gone: bool, now_ms: int) -> Fate:
     """Decide about a request in `processing/`."""
     if request.claim is None:
-        # The claimer died between taking the file and writing its name into it.
+        # The claimer died after the rename and before it wrote its claim.
         return Fate("again", request=request)
     if now_ms >= request.deadline_ms:
         return Fate("end", response=expired(request, now_ms))
@@ -39,7 +39,7 @@ def fate_of_claimed(request: Request, *, host_is_gone: bool, now_ms: int) -> Fat
 
 
 def lost(request: Request, now_ms: int) -> Fate:
-    """The host that held the request went away: another try, or a named failure."""
+    """The host that held the request is gone: another attempt, or a named failure."""
     attempt = request.attempt + 1
     if attempt < request.max_attempts:
         return Fate("again", request=request.with_(attempt=attempt))
@@ -58,7 +58,7 @@ def expired(
     """The response of a request whose deadline has passed: it ended then.
 
     `now_ms` is when somebody noticed, which may be much later. `stage` is how far it
-    had come, where more is known than the record tells, and `why` it came no further.
+    got, if the caller knows better than the record, and `why` it got no further.
     """
     ended_ms = min(now_ms, request.deadline_ms)
     stage = stage or request.stage

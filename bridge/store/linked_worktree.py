@@ -1,10 +1,10 @@
-"""Whether a folder is a linked worktree, and of which main one.
+"""Whether a folder is a linked worktree, and which main worktree it belongs to.
 
 A linked worktree holds a file `.git` with the line `gitdir: X/.git/worktrees/N`. It
-belongs to X only if `X/.git/worktrees/N/gitdir` names the folder in turn: a `.git` file
-can come with an archive, what X holds cannot. `hooks/lib.sh` holds the same rule;
-tests/store/test_worktree.py runs both over one table. Both follow no link to a file,
-open plain files alone, and read a bounded piece of them.
+belongs to X only if `X/.git/worktrees/N/gitdir` names the folder in turn: an archive
+can bring a `.git` file, but cannot write into X. `hooks/lib.sh` has the same rule;
+tests/store/test_worktree.py runs both over one table. Both follow no links, open only
+plain files, and read a bounded part of them.
 
 Source: gitrepository-layout(5), "worktrees/<id>/gitdir"; git-worktree(1), "DETAILS".
 Either path may be relative to the folder of the file that holds it (Git 2.48).
@@ -29,8 +29,8 @@ class Linked:
     """What the `.git` file of a folder claims.
 
     Attributes:
-        main: the main worktree that it names, with links resolved.
-        is_known: whether that one knows the folder.
+        main: the main worktree that it names, with links resolved. is_known: whether
+        the main worktree lists the folder.
     """
 
     main: Path
@@ -38,7 +38,7 @@ class Linked:
 
 
 def find_linked(folder: Path) -> Linked | None:
-    """What makes `folder`, a real path, a linked worktree; None for anything else."""
+    """What the `.git` file of the real path `folder` says; None if not linked."""
     here = os.fsencode(folder)
     named = _first_line(here + b"/.git")
     if not named.startswith(b"gitdir: "):
@@ -46,7 +46,7 @@ def find_linked(folder: Path) -> Linked | None:
     path, found, name = named.removeprefix(b"gitdir: ").rpartition(_WORKTREES)
     if not found or not name or b"/" in name or name in (b".", b".."):
         return None
-    # An absolute path replaces what it is joined to; the root's is empty here.
+    # An absolute path replaces the one it is joined to.
     main = os.path.join(here, path) if path else b"/"
     entry = main + _WORKTREES + name
     back = _first_line(entry + b"/gitdir")
@@ -63,7 +63,7 @@ def _first_line(path: bytes) -> bytes:
         try:
             if stat.S_ISREG(os.fstat(fd).st_mode):
                 line = os.read(fd, _MAX_BYTES + 1).partition(b"\n")[0]
-                # A shell leaves them out, too.
+                # A shell drops them, too.
                 return line.replace(b"\0", b"") if len(line) <= _MAX_BYTES else b""
         finally:
             os.close(fd)

@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.store.linked_worktree import Linked
 
-# Ends the mirrored path. A component that begins with it is doubled, so that no project
-# can lie inside the state of another.
+# Ends the mirrored path. A component that begins with it gets another, so that no
+# project can lie inside the state of another.
 MARK = "@"
-# Of a path, with what we put below it; and of one name in it.
+# Limits of a whole path, with what we add to it, and of one name in it.
 _LONGEST = (1024 if sys.platform == "darwin" else 4096) - 300
 _LONGEST_NAME = 255
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The state directory of a project, and why it is this one.
+    """The state directory of a project, and why it was chosen.
 
     Attributes:
         project: real path of the project: where its files are.
@@ -81,21 +81,21 @@ def find_project(start: Path) -> Path:
 
 
 def _working_folder() -> Path:
-    """The working folder that was, as far as the system tells."""
+    """The former working folder, if the system still knows it."""
     with suppress(OSError):
         return Path(os.readlink("/proc/self/cwd").removesuffix(" (deleted)"))
     return Path()
 
 
 def find_owner(start: Path) -> Path:
-    """The project whose state serves `start`: of a linked worktree the main one."""
+    """The project whose state serves `start`: for a linked worktree, the main one."""
     project = find_project(start)
     linked = find_linked(project)
     return linked.main if linked and linked.is_known else project
 
 
 def locate(settings: Settings, start: Path) -> Place:
-    """Say where the state for `start` lies; touches nothing.
+    """Find where the state for `start` lies; touches nothing.
 
     Raises:
         StateRefused: a directory set by the environment lies inside the project, or
@@ -145,7 +145,7 @@ def mirror(home: Path, project: Path) -> Path:
 
 
 def prepare(place: Place) -> None:
-    """Make the state directory, 0700 from the guard down, and check it.
+    """Make the state directory, with mode 0700 from the guard down, and check it.
 
     Raises:
         StateRefused: it is a link, not a folder, another user's, or open to others.
@@ -154,7 +154,7 @@ def prepare(place: Place) -> None:
 
 
 def check(place: Place) -> None:
-    """Check what is there of the way to the state directory; makes nothing.
+    """Check the existing part of the path to the state directory; makes nothing.
 
     Raises:
         StateRefused: as `prepare`.
@@ -166,7 +166,7 @@ def check(place: Place) -> None:
 
 
 def open_state(place: Place, *, make: bool = True) -> Folder:
-    """Open the state directory, made if need be, checked on the way; as `prepare`.
+    """Open the state directory, making it if needed; checked as in `prepare`.
 
     From the guard down no link is followed, whatever is swapped meanwhile: each folder
     is opened in the one before it.
@@ -203,7 +203,7 @@ def _open_guard(guard: Path) -> Folder:
 
 
 def _open_own(guard: Path) -> Folder:
-    """What the user's settings name is nothing that we could tell anyone to remove."""
+    """A folder named by the user's settings is not ours to tell anyone to remove."""
     try:
         return Folder.open(str(guard))
     except StateRefused:
@@ -253,7 +253,7 @@ def _check_facts(folder: str, facts: os.stat_result) -> None:
 
 
 def _refuse_unusable(path: Path, cure: str) -> None:
-    """Refuse what settings, records and hooks could not name, or no system opens."""
+    """Refuse paths that settings, records or hooks cannot hold, or no system opens."""
     name = os.fsencode(path)
     try:
         name.decode()

@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 LOCK_NAME = "store.lock"
 _POLL_S = 0.002
-# Whoever holds it again and again lets others have it in between: long enough for one
-# that looks every `_POLL_S`, should it be late.
+# A loop that takes the lock again and again pauses in between: long enough for a waiter
+# that polls every `_POLL_S`, even a late one.
 TURN_S = 2.5 * _POLL_S
 _OPEN = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
-# By which thread each is held.
+# Which thread holds each lock.
 _held: dict[int, int] = {}
 
 
 class LockBusy(StateUnavailable):
-    """Somebody else held the store's lock all the time that one could wait."""
+    """Somebody else held the store's lock for the whole waiting time."""
 
-    # To a program it is one case: the time was up.
+    # To a program both are one case: the time was up.
     code = "timeout"
 
 
@@ -66,7 +66,7 @@ def locked(state: Folder, *, wait_s: float) -> Iterator[None]:
         yield
     finally:
         if _held.pop(fd, None) is not None:
-            # Closing lets go of it: nobody else has this open file description.
+            # Closing releases it: nobody else has this open file description.
             os.close(fd)
 
 
@@ -86,7 +86,7 @@ def _open(folder: Folder, path: str) -> int:
 
 def _acquire(fd: int, path: str, wait_s: float) -> None:
     if _is_mine(fd):
-        # In a signal handler, say: whom we would wait for waits for us.
+        # For example in a signal handler: the holder waits for us.
         raise LockBusy(
             f"{path} is held by this very thread, which was interrupted: a signal "
             "handler cannot use hostbridge in the middle of its own thread's use of "
@@ -117,13 +117,13 @@ def _try(fd: int) -> bool:
 
 
 def _is_mine(fd: int) -> bool:
-    """Whether the thread that asks holds this very lock."""
+    """Whether the calling thread holds this lock."""
     mine = [held for held, thread in _held.items() if thread == threading.get_ident()]
     return any(os.path.sameopenfile(fd, held) for held in mine)
 
 
 def _by_whom(fd: int) -> str:
-    """Who holds the lock, where the kernel tells.
+    """Who holds the lock, if the kernel says.
 
     Source: proc(5), "/proc/locks".
     """

@@ -1,7 +1,7 @@
 """Open what lies beneath a folder, one name after the other, following no link.
 
-Who asks has looked where a path leads, and found no link on its way: one that is there
-now was put there since, to lead elsewhere.
+The caller has resolved the path and found no links: a link found now was put there
+since, to lead elsewhere.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Who stands behind a process: those above it, and those who hold its terminal.
+"""Who is behind a process: its ancestors, and those that hold its terminal.
 
-A process that was forked twice has lost its parents, and one that got a new terminal
-answers to whoever made that. What they were started with stays readable.
+A process that was forked twice has lost its parents, and a process on a new terminal is
+controlled by whoever made that terminal. The environments they were started with stay
+readable.
 
 Source: proc(5), "/proc/pid/stat", fields 4 (ppid), 7 (tty_nr) and 22 (starttime);
 "/proc/pid/fdinfo", tty-index; "/proc/pid/environ", as the program was started.
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 _PROC = Path("/proc")
-# Majors of pseudo-terminals; each has 256 of them.
+# Major numbers of pseudo-terminals; each has 256 minors.
 _FIRST_PTS, _LAST_PTS = 136, 143
-# What leaves its parents because it is to outlive them, as its user wants it to.
+# Servers that leave their parents on purpose, to outlive them.
 _SERVERS = ("tmux", "screen", "zellij", "mosh-server", "dtach", "abduco", "emacs")
 
 

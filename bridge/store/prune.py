@@ -1,9 +1,9 @@
 """Prune: remove what has ended, by age and by size; what is unfinished stays.
 
-A finished request goes with its evidence and the log of its run: these first, then
-the request, last the response. A kill in between leaves a response without its request,
-which can still be read, and the next prune goes on from there. The age of a file is the
-time of its last change as the kernel has it, which nobody can set.
+A finished request goes with its evidence and the log of its run: these first, then the
+request, last the response. A kill in between leaves a response without its request,
+which can still be read, and the next prune goes on from there. The age of a file is its
+ctime, which nobody can set.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 DAY_S = 86_400
 TEMPORARY_KEPT_S = 3_600
-# The lock is let go after so many entries: hooks wait for it.
+# The lock is released after so many entries: hooks wait for it.
 BATCH = 100
 
-# What a run told, turn by turn: `<id>.jsonl`, and `<id>.1.jsonl` before it.
+# The log of a run: `<id>.jsonl`, and its older part `<id>.1.jsonl`.
 RUNS = "runs"
 _RUN_LOG = ".jsonl"
 
@@ -41,7 +41,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """How much was removed: requests with all that belonged to them, and the rest."""
+    """How much was removed: requests with all their files, and the rest."""
 
     requests: int = 0
     quarantined: int = 0
@@ -53,7 +53,7 @@ class Pruned:
 
 @dataclass(slots=True)
 class _Item:
-    """What goes together: all files of one finished request, or one in quarantine."""
+    """Files removed together: all of one finished request, or one in quarantine."""
 
     name: str
     is_request: bool
@@ -70,8 +70,8 @@ def prune(
 ) -> Pruned:
     """Remove what is older, then the oldest until the rest fits into `max_bytes`.
 
-    None sets no limit. Left-over temporaries and dedup keys of nothing go in any case.
-    Takes the lock itself, for a batch at a time.
+    None sets no limit. Leftover temporaries and dedup keys without a request are always
+    removed. Takes the lock itself, one batch at a time.
     """
     now_s = state.clock.now_us() / 1_000_000
     items = sorted(_finished(state), key=lambda item: item.changed_s)
@@ -129,7 +129,7 @@ def _files(folder: Folder) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def _in_turns(state: State, doomed: list[_T], remove: Callable[[_T], bool]) -> list[_T]:
-    """Those that `remove` has removed; others get the lock after every so many."""
+    """The ones that `remove` removed; the lock is released between batches."""
     gone = []
     for start in range(0, len(doomed), BATCH):
         with state.hold_in_turns():
@@ -201,7 +201,7 @@ def _remove_dedup_keys(state: State) -> int:
     files = [f"{name}.json" for name in state["dedup"].names()]
 
     def remove(file: str) -> bool:
-        # A submit may have given it to a new request since.
+        # A submit may have given the key to a new request since.
         if not _is_of_nothing(state, file):
             return False
         _remove(state["dedup"], file)

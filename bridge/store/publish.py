@@ -1,7 +1,7 @@
 """End: a response is created once; then its request moves to `done/`.
 
-The link that gives the response its name decides. Whatever a kill leaves lying after
-it, the request is over, and whoever looks next tidies up.
+The link that gives the response its name decides. Whatever a kill leaves behind after
+it, the request is over, and the next reader cleans up.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def publish(state: State, response: Response, *, source: str) -> bool:
                 state, request, response, source=source
             )
     except LockBusy:
-        # An agent's words must not be lost to a lock: the link alone decides, and
-        # whoever gets the lock next tidies up.
+        # An agent's answer must not be lost to a lock: the link alone decides, and the
+        # next holder of the lock cleans up.
         won = _is_live(state, response) and _link(state, response)
     if won:
         return True
@@ -56,15 +56,15 @@ def publish(state: State, response: Response, *, source: str) -> bool:
 
 
 def _is_of(request: Request | None, response: Response) -> TypeGuard[Request]:
-    """Whether a response is to this request, and not to one that had its id before."""
+    """Whether a response belongs to this request, not to an earlier one of its id."""
     return request is not None and response.request_digest == request.digest
 
 
 def _is_live(state: State, response: Response) -> bool:
-    """Whether its request is unfinished, as far as one can tell without the lock.
+    """Whether its request is unfinished, as far as can be seen without the lock.
 
-    Whoever holds the lock may claim it, or give it back, between the look into one
-    folder and the look into the other.
+    The holder of the lock may claim it or give it back between our looks into the two
+    folders.
     """
     request_id = response.request_id
     return any(_is_of(state.live(request_id), response) for _ in range(3))
@@ -74,7 +74,7 @@ def end(state: State, request: Request, response: Response, *, source: str) -> b
     """Write the response and move the request away; False when another was first."""
     move(request.status, response.status)
     won = _link(state, response)
-    # It is over, whatever becomes of the tidying: a full disk, say.
+    # The request is over even if cleaning up fails, on a full disk for example.
     with suppress(OSError, NewerSchema):
         winner = response if won else state.response(request.request_id)
         if winner is not None:
@@ -86,7 +86,7 @@ def _link(state: State, response: Response) -> bool:
     """Create the response file, durable; False when there is one already."""
     file = file_of(response.request_id)
     data = sealed_json(response, state.key())
-    # This also puts aside what somebody else put in its place.
+    # This also moves anything that somebody else put in its place to quarantine.
     if state.is_answered(response.request_id):
         return False
     try:
@@ -99,7 +99,7 @@ def _link(state: State, response: Response) -> bool:
 def finish(
     state: State, request_id: str, response: Response, *, source: str = ""
 ) -> None:
-    """Move the request of an existing response to `done/`; the lock is held."""
+    """Move the request of an existing response to `done/`. The lock is held."""
     file = file_of(request_id)
     room = "processing"
     request = state.claimed(request_id)
@@ -117,7 +117,7 @@ def finish(
             source=source or None,
             code=response.error.code if response.error else None,
         )
-    # A newcomer under an id that was used. One of a newer version stays.
+    # A new request with a used id. One of a newer version stays.
     if room == "processing" and state.waiting(request_id) is not None:
         state.put_aside("requests", file, USED)
 
@@ -125,7 +125,7 @@ def finish(
 def keep_evidence(
     state: State, request_id: str, *, reason: str, source: str, words: str
 ) -> None:
-    """Keep words that did not become the answer, with the reason."""
+    """Keep a rejected answer, with the reason."""
     now_ms = state.now_ms()
     told = {
         "requestId": request_id,

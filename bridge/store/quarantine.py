@@ -1,4 +1,4 @@
-"""quarantine/: files nobody can read, byte for byte as they were, the reason beside."""
+"""quarantine/: unreadable files, byte for byte, each with the reason beside it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from bridge.store.directory import Folder
 
-# A file dropped by another program may still be being written this long.
+# Another program may still be writing a file that is younger than this.
 SETTLE_MS = 2_000
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,160}\Z")
@@ -46,7 +46,7 @@ def all_put_aside(quarantine: Folder, start: str = "") -> Iterator[PutAside]:
 
 
 def is_young(folder: Folder, file: str, now_ms: int) -> bool:
-    """Whether the file may still be being written, as far as its time tells."""
+    """Whether somebody may still be writing the file, judging by its time."""
     facts = folder.facts(file)
     if facts is None:
         return False
@@ -67,7 +67,7 @@ def put_aside(state: Folder, folder: Folder, file: str, why: str, now_ms: int) -
             return False
         origin = _printable(f"{folder.path}/{file}")
         reason = {"from": origin, "at": now_ms, "reason": why}
-        # The file itself is what counts; a full disk must not make it an error.
+        # Moving the file is what counts; a full disk must not make this an error.
         with suppress(OSError, orjson.JSONEncodeError):
             quarantine.replace(
                 f"{kept}.reason", orjson.dumps(reason) + b"\n", durable=False
@@ -78,7 +78,7 @@ def put_aside(state: Folder, folder: Folder, file: str, why: str, now_ms: int) -
 
 
 def _plain(file: str) -> str:
-    """A name that any file system and any terminal can bear."""
+    """A name that any file system and any terminal accepts."""
     if _PLAIN_NAME.match(file):
         return file
     return hashlib.sha256(os.fsencode(file)).hexdigest()[:32]

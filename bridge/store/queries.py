@@ -29,7 +29,7 @@ def find(state: State, request_id: RequestId) -> Found | None:
     """
     if not is_id(request_id):
         return None
-    # It may move from a folder not yet looked at to one already seen.
+    # It may move to a folder that was already looked at.
     for _ in range(3):
         found = look(state, request_id)
         if found is not None:
@@ -38,7 +38,7 @@ def find(state: State, request_id: RequestId) -> Found | None:
 
 
 def look(state: State, request_id: RequestId) -> Found | None:
-    """One look, in the order in which a request moves on."""
+    """One look, in the order of a request's life."""
     request = state.waiting(request_id) or state.claimed(request_id)
     response = state.response(request_id)
     if response is not None:
@@ -48,9 +48,9 @@ def look(state: State, request_id: RequestId) -> Found | None:
 
 
 def why_unreadable(state: State, request_id: RequestId) -> str | None:
-    """Why the file of an unfinished request cannot be read, where it is, the way out.
+    """Why the file of an unfinished request cannot be read, and what to do.
 
-    It may have been put aside. None where there is no such file, or it can be read.
+    It may be in quarantine. None if there is no such file, or it can be read.
     """
     for room in ("requests", "processing"):
         path = f"{state[room].path}/{request_id}.json"
@@ -88,7 +88,7 @@ def has_waiting(state: State) -> bool:
 
 
 def all_claimed(state: State) -> list[Request]:
-    """What lies in `processing/`, oldest claim first."""
+    """The requests in `processing/`, oldest claim first."""
     loaded = (state.claimed(name) for name in state["processing"].names())
     held = [request for request in loaded if request is not None]
     return sorted(held, key=lambda r: r.claim.at if r.claim else 0)

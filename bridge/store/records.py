@@ -1,4 +1,4 @@
-"""Read records that anybody may have written: what can be said of them, and no more.
+"""Read records that anybody may have written.
 
 Nothing here changes a file. What to do about one that cannot be read is for `state`.
 """
@@ -28,14 +28,14 @@ def read_request(folder: Folder, name: str, now_ms: int) -> Request | None:
     """Read `<name>.json` as an unfinished request; None when there is none.
 
     Defaults fill what a hand-written file leaves out: `createdAt` is the file's time.
-    Its status is told by whether somebody has claimed it, whatever the file says.
+    Its status follows from whether somebody has claimed it, whatever the file says.
 
     Raises:
         Unparsable, NotAPlainFile: it is not a request.
         NewerSchema: written by a newer hostbridge.
     """
     file = f"{name}.json"
-    # A name with anything but the characters of an id was listed, never asked for.
+    # A name with other characters than an id's came from a listing, not from a caller.
     if not is_id(name):
         if not folder.has(file):
             return None
@@ -53,7 +53,8 @@ def read_request(folder: Folder, name: str, now_ms: int) -> Request | None:
     if (request.status, request.created_at) == (status, created):
         return request
     if not request.created_at:
-        # Nobody said when: the other clock's time is that of whatever was copied.
+        # No creation time is given: use ctime, since mtime may be that of a copied
+        # file.
         request = request.with_(uptime=None)
     return request.with_(status=status, created_at=created)
 
@@ -75,7 +76,7 @@ def read_response(
 ) -> Response | None:
     """Read `<name>.json` as a response that hostbridge wrote; None when there is none.
 
-    `fits` is whether it is to the request that has this id by now.
+    `fits` says whether it belongs to the request that has this id now.
 
     Raises:
         Unparsable, NotAPlainFile: it is not one, or somebody else wrote it.
@@ -101,7 +102,7 @@ def read_response(
 
 
 def _is_other_spelling(folder: Folder, told: str, name: str) -> bool:
-    """Whether a file system that knows no case gave the file of another id."""
+    """Whether a case-insensitive file system gave us the file of another id."""
     return told.lower() == name.lower() and f"{name}.json" not in os.listdir(folder.fd)
 
 

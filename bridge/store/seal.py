@@ -1,10 +1,9 @@
 """Tell an answer that hostbridge wrote from one that somebody put there.
 
 Every response carries an HMAC under a key of the state directory, over all of its file
-but the seal itself. A host model that writes a response file by itself, or a program
-that drops one, does not have the words of an agent behind it; such a file is put aside,
-never returned. The key keeps out mistakes and fabrication, not a program of this user
-that sets out to read it.
+but the seal itself. A response file written by a host model or another program is not
+an agent's answer; it is put aside, never returned. The key guards against mistakes and
+fabrication, not against a program of this user that reads it.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ def load_key(state: Folder) -> bytes:
     """The key of this state directory, made at the first use.
 
     Raises:
-        NotAPlainFile: something else has its name.
-        StateRefused: this user may not read it. That says nothing of any response.
+        NotAPlainFile: something else has its name. StateRefused: this user may not read
+        it. That says nothing about any response.
     """
     key = _read(state)
     while key is None:
@@ -58,7 +57,7 @@ def sealed_json(response: Response, key: bytes) -> bytes:
     """The bytes of the file of a response, with its seal.
 
     Raises:
-        ValueError: a string or number in it has no JSON form.
+        ValueError: a string or number in it cannot be written as JSON.
     """
     value = response.model_dump(mode="python", by_alias=True)
     try:

@@ -2,15 +2,15 @@
 
     sessions/<id>.json    the session: its process, its folder, the agents it started
     sessions/<id>.<pid>.json  the same, of a second process with the same session id
-    sessions/<id>.beat    its last sign of life (touched by the hooks)
-    sessions/<id>.looked  the newest queue it has nothing to do with (see hooks/lib.sh)
-    sessions/<id>.offer   an offer is open (see hooks/lib.sh)
-    sessions/<id>.passed  requests that are not for it (see bridge/store/passed_over.py)
-    sessions/<id>.off     the user switched the bridge off in it
+    sessions/<id>.beat    its heartbeat (touched by the hooks) sessions/<id>.looked  the
+    newest queue it has nothing to do with (see hooks/lib.sh) sessions/<id>.offer   an
+    offer is open (see hooks/lib.sh) sessions/<id>.passed  requests that are not for it
+    (see bridge/store/passed_over.py) sessions/<id>.off     the user switched the bridge
+    off in it
 
-A session lives as long as its process. `/clear` gives the same process a new session
-id; what was meant for the old id is then meant for the new one. A session that is
-resumed while it is still open elsewhere is two sessions with one id.
+A session lives as long as its process. `/clear` gives the process a new session id;
+what was meant for the old id is then meant for the new one. If a session is resumed
+while it is open elsewhere, two processes have one session id.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ class Session(Record):
     launches: tuple[Milliseconds, ...] = ()
     # Offers made at the end of a turn, one after the other, that the model ignored.
     stop_offers: Count = 0
-    # `claude -p` without a stream of prompts: it cannot be woken, and a notice that is
-    # swallowed would take the place of its result.
+    # `claude -p` without a stream of prompts: it cannot be woken, and a blocked notice
+    # would replace its result.
     one_shot: bool = False
-    # Whether its client watches for our signal. One that was open before the install
-    # does not, until it changes its folder or its SessionStart comes again.
+    # Whether its client watches for our signal. A session that was open before the
+    # install does not, until it changes its folder or gets another SessionStart.
     wakes: bool = False
-    # How the client knows our own agent for definitions that only read, if it does.
+    # The client's name for our own read-only agent, if it knows one.
     carrier: str | None = None
 
     @property
@@ -69,7 +69,7 @@ class Session(Record):
     def launches_of_hour(self, now_ms: int) -> list[int]:
         """When it started agents within the last hour, oldest first.
 
-        A time to come is that of a clock which has been set back: it says nothing.
+        A time in the future is from before the clock was set back: it is ignored.
         """
         return sorted(at for at in self.launches if 0 <= now_ms - at < HOUR_MS)
 
@@ -81,13 +81,13 @@ def _folder(store: Store) -> Iterator[Folder]:
 
 
 def all_sessions(store: Store) -> list[Session]:
-    """Every session written down, also of processes that are gone."""
+    """Every session on record, also those of processes that are gone."""
     with _folder(store) as folder:
         return _load_all(folder)
 
 
 def find_session(store: Store, session_id: str, host: HostProcess) -> Session | None:
-    """The session of this process as written down."""
+    """The session of this process on record."""
     with _folder(store) as folder:
         for name in _names(session_id, host):
             session = _load(folder, name)
@@ -140,7 +140,7 @@ def open_session(store: Store, session_id: str, *, lease_s: float) -> Session:
     """The live session that has this id, or else one that once had it.
 
     Raises:
-        InvalidRequest: there is none, or it is no id.
+        InvalidRequest: there is none, or it is not an id.
     """
     if not is_id(session_id):
         raise InvalidRequest(
@@ -156,7 +156,7 @@ def open_session(store: Store, session_id: str, *, lease_s: float) -> Session:
 
 
 def save(store: Store, session: Session) -> None:
-    """Write a session down, beside a living one of another process with its id."""
+    """Write a session down, beside a live one with the same id in another process."""
     with _folder(store) as folder:
         name = session.session_id
         holder = _load(folder, name)
@@ -167,7 +167,7 @@ def save(store: Store, session: Session) -> None:
 
 
 def remove(store: Store, session: Session) -> None:
-    """Remove what is written down about one session."""
+    """Remove the files of one session."""
     with _folder(store) as folder:
         holder = _load(folder, session.session_id)
         if holder is not None and holder.host != session.host:
@@ -219,7 +219,7 @@ def _change(
 def mark_looked(store: Store, session_id: str) -> None:
     """Let the shell hook rest until the queue changes (see hooks/lib.sh).
 
-    To be done before one looks at the queue, so that no change is missed.
+    Call this before looking at the queue, so that no change is missed.
     """
     with store.state() as state:
         changed_ns = os.fstat(state["requests"].fd).st_mtime_ns
@@ -243,13 +243,13 @@ def mark_offer(store: Store, session_id: str, *, is_open: bool) -> None:
 
 
 def beat(store: Store, session_id: str) -> None:
-    """Leave a sign of life."""
+    """Touch the heartbeat."""
     with _folder(store) as folder:
         folder.beat(f"{session_id}.beat")
 
 
 def remove_beat(store: Store, session_id: str) -> None:
-    """Take the sign of life away."""
+    """Remove the heartbeat."""
     with _folder(store) as folder:
         folder.remove(f"{session_id}.beat")
 

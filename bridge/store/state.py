@@ -1,7 +1,7 @@
 """The folders of one state directory, opened as they are needed, for one operation.
 
-What is put aside is put aside here: a file that nobody can read is moved to quarantine
-when the lock is held, and taken as absent when it is not.
+This also handles unreadable files: they are moved to quarantine if the lock is held,
+and treated as absent if it is not.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from bridge.store.directory import Folder
 
 USED = "the request id was used before"
-# Longer than any tick of the kernel's clock.
+# Longer than a tick of the kernel's clock.
 _SETTLED_NS = 100_000_000
 
 
 class _Known(NamedTuple):
-    """A request that was read: it holds for this file, and this hold of the lock."""
+    """A request that was read: valid for this file, while the lock is held."""
 
     sign: tuple[int, int, int]
     hold: int | None
@@ -72,7 +72,7 @@ class State:
         self.make = make
         self.lock_wait_s = 0.0
         self._had_turn = False
-        # Which hold of the lock it is; 0 while it is not held.
+        # Counts the times the lock was taken; 0 while it is not held.
         self._hold = self._holds = 0
         self._known: dict[tuple[str, str], _Known] = {}
         self.is_locked = False
@@ -99,7 +99,7 @@ class State:
     def hold(self) -> Iterator[None]:
         """Hold the store's lock for the block; raises as `locked`.
 
-        Within a block that holds it already nothing more is to be done.
+        Inside a block that holds it already, this does nothing.
         """
         if self.is_locked:
             yield
@@ -136,7 +136,7 @@ class State:
         return self.clock.now_us() // 1000
 
     def note(self, event: str, request_id: str, **facts: Any) -> None:
-        """Add a line to the journal, if that can be done."""
+        """Add a line to the journal if possible."""
         note(self.directory, self.now_ms(), event, request_id, **facts)
 
     def key(self) -> bytes:
@@ -148,12 +148,12 @@ class State:
     # Records
 
     def waiting(self, name: str) -> Request | None:
-        """The request in `requests/`; a claim that somebody wrote into it is void."""
+        """The request in `requests/`; a claim written into it is ignored."""
         request = self._request("requests", name)
         return request and _unclaimed(request)
 
     def claimed(self, name: str) -> Request | None:
-        """The request in `processing/`, with its claim unless a kill came between."""
+        """The request in `processing/`, with its claim unless a kill came first."""
         return self._request("processing", name)
 
     def live(self, name: str) -> Request | None:
@@ -168,7 +168,7 @@ class State:
             return None
 
     def response(self, name: str) -> Response | None:
-        """The response, if hostbridge wrote it, and to this very request.
+        """The response, if hostbridge wrote it for this request.
 
         Raises:
             NewerSchema: a newer hostbridge wrote it.
@@ -181,24 +181,24 @@ class State:
             return None
 
     def is_answered(self, name: str) -> bool:
-        """Whether there is a response, even one that only a newer one of us reads."""
+        """Whether there is a response, even one of a newer hostbridge."""
         try:
             return self.response(name) is not None
         except NewerSchema:
             return True
 
     def _fits(self, response: Response) -> bool:
-        """Whether a response is to the request that has its id.
+        """Whether a response belongs to the request that has its id.
 
-        Somebody may use an id again, and put an old answer back. One that names no
-        request is of an older hostbridge, which ends requests as well: it counts where
-        its request has ended. Where nobody knows the request, there is none to mistake.
+        Somebody may reuse an id and put an old answer back. A response without a digest
+        is from an older hostbridge: it counts if its request has ended, or if no
+        request has its id.
         """
         name = response.request_id
         if self["done"].has(file_of(name)):
             request = self._peek("done", name)
             return request is None or response.request_digest in ("", request.digest)
-        # In the order in which a request moves on.
+        # In the order of a request's life.
         for room in ("requests", "processing", "done"):
             request = self._peek(room, name)
             if request is not None:
@@ -206,7 +206,7 @@ class State:
         return True
 
     def _peek(self, room: str, name: str) -> Request | None:
-        """A request as it lies there; None for whatever cannot be read as one."""
+        """The request in a file; None if it cannot be read as one."""
         with suppress(Unparsable, NotAPlainFile, NewerSchema, OSError):
             return self._read(room, name)
         return None
@@ -225,8 +225,9 @@ class State:
         else:
             request = read_request(self[room], name, now_ms)
             if request is not None and sign is not None:
-                # A second change within one tick of the kernel's clock leaves the same
-                # sign. Until that is over, what was read holds as long as the lock.
+                # Two changes within one tick of the kernel's clock leave the same
+                # ctime. Until the tick is over, what was read is valid only while the
+                # lock is held.
                 is_settled = time.time_ns() - sign[1] > _SETTLED_NS
                 hold = None if is_settled else self._hold
                 if hold != 0:
@@ -249,8 +250,8 @@ class State:
                 self._note_unread(room, name, "broken")
             return None
         except OSError as exc:
-            # A disk that fails may give it the next time: it is neither put aside nor
-            # in the way of what else waits. What is claimed is never taken as absent.
+            # A failing disk may read it the next time: leave it there, and go on with
+            # the others. A claimed request is never treated as absent.
             if exc.errno != errno.EIO or room != "requests":
                 raise
             self._note_unread(room, name, "young")
@@ -270,12 +271,12 @@ class State:
         put_aside(self.directory, self[room], file, why, self.now_ms())
 
     def make_way(self, room: str, file: str) -> None:
-        """See to it that nothing has the name `file` in `room`; the lock is held."""
+        """Move away whatever has the name `file` in `room`. The lock is held."""
         if self[room].has(file):
             self.put_aside(room, file, USED)
 
     def ids(self, room: str) -> list[str]:
-        """The ids that have a file in `room`, in no order; other files are left out."""
+        """The ids that have a file in `room`, unordered; other files are left out."""
         return [name for name in self[room].names() if is_id(name)]
 
 

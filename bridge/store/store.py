@@ -6,11 +6,10 @@
     done/        the request after its end
 
 At any time a request lies in exactly one of requests/, processing/ and done/: it moves
-by renames. A response decides: once it is linked, the request is over, whatever else a
-kill left behind; whoever looks next tidies up. What submit and publish wrote is durable
-when they return. A claim need not outlive a power cut (the boot id makes it void), but
-no power cut loses the request. Every method may be killed at any point and loses
-nothing.
+by renames. A response decides: once it is linked, the request is over, whatever a kill
+left behind; the next reader cleans up. What submit and publish wrote is durable when
+they return. A claim need not outlive a power cut (the boot id makes it void), but no
+power cut loses the request. Every method may be killed at any point and loses nothing.
 """
 
 from __future__ import annotations
@@ -49,25 +48,23 @@ if TYPE_CHECKING:
     from bridge.store.prune import Pruned
 
 
-# What a deadline leaves for the lock: most are held for less.
+# The minimum wait for the lock, even at a deadline: it is mostly held for less.
 _MOMENT_S = 0.2
 
 
 class Store:
     """The records of one state directory.
 
-    It may be shared by threads: each method opens the state directory for itself. An
-    operation with several steps opens it once, with `open`; what that gives belongs to
-    one thread.
+    Threads may share it: each method opens the state directory for itself. An operation
+    with several steps opens it once, with `open`; the result belongs to one thread.
 
-    Any method raises `StateUnavailable` where the state cannot be used just now (its
-    subclass `StateVanished` where it is gone) and `StateRefused` where it is not safe.
+    Any method raises `StateUnavailable` if the state cannot be used now (its subclass
+    `StateVanished` if it is gone) and `StateRefused` if it is not safe.
 
     Args:
-        place: where it lies.
-        clock: wall clock and monotonic clock.
-        lock_wait_s: how long a transition may wait for the lock, in seconds.
-        lease_s: how long an unseen host counts as alive after its last sign.
+        place: where it lies. clock: wall clock and monotonic clock. lock_wait_s: how
+        long a transition may wait for the lock, in seconds. lease_s: how long an unseen
+        host counts as alive after its last heartbeat.
     """
 
     def __init__(
@@ -86,9 +83,9 @@ class Store:
         self._state: State | None = None
 
     def until(self, deadline_s: float) -> Self:
-        """The same store with a deadline, on the monotonic clock.
+        """The same store with a deadline on the monotonic clock.
 
-        What has to wait for the lock then waits only a moment longer.
+        After it, an operation waits for the lock only for a moment.
         """
         return self._with(_deadline_s=deadline_s)
 
@@ -104,7 +101,7 @@ class Store:
     def exists(self) -> bool:
         """Whether there is a state directory, or something in its place.
 
-        Without one nothing was ever asked here; a reader need not make it.
+        Without one, nothing was ever asked here; readers need not make it.
         """
         return os.path.lexists(self.place.state)
 
@@ -166,8 +163,9 @@ class Store:
     def submit(self, request: Request, *, routes: Collection[str] = ()) -> Submitted:
         """Make a request durable and visible, whole.
 
-        Where its dedup key stands for another request that asks the same, that one
-        counts; `routes` are those whose answer would do, by default the request's own.
+        If its dedup key stands for another request that asks the same, that one is
+        returned; `routes` are the routes whose answer is acceptable, by default the
+        request's own.
 
         Raises:
             InvalidRequest: the id was used before, its key stands for another
@@ -181,7 +179,7 @@ class Store:
     def answer_of_key(
         self, request: Request, *, routes: Collection[str] = ()
     ) -> Response | None:
-        """The answer that the key of `request` stands for; None where there is none.
+        """The answer that the key of `request` stands for; None if there is none.
 
         `routes` as in `submit`.
 
@@ -206,7 +204,7 @@ class Store:
             return queries.find(state, request_id)
 
     def is_over(self, request_id: RequestId) -> bool:
-        """Whether a request has ended, or there is none (any more)."""
+        """Whether a request has ended, or does not exist."""
         with self.state() as state:
             file = f"{request_id}.json"
             if state["responses"].has(file):
@@ -215,9 +213,9 @@ class Store:
             return not is_held and queries.find(state, request_id) is None
 
     def why_unreadable(self, request_id: RequestId) -> str | None:
-        """Why a request that is there cannot be read, its file, and the way out.
+        """Why an existing request cannot be read, its file, and what to do.
 
-        None where there is none, or it can be read.
+        None if there is none, or it can be read.
         """
         if not self.exists():
             return None
@@ -225,7 +223,7 @@ class Store:
             return queries.why_unreadable(state, request_id)
 
     def unknown(self, request_id: RequestId) -> UnknownRequest:
-        """The error for an id that nothing here knows of, or none that can be read."""
+        """The error for an unknown id, or one whose file cannot be read."""
         problem = self.why_unreadable(request_id)
         if problem is not None:
             return UnknownRequest(
@@ -237,7 +235,7 @@ class Store:
         return UnknownRequest(f"no request {request_id} {why}", request_id=request_id)
 
     def waiting(self) -> list[RequestId]:
-        """Ids nobody has taken, in the order in which they would be."""
+        """Ids of waiting requests, in the order in which they would be claimed."""
         with self.state() as state:
             return list(waiting_in_order(state))
 
@@ -247,9 +245,9 @@ class Store:
             return queries.has_waiting(state)
 
     def queue_changed_ns(self) -> int:
-        """When a waiting request came or went for the last time; nanoseconds.
+        """When a waiting request last came or went; nanoseconds.
 
-        The file system's time, to be compared with itself alone.
+        It is the file system's time: compare it only with itself.
         """
         with self.state() as state:
             return os.fstat(state["requests"].fd).st_mtime_ns
@@ -275,12 +273,12 @@ class Store:
         only: RequestId | None = None,
         on_cut: Callable[[], None] = lambda: None,
     ) -> list[Request]:
-        """Take waiting requests that `judge` says to take, into the claimant's slots.
+        """Claim waiting requests that `judge` accepts, into the claimant's slots.
 
-        Highest priority first, then the oldest; or `only` this one. What is overdue is
-        ended on the way. A request of an agent may use slots beyond `slots`, as many
-        again for each agent above it: one that waits for its child would otherwise hold
-        the child's place.
+        Highest priority first, then the oldest; or `only` this one. Overdue requests
+        are ended on the way. A request of an agent may use more than `slots`, as many
+        again for each agent above it: otherwise an agent that waits for its child would
+        hold the child's slot.
 
         In a long queue that is not for this claimant the time may be up before its end:
         then `on_cut` is called, and the next claim goes on from there.
@@ -292,9 +290,9 @@ class Store:
                 return claim_next.claim_only(state, only, claimant, slots, judge)
 
     def claim_one(self, request_id: RequestId, claimant: Claimant) -> Request | None:
-        """Take this very request; None when it does not wait (any more).
+        """Take this request; None if it is not waiting.
 
-        One that is overdue is ended instead.
+        An overdue one is ended instead.
         """
         with self.state() as state, state.hold():
             return claim.claim_one(state, request_id, claimant)
@@ -307,7 +305,7 @@ class Store:
         *,
         event: str | None = None,
     ) -> Request | None:
-        """Change the claim that `host` has; None when it has none (any more).
+        """Change the claim of `host`; None if it no longer has it.
 
         `event` names the change in the journal.
         """
@@ -335,7 +333,7 @@ class Store:
         host: HostProcess,
         change: Callable[[Request], Request],
     ) -> bool:
-        """Let a request that `host` holds wait again; False when it holds it not."""
+        """Let a request that `host` holds wait again; False if it does not hold it."""
         with self.state() as state, state.hold():
             return claim.give_back(state, request_id, host, change)
 
@@ -344,7 +342,7 @@ class Store:
     def publish(self, response: Response, *, source: str) -> bool:
         """End a request; durable on return. True when this response is the one.
 
-        The first response wins, for ever; any other is kept as evidence, with the
+        The first response wins, for good; any other is kept as evidence, with the
         reason. `source` says in a word or two where it came from.
         """
         with self.state() as state:
@@ -353,7 +351,7 @@ class Store:
     def keep_evidence(
         self, request_id: str, *, reason: str, source: str, words: str
     ) -> None:
-        """Keep words that did not become the answer, with the reason."""
+        """Keep a rejected answer, with the reason."""
         with self.state() as state:
             publish.keep_evidence(
                 state, request_id, reason=reason, source=source, words=words
@@ -370,9 +368,9 @@ class Store:
     ) -> int:
         """Take back what dead hosts held and end what is overdue.
 
-        `everything` also looks into each waiting request, a batch at a time, so that
-        others get the lock between, for at most `limit_s` seconds; `waiting` looks into
-        these. Without them the cost does not grow with the queue. Returns how many
+        `everything` also checks each waiting request, in batches, so that others get
+        the lock in between, for at most `limit_s` seconds; `waiting` names some to
+        check. Without either, the cost does not grow with the queue. Returns how many
         requests changed.
         """
         from bridge.store.sweep import sweep, sweep_all
@@ -386,10 +384,10 @@ class Store:
     def prune(
         self, *, older_than_days: float | None = None, max_bytes: int | None = None
     ) -> Pruned:
-        """Remove finished requests that are older, then the oldest until the rest fits.
+        """Remove finished requests that are too old, then the oldest until all fits.
 
-        What is overdue is ended first. Left-over temporaries and keys of nothing go in
-        any case; what is unfinished stays.
+        Overdue requests are ended first. Leftover temporaries and keys without a
+        request are always removed; unfinished requests stay.
         """
         from bridge.store.prune import Pruned, prune
         from bridge.store.sweep import sweep_all
@@ -418,14 +416,14 @@ class Store:
         """
         from bridge.store.wait import wait_for
 
-        # Its looks come over a long time, and each opens the state anew.
+        # A wait may be long, and each look opens the state again.
         unopened = self._with(_state=None)
         return wait_for(unopened, set(ids), timeout_s=timeout_s, tend=tend)
 
 
 @contextmanager
 def _in_our_words(place: Place) -> Iterator[None]:
-    """Tell what the system refuses as an error that names the place and the way out."""
+    """Turn a system error into one that names the place and the way out."""
     try:
         yield
     except NotAPlainFile as exc:
@@ -438,7 +436,7 @@ def _in_our_words(place: Place) -> Iterator[None]:
                 f"{place.state} was removed or replaced while it was in use"
             ) from exc
         where = f"{place.state}"
-        # Where it is one file that fails, and not the machine, its reader names it.
+        # If a single file fails, and not the machine, its reader names it.
         if exc.errno == errno.EIO and f"{exc.filename}".startswith(f"{where}/"):
             where = exc.filename
         raise StateUnavailable(

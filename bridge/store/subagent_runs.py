@@ -6,8 +6,8 @@
     agents/<agent_id>.stopped       it has stopped
     agents/<agent_id>.report        its last words, of one that one of ours started
 
-What the gate writes down of an agent's tool calls lies beside: see `tool_calls`. Which
-run an event belongs to, `bridge.host.runs` says.
+The gate's notes on an agent's tool calls are beside them: see `tool_calls`.
+`bridge.host.runs` says which run an event belongs to.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ _SIGNS = ("heard", "stopped")
 
 
 class AgentRun(Record):
-    """One subagent of ours, from the call on. Times are milliseconds since 1970.
+    """One of our subagents, from its call on. Times are milliseconds since 1970.
 
-    `nested` is a subagent that one of ours started by itself: its answer is not ours,
-    but it ends with the request and may not raise a dialog either. `warnings` counts
-    how often it was told to answer now. `waits_for` are the background commands and
-    agents of its own that had not ended when it last stopped: the client wakes it when
-    they end. `parent` is the agent that started a nested one, `ends` counts how often
-    it ended: it may be continued. `heard_of` are the ends of which it heard from us.
+    `nested` is a subagent that one of ours started: its answer is not ours, but it ends
+    with the request and may not raise a dialog either. `warnings` counts how often it
+    was told to answer now. `waits_for` are its own background commands and agents that
+    had not ended when it last stopped: the client wakes it when they end. `parent` is
+    the agent that started a nested one; `ends` counts how often it ended, since it may
+    be continued. `heard_of` are the ends that we told it about.
 
-    Of an agent with a definition: the `tools` it may call (None for all), those it may
-    not, what is granted to it (`allow`), after how many calls it must answer
-    (`max_turns`), how many it was refused, whether success needs verified evidence. An
+    From the definition of the agent: the `tools` it may call (None for all), those it
+    may not, what is granted to it (`allow`), after how many calls it must answer
+    (`max_turns`), how many were refused, whether success needs verified evidence. An
     agent that it starts has the same.
     """
 
@@ -93,7 +93,7 @@ def bind(store: Store, run: AgentRun, agent_id: str) -> AgentRun:
         return run
     with _changing(store) as folder:
         now = bound(run, agent_id)
-        # Another hook may have been quicker, and the agent's end as well.
+        # Another hook may have been quicker, and the agent may have ended.
         known = _load(folder, f"{agent_id}.json")
         if known is not None and known.tool_use_id == run.tool_use_id:
             return known
@@ -126,10 +126,11 @@ def find_agent(store: Store, agent_id: str) -> AgentRun | None:
 def change(
     store: Store, run: AgentRun, changed: Callable[[AgentRun], AgentRun]
 ) -> AgentRun:
-    """Change a run as it stands by now; returns what it is then.
+    """Change a run as it stands now; returns the result.
 
-    Hooks of several tool calls look at one agent side by side, and another may see its
-    end: each must count, and what was forgotten meanwhile stays forgotten.
+    Hooks of several tool calls handle one agent at the same time, and another may see
+    its end: each change must count, and a run that was forgotten meanwhile stays
+    forgotten.
     """
     with _changing(store) as folder:
         current = _load(folder, _name(run))
@@ -163,18 +164,19 @@ def _folder(store: Store) -> Iterator[Folder]:
 
 @contextmanager
 def _changing(store: Store) -> Iterator[Folder]:
-    """The folder, with the store's lock, or without it where it is not free in time.
+    """The folder, with the store's lock, or without it if it is not free in time.
 
-    What the lock keeps away is rare; an end that nobody noted would be waited for.
+    A conflict is rare, but everybody would wait for an end that was not noted.
     """
     with store.state() as state, state.hold_if_free():
         yield state["agents"]
 
 
 def note_sign(store: Store, run: AgentRun, sign: Literal["heard", "stopped"]) -> None:
-    """Forget a subagent that hands its report over once both signs of its end came.
+    """Forget a subagent with a handback once both signs of its end are there.
 
-    They come in either order, and at once: each is there before it looks for the other.
+    They come in any order, even at once: each is written before the other is looked
+    for.
     """
     with _folder(store) as folder:
         folder.touch(f"{run.agent_id}.{sign}")
@@ -184,7 +186,7 @@ def note_sign(store: Store, run: AgentRun, sign: Literal["heard", "stopped"]) ->
 
 
 def drop(store: Store, run: AgentRun) -> None:
-    """Forget a run, its calls with it, and those of its agent that never ran."""
+    """Forget a run, its calls, and those calls of its agent that never ran."""
     with _changing(store) as folder:
         if not run.nested:
             for each in _all(folder):
@@ -211,12 +213,12 @@ def _forget(folder: Folder, agent_id: str) -> None:
 
 
 def forget_gone(store: Store, *, lease_s: float) -> None:
-    """Forget the runs whose client is gone, by the rule that holds for sessions.
+    """Forget the runs whose client is gone, by the same rule as sessions.
 
-    One that cannot be seen from here (it ran in a container) would otherwise stay until
-    the next boot, and every tool call of every session would look at its notes. Its
-    hooks may be silent for as long as one command takes: until it has to answer, it
-    counts as heard of.
+    A client that cannot be seen from here (it ran in a container) would otherwise stay
+    until the next boot, and every tool call of every session would read its notes. Its
+    hooks may be silent while one command runs: it counts as alive until it has to
+    answer.
     """
     with store.state() as state:
         gone = [
@@ -244,7 +246,7 @@ def keep_report(store: Store, run: AgentRun, words: str) -> None:
 
 
 def report_of(store: Store, run: AgentRun) -> str:
-    """The last words of an agent that one of ours started; empty for none."""
+    """The last words of an agent that one of ours started; empty if there are none."""
     with _folder(store) as folder:
         with suppress(NotAPlainFile):
             return (folder.read(_report_name(run.agent_id)) or b"").decode(
@@ -254,9 +256,9 @@ def report_of(store: Store, run: AgentRun) -> str:
 
 
 def started_by(store: Store, run: AgentRun) -> list[AgentRun]:
-    """The agents that this one started by itself, as far as they have been seen.
+    """The agents that this one started, as far as they have been seen.
 
-    One that it waited for in the foreground is forgotten when it ends.
+    An agent that it waited for in the foreground is forgotten when it ends.
     """
     return [
         each
@@ -266,7 +268,7 @@ def started_by(store: Store, run: AgentRun) -> list[AgentRun]:
 
 
 def all_runs(store: Store) -> list[AgentRun]:
-    """Every run written down."""
+    """Every run on record."""
     with _folder(store) as folder:
         return _all(folder)
 

@@ -23,7 +23,7 @@ ROOMS_OF_USED_IDS = ("requests", "processing", "responses", "done")
 def submit(state: State, request: Request, routes: Collection[str] = ()) -> Submitted:
     """Write the request down; durable on return.
 
-    `routes` are those whose answer would do, by default the request's own.
+    `routes` are those whose answer is acceptable, by default the request's own.
 
     Raises:
         InvalidRequest: the id was used before, its key stands for another question, or
@@ -31,7 +31,7 @@ def submit(state: State, request: Request, routes: Collection[str] = ()) -> Subm
     """
     file = file_of(request.request_id)
     requests = state["requests"]
-    # Before the lock is taken, because it takes time.
+    # Done before the lock is taken, because it takes time.
     temporary = requests.prepare(file, _json(request))
     try:
         with state.hold():

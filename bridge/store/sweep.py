@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from bridge.store.state import State
 
 
-# The lock is let go after so many waiting requests: hooks wait for it.
+# The lock is released after so many waiting requests: hooks wait for it.
 BATCH = 100
 
 
 def sweep(state: State, *, lease_s: float, waiting: Iterable[str] = ()) -> int:
     """Return how many requests changed; the lock is held.
 
-    `waiting` names those in `requests/` to look into; what is claimed is, in any case.
+    `waiting` names requests in `requests/` to check; claimed ones are always checked.
     """
     changed = sum(_sweep_claimed(state, r, lease_s) for r in all_claimed(state))
     return changed + sum(_sweep_waiting(state, name) for name in waiting)
 
 
 def sweep_all(state: State, *, lease_s: float, limit_s: float = inf) -> int:
-    """Sweep everything; takes the lock itself, for a batch at a time.
+    """Sweep everything; takes the lock itself, one batch at a time.
 
-    It stops after `limit_s` seconds. Each sweep begins in another place, so that those
-    that are cut short still come round.
+    It stops after `limit_s` seconds. Each sweep begins at another place, so that every
+    request is reached even if sweeps are cut short.
     """
 
     def claimed(name: str) -> bool:

@@ -32,7 +32,7 @@ class Off:
 
 
 def switched_off(store: Store) -> Off:
-    """What is switched off, in one look."""
+    """What is switched off, found in one look."""
     if not store.exists():
         return Off(is_everything=False, sessions=frozenset())
     with store.state() as state:

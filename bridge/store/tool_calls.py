@@ -21,7 +21,7 @@ from bridge.store.host_process import identify
 BASH = ".bash"
 BACKGROUND = ".background"
 _OPEN = (BASH, BACKGROUND)
-# What a command may hold otherwise where its shell quotes it.
+# Characters that a command may hold in another form once its shell quotes it.
 _MARKS = str.maketrans("", "", "'\"\\ \t\r\n")
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 def running_bash_depth(
     store: Store, pid: int, shell: str = ""
 ) -> tuple[str, int] | None:
-    """The request of a host process whose Bash call runs, and its depth.
+    """The request of a host process whose Bash call is running, and its depth.
 
-    `shell` is the command line of the shell that the client started for the call, as
-    far as it can be told: it names the very command. Otherwise the deepest counts; one
-    in the background only by its command, since others run beside it.
+    `shell` is the command line of the shell that the client started for the call, if
+    known: it contains the command. Otherwise the deepest counts; one in the background
+    counts only by its command, since others run beside it.
     """
     client = identify(pid)
     notes = _open_calls(store, BASH, pid, client)
@@ -50,7 +50,7 @@ def running_bash_depth(
         if (command := _plain(str(told.get("command") or "")))
         and f"eval{command}" in words
     }
-    # The longest is the whole command, and no beginning of it.
+    # The longest match is the whole command, not just its beginning.
     chosen = [named[max(named, key=len)]] if named else notes
     found = [(str(told.get("requestId")), int(told["depth"])) for told in chosen]
     return max(found, key=lambda parent: parent[1], default=None)
@@ -90,7 +90,7 @@ def forget(folder: Folder, agent_id: str) -> None:
 
 def seen_calls(store: Store, agent_id: str) -> list[ToolCall]:
     """The tool calls that hooks saw in a subagent, oldest first."""
-    # Most hooks judge nothing, and it takes a while to import.
+    # Most hooks judge nothing, and the import is slow.
     from bridge.protocol.judge import ToolCall
 
     calls: dict[str, ToolCall] = {}
@@ -118,8 +118,8 @@ def background_commands(store: Store, agent_id: str) -> frozenset[str]:
 def _names(told: object, pid: int, client: HostProcess | None) -> bool:
     """Whether a note is of this client.
 
-    In a container that is started again, another client commonly has the pid of the
-    one before. A command in a sandbox cannot see its client: it knows the pid alone.
+    In a restarted container, another client commonly gets the pid of the one before. A
+    command in a sandbox cannot see its client: it knows only the pid.
     """
     if client is None:
         return isinstance(told, dict) and told.get("pid") == pid

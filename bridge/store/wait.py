@@ -1,7 +1,7 @@
 """Wait for responses.
 
-The deadline is on the monotonic clock. The first look comes before the first wait,
-after the watch is in place, so nothing falls between. Who waits holds no file open.
+The deadline is on the monotonic clock. The first look comes after the watch is in place
+and before the first wait, so nothing is missed. A waiter holds no file open.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bridge.store.state import State
     from bridge.store.store import Store
 
-# How often it is time to tend.
+# How often to call `tend`.
 LOOK_S = 1.0
 
 
@@ -34,8 +34,8 @@ def wait_for(
 ) -> Iterator[Response]:
     """Yield each response as it comes; stop at the deadline or when all are there.
 
-    What `tend` cannot do because the state is not available just now, it may do the
-    next time; it must not take long.
+    If the state is unavailable, `tend` may try again the next time; it must not take
+    long.
 
     Raises:
         StateVanished: the state directory was removed or replaced meanwhile.
@@ -70,10 +70,10 @@ def wait_for(
 def _look(
     store: Store, which: tuple[int, int], open_ids: set[RequestId]
 ) -> list[Response]:
-    """What has come to the folder that is waited for.
+    """What has come to the watched folder.
 
     Raises:
-        StateVanished: it is no longer what its path leads to.
+        StateVanished: its path leads elsewhere now.
     """
     with suppress(FileNotFoundError, StateVanished), store.state(make=False) as state:
         if _which(state["responses"].fd) == which:
@@ -95,6 +95,6 @@ def _arrived(state: State, open_ids: set[RequestId]) -> Iterator[Response]:
 
 
 def _which(fd: int) -> tuple[int, int]:
-    """Which folder is held open."""
+    """Identifies the folder that is held open."""
     facts = os.fstat(fd)
     return facts.st_dev, facts.st_ino

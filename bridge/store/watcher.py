@@ -1,12 +1,12 @@
-"""Notice that files have come to a folder: one watcher a process, however many wait.
+"""Notice that files have come to a folder: one watcher per process, however many wait.
 
-The kernel's notice first, a slow look behind it. Where no watch can be had (a network
-file system, no inotify instances left), the looks come quickly instead. Either way they
-are those of one thread for all folders and all who wait; it ends when nobody does. A
-look costs one `stat` of the folder, and reads it only where that tells of a change.
+The kernel's notice comes first, with slow polling behind it. If no watch can be had (a
+network file system, no inotify instances left), polling is fast instead. Either way one
+thread polls for all folders and all waiters; it ends when nobody waits. A poll costs
+one `stat` of the folder, and reads it only if that shows a change.
 
-A process has one inotify instance for all of it: a user has few (128), which the client
-needs for its own watching.
+A process has one inotify instance for everything: a user has few (128), and the client
+needs them for its own watching.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 LOOK_S = 1.0
 LOOK_UNWATCHED_S = 0.05
-# The time of a folder may be that of the kernel's last tick: what comes later within
-# it changes nothing.
+# The time of a folder may be that of the kernel's last tick: a later change within the
+# same tick does not show.
 _TICK_NS = 20_000_000
 
 
@@ -36,8 +36,8 @@ _TICK_NS = 20_000_000
 def noticing(folder: str, names: Iterable[str] | None = None) -> Iterator[Changes]:
     """Notice files that come to `folder`, for the length of the block.
 
-    Of `names` alone, where they are given. Look at the folder first of all: what was
-    there before the block is no change. That the folder goes, or is replaced, is one.
+    Only of `names`, if given. Look at the folder first: files from before the block are
+    no change. Removing or replacing the folder is one.
     """
     hub = _hub
     changes = Changes(hub)
@@ -50,7 +50,7 @@ def noticing(folder: str, names: Iterable[str] | None = None) -> Iterator[Change
 
 
 class Changes:
-    """Whether something has come since one last asked. One thread may wait for it."""
+    """Whether something has come since the last call. One thread may wait for it."""
 
     def __init__(self, hub: _Hub) -> None:
         self._hub = hub
@@ -63,13 +63,13 @@ class Changes:
             time.sleep(min(timeout_s, LOOK_UNWATCHED_S))
             return True
         if not self._rung.wait(timeout_s):
-            # Not cleared: a change of this very moment is told the next time.
+            # Not cleared: a change at this moment is reported the next time.
             return False
         self._rung.clear()
         return True
 
     def ring(self) -> None:
-        """Tell whoever waits to look."""
+        """Tell the waiter to look."""
         self._rung.set()
 
 
@@ -80,11 +80,11 @@ class _Watched:
         self.path = path
         self.watch: ObservedWatch | None = None
         self.waiters = 0
-        # For the tables below, and no other: whoever holds it calls nobody.
+        # Only for the tables below: its holder calls nothing else.
         self._lock = threading.RLock()
         self._by_name: defaultdict[str, set[Changes]] = defaultdict(set)
         self._for_any: set[Changes] = set()
-        # Held open, its number is given to no other folder.
+        # While it is open, its inode number cannot be reused.
         self._fd = _open(path)
         self._seen = self._state()
         self._which = self._seen[:2]
@@ -92,17 +92,17 @@ class _Watched:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the path leads no longer to what was watched first."""
+        """Whether the path no longer leads to the folder that was watched first."""
         return self._state()[:2] != self._which
 
     def close(self) -> None:
-        """Let the folder go; more than once does no harm."""
+        """Close the folder; may be called more than once."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
 
     def add(self, changes: Changes, names: tuple[str, ...] | None) -> None:
-        """Begin to tell `changes` of these names, or of any."""
+        """Start reporting these names, or any, to `changes`."""
         with self._lock:
             self.waiters += 1
             if names is None:
@@ -111,7 +111,7 @@ class _Watched:
                 self._by_name[name].add(changes)
 
     def take_out(self, changes: Changes, names: tuple[str, ...] | None) -> None:
-        """Tell `changes` nothing more."""
+        """Stop reporting to `changes`."""
         with self._lock:
             self.waiters -= 1
             self._for_any.discard(changes)
@@ -130,14 +130,14 @@ class _Watched:
             changes.ring()
 
     def tell_all(self) -> None:
-        """Something has happened that concerns everybody."""
+        """Something has happened that concerns every waiter."""
         with self._lock:
             told = self._for_any.union(*self._by_name.values())
         for changes in told:
             changes.ring()
 
     def look(self) -> None:
-        """Tell of what has changed since the last look."""
+        """Report what has changed since the last look."""
         now_ns = time.time_ns()
         seen, before = self._state(), self._seen
         is_settled = abs(self._looked_ns - seen[2]) > _TICK_NS
@@ -168,8 +168,8 @@ class _Hub:
     """All folders that this process watches."""
 
     def __init__(self) -> None:
-        # Held while the observer is called, which calls us back with a lock of its own:
-        # what it calls takes no more than a folder's.
+        # Held while the observer is called, which calls us back under its own lock: the
+        # callback takes only a folder's lock.
         self._lock = threading.RLock()
         self._folders: list[_Watched] = []
         self._observer: BaseObserver | None = None
@@ -193,14 +193,14 @@ class _Hub:
                 )
                 self._thread.start()
             elif watched.watch is None:
-                # It may be asleep for long.
+                # It may sleep for long.
                 self._left.set()
         return watched
 
     def leave(
         self, watched: _Watched, changes: Changes, names: tuple[str, ...] | None
     ) -> None:
-        """Let go; to end the watch is left to the thread, since it takes a while."""
+        """Stop watching; the thread ends the watch, since that takes a while."""
         if self is not _hub:
             return
         watched.take_out(changes, names)
@@ -212,7 +212,7 @@ class _Hub:
             if watched.path == path and not watched.is_gone:
                 return watched
             if watched.path == path:
-                # A watch is known by its path: the next one must not be taken for it.
+                # A watch is known by its path: do not confuse it with the next one.
                 self._unschedule(watched)
         return None
 
@@ -254,7 +254,7 @@ class _Hub:
 
     def _unschedule(self, watched: _Watched) -> None:
         if watched.watch is not None and self._observer is not None:
-            # Of a folder that has gone the observer has ended the watch itself.
+            # If the folder is gone, the observer has ended the watch itself.
             with suppress(KeyError, OSError):
                 self._observer.unschedule(watched.watch)
         watched.watch = None
@@ -286,7 +286,7 @@ def _schedule(observer: BaseObserver, watched: _Watched) -> ObservedWatch:
             else:
                 watched.tell([os.path.basename(path)])
 
-    # Nothing of the temporaries, and not that the folder changed with each of them.
+    # Ignore temporaries, and the folder changes that come with them.
     told: list[type[FileSystemEvent]] = [
         FileCreatedEvent,
         FileMovedEvent,
@@ -306,7 +306,7 @@ _hub = _Hub()
 
 
 def _begin_anew() -> None:
-    # A child made by fork has none of the threads, and the locks as they were.
+    # A forked child has none of the threads, and the locks as they were.
     global _hub  # noqa: PLW0603 - one a process
     _hub.forget()
     _hub = _Hub()
