@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from bridge.host.context import HookContext
     from bridge.host.events import HookEvent
+    from bridge.host.pins import Pins
     from bridge.store.store import Store
 
 TIME_LIMIT_S = 20
@@ -167,11 +168,14 @@ def react(data: bytes, event_name: str, kind: str = "", state: str = "") -> Hook
     if settings.off and event_name not in ("PreToolUse", "PermissionRequest"):
         # What our agents ask is still refused.
         return SILENT
-    store = _find_store(settings, event)
+    from bridge.host import pins
+
+    reader = pins.reader_for(settings)
+    store = _find_store(settings, event, reader)
     if store is None:
         return SILENT
     with store.open() as opened:
-        hook = _find_context(settings, opened, event, kind)
+        hook = _find_context(settings, opened, event, kind, reader)
         if hook is None:
             return SILENT
         output = _handler_of(event_name)(hook)
@@ -198,7 +202,7 @@ def _handler_of(event_name: str) -> Callable[[HookContext], HookOutput]:
     return HANDLERS.get(event_name, lambda _hook: SILENT)
 
 
-def _find_store(settings: Settings, event: HookEvent) -> Store | None:
+def _find_store(settings: Settings, event: HookEvent, reader: Pins) -> Store | None:
     """Where the session belongs; None where its client cannot be told."""
     from pathlib import Path
 
@@ -213,7 +217,7 @@ def _find_store(settings: Settings, event: HookEvent) -> Store | None:
     if host is None or not is_id(session_id):
         return None
     starts = event.name == "SessionStart" and event.text("source") == "startup"
-    place = pins.find(settings, session_id, host, starts=starts)
+    place = pins.find(settings, session_id, host, starts=starts, reader=reader)
     return Store(
         place
         or locate(settings, settings.project_dir or Path(event.text("cwd") or ".")),
@@ -223,7 +227,7 @@ def _find_store(settings: Settings, event: HookEvent) -> Store | None:
 
 
 def _find_context(
-    settings: Settings, store: Store, event: HookEvent, kind: str
+    settings: Settings, store: Store, event: HookEvent, kind: str, reader: Pins
 ) -> HookContext | None:
     """Find the session; an unknown one is registered. None where it is not ours."""
     from bridge.host import pins
@@ -232,7 +236,7 @@ def _find_context(
     from bridge.store.host_process import identify
 
     host = identify(settings.host_pid or os.getppid())
-    if host is None or (kind and not pins.own(store, event, kind, host)):
+    if host is None or (kind and not pins.own(store, event, kind, host, reader)):
         return None
     session = sessions.find_session(store, event.text("session_id"), host)
     starts = event.name == "SessionStart"

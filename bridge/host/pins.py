@@ -44,15 +44,24 @@ _MAX_BYTES = 4096
 _LEFT_OVER_S = 3600
 
 
+def reader_for(settings: Settings) -> Pins:
+    """What reads the pins of these settings, for `find` and `own` in one hook."""
+    return Pins(settings.state_dir or settings.home)
+
+
 def find(
-    settings: Settings, session_id: str, host: HostProcess, *, starts: bool = False
+    settings: Settings,
+    session_id: str,
+    host: HostProcess,
+    *,
+    starts: bool = False,
+    reader: Pins | None = None,
 ) -> Place | None:
     """Where the session of a process belongs; None where nobody has decided yet.
 
     One that only `starts` follows no earlier session of its process.
     """
-    guard = settings.state_dir or settings.home
-    pins = _Pins(guard)
+    pins = reader or reader_for(settings)
     own = _name(session_id, host)
     others = (name for name in pins.names() if name.endswith(f".{host.pid}"))
     for name in (own, *(() if starts else others)):
@@ -66,7 +75,7 @@ def of_process(settings: Settings, pid: int) -> list[Place]:
 
     One that cannot be seen from here (a sandbox) is known by its pid alone.
     """
-    pins = _Pins(settings.state_dir or settings.home)
+    pins = Pins(settings.state_dir or settings.home)
     names = [name for name in pins.names() if name.endswith(f".{pid}")]
     seen = identify(pid) if names else None
     held = [name for name in names if seen in (None, pins.host(name))]
@@ -74,7 +83,13 @@ def of_process(settings: Settings, pid: int) -> list[Place]:
     return list(dict.fromkeys(place for place in places if place is not None))
 
 
-def own(store: Store, event: HookEvent, kind: str, host: HostProcess) -> bool:
+def own(
+    store: Store,
+    event: HookEvent,
+    kind: str,
+    host: HostProcess,
+    reader: Pins | None = None,
+) -> bool:
     """Whether the install `kind` acts for a session: the first to ask does.
 
     A session that is resumed by another process is asked about again: it may have other
@@ -83,7 +98,7 @@ def own(store: Store, event: HookEvent, kind: str, host: HostProcess) -> bool:
     """
     with store.open_state():
         pass  # made and checked on the way: the pins lie above it
-    pins = _Pins(store.place.guard)
+    pins = reader or Pins(store.place.guard)
     name = _name(event.text("session_id"), host)
     try:
         if pins.host(name) != host:
@@ -99,7 +114,7 @@ def own(store: Store, event: HookEvent, kind: str, host: HostProcess) -> bool:
 
 def _put(
     store: Store,
-    pins: _Pins,
+    pins: Pins,
     name: str,
     kind: str,
     host: HostProcess,
@@ -131,17 +146,17 @@ def _put(
 def note_agents(place: Place, session_id: str, host: HostProcess) -> None:
     """Have the shell look at permission requests of this session, from now on."""
     with suppress(FileNotFoundError):  # no install: the events come from a test
-        _Pins(place.guard).touch(_name(session_id, host), _AGENTS)
+        Pins(place.guard).touch(_name(session_id, host), _AGENTS)
 
 
 def remove(place: Place, session_id: str, host: HostProcess) -> None:
     """Forget where a session belongs."""
-    _Pins(place.guard).remove(_name(session_id, host))
+    Pins(place.guard).remove(_name(session_id, host))
 
 
 def disown(place: Place, kind: str) -> None:
     """An install is gone: let another act for the sessions it acted for."""
-    pins = _Pins(place.guard)
+    pins = Pins(place.guard)
     for name in pins.names():
         if pins.link(name, "state") == str(place.state):
             pins.remove(f"{name}/{_BY}{kind}")
@@ -149,7 +164,7 @@ def disown(place: Place, kind: str) -> None:
 
 def acts(place: Place, kind: str) -> bool:
     """Whether an install acts for any open session of a project."""
-    pins = _Pins(place.guard)
+    pins = Pins(place.guard)
     return any(
         kind in pins.kinds(name) and pins.link(name, "state") == str(place.state)
         for name in pins.names()
@@ -158,7 +173,7 @@ def acts(place: Place, kind: str) -> bool:
 
 def forget_gone(place: Place) -> None:
     """Remove the pins of processes that are gone, and what a kill has left over."""
-    pins = _Pins(place.guard)
+    pins = Pins(place.guard)
     for name in pins.names():
         host = pins.host(name)
         if host is not None and liveness(host) is Liveness.GONE:
@@ -170,25 +185,32 @@ def _name(session_id: str, host: HostProcess) -> str:
     return f"{session_id}.{host.pid}"
 
 
-class _Pins:
+class Pins:
     """The folder of the pins, by paths: nothing here follows a link."""
 
     def __init__(self, guard: Path) -> None:
+        """Read what lies in this guard."""
         self._folder = f"{guard}/pins"
         self._guard = str(guard)
+        self._hosts: dict[str, HostProcess] = {}
 
     def names(self) -> list[str]:
+        """The names of all pins."""
         with suppress(OSError):
             return [name for name in os.listdir(self._folder) if name[0] != "."]
         return []
 
     def host(self, name: str) -> HostProcess | None:
-        """The process of a pin; None for anything but a pin."""
+        """The process of a pin, read once; None for anything but a pin."""
+        if name in self._hosts:
+            return self._hosts[name]
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         with suppress(OSError, ValueError):
             fd = os.open(f"{self._folder}/{name}/host", flags)
             try:
-                return HostProcess.model_validate(orjson.loads(os.read(fd, _MAX_BYTES)))
+                told = orjson.loads(os.read(fd, _MAX_BYTES))
+                self._hosts[name] = HostProcess.model_validate(told)
+                return self._hosts[name]
             finally:
                 os.close(fd)
         return None
@@ -201,6 +223,7 @@ class _Pins:
         return []
 
     def link(self, name: str, key: str) -> str | None:
+        """Where a link of a pin leads; None where there is none."""
         with suppress(OSError):
             return os.readlink(f"{self._folder}/{name}/{key}")
         return None
@@ -247,14 +270,18 @@ class _Pins:
         return temporary
 
     def touch(self, name: str, sign: str) -> None:
+        """Add a sign to a pin."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         os.close(os.open(f"{self._folder}/{name}/{sign}", flags, 0o600))
 
     def rename(self, temporary: str, name: str) -> None:
         """Fails where anything lies but an empty folder."""
+        self._hosts.pop(name, None)
         os.rename(f"{self._folder}/{temporary}", f"{self._folder}/{name}")
 
     def remove(self, name: str) -> None:
+        """Remove a pin, or a sign of it."""
+        self._hosts.pop(name, None)
         path = f"{self._folder}/{name}"
         with suppress(OSError):
             os.unlink(path)
@@ -262,6 +289,7 @@ class _Pins:
         _remove_tree(path)
 
     def remove_left_over(self) -> None:
+        """Remove what a kill has left half made."""
         for path in self._temporaries():
             with suppress(OSError):
                 if time.time() - os.lstat(path).st_mtime > _LEFT_OVER_S:

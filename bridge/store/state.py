@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from bridge.store.clock import Clock
     from bridge.store.directory import Folder
 
+# So many files of each folder are read only once in one operation.
+_KEPT_FILES = 16
 USED = "the request id was used before"
 # Longer than a tick of the kernel's clock.
 _SETTLED_NS = 100_000_000
@@ -92,6 +94,7 @@ class State:
         if name not in self._open:
             opened = self.directory.folder(name, make=self.make)
             folder = self._stack.enter_context(opened)
+            folder.keeps = _KEPT_FILES
             self._open[name] = folder
         return self._open[name]
 

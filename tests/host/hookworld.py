@@ -54,6 +54,8 @@ class HookWorld:
         self.project.mkdir()
         self.transcripts = root / "transcripts"
         self.session = "session-1"
+        # The install that registered the hooks; without one, none is asked for.
+        self.kind = ""
         self.given: dict[str, str] = {}
         self.described: dict[str, str] = {}
         for name in list(os.environ):
@@ -88,7 +90,7 @@ class HookWorld:
 
     def answer(self, name: str, **fields: Any) -> HookOutput:
         """Answer one event, and leave what follows the answer undone."""
-        return react(orjson.dumps(self.event(name, **fields)), name)
+        return react(orjson.dumps(self.event(name, **fields)), name, self.kind)
 
     def say(self, name: str, **fields: Any) -> dict[str, Any]:
         """Answer one event; the JSON on stdout, empty for none."""

@@ -196,3 +196,19 @@ def test_a_descriptor_is_not_inherited(folder: Folder):
     with folder.folder("sub") as sub:
         assert not os.get_inheritable(folder.fd)
         assert not os.get_inheritable(sub.fd)
+
+
+def test_a_file_that_changed_is_read_again(tmp_path: Path):
+    """What is kept from a first look must never stand for another file."""
+    with Folder.open(str(tmp_path)) as folder:
+        folder.keeps = 2
+        (tmp_path / "a").write_bytes(b"one")
+        seen = [folder.read("a"), folder.read("a")]
+        folder.replace("a", b"two")
+        seen.append(folder.read("a"))
+        (tmp_path / "a").write_bytes(b"six")
+        seen.append(folder.read("a"))
+        folder.remove("a")
+        seen.append(folder.read("a"))
+
+    assert seen == [b"one", b"one", b"two", b"six", None]
