@@ -204,13 +204,15 @@ def _checked_schema(shape: Shape) -> dict[str, Any] | None:
     if schema is None:
         return None
     from bridge.protocol.json_schema import problem_of_schema
-    from bridge.protocol.keywords import constrains_nothing, slips
+    from bridge.protocol.keywords import constrains_nothing, misspelt_keywords
 
     problem = problem_of_schema(schema)
     if problem:
         raise InvalidRequest(f"the schema is not a JSON Schema: {problem}")
     if constrains_nothing(schema):
-        raise InvalidRequest(f"the schema allows anything: {next(slips(schema))}")
+        raise InvalidRequest(
+            f"the schema allows anything: {next(misspelt_keywords(schema))}"
+        )
     return schema
 
 

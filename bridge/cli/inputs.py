@@ -140,12 +140,12 @@ def read_schema(file: Path | None) -> dict[str, Any] | None:
         kind = type(value).__name__
         raise InvalidRequest(f"{file}: expected a JSON Schema (an object), got {kind}")
     from bridge.protocol.json_schema import problem_of_schema
-    from bridge.protocol.keywords import constrains_nothing, slips
+    from bridge.protocol.keywords import constrains_nothing, misspelt_keywords
 
     problem = problem_of_schema(value)
     if problem:
         raise InvalidRequest(f"{file}: not a JSON Schema: {problem}")
-    told = list(slips(value))
+    told = list(misspelt_keywords(value))
     if constrains_nothing(value):
         raise InvalidRequest(f"{file}: allows anything: {told[0]}")
     for slip in told:

@@ -20,7 +20,6 @@ LIBRARIES = (
     "pydantic",
     "orjson",
     "watchdog",
-    "jsonschema",
     "jsonschema-rs",
 )
 VARIABLES = (

@@ -1,7 +1,7 @@
-"""The keywords of JSON Schema: what a validator obeys, told from what it passes over.
+"""The keywords of JSON Schema: those that a validator obeys, and those it ignores.
 
-JSON Schema lets a schema hold any other keyword, so a slip of the pen constrains
-nothing and is no error there. For a caller who wants a typed answer it is one.
+JSON Schema lets a schema hold any other keyword, so a misspelt one constrains nothing
+and is no error there. For a caller who wants a typed answer it is one.
 
 Source: JSON Schema, drafts 4 to 2020-12, the core and validation vocabularies.
 """
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# By what stands under them: other values, one schema or a list of them, named schemas.
 _VALUES = """
     $schema $id id $anchor $dynamicAnchor $recursiveAnchor $ref $dynamicRef
     $recursiveRef $vocabulary $comment title description default examples deprecated
@@ -23,28 +22,24 @@ _VALUES = """
     maxContains minContains maxProperties minProperties required dependentRequired
     contentEncoding contentMediaType
 """
+# Under these stands a schema, or a list of them.
 _SCHEMAS = """
     items additionalItems prefixItems unevaluatedItems contains additionalProperties
     unevaluatedProperties propertyNames not if then else allOf anyOf oneOf contentSchema
 """
+# Under these stand schemas by name.
 _NAMED = """
     $defs definitions properties patternProperties dependentSchemas dependencies
 """
-_ONE = frozenset(_SCHEMAS.split())
-_MANY = frozenset(_NAMED.split())
-KEYWORDS = frozenset({*_VALUES.split(), *_ONE, *_MANY})
+SCHEMAS = frozenset(_SCHEMAS.split())
+NAMED = frozenset(_NAMED.split())
+# Under these stands any value: what looks like a schema there is none.
+IN_DATA = frozenset({"const", "enum", "default", "examples"})
+KEYWORDS = frozenset({*_VALUES.split(), *SCHEMAS, *NAMED})
 
 
-def constrains_nothing(schema: dict[str, Any]) -> bool:
-    """Whether a schema holds keywords, and none that JSON Schema knows."""
-    return bool(schema) and not KEYWORDS & schema.keys()
-
-
-def slips(schema: dict[str, Any]) -> Iterator[str]:
-    """Describe each unknown keyword that looks like a known one, place first.
-
-    Also each that stands in a schema with no known one beside it.
-    """
+def subschemas(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every schema in a schema, itself first, each with its place."""
     waiting: list[tuple[str, Any]] = [("$", schema)]
     while waiting:
         place, part = waiting.pop()
@@ -52,16 +47,28 @@ def slips(schema: dict[str, Any]) -> Iterator[str]:
             waiting += [(f"{place}[{i}]", each) for i, each in enumerate(part)]
         if not isinstance(part, dict):
             continue
-        alone = constrains_nothing(part)
+        yield place, part
         for key, value in part.items():
-            if key in _ONE:
+            if key in SCHEMAS:
                 waiting.append((f"{place}.{key}", value))
-            elif key in _MANY and isinstance(value, dict):
-                named = [
-                    (f"{place}.{key}.{name}", each) for name, each in value.items()
-                ]
-                waiting += named
-            elif key not in KEYWORDS:
+            elif key in NAMED and isinstance(value, dict):
+                waiting += [(f"{place}.{key}.{n}", each) for n, each in value.items()]
+
+
+def constrains_nothing(schema: dict[str, Any]) -> bool:
+    """Whether a schema holds keywords, and none that JSON Schema knows."""
+    return bool(schema) and not KEYWORDS & schema.keys()
+
+
+def misspelt_keywords(schema: dict[str, Any]) -> Iterator[str]:
+    """Describe each unknown keyword that looks like a known one, place first.
+
+    Also each that stands in a schema with no known one beside it.
+    """
+    for place, part in subschemas(schema):
+        alone = constrains_nothing(part)
+        for key in part:
+            if key not in KEYWORDS:
                 near = get_close_matches(key, sorted(KEYWORDS), n=1, cutoff=0.75)
                 if near or alone:
                     hint = f"; did you mean {near[0]!r}?" if near else ""

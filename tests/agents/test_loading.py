@@ -143,10 +143,10 @@ ERRORS = {
     "name: a\noutput_schema: {type: array}": "a.yaml:2: output_schema: not the JSON "
     "Schema of an object: expected type: object, got a string ('array')",
     "name: a\noutput_schema: {type: object, properties: 3}": "a.yaml:2: output_schema: "
-    "not the JSON Schema of an object: $.properties: 3 is not of type 'object'",
+    'not the JSON Schema of an object: $.properties: 3 is not of type "object"',
     "name: a\noutput_schema: {type: object, required: [x]}\nexamples: [{prompt: p, "
     "answer: {}}]": "a.yaml:3: examples[0].answer: does not satisfy output_schema: $: "
-    "'x' is a required property",
+    '"x" is a required property',
     "name: a\nrequire_verified_evidence: true\noutput_schema: {type: object}\n"
     "tools: [Bash]\nallow: ['Bash(ls)']": "a.yaml:"
     "3: output_schema: require_verified_evidence needs a property "

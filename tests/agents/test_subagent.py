@@ -243,7 +243,7 @@ def test_a_run_of_it_has_its_own_tools_alone(world: World) -> None:
             [
                 (
                     "lint.yaml:12: tools[0].parameters: not the JSON Schema of an object: "
-                    "$.type: 'objekt' is not valid under any of the given schemas"
+                    "$.type: \"objekt\" is not valid under any of the schemas listed in the 'anyOf' keyword"
                 )
             ],
         ),

@@ -218,8 +218,8 @@ def test_error_respond_with_words_that_are_no_answer(project):
         2,
         "",
         (
-            f"hostbridge: not an answer to request {typed}: $: 'Friday' is not of type "
-            "'integer'; expected one JSON value: `hostbridge show --full "
+            f'hostbridge: not an answer to request {typed}: $: "Friday" is not of '
+            'type "integer"; expected one JSON value: `hostbridge show --full '
             f"{typed}` shows its schema\n"
         ),
     )

@@ -119,7 +119,7 @@ def test_hung_before_it_listens(tmp_path):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("17", "$: 17 is not of type 'object'"),
+        ("17", '$: 17 is not of type "object"'),
         ("{", "not JSON: Expecting property name enclosed in double quotes: "),
     ],
 )

@@ -91,8 +91,8 @@ def test_error_schema_is_none(llama):
     assert failure(llama, shape={"properties": {"a": {"type": "text"}}}) == (
         "AGENT_001",
         (
-            "not a JSON Schema: $.properties.a.type: 'text' is not valid under any of "
-            "the given schemas"
+            'not a JSON Schema: $.properties.a.type: "text" is not valid under any of '
+            "the schemas listed in the 'anyOf' keyword"
         ),
     )
 

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from bridge.protocol.agent_output import ANSWER_SCHEMA, AgentOutput
-from bridge.protocol.keywords import KEYWORDS, constrains_nothing, slips
+from bridge.protocol.keywords import KEYWORDS, constrains_nothing, misspelt_keywords
 
 DRAFTS = (
     jsonschema.Draft4Validator,
@@ -55,12 +55,12 @@ CASES = {
 
 @pytest.mark.parametrize(("schema", "told"), CASES.values(), ids=CASES)
 def test_slips_are_told(schema: dict[str, Any], told: list[str]) -> None:
-    assert list(slips(schema)) == told
+    assert list(misspelt_keywords(schema)) == told
 
 
 @pytest.mark.parametrize("schema", [ANSWER_SCHEMA, AgentOutput.model_json_schema()])
 def test_our_own_schemas_have_none(schema: dict[str, Any]) -> None:
-    assert list(slips(schema)) == []
+    assert list(misspelt_keywords(schema)) == []
     assert not constrains_nothing(schema)
 
 

@@ -1,0 +1,243 @@
+"""A JSON Schema that is ready to check values, in a bounded number of steps.
+
+The library checks in Rust, where neither a signal nor a thread can stop it, and a few
+lines of schema may describe 2**40 branches. A schema can only outgrow its own size
+through references, so each reference counts its steps; once they are used up, every
+further reference fails at once. Counted, not timed: an answer is worth the same on a
+slow machine. Regular expressions get a limited size and a limited number of tries.
+
+Source: JSON Schema, drafts 4 to 2020-12; jsonschema-rs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import jsonschema_rs as library
+
+from bridge.protocol.keywords import IN_DATA, NAMED, subschemas
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+# What stands for the value in a message of the library, which would quote all of it.
+MASK = "\ue000"
+MAX_STEPS = 1_000_000
+# An object or array of so many values is one more step.
+_VALUES_PER_STEP = 8
+REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+# The library checks these where the draft leaves that open.
+_NOTES = ("contentEncoding", "contentMediaType")
+# The library compiles what references lead to anew for each `unevaluated…`.
+_MAX_UNFOLDED = 20_000
+
+# In bytes: what one pattern may take once compiled, and all of them together.
+_PATTERN_BYTES = 10 * 2**20
+_ALL_PATTERNS_BYTES = 256 * 2**20
+# How often a pattern that looks around or refers back may try. Each try may read all
+# of the text, so both together have a limit.
+_MAX_TRIES = 10_000
+_MIN_TRIES = 100
+_MAX_TRIED_CHARS = 2_000_000_000
+_LOOKS = re.compile(r"\(\?(?:[=!>(]|<[=!])|\\[1-9k]")
+
+_STEPS = "hostbridge:steps"
+_ROOT = "urn:hostbridge:schema"
+_NEWEST = "https://json-schema.org/draft/2020-12/schema"
+_DRAFTS: dict[str, tuple[type[library.Validator], int]] = {
+    "draft-04": (library.Draft4Validator, library.Draft4),
+    "draft-06": (library.Draft6Validator, library.Draft6),
+    "draft-07": (library.Draft7Validator, library.Draft7),
+    "2019-09": (library.Draft201909Validator, library.Draft201909),
+    "2020-12": (library.Draft202012Validator, library.Draft202012),
+}
+# In these a reference hides what stands beside it.
+_OLDER = ("draft-04", "draft-06", "draft-07")
+
+
+class TooManySteps(Exception):
+    """The check would take too long, and was given up."""
+
+
+class _Steps:
+    """Counts the steps of one check; the library calls it at each reference."""
+
+    def __init__(self) -> None:
+        self.left = MAX_STEPS
+        self._sizes: dict[int, int] = {}
+
+    def __call__(self, *_schema_and_place: object) -> _Steps:
+        """As the library makes a keyword."""
+        return self
+
+    def validate(self, value: object) -> None:
+        """As the library checks a keyword: an exception means invalid."""
+        self.left -= 1 + self._size(value) // _VALUES_PER_STEP
+        if self.left < 0:
+            raise TooManySteps
+
+    def _size(self, value: object) -> int:
+        """How many values are in a value."""
+        if not isinstance(value, dict | list):
+            return 1
+        size = self._sizes.get(id(value))
+        if size is None:
+            parts = value.values() if isinstance(value, dict) else value
+            size = self._sizes[id(value)] = 1 + sum(map(self._size, parts))
+        return size
+
+
+class CompiledSchema:
+    """A schema and its parts, each named by its JSON pointer, ready to check `values`.
+
+    All checks together have `MAX_STEPS`.
+    """
+
+    def __init__(self, schema: dict[str, Any], values: Sequence[Any] = ()) -> None:
+        """Compile a schema.
+
+        Raises:
+            ValueError: it cannot be used; `jsonschema_rs.ValidationError` names the
+                place.
+            TooManySteps: the schema, or the text to match, is too large.
+        """
+        said = schema.get("$schema", _NEWEST)
+        draft = next((d for d in _DRAFTS if isinstance(said, str) and d in said), "")
+        if "draft-03" in str(said):
+            raise ValueError("it is written in draft 3; draft 4 is the oldest known")
+        self._kind, number = _DRAFTS[draft or "2020-12"]
+        if not draft and isinstance(said, str):
+            schema = {**schema, "$schema": _NEWEST}
+        library.meta.validate(schema)
+        self.root = _counted(schema, is_older=draft in _OLDER)
+        if "unevaluated" in str(schema) and _unfolded(schema) > _MAX_UNFOLDED:
+            raise TooManySteps
+        self._steps = _Steps()
+        registry = library.Registry([(_ROOT, self.root)], draft=number)
+        self._options: dict[str, Any] = {
+            "registry": registry,
+            "keywords": {_STEPS: self._steps},
+            "mask": MASK,
+            "offline": True,
+            "pattern_options": _pattern_options(schema, values),
+            "validate_formats": False,
+        }
+        self._validators: dict[str, library.Validator] = {}
+        self.is_valid("", None)
+
+    def is_valid(self, pointer: str, value: Any) -> bool:
+        """Whether the part of the schema at `pointer` allows a value.
+
+        Raises:
+            TooManySteps: it takes too long to find out.
+        """
+        is_valid = self._validator(pointer).is_valid(value)
+        if self._steps.left < 0:
+            raise TooManySteps
+        return is_valid
+
+    def errors(self, pointer: str, value: Any) -> Iterator[library.ValidationError]:
+        """What the library says against a value."""
+        return self._validator(pointer).iter_errors(value)
+
+    def errors_alone(
+        self, part: dict[str, Any], value: Any
+    ) -> Iterator[library.ValidationError]:
+        """The same for a part that refers to nothing."""
+        return self._kind(part, **self._options).iter_errors(value)
+
+    def _validator(self, pointer: str) -> library.Validator:
+        if pointer not in self._validators:
+            part = {"$ref": f"{_ROOT}#{pointer}"} if pointer else self.root
+            self._validators[pointer] = self._kind(part, **self._options)
+        return self._validators[pointer]
+
+
+def _counted(part: Any, *, is_older: bool) -> Any:
+    """A schema whose references count their steps; pointers into it still hold."""
+    if isinstance(part, list):
+        return [_counted(each, is_older=is_older) for each in part]
+    if not isinstance(part, dict):
+        return part
+    new: dict[str, Any] = {}
+    for key, said in part.items():
+        if key in _NOTES:
+            continue
+        if key in NAMED and isinstance(said, dict):
+            new[key] = {n: _counted(p, is_older=is_older) for n, p in said.items()}
+        else:
+            new[key] = said if key in IN_DATA else _counted(said, is_older=is_older)
+    references = [
+        {key: new.pop(key)} for key in REFERENCES if isinstance(new.get(key), str)
+    ]
+    if references and is_older:
+        new = {k: v for k, v in new.items() if k in ("$schema", "$defs", "definitions")}
+    if references:
+        new["allOf"] = [*new.get("allOf", ()), {_STEPS: True}, *references]
+    return new
+
+
+def _unfolded(schema: dict[str, Any]) -> int:
+    """How large a schema is with each reference replaced by what it refers to.
+
+    A reference back to where it stands in counts as one.
+    """
+    sizes: dict[str, int] = {}
+
+    def size(part: Any) -> int:
+        total = 1
+        for _, each in subschemas(part):
+            total += 1
+            for key in REFERENCES:
+                if isinstance(reference := each.get(key), str):
+                    total += referred(reference)
+        return total
+
+    def referred(reference: str) -> int:
+        if reference not in sizes:
+            sizes[reference] = 1
+            sizes[reference] = size(part_at(schema, reference) or {})
+        return sizes[reference]
+
+    return size(schema)
+
+
+def part_at(schema: Any, reference: str) -> Any:
+    """What a JSON pointer (`#/…`) leads to; None where it leads nowhere."""
+    if reference != "#" and not reference.startswith("#/"):
+        return None
+    place = schema
+    for name in reference.split("/")[1:]:
+        key = name.replace("~1", "/").replace("~0", "~")
+        if isinstance(place, list) and key.isdecimal() and int(key) < len(place):
+            place = place[int(key)]
+        else:
+            place = place.get(key) if isinstance(place, dict) else None
+    return place
+
+
+def _pattern_options(
+    schema: dict[str, Any], values: Sequence[Any]
+) -> library.FancyRegexOptions:
+    patterns = set(_patterns(schema))
+    looking = [pattern for pattern in patterns if _LOOKS.search(pattern)]
+    # Each group of a pattern that looks around is compiled by itself.
+    compiled = len(patterns) + sum(pattern.count("(") for pattern in looking)
+    tries = _MAX_TRIES
+    if looking and values:
+        tries = _MAX_TRIED_CHARS // (len(looking) * len(json.dumps(values)))
+    if tries < _MIN_TRIES:
+        raise TooManySteps
+    return library.FancyRegexOptions(
+        backtrack_limit=min(tries, _MAX_TRIES),
+        size_limit=min(_PATTERN_BYTES, _ALL_PATTERNS_BYTES // max(1, compiled)),
+    )
+
+
+def _patterns(schema: dict[str, Any]) -> Iterator[str]:
+    for _, part in subschemas(schema):
+        yield from part.get("patternProperties", ())
+        if isinstance(pattern := part.get("pattern"), str):
+            yield pattern
