@@ -74,9 +74,9 @@ class State:
         self.make = make
         self.lock_wait_s = 0.0
         self._had_turn = False
-        # Counts the times the lock was taken; 0 while it is not held.
-        self._hold = self._holds = 0
-        self._known: dict[tuple[str, str], _Known] = {}
+        # Another number whenever the lock is taken or let go.
+        self._hold = 0
+        self._known: dict[str, _Known] = {}
         self.is_locked = False
         self.unread: dict[str, Literal["newer", "young", "broken"]] = {}
         self._stack = ExitStack()
@@ -109,13 +109,12 @@ class State:
             return
         with locked(self.directory, wait_s=self.lock_wait_s):
             self.is_locked = True
-            self._holds += 1
-            self._hold = self._holds
+            self._hold += 1
             try:
                 yield
             finally:
                 self.is_locked = False
-                self._hold = 0
+                self._hold += 1
 
     @contextmanager
     def hold_if_free(self) -> Iterator[None]:
@@ -216,26 +215,30 @@ class State:
 
     def _read(self, room: str, name: str) -> Request | None:
         now_ms = self.now_ms()
-        facts = self[room].facts(f"{name}.json")
-        sign = facts and (facts.st_ino, facts.st_ctime_ns, facts.st_size)
-        known = self._known.get((room, name))
-        if (
-            known is not None
-            and known.sign == sign
-            and known.hold in (None, self._hold)
-        ):
-            request: Request | None = known.request
+        if room == "processing":
+            request = self._read_held(name, now_ms)
         else:
             request = read_request(self[room], name, now_ms)
-            if request is not None and sign is not None:
-                # Two changes within one tick of the kernel's clock leave the same
-                # ctime. Until the tick is over, what was read is valid only while the
-                # lock is held.
-                is_settled = time.time_ns() - sign[1] > _SETTLED_NS
-                hold = None if is_settled else self._hold
-                if hold != 0:
-                    self._known[room, name] = _Known(sign, hold, request)
         return request and request.on_clock(now_ms, uptime(self.clock))
+
+    def _read_held(self, name: str, now_ms: int) -> Request | None:
+        """Read from `processing/` what has changed since it was read last."""
+        folder = self["processing"]
+        facts = folder.facts(f"{name}.json")
+        if facts is None:
+            return None
+        sign = (facts.st_ino, facts.st_ctime_ns, facts.st_size)
+        known = self._known.get(name)
+        if known and known.sign == sign and known.hold in (None, self._hold):
+            return known.request
+        request = read_request(folder, name, now_ms)
+        # Two changes within one tick of the kernel's clock leave the same sign.
+        # Until the tick is over, what was read is valid only while the lock is held.
+        is_settled = time.time_ns() - facts.st_ctime_ns > _SETTLED_NS
+        if request is not None and (is_settled or self.is_locked):
+            hold = None if is_settled else self._hold
+            self._known[name] = _Known(sign, hold, request)
+        return request
 
     def _request(self, room: str, name: str) -> Request | None:
         try:
