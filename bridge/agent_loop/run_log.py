@@ -21,14 +21,11 @@ import orjson
 
 from bridge.errors import BridgeError
 from bridge.protocol.record import printable
-from bridge.store.prune import RUNS
 
 if TYPE_CHECKING:
-    from bridge.store.directory import Folder
     from bridge.store.store import Store
 
 MAX_TEXT_CHARS = 4_000
-MAX_BYTES = 4 * 1024 * 1024
 
 
 class TurnLog:
@@ -51,29 +48,7 @@ class TurnLog:
             **{key: _capped(value) for key, value in event.items()},
         }
         with suppress(OSError, BridgeError, orjson.JSONEncodeError):
-            data = orjson.dumps(line)
-            with self._store.open_state() as state, state.folder(RUNS) as room:
-                name = f"{self._request_id}.jsonl"
-                older = f"{self._request_id}.1.jsonl"
-                room.append(name, data + b"\n", max_bytes=MAX_BYTES, older=older)
-
-
-def turns_of(state: Folder, request_id: str) -> list[dict[str, Any]]:
-    """The events of a run, oldest first; a broken line is skipped."""
-    found = []
-    with state.folder(RUNS) as room:
-        for name in (f"{request_id}.1.jsonl", f"{request_id}.jsonl"):
-            for line in _read(room, name).splitlines():
-                with suppress(orjson.JSONDecodeError):
-                    event = orjson.loads(line)
-                    found += [event] if isinstance(event, dict) else []
-    return found
-
-
-def _read(room: Folder, name: str) -> bytes:
-    with suppress(OSError):
-        return room.read(name) or b""
-    return b""
+            self._store.log_run(self._request_id, orjson.dumps(line))
 
 
 def _capped(value: Any) -> Any:

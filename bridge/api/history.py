@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.agent_loop.run_log import turns_of
 from bridge.api.agent_words import TOLD, told_to
 from bridge.protocol.ids import RequestId, check_id
-from bridge.store import journal, subagent_runs, tool_calls
-from bridge.store.prune import RUNS
+from bridge.store import subagent_runs, tool_calls
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bridge.protocol.judge import ToolCall
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
     from bridge.protocol.status import Status
-    from bridge.store.directory import Folder
     from bridge.store.store import Store
     from bridge.store.subagent_runs import AgentRun
-
-_ROOMS = ("requests", "processing", "done", "responses")
-_ASIDE = ("evidence", "quarantine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +62,16 @@ def tell(store: Store, request: str) -> Story:
     request_id = check_id(request)
     if not store.exists():
         raise store.unknown(request_id)
+    with store.open() as opened:
+        return _tell(opened, request_id)
+
+
+def _tell(store: Store, request_id: RequestId) -> Story:
     found = store.find(request_id)
     own = tuple(r for r in subagent_runs.all_runs(store) if r.request_id == request_id)
-    with store.open_state() as state:
-        history = tuple(journal.lines_about(state, request_id))
-        turns = tuple(turns_of(state, request_id))
-        files = _files(state, request_id, own)
-        if history:
-            files += (Path(state.path) / journal.NAME,)
+    history = tuple(store.history(request_id))
+    turns = tuple(store.run_log(request_id))
+    files = store.files_about(request_id, [run.agent_id for run in own])
     if found is None and not history and not files:
         raise store.unknown(request_id)
     return Story(
@@ -91,24 +88,5 @@ def tell(store: Store, request: str) -> Story:
         told=told_to(found.request if found else None, turns),
         turns=tuple(event for event in turns if event.get("event") != TOLD),
         evidence=tuple(store.evidence(request_id)),
-        files=files,
+        files=tuple(files),
     )
-
-
-def _files(
-    state: Folder, request_id: RequestId, own: tuple[AgentRun, ...]
-) -> tuple[Path, ...]:
-    found = []
-    for room in _ROOMS:
-        with state.folder(room) as folder:
-            if folder.has(f"{request_id}.json"):
-                found.append(f"{room}/{request_id}.json")
-    for room in _ASIDE:
-        with state.folder(room) as folder:
-            names = sorted(entry.name for entry in folder.entries())
-            found += [f"{room}/{n}" for n in names if n.startswith(f"{request_id}.")]
-    logs = [f"{RUNS}/{request_id}{end}" for end in (".1.jsonl", ".jsonl")]
-    found += [name for name in logs if (Path(state.path) / name).exists()]
-    agents = [f"agents/{r.agent_id}{end}" for r in own for end in (".json", ".calls")]
-    found += [name for name in agents if (Path(state.path) / name).exists()]
-    return tuple(Path(state.path) / name for name in found)

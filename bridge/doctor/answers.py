@@ -7,12 +7,11 @@ agent that failed, a deadline.
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from bridge.doctor.finding import Finding, Verdict, ok
-from bridge.errors import BridgeError
 from bridge.protocol.failure_codes import MEANINGS, FailureCode
-from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.status import Stage
 
 if TYPE_CHECKING:
@@ -131,22 +130,8 @@ def recent(subject: Subject) -> Iterator[Finding]:
     store = subject.store()
     if store is None or not store.place.state.is_dir():
         return
-    with store.open_state() as state, state.folder("responses") as folder:
-        files = [
-            (e.stat(follow_symlinks=False).st_mtime, e.name) for e in folder.entries()
-        ]
-    ended = []
-    for _, name in sorted(files, reverse=True)[: 2 * _LOOKED_AT]:
-        request_id = name.removesuffix(".json")
-        if not name.endswith(".json") or not is_id(request_id):
-            continue
-        try:
-            found = store.find(RequestId(request_id))
-        except BridgeError:
-            continue
-        if found and found.response:
-            ended.append(found.response)
-    yield from judge(ended[:_LOOKED_AT], store.now_ms())
+    ended = list(islice(store.newest_responses(2 * _LOOKED_AT), _LOOKED_AT))
+    yield from judge(ended, store.now_ms())
 
 
 def judge(ended: Sequence[Response], now_ms: int) -> Iterator[Finding]:

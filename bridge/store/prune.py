@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from bridge.store import run_logs
 from bridge.store.dedup_keys import known_request
 from bridge.store.submit import ROOMS_OF_USED_IDS
 
@@ -28,10 +29,6 @@ DAY_S = 86_400
 TEMPORARY_KEPT_S = 3_600
 # The lock is released after so many entries: hooks wait for it.
 BATCH = 100
-
-# The log of a run: `<id>.jsonl`, and its older part `<id>.1.jsonl`.
-RUNS = "runs"
-_RUN_LOG = ".jsonl"
 
 _ENDED_ROOMS = ("evidence", "done", "responses")
 _LIVE_ROOMS = ("requests", "processing")
@@ -105,8 +102,8 @@ def _finished(state: State) -> list[_Item]:
             requests.setdefault(request_id, _Item(request_id, is_request=True)).add(
                 facts
             )
-    for name, facts in _files(state[RUNS]):
-        if name.endswith(_RUN_LOG):
+    for name, facts in _files(state[run_logs.FOLDER]):
+        if name.endswith(run_logs.SUFFIXES):
             request_id = name.partition(".")[0]
             requests.setdefault(request_id, _Item(request_id, is_request=True)).add(
                 facts
@@ -149,8 +146,8 @@ def _remove_all(state: State, doomed: list[_Item]) -> list[_Item]:
             return False
         for file in evidence.get(item.name, ()):
             _remove(state["evidence"], file)
-        for end in (_RUN_LOG, f".1{_RUN_LOG}"):
-            _remove(state[RUNS], f"{item.name}{end}")
+        for suffix in run_logs.SUFFIXES:
+            _remove(state[run_logs.FOLDER], f"{item.name}{suffix}")
         _remove(state["done"], f"{item.name}.json")
         _remove(state["responses"], f"{item.name}.json")
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -10,14 +11,17 @@ import orjson
 from bridge.errors import NewerSchema
 from bridge.protocol.ids import is_id
 from bridge.protocol.record import Unparsable
-from bridge.store import Found
+from bridge.store import Found, journal, run_logs
 from bridge.store.directory import NotAPlainFile
 from bridge.store.quarantine import all_put_aside
 from bridge.store.records import read_request
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from bridge.protocol.ids import RequestId
     from bridge.protocol.request import Request
+    from bridge.protocol.response import Response
     from bridge.store.state import State
 
 
@@ -104,3 +108,38 @@ def evidence_of(state: State, request_id: RequestId) -> list[dict[str, Any]]:
             if isinstance(told, dict):
                 kept.append(told)
     return kept
+
+
+def files_about(
+    state: State, request_id: RequestId, agent_ids: Iterable[str]
+) -> list[Path]:
+    """The files that tell of a request, and of the agents that served it."""
+    names = [
+        f"{folder}/{request_id}.json"
+        for folder in ("requests", "processing", "done", "responses")
+    ]
+    for folder in ("evidence", "quarantine"):
+        beside = sorted(entry.name for entry in state[folder].entries())
+        names += [f"{folder}/{n}" for n in beside if n.startswith(f"{request_id}.")]
+    names += [f"{run_logs.FOLDER}/{request_id}{end}" for end in run_logs.SUFFIXES]
+    names += [
+        f"agents/{each}{end}" for each in agent_ids for end in (".json", ".calls")
+    ]
+    found = [name for name in names if state.directory.has(name)]
+    if journal.lines_about(state.directory, request_id):
+        found.append(journal.NAME)
+    return [Path(state.directory.path) / name for name in found]
+
+
+def newest_responses(state: State, count: int) -> Iterator[Response]:
+    """The responses that came last, newest first; what cannot be read is left out."""
+    files = []
+    for entry in state["responses"].entries():
+        request_id = entry.name.removesuffix(".json")
+        if entry.name.endswith(".json") and is_id(request_id):
+            files.append((entry.stat(follow_symlinks=False).st_mtime, request_id))
+    for _, request_id in sorted(files, reverse=True)[:count]:
+        with suppress(NewerSchema, OSError):
+            response = state.response(request_id)
+            if response is not None:
+                yield response

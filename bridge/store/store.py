@@ -29,7 +29,16 @@ from bridge.errors import (
     StateVanished,
     UnknownRequest,
 )
-from bridge.store import claim, claim_next, dedup_keys, publish, queries, submit
+from bridge.store import (
+    claim,
+    claim_next,
+    dedup_keys,
+    journal,
+    publish,
+    queries,
+    run_logs,
+    submit,
+)
 from bridge.store.clock import Clock, SystemClock
 from bridge.store.directory import NotAPlainFile
 from bridge.store.location import open_state
@@ -262,6 +271,31 @@ class Store:
         with self.state(make=False) as state:
             return queries.evidence_of(state, request_id)
 
+    def history(self, request_id: RequestId) -> list[dict[str, Any]]:
+        """The lines of the journal about a request, oldest first."""
+        with self.state(make=False) as state:
+            return journal.lines_about(state.directory, request_id)
+
+    def run_log(self, request_id: str) -> list[dict[str, Any]]:
+        """The events of a run on a route of our own, oldest first."""
+        with self.state() as state:
+            return run_logs.read(state, request_id)
+
+    def files_about(
+        self, request_id: RequestId, agent_ids: Iterable[str] = ()
+    ) -> list[Path]:
+        """The files that tell of a request, and of the agents that served it."""
+        with self.state(make=False) as state:
+            return queries.files_about(state, request_id, agent_ids)
+
+    def newest_responses(self, count: int) -> Iterator[Response]:
+        """The responses that came last, newest first; what cannot be read is left out.
+
+        At most `count` files are looked at.
+        """
+        with self.state() as state:
+            yield from queries.newest_responses(state, count)
+
     # Working
 
     def claim(
@@ -348,6 +382,16 @@ class Store:
         with self.state() as state:
             return publish.publish(state, response, source=source)
 
+    def log_run(self, request_id: str, event: bytes) -> None:
+        """Add one event, encoded, to the log of a run."""
+        with self.state() as state:
+            run_logs.append(state, request_id, event)
+
+    def sync_responses(self) -> None:
+        """Make durable which responses there are."""
+        with self.state() as state:
+            state["responses"].sync()
+
     def keep_evidence(
         self, request_id: str, *, reason: str, source: str, words: str
     ) -> None:
@@ -417,8 +461,8 @@ class Store:
         from bridge.store.wait import wait_for
 
         # A wait may be long, and each look opens the state again.
-        unopened = self._with(_state=None)
-        return wait_for(unopened, set(ids), timeout_s=timeout_s, tend=tend)
+        opening = self._with(_state=None).state
+        return wait_for(opening, self.clock, set(ids), timeout_s=timeout_s, tend=tend)
 
 
 @contextmanager

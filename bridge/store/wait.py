@@ -16,17 +16,21 @@ from bridge.store.watcher import noticing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from bridge.protocol.response import Response
+    from bridge.store.clock import Clock
     from bridge.store.state import State
-    from bridge.store.store import Store
+
+    Opening = Callable[..., AbstractContextManager[State]]
 
 # How often to call `tend`.
 LOOK_S = 1.0
 
 
 def wait_for(
-    store: Store,
+    opening: Opening,
+    clock: Clock,
     ids: set[RequestId],
     *,
     timeout_s: float,
@@ -40,15 +44,14 @@ def wait_for(
     Raises:
         StateVanished: the state directory was removed or replaced meanwhile.
     """
-    clock = store.clock
     deadline = clock.monotonic_s() + timeout_s
     open_ids = {request_id for request_id in ids if is_id(request_id)}
     with ExitStack() as stack:
-        with store.state() as state:
+        with opening() as state:
             there = list(_arrived(state, open_ids))
             responses = state["responses"]
             if open_ids and timeout_s > 0:
-                which = _which(responses.fd)
+                which, path = _which(responses.fd), state.directory.path
                 names = [f"{request_id}.json" for request_id in open_ids]
                 changes = stack.enter_context(noticing(responses.path, names))
         yield from there
@@ -57,7 +60,7 @@ def wait_for(
         is_due = True
         while True:
             if is_due:
-                yield from _look(store, which, open_ids)
+                yield from _look(opening, which, path, open_ids)
             left = deadline - clock.monotonic_s()
             if not open_ids or left <= 0:
                 return
@@ -68,19 +71,18 @@ def wait_for(
 
 
 def _look(
-    store: Store, which: tuple[int, int], open_ids: set[RequestId]
+    opening: Opening, which: tuple[int, int], path: str, open_ids: set[RequestId]
 ) -> list[Response]:
     """What has come to the watched folder.
 
     Raises:
         StateVanished: its path leads elsewhere now.
     """
-    with suppress(FileNotFoundError, StateVanished), store.state(make=False) as state:
+    with suppress(FileNotFoundError, StateVanished), opening(make=False) as state:
         if _which(state["responses"].fd) == which:
             return list(_arrived(state, open_ids))
     raise StateVanished(
-        f"{store.place.state} was removed or replaced while waiting; what was asked "
-        "there is lost"
+        f"{path} was removed or replaced while waiting; what was asked there is lost"
     )
 
 

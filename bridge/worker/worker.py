@@ -226,8 +226,7 @@ class Worker:
             response.raw_output,
         ):
             return False
-        with self._store.state() as state:
-            state["responses"].sync()
+        self._store.sync_responses()
         with suppress(StateUnavailable):
             self._store.sweep()
         return True

@@ -9,7 +9,7 @@ import pytest
 from runworld import call, submit
 from storeworld import store_in
 
-from bridge.agent_loop.run_log import MAX_TEXT_CHARS, TurnLog, turns_of
+from bridge.agent_loop.run_log import MAX_TEXT_CHARS, TurnLog
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +23,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def told(store: Store) -> list[dict]:
-    with store.open_state() as state:
-        return turns_of(state, "r1")
+    return store.run_log("r1")
 
 
 def test_a_run_is_told_turn_by_turn(store, world):
@@ -87,8 +86,8 @@ def test_a_broken_line_is_skipped(store):
 
 def test_a_log_that_cannot_be_written_stops_nothing(store):
     """A folder in its place, or a state directory that is gone."""
-    with store.open_state() as state, state.folder("runs"):
-        pass
+    with store.state() as state:
+        state["runs"]
     (store.place.state / "runs").rmdir()
     (store.place.state / "runs").write_text("in the way")
 
