@@ -39,11 +39,13 @@ with_signs_of_life() {
     return "$ended"
 }
 
-# is_made EXTRAS: whether the environment has them; [dev] brings all others along.
+# is_made EXTRAS: whether the environment has them; [dev] has all others, and each has
+# what is needed without any.
 is_made() {
     [ -x "$python" ] || return 1
     case $(cat "$root/.venv/made-for" 2>/dev/null) in
     "$1 $project" | "[dev] $project") ;;
+    *" $project") [ -z "$1" ] ;;
     *) return 1 ;;
     esac
 }
@@ -57,14 +59,15 @@ make_environment() {
     "$base" -m venv "$root/.venv" || fail "cannot make $root/.venv with $base"
     case $1 in
     *local* | *dev*)
-        say "llama-cpp-python has no wheel on the index: it is compiled once (about five" \
+        say "llama-cpp-python has no wheel on the index: it is compiled once (about two" \
             "minutes on two cores; needs a C++ compiler), then pip keeps the wheel"
         command -v c++ >/dev/null || command -v g++ >/dev/null ||
             fail "no C++ compiler found; on Debian: apt-get install g++"
         ;;
     esac
-    # Only the library: without its vision part.
-    export CMAKE_ARGS="${CMAKE_ARGS--DLLAVA_BUILD=OFF}"
+    # Only the library: neither its vision part nor what its own programs share.
+    export SKBUILD_BUILD_TARGETS=llama
+    export SKBUILD_CMAKE_DEFINE="LLAVA_BUILD=OFF;CMAKE_PROJECT_llama_cpp_INCLUDE=$root/scripts/llama-only.cmake"
     with_signs_of_life "$python" -m pip install --quiet --disable-pip-version-check \
         --editable "$root$1" || fail "pip could not install hostbridge$1"
     printf '%s\n' "$1 $project" >"$root/.venv/made-for"

@@ -1,4 +1,4 @@
-"""Two whole exchanges: what `scripts/demo` runs.
+"""Two whole exchanges, or one of them: what `scripts/demo` runs.
 
 A program runs `hostbridge ask`. First the real Claude Code client, open in a small
 project, answers through one of its agents, shown file by file. The model behind the
@@ -58,15 +58,19 @@ HOSTBRIDGE = Path(sys.executable).with_name("hostbridge")
 
 
 def main() -> int:
-    """Run the exchange in a temporary folder, which `--keep` keeps."""
+    """Run the exchanges in a temporary folder, which `--keep` keeps."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--keep", action="store_true", help="keep the folder of it")
-    is_kept = parser.parse_args().keep
+    parser.add_argument("--keep", action="store_true", help="keep the folder")
+    parser.add_argument("only", nargs="?", choices=EXCHANGES, help="default: both")
+    options = parser.parse_args()
+    only: str | None = options.only
     folder = Path(tempfile.mkdtemp(prefix="hostbridge-demo-"))
     try:
-        return exchange(folder)
+        return max(
+            EXCHANGES[name](folder) for name in EXCHANGES if only in (None, name)
+        )
     finally:
-        if is_kept:
+        if options.keep:
             print(
                 f"\nKept: {folder} (home and project; `rm -r` it when you have seen it)"
             )
@@ -74,23 +78,20 @@ def main() -> int:
             shutil.rmtree(folder)
 
 
-def exchange(folder: Path) -> int:
-    """Both exchanges in `folder`; returns the worse exit code."""
+def from_a_session(folder: Path) -> int:
+    """A program asks the agent session that is open; returns its exit code."""
     look = tool_use("Bash", {"command": "ls src tests", "description": "Compare"})
     agent = answering(reply(look), reply(text('{"modules": ["billing"]}')))
     with ScriptedApi(obedient_model(agent)) as api:
         stage = Stage(folder, api)
         make_project(stage.project)
-        by_host = from_a_session(stage)
-    by_model = standalone(stage)
-    print(f"\nNext: `{HOSTBRIDGE} install` in a project of yours, and `claude`.")
-    return max(by_host, by_model)
+        return ask_the_session(folder, stage)
 
 
-def from_a_session(stage: Stage) -> int:
-    """A program asks the agent session that is open; returns its exit code."""
+def ask_the_session(folder: Path, stage: Stage) -> int:
+    """Install, open a session, ask, and show what its model did."""
     print("1. An open session answers. The client is the real one, its model scripted.")
-    print(hostbridge(stage, "install").stdout, end="")
+    print(hostbridge(folder, "install").stdout, end="")
     print("\n$ claude        # opens a session; here one that reads a stream")
     with StreamSession(stage) as session:
         session.ask("hello")
@@ -98,7 +99,7 @@ def from_a_session(stage: Stage) -> int:
             schema = stage.project / "modules.json"
             schema.write_text(json.dumps(SCHEMA))
             ask = ("ask", PROMPT, "--schema", "modules.json", "--json")
-            asked = hostbridge(stage, *ask)
+            asked = hostbridge(folder, *ask)
             time.sleep(1)
         tell_answer(asked)
         print("The host's model made these calls for it:\n")
@@ -107,31 +108,33 @@ def from_a_session(stage: Stage) -> int:
     return asked.returncode
 
 
-def standalone(stage: Stage) -> int:
-    """The same with no session open: a real model, of this machine."""
+def standalone(folder: Path) -> int:
+    """The same with no session open: a real model, on this machine."""
+    make_project(folder / "project")
     print("\n2. No session is open. A real model answers, small, on this machine.")
-    definition = stage.home / ".hostbridge" / "agents" / "unit-tests.yaml"
-    definition.parent.mkdir(parents=True)
+    definition = folder / "home" / ".hostbridge" / "agents" / "unit-tests.yaml"
+    definition.parent.mkdir(parents=True, exist_ok=True)
     definition.write_text(DEFINITION)
     print(f"\n~/.hostbridge/agents/{definition.name}")
     print(textwrap.indent(DEFINITION, "    "), end="")
     ask = ("ask", "unit-tests", "Run the unit tests.", "--route", "local", "--json")
-    asked = hostbridge(stage, *ask)
+    asked = hostbridge(folder, *ask)
     tell_answer(asked)
     print("What it says is its own, and `degraded` because the model is small;")
     print("the evidence is what hostbridge saw run.")
+    print(f"\nNext: `{HOSTBRIDGE} install` in a project of yours, and `claude`.")
     return asked.returncode
 
 
-def hostbridge(stage: Stage, *arguments: str) -> subprocess.CompletedProcess[str]:
+def hostbridge(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command in the project, and show it."""
     print(f"\n$ hostbridge {' '.join(map(quoted, arguments))}", flush=True)
-    environment = {**os.environ, "HOME": str(stage.home)}
+    environment = {**os.environ, "HOME": str(folder / "home")}
     for name in ("CLAUDE_CONFIG_DIR", "BRIDGE_HOME", "BRIDGE_STATE_DIR"):
         environment.pop(name, None)
     return subprocess.run(
         [HOSTBRIDGE, *arguments],
-        cwd=stage.project,
+        cwd=folder / "project",
         env=environment,
         stdout=subprocess.PIPE,
         text=True,
@@ -154,7 +157,7 @@ def make_project(project: Path) -> None:
     }
     for file, words in files.items():
         path = project / file
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(words)
     (project / ".git").mkdir(exist_ok=True)
 
@@ -207,6 +210,8 @@ class Narrator:
                 print(line if len(line) <= WIDTH else line[: WIDTH - 1] + "…")
         sys.stdout.flush()
 
+
+EXCHANGES = {"session": from_a_session, "model": standalone}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -21,7 +21,7 @@ def test_help_says_what_it_does_and_starts_nothing() -> None:
 
     assert done.stdout.startswith("Show two whole exchanges: ")
     assert "    scripts/demo [--keep]\n" in done.stdout
-    assert done.stdout.endswith("stays, and its\npath is printed.\n")
+    assert done.stdout.endswith("stay, and their paths are printed.\n")
 
 
 @pytest.mark.host

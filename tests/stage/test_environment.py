@@ -61,7 +61,12 @@ def installed(project: Path, *extras: str) -> str:
 def test_an_environment_is_used_again(project: Path) -> None:
     """Also by the demo after the tests, which have all that it needs."""
     assert installed(project, "[local]", "[local]") == "[local]"
-    assert installed(project, "[dev]", "[local]", "[dev]", "[local]") == "[dev]"
+    assert installed(project, "[dev]", "[local]", "[dev]", "", "[local]") == "[dev]"
+
+
+def test_the_first_exchange_needs_no_extra(project: Path) -> None:
+    """So no compiler: the demo adds the model's library later."""
+    assert installed(project, "", "[local]", "", "[local]") == "[local]"
 
 
 def test_an_environment_is_made_again_when_the_project_changes(project: Path) -> None:
