@@ -117,7 +117,6 @@ class _Workshop:
             self.grants.argv(command),
             folder=self._project.root,
             deadline_s=min(limit_s, job.deadline_s),
-            clock=job.clock,
             # Who asks from within is a child of this request, however deep.
             env={
                 "BRIDGE_PARENT": job.request.request_id,

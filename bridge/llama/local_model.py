@@ -12,7 +12,12 @@ from bridge.llama.load_options import load_order
 from bridge.llama.model_files import ModelFile, find_model, require_extra
 from bridge.llama.preload import take_ahead
 from bridge.llama.schema_checks import check_reply, check_schema
-from bridge.llama.worker_process import Process, WorkerDied, WorkerHung, WorkerUnwanted
+from bridge.llama.worker_process import (
+    WorkerDied,
+    WorkerHung,
+    WorkerProcess,
+    WorkerUnwanted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -202,9 +207,9 @@ class LlamaModel:
         return self._gone
 
 
-def _started(order: dict[str, Any]) -> Process:
-    process = Process()
-    process.tell(order)
+def _started(order: dict[str, Any]) -> WorkerProcess:
+    process = WorkerProcess()
+    process.send(order)
     return process
 
 

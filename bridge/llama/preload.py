@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bridge.config import Settings
-    from bridge.llama.worker_process import Process
+    from bridge.llama.worker_process import WorkerProcess
 
 # At most one: the order that it was given, and the worker.
-_kept: list[tuple[dict[str, Any], Process]] = []
+_kept: list[tuple[dict[str, Any], WorkerProcess]] = []
 
 
 def start_ahead(wanted: str | None, settings: Settings) -> None:
@@ -31,10 +31,10 @@ def start_ahead(wanted: str | None, settings: Settings) -> None:
     # Not above: an ask that has nothing to do with a model comes by here, too.
     from bridge.agent_loop.chat_model import ModelFailed
     from bridge.errors import BridgeError
-    from bridge.llama.worker_process import Process
+    from bridge.llama.worker_process import WorkerProcess
 
     with suppress(BridgeError, ModelFailed, OSError), ExitStack() as undo:
-        process = Process()
+        process = WorkerProcess()
         undo.callback(process.close)
         atexit.register(process.close)
         # Meanwhile it starts.
@@ -43,12 +43,12 @@ def start_ahead(wanted: str | None, settings: Settings) -> None:
 
         require_extra()
         order = load_order(find_model(wanted, settings), settings)
-        process.tell(order)
+        process.send(order)
         _kept.append((order, process))
         undo.pop_all()
 
 
-def take_ahead(order: dict[str, Any]) -> Process | None:
+def take_ahead(order: dict[str, Any]) -> WorkerProcess | None:
     """The worker that was given this order; None, and none is left, otherwise."""
     # Popped first: of two threads one gets it.
     with suppress(IndexError):

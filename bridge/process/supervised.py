@@ -1,4 +1,4 @@
-"""A program behind a keeper, seen from whoever asked for it."""
+"""A program behind `supervisor.py`, seen from whoever started it."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ from bridge.process.supervisor import kill_descendants
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_KEEPER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("supervisor.py")))
-# What was killed takes a moment to be gone; what cannot be killed is not waited for.
+_SUPERVISOR = (
+    sys.executable, "-I", "-S", str(Path(__file__).with_name("supervisor.py")),
+)  # fmt: skip
+# A killed process takes a moment to be gone; one that cannot be killed is left.
 _MAX_KILLS = 50
 _STEP_S = 0.01
 
 
-class Kept:
-    """A running keeper: `process` has the program's streams and its exit code.
+class Supervised:
+    """A running program: `process` has its streams and its exit code.
 
     Args:
         command: the program and its arguments.
         grace_s: between SIGTERM and SIGKILL.
-        has_walls: it is to signal only what it has started, where the kernel can.
+        is_confined: it may signal only what it has started, if the kernel can do that.
         options: for `subprocess.Popen`: folder, environment, streams.
 
     Raises:
@@ -41,58 +43,61 @@ class Kept:
         command: Sequence[str],
         *,
         grace_s: float,
-        has_walls: bool = False,
+        is_confined: bool = False,
         **options: Any,
     ) -> None:
         lifeline, ours = os.pipe()
         self._ours: int | None = ours
-        self._grace_s = grace_s
-        words = (str(lifeline), str(grace_s), str(int(has_walls)), *command)
+        words = (str(lifeline), str(grace_s), str(int(is_confined)), *command)
         try:
             self.process: subprocess.Popen[bytes] = subprocess.Popen(
-                [*_KEEPER, *words],
+                [*_SUPERVISOR, *words],
                 pass_fds=[lifeline],
                 start_new_session=True,
                 **options,
             )
         except OSError:
-            self.let_go()
+            self.release()
             raise
         finally:
             os.close(lifeline)
 
-    def let_go(self) -> None:
-        """Have the keeper end everything; returns at once."""
+    def wait(self, wait_s: float) -> None:
+        """Wait up to `wait_s` for its end."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(wait_s)
+
+    def release(self) -> None:
+        """Have the supervisor stop everything; returns at once."""
         if self._ours is not None:
             os.close(self._ours)
             self._ours = None
 
-    def see_off(self, wait_s: float) -> int:
-        """End everything, by force after `wait_s` seconds; the exit code.
+    def stop(self, wait_s: float) -> int:
+        """Stop everything, by force after `wait_s` seconds; returns the exit code.
 
-        Negative, as `subprocess` has it, where somebody killed the guard: then the
-        keeper below it is ending everything, and it is waited for as long.
+        It is negative, as `subprocess` has it, if somebody killed the guard: then the
+        keeper below it stops everything, and is waited for just as long.
         """
         if self.process.poll() is not None:
-            self._wait_for_the_keeper(wait_s)
-        self.let_go()
-        try:
-            return self.process.wait(wait_s)
-        except subprocess.TimeoutExpired:
-            # Stopped, both of them, by what they were to end.
+            self._wait_for_keeper(wait_s)
+        self.release()
+        self.wait(wait_s)
+        if self.process.poll() is None:
+            # The program has stopped both of its supervisors (SIGSTOP).
             for _ in range(_MAX_KILLS):
                 if not kill_descendants(self.process.pid):
                     break
                 time.sleep(_STEP_S)
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
-            return self.process.wait()
+        return self.process.wait()
 
-    def _wait_for_the_keeper(self, wait_s: float) -> None:
-        """Wait until nobody has the other end of the lifeline."""
+    def _wait_for_keeper(self, wait_s: float) -> None:
+        """Wait until nobody holds the other end of the lifeline."""
         if self._ours is None or self.process.returncode >= 0:
             return
         poll = select.poll()
-        # The error that a pipe without readers has is always waited for.
+        # A pipe without readers has an error, which poll always reports.
         poll.register(self._ours, 0)
         poll.poll(wait_s * 1000)

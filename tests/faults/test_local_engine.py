@@ -48,11 +48,11 @@ def _be_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: bytes)
 
 def _act_as_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str):
     """Have a program run in its place."""
-    folder = tmp_path / "worker" / "bridge" / "local"
+    folder = tmp_path / "worker" / "bridge" / "llama"
     folder.mkdir(parents=True)
     for package in (folder, folder.parent):
         (package / "__init__.py").touch()
-    (folder / "worker.py").write_text(script)
+    (folder / "model_worker.py").write_text(script)
     monkeypatch.setattr(
         "bridge.llama.worker_process._environment",
         lambda: {**os.environ, "PYTHONPATH": str(folder.parents[1])},

@@ -16,7 +16,6 @@ from polling import wait_until
 
 from bridge.agent_loop import command_tool
 from bridge.agent_loop.command_tool import KEPT_BYTES, Ran, run_command
-from bridge.store.clock import SystemClock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +29,6 @@ def run(tmp_path: Path):
             argv,
             folder=tmp_path,
             deadline_s=time.monotonic() + seconds,
-            clock=SystemClock(),
         )
 
     return run
@@ -134,7 +132,6 @@ def test_what_ignores_the_signal_is_killed(run):
 def test_what_may_tidy_up_does(tmp_path, monkeypatch):
     """The signal comes first, so that a test runner can remove what it made."""
     monkeypatch.setattr(command_tool, "_GRACE_S", 60)
-    monkeypatch.setattr(command_tool, "_ENDING_S", 60)
     script = "trap 'touch tidied; exit' TERM; touch ready; sleep 3607 & wait"
 
     ran = run_command(
@@ -142,7 +139,6 @@ def test_what_may_tidy_up_does(tmp_path, monkeypatch):
         ["sh", "-c", script],
         folder=tmp_path,
         deadline_s=time.monotonic() + 400,
-        clock=SystemClock(),
         is_cancelled=(tmp_path / "ready").exists,
     )
 
@@ -173,9 +169,8 @@ def test_a_command_dies_with_its_parent(tmp_path):
     script = (
         "import time; from pathlib import Path\n"
         "from bridge.agent_loop.command_tool import run_command\n"
-        "from bridge.store.clock import SystemClock\n"
         "run_command('', ['sh', '-c', 'setsid sleep 3603 & sleep 3603'],\n"
-        "    folder=Path('.'), deadline_s=time.monotonic()+999, clock=SystemClock())\n"
+        "    folder=Path('.'), deadline_s=time.monotonic()+999)\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path)
     wait_until(lambda: arguments_of_all().count("sleep 3603") >= 2)
@@ -184,27 +179,6 @@ def test_a_command_dies_with_its_parent(tmp_path):
     parent.wait()
 
     assert is_gone("sleep 3603")
-
-
-def test_an_interrupt_leaves_nothing(tmp_path):
-    """Ctrl-C while a command runs: it is ended, and the interrupt goes on."""
-
-    class Interrupted(SystemClock):
-        def monotonic_s(self) -> float:
-            if any(words == "sleep 3604" for words in arguments_of_all()):
-                raise KeyboardInterrupt
-            return 0.0
-
-    with pytest.raises(KeyboardInterrupt):
-        run_command(
-            "sleep 3604",
-            ["sleep", "3604"],
-            folder=tmp_path,
-            deadline_s=99.0,
-            clock=Interrupted(),
-        )
-
-    assert is_gone("sleep 3604")
 
 
 def test_a_command_cannot_signal_whoever_keeps_it(run):
@@ -234,7 +208,6 @@ def test_who_asks_from_within_is_a_child(monkeypatch, tmp_path):
         ["env"],
         folder=tmp_path,
         deadline_s=time.monotonic() + 20,
-        clock=SystemClock(),
         env={"BRIDGE_PARENT": "r1", "BRIDGE_DEPTH": "1"},
     )
 
