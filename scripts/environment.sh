@@ -56,7 +56,8 @@ make_environment() {
     is_made "$1" && return
     find_base_python
     say "making an environment in .venv (once; needs the package index)"
-    "$base" -m venv "$root/.venv" || fail "cannot make $root/.venv with $base"
+    [ -x "$python" ] || "$base" -m venv "$root/.venv" ||
+        fail "cannot make $root/.venv with $base"
     case $1 in
     *local* | *dev*)
         say "llama-cpp-python has no wheel on the index: it is compiled once (about two" \

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bridge.agent_loop.chat_model import Message
-from bridge.agent_loop.examples import DEFAULT
+from bridge.agent_loop.model_policy import LARGE
 from bridge.agent_loop.schema_signature import signature
 from bridge.policy.tool_names import SUBMIT
 from bridge.protocol.contract import answer_schema
@@ -20,6 +20,7 @@ from bridge.protocol.json_schema import problem_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from bridge.agent_loop.model_policy import ModelPolicy
     from bridge.agent_loop.tool import Tool
     from bridge.agents.definition import Definition, Example
 
@@ -51,13 +52,13 @@ def brief(
     schema: dict[str, Any] | None,
     task: str,
     instructions: str | None = None,
-    is_small: bool = False,
+    policy: ModelPolicy = LARGE,
 ) -> Briefing:
     """The messages for one task.
 
     `submit` is the schema of an answer as the model writes it, `schema` the one it is
     checked against, None for AgentOutput's. `instructions` are what the agent is told
-    beside the task. A small model whose agent has no examples is shown some of ours.
+    beside the task. An agent without examples gets those of `policy`.
     """
     who = definition.system_prompt if definition else None
     if who is None:
@@ -73,7 +74,7 @@ def brief(
     known = definition.examples if definition else ()
     examples = tuple(
         example
-        for example in known or (DEFAULT if is_small else ())
+        for example in known or policy.examples
         if _fits(example, tools, answer_schema(schema))
     )
     shown = [Message("system", system)]

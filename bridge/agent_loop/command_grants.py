@@ -118,16 +118,16 @@ class Grants:
             said = plain
         return any(p.fullmatch(plain) or p.fullmatch(said) for p in self._patterns)
 
-    def parameters(self, *, is_small: bool = False) -> dict[str, Any]:
+    def parameters(self, *, is_held_to_rules: bool = False) -> dict[str, Any]:
         """What a model may write as the command: a JSON Schema for a string.
 
-        A small model is held to what is granted while it writes: it learns little from
-        a refusal. Any other may try, and is told.
+        `is_held_to_rules`: it can write nothing else than what is granted. Otherwise
+        it may try, and is told.
         """
         is_exact = not self._named and not any("*" in rule for rule in self._rules)
         if self._rules and is_exact:
             return {"enum": list(dict.fromkeys(self._rules))}
-        if is_small and "*" not in self._rules:
+        if is_held_to_rules and "*" not in self._rules:
             granted = dict.fromkeys(map(_narrow, self._rules))
             return {"type": "string", "pattern": f"^(?:{'|'.join(granted)})$"}
         return {"type": "string", "minLength": 1, "maxLength": 300}

@@ -34,7 +34,7 @@ _WORD = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\\W\u3040-\ud7af
 _EXIT_CODE = re.compile(r"exit code (-?\d+)")
 
 
-def find_parroted(
+def find_copied_from(
     value: Any,
     examples: Sequence[Example],
     *,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bridge.agent_loop.model_policy import ModelPolicy, policy_for
 from bridge.store.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
@@ -72,6 +73,11 @@ class Job:
     log: Callable[[dict[str, Any]], None] = _ignore
     is_cancelled: Callable[[], bool] = lambda: False
     clock: Clock = field(default_factory=SystemClock)
+
+    @property
+    def policy(self) -> ModelPolicy:
+        """What the loop does for a model of this size."""
+        return policy_for(is_small=self.model.is_small)
 
 
 @dataclass(frozen=True, slots=True)

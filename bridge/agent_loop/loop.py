@@ -14,7 +14,7 @@ import orjson
 
 from bridge.agent_loop.briefing import brief, call_text, result_text
 from bridge.agent_loop.chat_model import Message, ModelFailed
-from bridge.agent_loop.copied_answer import find_parroted
+from bridge.agent_loop.copied_answer import find_copied_from
 from bridge.agent_loop.evidence import Seen, all_evidence, held_to_what_ran, weigh
 from bridge.agent_loop.job import Outcome
 from bridge.agent_loop.reply_schema import (
@@ -46,12 +46,6 @@ if TYPE_CHECKING:
     from bridge.agents.definition import Example, ExampleCall
     from bridge.protocol.executor import Doing
 
-# So many calls in a row that were made before: nothing new is to be learnt. A small
-# model learns nothing from being told, either.
-_MAX_REPEATS = 2
-_MAX_REPEATS_SMALL = 1
-# And how often it may run a thing, others having run in between.
-_MAX_TIMES_SMALL = 2
 # Of a task, in a complaint.
 _SHOWN_CHARS = 200
 
@@ -81,6 +75,7 @@ class _Run:
     def __init__(self, job: Job, sandbox: Sandbox) -> None:
         definition = job.definition
         self._job = job
+        self._policy = job.policy
         self._began_s = job.clock.monotonic_s()
         schema = _answer_schema(job)
         self._problem = schema and problem_of_schema(schema)
@@ -89,8 +84,8 @@ class _Run:
         self._request = job.request.with_(answer_schema=self._schema)
         project = Project(job.project, is_over=stop_of(job))
         self._box = toolbox_of(job, project, sandbox)
-        self._submit = submit_schema(self._schema, is_small=job.model.is_small)
-        instructions = job.instructions if job.model.is_small else None
+        self._submit = submit_schema(self._schema, self._policy)
+        instructions = job.instructions if self._policy.instructions_first else None
         task = job.prompt
         if task is None or instructions is not None:
             task = job.request.asked
@@ -101,7 +96,7 @@ class _Run:
             schema=self._schema,
             task=task,
             instructions=instructions,
-            is_small=job.model.is_small,
+            policy=self._policy,
         )
         self._messages = list(briefing.messages)
         self._prefix = briefing.prefix
@@ -180,10 +175,7 @@ class _Run:
         try:
             reply = job.model.reply(
                 self._messages,
-                call_shape(
-                    {**schemas, SUBMIT: self._submit_now()},
-                    is_small=job.model.is_small,
-                ),
+                call_shape({**schemas, SUBMIT: self._submit_now()}, self._policy),
                 prefix=self._prefix,
                 max_tokens=min(left, job.limits.reply_tokens),
                 deadline_s=job.deadline_s,
@@ -199,12 +191,12 @@ class _Run:
 
     def _offered(self) -> dict[str, Any]:
         """The tools of this turn: none but the answer for a model that only repeats."""
-        most = _MAX_REPEATS_SMALL if self._job.model.is_small else _MAX_REPEATS
-        return {} if self._repeats >= most else self._box.tools
+        is_stuck = self._repeats >= self._policy.max_repeats
+        return {} if is_stuck else self._box.tools
 
     def _submit_now(self) -> dict[str, Any]:
         """The answer as it may be given now."""
-        if self._job.model.is_small and self._must_be_verified:
+        if self._policy.is_held_to_rules and self._must_be_verified:
             return held_to_what_ran(self._submit, self._seen)
         return self._submit
 
@@ -271,18 +263,14 @@ class _Run:
             text=text,
             ms=round(passed_s * 1000),
         )
-        if self._repeats and self._job.model.is_small:
-            # It would only say after us that it said so before: let the result it has
-            # be the last that it reads.
+        if self._repeats and not self._policy.shows_repeats:
             return
         said = call_text(call.tool, call.arguments)
         self._say(said, result_text(call.tool, tool_use_id, text))
 
     def _is_repeated(self, key: bytes) -> bool:
-        if key in self._standing:
-            return True
-        # It would go to and fro between two commands until its turns are up.
-        return self._job.model.is_small and self._times[key] >= _MAX_TIMES_SMALL
+        most = self._policy.max_same_calls
+        return key in self._standing or (most is not None and self._times[key] >= most)
 
     def _carried_out(self, tool: Any, arguments: dict[str, Any]) -> ToolResult:
         try:
@@ -327,7 +315,7 @@ class _Run:
             must_be_verified=self._must_be_verified,
             now_ms=self._job.clock.now_us() // 1000,
         )
-        if verdict.is_valid and (example := self._parroted(call.arguments)):
+        if verdict.is_valid and (example := self._copied_from(call.arguments)):
             task = clipped(self._request.asked, _SHOWN_CHARS)
             return Verdict(
                 code="prompt_echo",
@@ -343,8 +331,8 @@ class _Run:
                 return _refused_by_script(result)
         return verdict
 
-    def _parroted(self, answer: Any) -> Example | None:
-        return find_parroted(
+    def _copied_from(self, answer: Any) -> Example | None:
+        return find_copied_from(
             answer,
             self._examples,
             task=self._request.asked,

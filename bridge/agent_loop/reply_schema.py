@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bridge.agent_loop.model_policy import LARGE
 from bridge.policy.tool_names import SUBMIT
 from bridge.protocol.agent_output import ANSWER_SCHEMA
 from bridge.protocol.embedded_json import Oddity, find_json
@@ -16,11 +17,8 @@ from bridge.protocol.embedded_json import Oddity, find_json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-MAX_TEXT_CHARS = 2_000
-# A small model that is not done by then goes in circles.
-SMALL_TEXT_CHARS = 120
-MAX_ITEMS = 32
-SMALL_ITEMS = 3
+    from bridge.agent_loop.model_policy import ModelPolicy
+
 _SUMMARY_CHARS = 500
 
 # With these, one part of a schema decides about what another part names: to close one
@@ -52,13 +50,13 @@ class NoCall:
 
 
 def call_shape(
-    schemas: Mapping[str, dict[str, Any]], *, is_small: bool = False
+    schemas: Mapping[str, dict[str, Any]], policy: ModelPolicy = LARGE
 ) -> dict[str, Any]:
     """The JSON Schema of a call of any of the tools, by name with their schemas."""
     definitions: dict[str, Any] = {}
     options = []
     for name, schema in schemas.items():
-        arguments = bounded(schema, is_small=is_small)
+        arguments = bounded(schema, policy)
         if _has_key(arguments, frozenset({"$ref"})):
             # A reference is told from the top, where the tool's own schema is not.
             definitions[name] = _moved(arguments, f"#/$defs/{_pointer(name)}")
@@ -75,17 +73,13 @@ def call_shape(
     return {**shape, "$defs": definitions} if definitions else shape
 
 
-def submit_schema(schema: dict[str, Any] | None, *, is_small: bool) -> dict[str, Any]:
-    """The schema of an answer as the model is to write it.
-
-    A small model makes no claims of evidence: what ran is attached in any case, and
-    what it would claim beyond that is noise.
-    """
+def submit_schema(schema: dict[str, Any] | None, policy: ModelPolicy) -> dict[str, Any]:
+    """The schema of an answer as the model is to write it."""
     if schema is not None:
-        return _without_claims(schema) if is_small else schema
+        return schema if policy.claims_evidence else _without_claims(schema)
     properties = ANSWER_SCHEMA["properties"]
     summary = {**properties["summary"], "maxLength": _SUMMARY_CHARS}
-    if is_small:
+    if not policy.claims_evidence:
         return _closed({"status": properties["status"], "summary": summary})
     item = properties["evidence"]["items"]
     claims = {
@@ -146,7 +140,7 @@ def read_call(text: str, tools: Iterable[str]) -> Call | NoCall:
     return Call(tool, arguments)
 
 
-def bounded(schema: dict[str, Any], *, is_small: bool = False) -> dict[str, Any]:
+def bounded(schema: dict[str, Any], policy: ModelPolicy = LARGE) -> dict[str, Any]:
     """The schema with an end to every text and list, and no keys that it does not name.
 
     Only narrower: what satisfies it satisfies `schema`. A model that is held to a
@@ -155,11 +149,11 @@ def bounded(schema: dict[str, Any], *, is_small: bool = False) -> dict[str, Any]
     """
     if _has_key(schema, _ENTANGLED):
         return {k: v for k, v in schema.items() if k not in ("$schema", "$id")}
-    narrow: dict[str, Any] = _bounded(schema, is_small=is_small)
+    narrow: dict[str, Any] = _bounded(schema, policy)
     return narrow
 
 
-def _bounded(schema: Any, *, is_small: bool) -> Any:
+def _bounded(schema: Any, policy: ModelPolicy) -> Any:
     if not isinstance(schema, dict):
         return schema
     part = {
@@ -170,45 +164,38 @@ def _bounded(schema: Any, *, is_small: bool) -> Any:
     for key in ("properties", "$defs", "definitions"):
         if isinstance(part.get(key), dict):
             part[key] = {
-                name: _bounded(value, is_small=is_small)
-                for name, value in part[key].items()
+                name: _bounded(value, policy) for name, value in part[key].items()
             }
     for key in ("items", "additionalProperties"):
-        part.update(
-            {key: _bounded(part[key], is_small=is_small)} if key in part else {}
-        )
+        if key in part:
+            part[key] = _bounded(part[key], policy)
     for key in ("anyOf", "oneOf"):
         if isinstance(part.get(key), list):
-            part[key] = [_bounded(value, is_small=is_small) for value in part[key]]
+            part[key] = [_bounded(value, policy) for value in part[key]]
     if not part.keys() & _OPEN:
-        _end(part, is_small=is_small)
+        _end(part, policy)
     return part
 
 
-def _end(part: dict[str, Any], *, is_small: bool) -> None:
+def _end(part: dict[str, Any], policy: ModelPolicy) -> None:
     kinds = part.get("type")
     kinds = kinds if isinstance(kinds, list) else [kinds]
     if "string" in kinds and not part.keys() & {"pattern", "format"}:
-        most = SMALL_TEXT_CHARS if is_small else MAX_TEXT_CHARS
-        _at_most(
-            part, "maxLength", max(most, part.get("minLength", 0)), is_small=is_small
-        )
+        _limit(part, "Length", policy.max_text_chars, policy)
     if "array" in kinds:
-        most = SMALL_ITEMS if is_small else MAX_ITEMS
-        _at_most(
-            part, "maxItems", max(most, part.get("minItems", 0)), is_small=is_small
-        )
+        _limit(part, "Items", policy.max_items, policy)
     named, required = part.get("properties", {}), part.get("required", [])
     is_known = isinstance(required, list) and set(required) <= named.keys()
     if "object" in kinds and named and is_known:
         part.setdefault("additionalProperties", False)
 
 
-def _at_most(part: dict[str, Any], key: str, most: int, *, is_small: bool) -> None:
-    """Put an end where there is none; for a small model one no later than `most`."""
-    known = part.setdefault(key, most)
-    if is_small:
-        part[key] = min(known, most)
+def _limit(part: dict[str, Any], what: str, most: int, policy: ModelPolicy) -> None:
+    """Set a maximum where there is none, or a higher one that the policy caps."""
+    most = max(most, part.get(f"min{what}", 0))
+    known = part.setdefault(f"max{what}", most)
+    if policy.caps_limits:
+        part[f"max{what}"] = min(known, most)
 
 
 def _has_key(part: Any, keys: frozenset[str]) -> bool:

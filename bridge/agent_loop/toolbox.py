@@ -84,7 +84,9 @@ class _Workshop:
             {
                 "type": "object",
                 "properties": {
-                    "command": self.grants.parameters(is_small=self._job.model.is_small)
+                    "command": self.grants.parameters(
+                        is_held_to_rules=self._job.policy.is_held_to_rules
+                    )
                 },
                 "required": ["command"],
                 "additionalProperties": False,

@@ -1,11 +1,11 @@
-"""How a process that ran out of memory is told from one that ended otherwise."""
+"""Did a process end because it ran out of memory?"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-# Source: proc(5), "/proc/vmstat", `oom_kill`: processes that the kernel has killed for
-# want of memory, in a control group or on the whole machine.
+# Source: proc(5), "/proc/vmstat", `oom_kill`: processes that the kernel killed because
+# memory ran out, in a control group or on the whole machine.
 _VMSTAT = Path("/proc/vmstat")
 _COUNTER = "oom_kill "
 # What Python, the C++ runtime, the loader and llama.cpp say.
@@ -17,20 +17,21 @@ _SIGNS = (
     "failed to allocate",
     "Cannot allocate memory",
     "failed to map segment",
+    "cannot map zero-fill pages",
     "can't start new thread",
 )
 
 
 def is_told(words: str) -> bool:
-    """Whether these words tell of memory that was not to be had."""
+    """Whether these words say that there was not enough memory."""
     return any(sign in words for sign in _SIGNS)
 
 
 def kernel_kills() -> int:
-    """How many processes the kernel has killed for want of memory since it started."""
+    """How many processes the kernel has killed for lack of memory since it started."""
     try:
-        told = _VMSTAT.read_text()
+        text = _VMSTAT.read_text()
     except OSError:
         return 0
-    counts = [line for line in told.splitlines() if line.startswith(_COUNTER)]
+    counts = [line for line in text.splitlines() if line.startswith(_COUNTER)]
     return int(counts[0].removeprefix(_COUNTER)) if counts else 0

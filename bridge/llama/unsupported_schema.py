@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge.agent_loop.model_policy import policy_for
 from bridge.agent_loop.reply_schema import bounded, call_shape
 from bridge.llama.grammar import LISTS, NAMED, ONE, problem_of_shape
 from bridge.policy.tool_names import SUBMIT
@@ -15,6 +16,8 @@ from bridge.protocol.json_schema import problem_of_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from bridge.agent_loop.model_policy import ModelPolicy
 
 # Where a part stands, from the top: keywords, names and positions.
 Path = tuple[str | int, ...]
@@ -31,7 +34,8 @@ def find_problem(
     Where every part is in order, and only their whole is not, the path is empty. A
     small model (`is_small`) is held to shorter texts and lists.
     """
-    why = _problem_in_use(schema, is_small=is_small)
+    policy = policy_for(is_small=is_small)
+    why = _problem_in_use(schema, policy)
     if why is None:
         return None
     place: Path = ()
@@ -40,19 +44,19 @@ def find_problem(
         if not waiting:
             break
         way, part = waiting.pop(0)
-        said = _problem_alone(schema, part, is_small=is_small)
+        said = _problem_alone(schema, part, policy)
         if said is not None:
             place, why, waiting = (*place, *way), said, list(_below(part))
     return place, why
 
 
-def _problem_in_use(schema: dict[str, Any], *, is_small: bool) -> str | None:
+def _problem_in_use(schema: dict[str, Any], policy: ModelPolicy) -> str | None:
     """Why a model cannot be held to a call with this; None where it can."""
-    why = problem_of_shape(call_shape({SUBMIT: schema}, is_small=is_small))
+    why = problem_of_shape(call_shape({SUBMIT: schema}, policy))
     if why is None:
         return None
     # The same without the call around it, which is none of the asker's words.
-    return problem_of_shape(bounded(schema, is_small=is_small)) or why
+    return problem_of_shape(bounded(schema, policy)) or why
 
 
 def _below(part: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -69,7 +73,7 @@ def _below(part: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
 
 
 def _problem_alone(
-    whole: dict[str, Any], part: dict[str, Any], *, is_small: bool
+    whole: dict[str, Any], part: dict[str, Any], policy: ModelPolicy
 ) -> str | None:
     """Why a part cannot be compiled; None, too, where it refers to the rest."""
     shared: dict[str, Any] = {
@@ -78,4 +82,4 @@ def _problem_alone(
     alone: dict[str, Any] = {**shared, **part}
     if problem_of_schema(alone):
         return None
-    return _problem_in_use(alone, is_small=is_small)
+    return _problem_in_use(alone, policy)

@@ -18,6 +18,7 @@ from bridge.agent_loop.briefing import brief, call_text, result_text
 from bridge.agent_loop.chat_model import Message, ModelFailed
 from bridge.agent_loop.examples import DEFAULT
 from bridge.agent_loop.job import Job, Limits
+from bridge.agent_loop.model_policy import SMALL, policy_for
 from bridge.agent_loop.reply_schema import Call, call_shape, read_call, submit_schema
 from bridge.agent_loop.script_tools import Sandbox
 from bridge.agent_loop.toolbox import toolbox_of
@@ -112,7 +113,7 @@ class Bench:
         schema = definition.output_schema
         begun = brief(
             definition, tools, submit, schema=schema, task=TASK, instructions=told,
-            is_small=True,
+            policy=SMALL,
         )  # fmt: skip
         first = definition.examples[0].calls[0]
         messages = [*begun.messages]
@@ -181,7 +182,7 @@ class Bench:
         for each in asked:
             begun = brief(
                 definition, tools, submit, schema=None, task=each.prompt,
-                is_small=way == "few-shot",
+                policy=policy_for(is_small=way == "few-shot"),
             )  # fmt: skip
             call = self._call(
                 begun.messages, {**schemas, SUBMIT: submit}, begun.prefix,
@@ -213,7 +214,7 @@ class Bench:
         """The call that the model makes; what is wrong, where it makes none."""
         order = {
             "messages": [{"role": m.role, "content": m.content} for m in messages],
-            "shape": call_shape(schemas, is_small=True),
+            "shape": call_shape(schemas, SMALL),
             "prefix": prefix,
             "maxTokens": Limits().reply_tokens,
             "temperature": heat,
@@ -274,4 +275,4 @@ def offered(definition: Definition) -> tuple[dict[str, Tool], dict[str, Any]]:
     )
     with Sandbox() as sandbox:
         tools = toolbox_of(job, Project(folder), sandbox).tools
-    return tools, submit_schema(definition.output_schema, is_small=True)
+    return tools, submit_schema(definition.output_schema, SMALL)

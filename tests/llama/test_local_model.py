@@ -10,7 +10,7 @@ from pathlib import Path
 import needs
 import pytest
 from bench.shapes import SHAPES
-from localengine import ASKED, LONG, SHAPE, ask, failure, start
+from localmodel import ASKED, LONG, SHAPE, ask, failure, start
 
 from bridge.agent_loop.chat_model import Message
 from bridge.llama.chat_template import Piece, pieces_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import needs
 import pytest
-from localengine import ask
+from localmodel import ask
 
 from bridge.config import Settings
 from bridge.llama.load_options import load_order

@@ -167,6 +167,8 @@ def test_a_small_model_can_write_only_what_is_granted(command, fits):
     """In plain words; whatever it can write is granted."""
     grants = Grants(["Bash(pytest *)", "Bash(npm:*)"])
 
-    assert (problem_of(grants.parameters(is_small=True), command) is None) is fits
+    assert (
+        problem_of(grants.parameters(is_held_to_rules=True), command) is None
+    ) is fits
     if fits:
         assert grants.argv(command)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import needs
 import pytest
-from localengine import LONG, ask, failure, start
+from localmodel import LONG, ask, failure, start
 
 from bridge.agent_loop.chat_model import ModelFailed
 from bridge.config import Settings
@@ -211,7 +211,7 @@ def test_model_is_removed_after_it_was_found(tmp_path):
     model = tmp_path / "m.gguf"
     model.symlink_to(needs.local_model())
     settings = Settings(home=tmp_path / "home", local_model=model)
-    found = LlamaModel.open(None, settings).local_model
+    found = LlamaModel.open(None, settings).file
     model.unlink()
 
     with LlamaModel(found, settings) as llama:
@@ -241,7 +241,7 @@ _PARENT = """
 import sys, threading, time
 from pathlib import Path
 sys.path[:0] = {path!r}
-from localengine import start, ask
+from localmodel import start, ask
 def run():
     global llama
     llama = start(Path({home!r}))

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridge.agent_loop.model_policy import LARGE, SMALL
 from bridge.agent_loop.reply_schema import (
-    SMALL_ITEMS,
-    SMALL_TEXT_CHARS,
     Call,
     bounded,
     call_shape,
@@ -162,7 +161,7 @@ def test_any_reply_is_read(text: str) -> None:
 
 
 def test_the_default_answer_may_name_calls() -> None:
-    item = submit_schema(None, is_small=False)["properties"]["evidence"]["items"]
+    item = submit_schema(None, LARGE)["properties"]["evidence"]["items"]
 
     assert "toolUseId" in item["properties"]
     assert "verified" not in item["properties"]
@@ -204,11 +203,11 @@ def test_a_small_model_is_kept_to_short_lists():
     texts = {"type": "array", "items": {"type": "string"}}
 
     def most(**more):
-        return bounded({**texts, **more}, is_small=True)["maxItems"]
+        return bounded({**texts, **more}, SMALL)["maxItems"]
 
     assert (most(), most(maxItems=20), most(maxItems=2), most(minItems=9)) == (
-        SMALL_ITEMS,
-        SMALL_ITEMS,
+        SMALL.max_items,
+        SMALL.max_items,
         2,
         9,
     )
@@ -219,8 +218,8 @@ def test_a_small_model_is_kept_to_short_texts():
     """Every text at its end must still be one reply, or the reply is cut."""
     text = {"type": "string", "maxLength": 400}
 
-    assert bounded(text, is_small=True)["maxLength"] == SMALL_TEXT_CHARS
-    assert bounded({**text, "minLength": 300}, is_small=True)["maxLength"] == 300
+    assert bounded(text, SMALL)["maxLength"] == SMALL.max_text_chars
+    assert bounded({**text, "minLength": 300}, SMALL)["maxLength"] == 300
     assert bounded(text)["maxLength"] == 400
 
 
@@ -228,9 +227,9 @@ def test_a_small_model_claims_no_evidence_that_it_need_not():
     part = {"type": "array", "maxItems": 3}
     schema = {"type": "object", "properties": {"ok": {}, "evidence": part}}
 
-    def named(required=(), *, is_small=True):
-        told = submit_schema({**schema, "required": list(required)}, is_small=is_small)
+    def named(required=(), policy=SMALL):
+        told = submit_schema({**schema, "required": list(required)}, policy)
         return set(told["properties"])
 
     assert named() == {"ok"}
-    assert named(is_small=False) == named(["evidence"]) == {"ok", "evidence"}
+    assert named(policy=LARGE) == named(["evidence"]) == {"ok", "evidence"}
