@@ -19,8 +19,7 @@ import orjson
 from bridge.api.record_schemas import schema_for, schema_names
 from bridge.cli import exit_codes
 from bridge.config import Settings
-from bridge.doctor.answers import ISSUES
-from bridge.protocol.failure_codes import MEANINGS, FailureCode
+from bridge.protocol.failure_codes import CURES, MEANINGS
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import judge
 from bridge.protocol.request import HostProcess, Request
@@ -68,12 +67,6 @@ An id that nobody knows ends `show`, `wait`, `cancel` and `respond` with 1.
 | --- | --- | --- | --- |
 {failures}
 """
-# Beside the issues that the doctor knows: what somebody wanted, as cause and cure.
-WANTED: dict[FailureCode, tuple[str, str]] = {
-    "agent_failed": ("the work failed", "read the answer: it says how"),
-    "agent_blocked": ("something was in its way", "read the answer: it says what"),
-    "cancelled": ("somebody wanted it", "ask again, if it was not you"),
-}
 
 
 class OneMoment:
@@ -114,7 +107,7 @@ def write_failures(file: Path) -> None:
     exits = re.findall(r"^(\d+) +(.+)$", exit_codes.__doc__ or "", re.M)
     rows = []
     for code, meaning in MEANINGS.items():
-        _, cure = (ISSUES | WANTED)[code]
+        cure = CURES[code]
         exit_code = exit_codes.of_failure(code)
         rows.append(f"| `{code}` | {exit_code} | {meaning} | {cure} |")
     file.write_text(

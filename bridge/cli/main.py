@@ -11,14 +11,10 @@ import gc
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from bridge.cli.commands import COMMANDS
 from bridge.cli.exit_codes import Exit, exit_code
 from bridge.errors import BridgeError
-
-if TYPE_CHECKING:
-    from bridge.protocol.response import RequestFailed
 
 _HELP = """\
 hostbridge: ask the agent session that is already open
@@ -137,25 +133,19 @@ def _call(name: str, arguments: list[str]) -> int:
 
 def _report(error: BridgeError, arguments: list[str]) -> int:
     from bridge.cli.output import complain, error_value, say_json
-    from bridge.protocol.response import RequestFailed as Failed
+    from bridge.protocol.failure_codes import cure_of
+    from bridge.protocol.response import RequestFailed
 
     before_words = arguments[: (*arguments, "--").index("--")]
     if "--json" in before_words:
         say_json(error_value(error))
     complain(str(error))
-    if isinstance(error, Failed) and (way_out := _way_out(error)):
-        complain(f"{error.code}: {way_out}")
+    failure = error.response.error if isinstance(error, RequestFailed) else None
+    # What is late says by itself what helps; who cancels knows.
+    if failure and failure.code not in ("timeout", "cancelled"):
+        cure = cure_of(failure.code, failure.stage, error.request_id or "ID")
+        complain(f"{failure.code}: {cure}")
     return exit_code(error)
-
-
-def _way_out(error: RequestFailed) -> str:
-    """What to do about a request that failed; of a deadline, its own words say it."""
-    from bridge.doctor.answers import ISSUES
-
-    code = error.response.error.code if error.response.error else "timeout"
-    if code == "timeout" or code not in ISSUES:
-        return ""
-    return ISSUES[code][1].replace("show ID", f"show {error.request_id}")
 
 
 def _bug(exc: Exception) -> int:

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.api.bridge import Bridge
 from bridge.api.hosts import eligible_hosts
-from bridge.doctor.answers import ISSUES, naming
 from bridge.doctor.finding import Finding, ok, problem
 from bridge.errors import BridgeError
 from bridge.host.wake_problems import why_unheard
 from bridge.protocol.duration import seconds
+from bridge.protocol.failure_codes import MEANINGS, cure_of
 from bridge.store import wakeups
 
 if TYPE_CHECKING:
@@ -189,17 +189,15 @@ def _end(found: Found, progress: Progress) -> Finding:
     spent_s = response.duration / 1000
     if response.error is None:
         return ok("live", f"answered after {spent_s:.2f} s: {response.parsed_output}")
-    code = response.error.code
-    cause, cure = (
-        STOPS[progress.missing()]
-        if code == "timeout"
-        else ISSUES.get(code, ("", "hostbridge show ID"))
-    )
+    error, request_id = response.error, response.request_id
+    cause, cure = MEANINGS[error.code], cure_of(error.code, error.stage, request_id)
+    if error.code == "timeout":
+        cause, cure = STOPS[progress.missing()]
     return problem(
         "live",
-        f"ended after {spent_s:.2f} s with {code}: {response.error.message}",
+        f"ended after {spent_s:.2f} s with {error.code}: {error.message}",
         cause=cause,
-        cure=naming(cure, response.request_id),
+        cure=cure,
     )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -59,106 +59,102 @@ class Queue:
     unheard: Mapping[str, Unheard | None] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Why:
-    """One reason for requests to stand still."""
-
-    verdict: Verdict
-    what: str
-    cause: str
-    cure: str
+def _reason(verdict: Verdict, what: str, cause: str = "", cure: str = "") -> Finding:
+    """Why requests stand still; which ones is added where it is reported."""
+    return Finding("requests", verdict, what, cause, cure)
 
 
-OVERDUE = Why(
+OVERDUE = _reason(
     Verdict.WARNING,
     "overdue",
     "the deadline has passed; nobody waits for it, and no session has looked since",
     "hostbridge prune ends it, as does a look at it (status, show)",
 )
-OFF = Why(
+OFF = _reason(
     Verdict.PROBLEM,
     "waiting, and the bridge is switched off",
     "`hostbridge off`",
     "hostbridge on",
 )
-OFF_HERE = Why(
+OFF_HERE = _reason(
     Verdict.PROBLEM,
     "waiting, and no session is open; BRIDGE_OFF is set in this shell",
     "the hooks of a session that is started with it do nothing",
     "unset BRIDGE_OFF, then start `claude` in the project",
 )
-NO_SESSION = Why(
+NO_SESSION = _reason(
     Verdict.PROBLEM,
     "waiting, and no session is open that could answer",
     "no Claude Code session of this project has run a hook of ours and is still open",
     "start `claude` in the project; if one is open, see `hooks` and `session`",
 )
-OTHER_SESSION = Why(
+OTHER_SESSION = _reason(
     Verdict.WARNING,
     "waiting for a session that is not open",
     "asked with --session, for that one alone",
     "open it again (claude --resume), or cancel and ask without --session",
 )
-DECLINED = Why(
+DECLINED = _reason(
     Verdict.PROBLEM,
     "waiting, and every open session has declined",
     "the model ignored each offer",
     "hostbridge doctor --live shows whether it takes any; restart the session",
 )
-SWITCHED_OFF = Why(
+SWITCHED_OFF = _reason(
     Verdict.WARNING,
     "waiting, and the sessions that could take it are switched off",
     "`hostbridge off --session`",
     "hostbridge on --session ID",
 )
-BUDGET = Why(
+BUDGET = _reason(
     Verdict.WARNING,
     "waiting, and the sessions have used up their agents of this hour",
     "BRIDGE_AGENTS_PER_HOUR",
     "wait, or raise it for the session that answers",
 )
-SLOTS = Why(
+SLOTS = _reason(
     Verdict.OK,
     "waiting for a free slot",
     "as many agents run as may at once (BRIDGE_SLOTS)",
-    "",
 )
 # Why the open sessions do not hear of it.
 NOT_HEARD = {
-    why: Why(verdict, f"waiting, and the open session {why.what}", why.cause, why.cure)
+    why: _reason(
+        verdict, f"waiting, and the open session {why.what}", why.cause, why.cure
+    )
     for why, verdict in (
         (JUST_STARTED, Verdict.OK),
         (NO_WATCH, Verdict.WARNING),
         (UNANSWERED, Verdict.PROBLEM),
     )
 }
-UNHEARD = Why(
+UNHEARD = _reason(
     Verdict.PROBLEM,
     "waiting, though a session is open that should have taken it",
     "nobody rang for it, or its hooks took nothing: they fail, or look elsewhere",
     "type anything into the session; see `hook errors`, `hooks run` and `place`; "
     "hostbridge doctor --live",
 )
-UNSERVED = Why(
+UNSERVED = _reason(
     Verdict.WARNING,
     "waiting for a process of ours to serve it",
     "submitted for the route claude, local or endpoint, which no session takes",
     "hostbridge serve",
 )
-YOUNG = Why(Verdict.OK, "asked just now", "", "")
-NOT_LAUNCHED = Why(
+YOUNG = _reason(Verdict.OK, "asked just now")
+NOT_LAUNCHED = _reason(
     Verdict.WARNING,
     "offered, but no agent was started",
     "the model has not made the call it was told to make, or a dialog holds its turn",
     "look at the session; the offer is repeated, and given back after the last time",
 )
-ORPHANED = Why(
+ORPHANED = _reason(
     Verdict.WARNING,
     "held by a session that is gone",
     "its process ended without a word",
     "nothing: the next hook or waiter takes it back",
 )
-DESERTED = Why(
+DESERTED = _reason(
     Verdict.WARNING,
     "held by a process that served it and is gone",
     "it was killed",
@@ -219,7 +215,7 @@ def _unreadable(
 
 def judge(queue: Queue) -> Iterator[Finding]:
     """One finding for each reason, with the requests it holds for."""
-    grouped: dict[Why, list[str]] = defaultdict(list)
+    grouped: dict[Finding, list[str]] = defaultdict(list)
     running = 0
     for request in queue.waiting:
         grouped[why_waiting(request, queue)].append(request.request_id)
@@ -230,8 +226,7 @@ def judge(queue: Queue) -> Iterator[Finding]:
         else:
             grouped[why].append(request.request_id)
     for why, ids in grouped.items():
-        found = _named(why.what, ids)
-        yield Finding("requests", why.verdict, found, why.cause, why.cure)
+        yield replace(why, found=_named(why.found, ids))
     if not grouped:
         yield ok("requests", f"none waits; {running} running")
 
@@ -241,7 +236,7 @@ def _named(what: str, ids: list[str]) -> str:
     return f"{len(ids)} {what}: {named}"
 
 
-def why_waiting(request: Request, queue: Queue) -> Why:
+def why_waiting(request: Request, queue: Queue) -> Finding:
     """The first reason that keeps a request from being taken."""
     if queue.now_ms >= request.deadline_ms:
         return OVERDUE
@@ -252,7 +247,7 @@ def why_waiting(request: Request, queue: Queue) -> Why:
     return YOUNG if queue.now_ms - request.asked_ms < _SOON_MS else UNSERVED
 
 
-def _why_no_host(request: Request, queue: Queue) -> Why:
+def _why_no_host(request: Request, queue: Queue) -> Finding:
     if not queue.live:
         return OFF_HERE if queue.is_off_here else NO_SESSION
     meant = [s for s in queue.live if request.session in (None, *s.ids)]
@@ -274,7 +269,7 @@ def _why_no_host(request: Request, queue: Queue) -> Why:
     return NOT_HEARD[deaf[0]] if len(deaf) == len(awake) else UNHEARD
 
 
-def why_held(request: Request, queue: Queue) -> Why | None:
+def why_held(request: Request, queue: Queue) -> Finding | None:
     """What is wrong with a claim; None when an agent works, or soon will."""
     claim = request.claim
     if queue.now_ms >= request.deadline_ms:

@@ -1,8 +1,10 @@
-"""The codes by which a request can fail: one table, with what each means."""
+"""How a request can fail: each code, what it means, and what to do about it."""
 
 from __future__ import annotations
 
 from typing import Literal, get_args
+
+from bridge.protocol.status import Stage
 
 FailureCode = Literal[
     "no_host",
@@ -61,7 +63,55 @@ MEANINGS: dict[FailureCode, str] = {
     "AGENT_006": "the process of the model died",
 }
 
-assert set(MEANINGS) == set(get_args(FailureCode))  # noqa: S101
+# What to do. ID stands for the request's id.
+CURES: dict[FailureCode, str] = {
+    "no_host": "start `claude` in the project first, or the server that "
+    "BRIDGE_OPENAI_BASE_URL names",
+    "host_gone": "ask again, and keep the session open (or the process that serves it)",
+    "declined": "hostbridge doctor --live; restart the session, perhaps with another "
+    "model",
+    "agent_missing": "see /agents in the session; restart it if the agent is new",
+    "agent_error": "read the error: hostbridge show ID; /status in the session",
+    "agent_stopped": "ask again",
+    "quota": "wait, or ask with another --model",
+    "empty_answer": "see rawOutput and evidence: hostbridge show ID",
+    "prompt_echo": "ask more plainly, or with a stronger --model",
+    "no_json": "see what it said: hostbridge show ID; ask with a stronger --model",
+    "schema_mismatch": "see where it differs: hostbridge show ID; use a simpler "
+    "schema, or a stronger --model",
+    "unverified": "see its evidence: hostbridge show ID",
+    "prompt_replaced": "find that hook in /hooks, and have it ignore prompts that "
+    "begin with bridge:",
+    "agent_failed": "read the answer: it says how",
+    "agent_blocked": "read the answer: it says what",
+    "timeout": "ask with a longer --timeout",
+    "cancelled": "ask again, unless you cancelled it yourself",
+    "depth": "raise BRIDGE_MAX_DEPTH, or let agents ask for fewer agents",
+    "budget": "raise BRIDGE_AGENTS_PER_HOUR for the session, or wait",
+    "AGENT_001": "see why: hostbridge show ID; to check the definition: hostbridge "
+    "agents check",
+    "AGENT_002": "see which models there are, and whether they work: hostbridge models",
+    "AGENT_003": "see where it differs: hostbridge show ID; use a simpler schema, or a "
+    "larger model",
+    "AGENT_004": "raise max_turns in the definition, or ask for less in one request",
+    "AGENT_005": "ask with a longer --timeout, or use a smaller model",
+    "AGENT_006": "see whether the model works at all: hostbridge models --test",
+}
+# A deadline that passed before anybody was at work: a longer one alone does not help.
+TOO_EARLY: dict[Stage, str] = {
+    Stage.NO_HOST: "start `claude` in the project first",
+    Stage.WAITING: "see `session` and `hooks run` in hostbridge doctor; for the routes "
+    "claude, local and endpoint: hostbridge serve",
+    Stage.OFFERED: "hostbridge doctor --live; look at the session",
+}
+
+assert set(MEANINGS) == set(CURES) == set(get_args(FailureCode))  # noqa: S101
 
 # A valid answer that reports trouble: there is a typed answer to return.
 ANSWERED: frozenset[FailureCode] = frozenset({"agent_failed", "agent_blocked"})
+
+
+def cure_of(code: FailureCode, stage: Stage, request_id: str) -> str:
+    """What to do about the failure of a request that ended at `stage`."""
+    cure = TOO_EARLY.get(stage, CURES[code]) if code == "timeout" else CURES[code]
+    return cure.replace("show ID", f"show {request_id}")
