@@ -160,7 +160,7 @@ def test_exit_1_when_the_request_failed(project, host):
     assert ran.err == (
         f"hostbridge: request {told['requestId']} failed: "
         "the last message holds no JSON value\n"
-        f"hostbridge: no_json: see its words: hostbridge show {told['requestId']}; "
+        f"hostbridge: no_json: see what it said: hostbridge show {told['requestId']}; "
         "ask with a stronger --model\n"
     )
     assert (told["success"], told["rawOutput"], told["parsedOutput"]) == (
