@@ -189,12 +189,12 @@ def compare(found: dict[str, Series], files: int) -> list[Row]:
     shell, python, library = (found[name] for name in FLOORS)
     many = f"{files:,}"
     return [
-        Row("idle PostToolUse", found["idle"], shell, 1.5),
-        Row(f"  {many} finished requests", found["finished"], shell, 1.5),
+        Row("idle PostToolUse", found["idle"], shell, 1.3),
+        Row(f"  {many} finished requests", found["finished"], shell, 1.3),
         Row("  our agents run", found["agents run"], shell, 1.5),
         Row(f"  {many} waiting, none for us", found["closed"], shell, 1.5),
         Row("call in our subagent, allowed", found["allowed"], python, 1.5),
-        Row("claims and instructs", found["offer"], library, 1.2),
+        Row("claims and instructs", found["offer"], python, 5),
         Row("PreToolUse(Agent), rewritten", found["launch"], library),
         Row("SubagentStop, captured", found["capture"], library),
         Row("first call in our subagent", found["first call"], library),

@@ -285,7 +285,7 @@ PACKAGE_FAULTS: dict[str, Callable[[Path], object]] = {
     "a module gone": lambda root: (root / "host" / "context.py").unlink(),
     "a module cut": lambda root: (root / "host" / "context.py").write_text("def f("),
     "all of the host room gone": lambda root: shutil.rmtree(root / "host"),
-    "the library gone": lambda root: (root / "store" / "files.py").unlink(),
+    "the library gone": lambda root: (root / "store" / "store.py").unlink(),
 }
 
 

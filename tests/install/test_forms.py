@@ -125,14 +125,15 @@ def test_scripts_that_are_gone_are_silence(session: Session) -> None:
     assert before == after == (0, b"", b"")
 
 
-def test_a_script_that_is_broken_blocks_nothing(session: Session) -> None:
+@pytest.mark.parametrize("missing", ["lib.sh", "start.sh"])
+def test_a_script_that_is_broken_blocks_nothing(session: Session, missing: str) -> None:
     """A shell exits 2 on its own errors, and 2 would block the tool call."""
     copy = session.root / "copy"
     shutil.copytree(session.hooks, copy)
     session.hooks = copy
     if session.kind == "project":
         Memory(session.home).point(copy, sys.executable)
-    (copy / "lib.sh").unlink()
+    (copy / missing).unlink()
 
     code, out, _ = session.run()
 
@@ -187,10 +188,9 @@ def test_a_command_that_is_no_python_program_is_not_run(
 
 
 def found_python(path: str) -> str:
-    """What `find_python` of hooks/lib.sh finds with this PATH."""
-    lib = (hooks_folder() / "lib.sh").read_text()
+    """What `find_python` of hooks/start.sh finds with this PATH."""
+    lib = (hooks_folder() / "start.sh").read_text()
     body = lib[lib.index("find_python() {") :]
-    body = body[: body.index("\n# Whether a folder of the state")]
     script = f'python=\n{body}\nfind_python\nprintf %s "$python"'
     done = subprocess.run(
         ["/bin/sh", "-c", script],
