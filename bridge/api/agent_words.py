@@ -1,7 +1,7 @@
-"""What the agent of a request was told, word for word, as far as that is recorded.
+"""The exact prompt of a request's agent, as far as it is recorded.
 
-In an open session and by `claude -p` it follows from the request; in a run of our own
-the run's log has it, where long texts are cut.
+For an open session and `claude -p` it follows from the request; on the routes local and
+endpoint it is in the run's log, where long texts are cut.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
     from bridge.protocol.request import Request
 
-# Of the run's log: one message that the run begins with.
+# In the run's log: one message that the run begins with.
 TOLD = "told"
 
 
 def told_to(
     request: Request | None, turns: Iterable[dict[str, Any]]
 ) -> tuple[tuple[str, str], ...]:
-    """Role and words of each message; none for what nobody has been told yet."""
+    """Role and text of each message; nothing if no agent has been told anything yet."""
     logged = [event for event in turns if event.get("event") == TOLD]
     if logged:
         return tuple((str(e.get("role")), str(e.get("text"))) for e in logged)

@@ -1,14 +1,14 @@
-"""The same for asyncio: each call runs in a thread; cancelling one lets go.
+"""The bridge for asyncio: each call runs in a thread; a cancelled call lets it go.
 
-What waits has a thread of its own, and leaves those that asyncio keeps for short calls
-to the short ones: else some waits would hold up every other call, `cancel` included.
-For a hundred requests at once `as_completed` needs one thread.
+Each wait has its own thread and leaves asyncio's threads to short calls: otherwise a
+few waits would hold up every other call, even `cancel`. `as_completed` needs one
+thread, even for a hundred requests.
 
-A call that is cancelled is over at once for who awaits it. Its thread, once it waits
-for an answer, looks every two seconds whether anybody does, whoever holds the store's
-lock, and is gone within three; to submit, it waits for that lock as any program does.
-There a cancelled `ask` cancels its request, as an interrupt does for the blocking one.
-A cancelled `wait` leaves its requests as they are.
+A cancelled call ends at once for the awaiting task. A thread that waits for an answer
+checks every two seconds whether anybody still wants it, whoever holds the store's lock,
+and ends within three; to submit, it waits for the lock like any program. A cancelled
+`ask` then cancels its request, as an interrupt does for the blocking one. A cancelled
+`wait` leaves its requests as they are.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 class AsyncBridge:
     """`Bridge` for asyncio: the same methods with the same arguments, awaited.
 
-    But for these: `wait` takes one request, `as_completed` is for many; what serves a
-    route (`Bridge.server`) belongs to a program that blocks. `on_stage` and
-    `on_progress` are called in a thread. Cancelled, a wait lets go of its thread within
-    three seconds. The blocking one is `bridge`.
+    The exceptions: `wait` takes one request, `as_completed` is for many; serving a
+    route (`Bridge.server`) belongs to a blocking program. `on_stage` and `on_progress`
+    are called in a thread. A cancelled wait lets go of its thread within three seconds.
+    The blocking bridge is `bridge`.
     """
 
     def __init__(self, bridge: Bridge) -> None:
@@ -93,7 +93,7 @@ class AsyncBridge:
         """Await one request; see `Bridge.wait`. For many there is `as_completed`.
 
         Raises:
-            TypeError: it is no id.
+            TypeError: it is not an id.
         """
         if not isinstance(request, str):
             kind = type(request).__name__
@@ -158,16 +158,16 @@ class AsyncBridge:
         return await asyncio.to_thread(self.bridge.status, request)
 
     async def overview(self) -> Overview:
-        """What is open, waits, runs and has ended; see `Bridge.overview`."""
+        """Open sessions and requests; see `Bridge.overview`."""
         return await asyncio.to_thread(self.bridge.overview)
 
     async def story(self, request: str) -> Story:
-        """Everything that is known of one request; see `Bridge.story`."""
+        """Everything known about one request; see `Bridge.story`."""
         return await asyncio.to_thread(self.bridge.story, request)
 
 
 async def _waited(call: Callable[[threading.Event], T]) -> T:
-    """Run a blocking call that looks at the event now and then."""
+    """Run a blocking call that checks the event now and then."""
     leave = threading.Event()
     try:
         with _own_thread() as in_thread:
@@ -179,9 +179,9 @@ async def _waited(call: Callable[[threading.Event], T]) -> T:
 
 @contextmanager
 def _own_thread() -> Iterator[Callable[[Callable[[], T]], Awaitable[T]]]:
-    """A thread for blocking calls, one after the other; nobody waits for its end.
+    """A thread for blocking calls, one at a time; nobody waits for its end.
 
-    But for the interpreter: what was cancelled has a moment to let go.
+    Except the interpreter: a cancelled call has a moment to let go.
     """
     thread = ThreadPoolExecutor(1, thread_name_prefix="hostbridge")
     loop = asyncio.get_running_loop()

@@ -39,7 +39,7 @@ class Asker:
 
     Attributes:
         store: waits for its lock.
-        quick: the same store, for what must not wait long for the lock.
+        quick: the same store, for steps that must not wait long for the lock.
         settings: those of the program.
     """
 
@@ -63,7 +63,7 @@ class Asker:
             ).route
             request = begun.on(route)
             check_schema(route, request, begun.definition_on(route))
-            # There is no use in submitting it after its own deadline.
+            # Submitting it after its own deadline would be useless.
             deadline_s = store.clock.monotonic_s() + request.timeout / 1000
             return self._submit(store, request, (route,), deadline_s).request_id
 
@@ -93,9 +93,9 @@ class Asker:
             own = planned.own
             routes = {planned.route, own or planned.route}
             if fallback_after_s is not None:
-                # Whether a session is open makes it no other question.
+                # It is the same question whether or not a session is open.
                 routes.add("host")
-            # What was answered already needs neither a session nor a wait.
+            # An existing answer needs neither a session nor a wait.
             known = store.answer_of_key(request, routes=routes)
             if known is not None:
                 return known
@@ -124,12 +124,12 @@ class Asker:
         try:
             return self._wait(request, submitted, planned, worker, deadline_s, options)
         except (KeyboardInterrupt, Abandoned):
-            # By its own id: the one that a key found is another asker's.
+            # Compare the id: a request found by its key belongs to another caller.
             cancel(self.quick, RequestId(request.request_id))
             raise
 
     def _opened(self, stack: ExitStack) -> Store:
-        """The store, held open if it exists: an ask that is refused makes none."""
+        """The store, held open if it exists: a refused ask does not create one."""
         if not self.store.exists():
             return self.store
         return stack.enter_context(self.store.open())
@@ -143,7 +143,7 @@ class Asker:
         deadline_s: float,
         options: AskOptions,
     ) -> Response:
-        """Wait for the end of what was submitted, and serve it if nobody else does."""
+        """Wait for the end of the request, and serve it if nobody else does."""
         waiter = Waiter(
             self.quick,
             lease_s=self.settings.lease_s,
@@ -160,7 +160,7 @@ class Asker:
             return waiter.one(request_id, left_s)
         except WaitTimeout as exc:
             if not is_new:
-                # Another asker's request, found by its key: not ours to end.
+                # Another caller's request, found by its key: not ours to end.
                 raise waiter.late([request_id], timeout_s) from None
             return waiter.expire(request_id, timeout_s, str(exc.stage))
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from bridge.store.clock import Clock
 
 DEFAULT_TIMEOUT_S = 120.0
-# A waiter holds no lock for long: its deadline counts for more than its tidying.
+# A waiter must not wait long for the lock: its deadline matters more than cleaning up.
 _QUICK_LOCK_S = 0.2
 
 
@@ -66,7 +66,7 @@ class Bridge:
         """The bridge of the project that `path` (default: the working folder) is in.
 
         Raises:
-            BadSetting: a `BRIDGE_*` variable means nothing.
+            BadSetting: a `BRIDGE_*` variable has an invalid value.
             StateRefused: the state directory would not be safe, or `path` is not there.
         """
         start = Path(path or ".")
@@ -96,7 +96,7 @@ class Bridge:
                 `hostbridge off`); nothing was asked.
             NoRoute: this machine lacks what the route needs; nothing was asked.
             UnknownAgent, InvalidRequest, DepthExceeded: nothing was asked.
-            BadDefinition, NotTrusted: nothing was asked; the definition is no use.
+            BadDefinition, NotTrusted: nothing was asked; the definition cannot be used.
             BadSetting: nothing was asked; no model of the endpoint is named.
             CannotWaitHere: asked, but the only host would have to wait for itself.
             RequestFailed: it ended without a valid answer; `code` and `stage` say how.
@@ -120,7 +120,7 @@ class Bridge:
 
         Raises:
             UnknownAgent, InvalidRequest, DepthExceeded: nothing was asked.
-            BadDefinition, NotTrusted: nothing was asked; the definition is no use.
+            BadDefinition, NotTrusted: nothing was asked; the definition cannot be used.
         """
         return self._asker.submit(prompt, agent, options)
 
@@ -160,13 +160,13 @@ class Bridge:
         as it ends, also for those that failed (`error` is set, `parsed` is None). The
         requests are left as they are when the time is up.
 
-        `schema` is the pydantic model they were asked with, given again: on disk is its
-        JSON Schema, not the class. Without it `parsed` is an `AgentOutput` where that
-        was asked for, and the decoded JSON otherwise; either way it was checked.
+        `schema` is the pydantic model they were asked with: only its JSON Schema is on
+        disk, not the class. Without it `parsed` is an `AgentOutput` if that was asked
+        for, and the decoded JSON otherwise; either way it was checked.
 
         Raises:
             UnknownRequest: there is no such request.
-            InvalidRequest: `timeout_s` is no number, or an id none.
+            InvalidRequest: `timeout_s` is not a number, or an id is not an id.
             WaitTimeout: `timeout_s` seconds passed.
             StateVanished: the state directory was removed meanwhile.
         """
@@ -212,8 +212,8 @@ class Bridge:
         check_text("words", words)
         return respond(self.store, self.status(request), words)
 
-    # Looking: whoever looks ends what is overdue and gives back what a dead host held,
-    # since nobody else may be there.
+    # Looking: this also ends overdue requests and gives back those of dead hosts, since
+    # nobody else may be there to do it.
 
     def status(self, request: str) -> Found:
         """One request as it stands now.
@@ -232,7 +232,7 @@ class Bridge:
         return found
 
     def overview(self) -> Overview:
-        """What is open, waits, runs and has ended in this project, at one moment."""
+        """Open sessions and requests of this project, at one moment."""
         from bridge.api.project_status import overview
 
         seen = overview(self.store, self.settings)
@@ -246,10 +246,10 @@ class Bridge:
         return seen
 
     def story(self, request: str) -> Story:
-        """Everything that is known of one request.
+        """Everything known about one request.
 
         Raises:
-            UnknownRequest: nothing knows of it.
+            UnknownRequest: nothing is known about it.
         """
         from bridge.api.history import tell
 
@@ -259,7 +259,7 @@ class Bridge:
         return story
 
     def _has_moved(self, request: Request | None, response: Response | None) -> bool:
-        """Look after a request that needs it; whether it is to be read again."""
+        """End or give back the request if needed; True if it must be read again."""
         if request is None or response is not None:
             return False
         claim = request.claim

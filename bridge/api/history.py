@@ -1,4 +1,4 @@
-"""One request's whole story, from every file that knows of it."""
+"""The whole history of one request, from every file that mentions it."""
 
 from __future__ import annotations
 
@@ -22,20 +22,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What is known of a request.
+    """What is known about a request.
 
     Attributes:
         request_id: which one.
-        status: where it is in its life; None when only traces of it are left, or it
-            cannot be read.
-        problem: why its file cannot be read, and the way out.
-        request, response: the records, as far as there are any.
+        status: how far it is; None if only traces of it are left, or it cannot be read.
+        problem: why its file cannot be read, and what to do.
+        request, response: the records, if there are any.
         history: its lines of the journal, oldest first.
-        runs: agents that were started for it and are not forgotten yet.
+        runs: the agents that were started for it, as far as still on record.
         calls: the tool calls seen in them.
-        told: role and words of each message that its agent began with.
-        turns: what happened in its run on a route of our own, oldest first.
-        evidence: words that did not become the answer, with the reason.
+        told: role and text of each message that its agent began with.
+        turns: the log of its run on the route local or endpoint, oldest first.
+        evidence: rejected answers, with the reason.
         files: where all of this can be read with `cat`.
     """
 
@@ -54,10 +53,10 @@ class Story:
 
 
 def tell(store: Store, request: str) -> Story:
-    """Gather the story of a request.
+    """Gather the history of a request.
 
     Raises:
-        UnknownRequest: nothing knows of it.
+        UnknownRequest: nothing is known about it.
     """
     request_id = check_id(request)
     if not store.exists():

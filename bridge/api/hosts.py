@@ -45,26 +45,26 @@ class Hosts:
 
     @property
     def is_off(self) -> bool:
-        """Whether everything is to stop, by the environment or by `hostbridge off`."""
+        """Whether hostbridge is off, by the environment or by `hostbridge off`."""
         return self._settings.off or switch.is_off(self._store)
 
     def of(self, request: Request) -> list[Session]:
-        """Those that may take the request."""
+        """The sessions that may take the request."""
         lease_s = self._settings.lease_s
         return eligible_hosts(self._store, request, lease_s=lease_s)
 
     def can_answer(self, request: Request) -> bool:
-        """Whether any may take it while whoever asks waits."""
+        """Whether any may take it while the caller waits."""
         return bool(self.of(request)) and not self.would_wait_for_itself(request)
 
     def ring(self, request: Request) -> None:
-        """Wake those that may take it."""
-        # Durable already: a bell that cannot be rung costs time, not the request.
+        """Wake the sessions that may take it."""
+        # The request is durable: a failed wake-up costs time, not the request.
         with suppress(StateUnavailable, StateRefused):
             wakeups.wake(self._store, self.of(request))
 
     def would_wait_for_itself(self, request: Request) -> bool:
-        """Whether the only host that could answer is waiting for this very process.
+        """Whether the only host that could answer is waiting for this process.
 
         A background subagent may wait: the main thread is free to answer.
         """

@@ -1,7 +1,7 @@
-"""Which models and schemas a route takes: told before anything is asked.
+"""Which models and schemas a route takes, checked before anything is asked.
 
-What a definition names for one route means on another "whichever is there", and the
-answer is marked degraded. What the asker names for the route it names is meant.
+A model that a definition names for one route means "any model" on another, and the
+answer is marked degraded. A model that the caller names must be that model.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Request, RouteName
     from bridge.routes import OwnRoute
 
-# Beside the names that every route takes.
+# In addition to the names that every route takes.
 _OTHERS: dict[OwnRoute, str] = {
     "claude": "a full name such as claude-opus-5-5",
     "local": f"the path of a {MODEL_FILE} file",
@@ -28,12 +28,13 @@ _OTHERS: dict[OwnRoute, str] = {
 
 
 def check_model(route: RouteName, model: str, *, is_asked: bool) -> None:
-    """Let a model pass that the route takes by its name.
+    """Check that the route takes a model of this name.
 
-    `is_asked` is whether the asker named it, and not the definition.
+    `is_asked` says whether the caller named it, and not the definition.
 
     Raises:
-        InvalidRequest: the route takes no such model; says which does, or what is near.
+        InvalidRequest: the route takes no such model; names the route that does, or
+            near matches.
     """
     if model in MODEL_NAMES or not (is_asked or route in ("host", "local")):
         return
@@ -57,7 +58,7 @@ def check_model(route: RouteName, model: str, *, is_asked: bool) -> None:
 
 
 def _meant(model: str) -> tuple[RouteName | None, str]:
-    """The one route that a name can only be for, and what such a name is of."""
+    """The only route that a name can be for, and what kind of name it is."""
     if model.startswith(OF_SERVER):
         return "endpoint", "a model of a server"
     if model.endswith(MODEL_FILE):
@@ -71,15 +72,15 @@ def check_here(
     definition: Definition | None,
     settings: Settings,
 ) -> None:
-    """Let a request pass that this machine can serve, as far as a look can tell.
+    """Check that this machine can serve a request, as far as is quickly seen.
 
     Raises:
-        InvalidRequest: the file that is named is not there, or is no model; the asker's
-            schema is none that a local model can be held to.
+        InvalidRequest: the named file does not exist, or is not a model; the caller's
+            schema cannot be enforced on a local model.
         BadSetting: no model of the endpoint is named.
     """
     model = request.model
-    # To find another than the named file takes time, and may concern no schema.
+    # Finding the default file takes time, and the schema may not need it.
     is_file = model is not None and model.endswith(MODEL_FILE)
     is_small = (
         route == "local"
@@ -88,7 +89,7 @@ def check_here(
     )
     check_schema(route, request, definition, is_small=is_small)
     is_named = model is not None and model.startswith(OF_SERVER)
-    # Without a server nobody misses the model.
+    # Without a server the model does not matter.
     is_known = is_named or not settings.openai_base_url or settings.openai_model
     if route == "endpoint" and not is_known:
         from bridge.endpoint.endpoint_model import NO_SERVER_MODEL
@@ -102,7 +103,7 @@ def _is_small(
     """Whether the local model that would answer is a small one.
 
     Raises:
-        InvalidRequest: the file that is named is not there, or is no model.
+        InvalidRequest: the named file does not exist, or is not a model.
     """
     from bridge.agent_loop.chat_model import ModelFailed
     from bridge.llama.model_files import find_model
@@ -113,7 +114,7 @@ def _is_small(
     except (ModelFailed, ExtraMissing) as exc:
         if model is not None and model.endswith(MODEL_FILE):
             raise InvalidRequest(f"model {model!r}: {exc}") from None
-        # That says the route itself.
+        # The route itself reports that.
         return False
 
 
@@ -124,13 +125,13 @@ def check_schema(
     *,
     is_small: bool = False,
 ) -> None:
-    """Let a schema of the asker's pass that the route's model can be held to.
+    """Check that the caller's schema can be enforced on the route's model.
 
-    `is_small` is whether that is known to be a small one, which is held to more. Where
-    the extra is missing nobody can tell.
+    `is_small` says whether the model is known to be small, which allows less. Without
+    the extra this is unknown.
 
     Raises:
-        InvalidRequest: a local model cannot be held to it; says where.
+        InvalidRequest: it cannot be enforced on a local model; says where.
     """
     of_agent = definition.output_schema if definition else None
     if route == "local" and request.answer_schema not in (None, of_agent):
@@ -143,7 +144,7 @@ def _refuse_unheld(schema: dict[str, Any], *, is_small: bool) -> None:
     try:
         require_extra()
     except ExtraMissing:
-        # That says the route itself.
+        # The route itself reports that.
         return
     from bridge.agents.diagnostic import format_place
     from bridge.llama.unsupported_schema import find_problem

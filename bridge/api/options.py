@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 
 class RequestOptions(TypedDict, total=False):
-    """What both `ask` and `submit` take; what is left out, or None, is the default.
+    """What both `ask` and `submit` take; anything missing or None is the default.
 
     Attributes:
         schema: the form of the answer: a pydantic model, a JSON Schema, or None for
-            `AgentOutput`. A schema in which JSON Schema knows no keyword is refused,
-            since any answer would pass; beside known keywords, unknown ones are
-            ignored, as the standard says.
+            `AgentOutput`. A schema with only unknown keywords is refused, since any
+            answer would pass; beside known keywords, unknown ones are ignored, as the
+            standard says.
         timeout_s: seconds until the request ends without an answer; by default the
             definition's, or 120.
         model: the model that is to answer; by default the definition's.
         priority: high, normal or low; by default the definition's, or normal.
-        arguments: what the definition's templates may name as `arguments`.
+        arguments: available to the definition's templates as `arguments`.
         node: a piece of source the request is about, as `FILE::NAME` or a `Node`.
-        variables: variables of the agent; the definition's templates may name them.
-        task_id: an id of the caller's own, which the result repeats.
-        dedup_key: stands for one question. The same question with the same key gets
-            the same request, running or answered; another question is refused.
+        variables: variables of the agent, available to the definition's templates.
+        task_id: an id chosen by the caller, repeated in the result.
+        dedup_key: stands for one question. The same question with the same key gets the
+            same request, running or answered; another question is refused.
         session: the only host session that may take the request.
         route: auto (the definition's, or an open session), host, or a route that is
             served without a session: claude, local, endpoint.
@@ -68,8 +68,8 @@ class AskOptions(RequestOptions, total=False):
     Attributes:
         fallback_after_s: serve the request here if no session has taken it after so
             many seconds; with route auto at once, if no session is open.
-        fallback: the route of that: claude, local or endpoint; by default what
-            `BRIDGE_CLI_FALLBACK` names.
+        fallback: the route to fall back to: claude, local or endpoint; by default the
+            one that `BRIDGE_CLI_FALLBACK` names.
         on_stage: called as the request moves from stage to stage.
         on_progress: receives the progress of what this process serves.
     """
@@ -81,11 +81,11 @@ class AskOptions(RequestOptions, total=False):
 
 
 def check_names(of: Literal["ask", "submit"], options: Mapping[str, object]) -> None:
-    """Raise TypeError for an option that does not exist, as a call without it would."""
+    """Raise TypeError for an unknown option, as Python does for a keyword."""
     known = AskOptions if of == "ask" else SubmitOptions
     for name in options.keys() - known.__optional_keys__:
         raise TypeError(f"{of}() got an unexpected keyword argument {name!r}")
 
 
 def ignore(_event: object) -> None:
-    """Do nothing: the callback of who has none."""
+    """Do nothing: the default callback."""

@@ -1,7 +1,7 @@
 """What is going on in a project at this moment: for `hostbridge status`.
 
-The cost does not grow with what has ended, and hardly with what waits: of ten thousand
-waiting requests the first few are read, the others counted. Takes no lock.
+The cost does not grow with the finished requests, and hardly with the waiting ones: of
+ten thousand the first few are read, the others counted. Takes no lock.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SHOWN_WAITING = 20
 SHOWN_ENDED = 5
-# How many lines of the journal are looked at for what ended last.
+# How many lines of the journal are read to find what ended last.
 _LOOKED_AT = 500
 
 
@@ -55,9 +55,9 @@ class OpenSession:
 class LiveRequest:
     """One request that has not ended; `left_s` is below 0 when it is overdue.
 
-    `route` is who holds it, or may take it; `session` the process, on other routes than
-    the host's. `is_abandoned`: whose process is gone; it waits again, or ends, as soon
-    as somebody sweeps.
+    `route` is the one that holds it, or may take it; on routes other than host,
+    `session` is the process. `is_abandoned`: its process is gone; the next sweep lets
+    it wait again or ends it.
     """
 
     request_id: str
@@ -88,9 +88,9 @@ class EndedRequest:
 class Overview:
     """The project at one moment; `requests` are those claimed and the first waiting.
 
-    `is_off` is by `hostbridge off`, `is_off_here` by the environment of who looks.
-    Without a state directory (`exists` False) nothing was ever asked here.
-    `unreadable` are ids of files met among the waiting that cannot be read.
+    `is_off` is set by `hostbridge off`, `is_off_here` by the caller's environment.
+    Without a state directory (`exists` False) nothing was ever asked here. `unreadable`
+    are the ids of waiting files that cannot be read.
     """
 
     project: str
@@ -108,7 +108,7 @@ class Overview:
 
 
 def overview(store: Store, settings: Settings) -> Overview:
-    """Look at the project once; what does not exist yet is not made."""
+    """Look at the project once; creates nothing."""
     if not store.exists():
         return _untouched(store, settings)
     live = sessions.live_sessions(store, lease_s=settings.lease_s)
@@ -118,7 +118,7 @@ def overview(store: Store, settings: Settings) -> Overview:
         ended = set(state["responses"].names())
 
         def is_over(name: str) -> bool:
-            # Not tidied up yet: somebody else has the lock, say.
+            # Not cleaned up yet: perhaps somebody else has the lock.
             return name in ended and state.is_answered(name)
 
         claimed = [r for r in queries.all_claimed(state) if not is_over(r.request_id)]
@@ -200,14 +200,14 @@ def _live(request: Request, hosts: list[Session], now_ms: int) -> LiveRequest:
 
 
 def _first_waiting(state: State, names: list[str]) -> list[Request]:
-    """The first that would be taken."""
+    """The requests that would be taken first."""
     ranks = Ranks(state, most=MAX_ASKED)
     first = islice(in_order(names, ranks), SHOWN_WAITING)
     return [request for name in first if (request := state.waiting(name))]
 
 
 def _last_ended(state: State) -> Iterator[EndedRequest]:
-    """What ended last, newest first: the journal says which, the records say how."""
+    """What ended last, newest first; found in the journal, read from the records."""
     for request_id in _ended_ids(state.directory):
         with suppress(NewerSchema):
             response = state.response(request_id)
@@ -225,7 +225,7 @@ def _last_ended(state: State) -> Iterator[EndedRequest]:
 
 
 def _ended_ids(state: Folder) -> Iterator[RequestId]:
-    """Ids of what the end of the journal says has ended, newest first, each once."""
+    """Ids that the end of the journal says have ended, newest first, each once."""
     told: set[str] = set()
     for line in _newest_lines(state):
         with suppress(orjson.JSONDecodeError, AttributeError):

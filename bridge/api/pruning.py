@@ -1,4 +1,4 @@
-"""Prune: what has ended, and what dead sessions left hanging."""
+"""Prune: remove what has ended, and what dead sessions left behind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def prune(
     older_than_days: float | None = None,
     max_bytes: int | None = None,
 ) -> Pruned:
-    """Remove finished requests as `Store.prune`, and bells that nobody hears."""
+    """Remove finished requests as `Store.prune`, and wake-up folders nobody watches."""
     gone = bridge.store.prune(older_than_days=older_than_days, max_bytes=max_bytes)
     taken_down = wakeups.remove_gone(bridge.store, lease_s=bridge.settings.lease_s)
     pins.forget_gone(bridge.store.place)

@@ -1,7 +1,7 @@
-"""JSON Schemas of what lies on disk, generated from the models.
+"""JSON Schemas of the records on disk, generated from the models.
 
-`agent-answer` is the part of `agent-output` that the agent itself writes: what its
-words are checked against.
+`agent-answer` is the part of `agent-output` that the agent itself writes; its answer is
+checked against it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ANSWER = "agent-answer"
 
 
 def schema_names() -> list[str]:
-    """The records that have a schema, in the order in which they come to be."""
+    """The records that have a schema, in the order of a request's life."""
     names = list(_MODELS)
     names.insert(names.index("agent-output"), _ANSWER)
     return names

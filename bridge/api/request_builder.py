@@ -73,10 +73,10 @@ class Draft:
     def on(self, route: RouteName) -> Request:
         """The request as a route gets it.
 
-        Rendering it already finds what is missing while the asker is there.
+        Rendering now finds what is missing while the caller is still there.
 
         Raises:
-            InvalidRequest: the route, or the definition, takes no such request.
+            InvalidRequest: the route or the definition does not accept the request.
             UnknownAgent, BadDefinition, NotTrusted: as `definition_on`.
         """
         definition = self.definition_on(route)
@@ -106,7 +106,7 @@ class Draft:
             UnknownAgent, BadDefinition, NotTrusted, InvalidRequest: as `on`.
         """
         if held.request_id != self.request.request_id:
-            # Found by its dedup key: another asker's.
+            # Found by its dedup key: another caller's.
             return self._agents.define(self._store, held)
         from bridge.agents.resolve import filled_in
 
@@ -124,7 +124,7 @@ def draft(
     """Begin a request; `options` are those of `Bridge.submit`.
 
     Raises:
-        UnknownAgent: nobody knows the agent.
+        UnknownAgent: there is no such agent.
         BadDefinition, NotTrusted: its definition cannot be used.
         InvalidRequest: the schema, the prompt, the node, the id or a number is not
             acceptable.

@@ -1,4 +1,4 @@
-"""Who asks: the program, as the user of the open session will read it."""
+"""Who asks: the program's name, as the user of the open session will read it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bridge.host.output import one_line
 from bridge.store.host_process import name_of
 
 _MAX = 60
-# Started as these, the program that asks is the one that started us.
+# If we were started as one of these, our parent is the program that asks.
 _OURSELVES = frozenset({"hostbridge", "__main__.py"})
 
 

@@ -1,9 +1,9 @@
-"""Answer a request by hand: a person stands in for the agent, and for what they say.
+"""Answer a request by hand: a person answers in place of the agent.
 
-The form is checked as an agent's answer is, by the same code. What an agent must show
-is not asked of a person: `require_verified_evidence` does not apply, since nobody sees
-what a person runs. So no evidence in such an answer is ever `verified`, and its route,
-`manual`, tells every reader whose word it is.
+The same code checks the form as for an agent's answer. A person need not show evidence:
+`require_verified_evidence` does not apply, since nobody sees what a person runs. So no
+evidence in such an answer is ever `verified`, and its route, `manual`, tells every
+reader that a person answered.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def respond(store: Store, found: Found, words: str) -> Result:
     """Publish `words` as the answer, marked `route: manual`.
 
     Raises:
-        InvalidRequest: somebody works on it, it has ended, or the words are no answer.
+        InvalidRequest: somebody works on it, it has ended, or this is not a valid
+            answer.
     """
     request = _open_request(found)
     now_ms = store.now_ms()
@@ -57,7 +58,7 @@ def respond(store: Store, found: Found, words: str) -> Result:
 
 
 def _told(request: Request, verdict: Verdict) -> str:
-    """The complaint, which is written for an agent, as one tells it to a person."""
+    """The complaint, which is written for an agent, reworded for a person."""
     complaint = verdict.complaint.replace("the last message", "what you gave")
     form = (
         "`hostbridge schema agent-answer` prints its schema"

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from bridge.protocol.response import Response
 
-# What a caller may ask the answer to look like: a pydantic model, a JSON Schema, or
-# nothing, which means AgentOutput.
+# The form of an answer: a pydantic model, a JSON Schema, or None for AgentOutput.
 Shape: TypeAlias = "type[BaseModel] | dict[str, Any] | None"
 
 
@@ -29,19 +28,20 @@ class Result:
     Attributes:
         request_id: the request it belongs to.
         success: a valid answer that reports neither failure nor being blocked.
-        parsed: an instance of the pydantic model asked for; decoded JSON where a JSON
-            Schema was given; an `AgentOutput` otherwise; None without a valid answer.
+        parsed: an instance of the pydantic model, decoded JSON if a JSON Schema was
+            given, otherwise an `AgentOutput`; None without a valid answer.
         raw: the agent's own words.
         route: which route gave it: host, manual, claude, local, endpoint.
-        model: the model that answered, where that is known; on the host route the one
-            asked for, None for the session's own.
-        degraded: a small model answered, or another than the one wanted; see `trusted`.
-        task_id: as it was asked with; None where it was not.
+        model: the model that answered, if known; on the host route the one asked for,
+            None for the session's own.
+        degraded: a small model answered, or not the one wanted; see `trusted`.
+        task_id: the task id of the request; None if it had none.
         duration_s: seconds from the request to the answer.
-        evidence: what an `AgentOutput` rests on, with what was verified; nothing for an
-            answer of any other form, of which no word is the bridge's. What a loop of
-            ours saw is in `response.run`, whatever the form.
-        error: the failure, None where there is none.
+        evidence: what an `AgentOutput` rests on, and whether it was verified; empty for
+            an answer of any other form, which is the agent's claim throughout. On the
+            routes local and endpoint, what was seen to run is in `response.run`,
+            whatever the form.
+        error: the failure, None if there is none.
         response: the whole record.
     """
 
@@ -60,7 +60,7 @@ class Result:
 
     @property
     def trusted(self) -> bool:
-        """Whether it may be relied on: not degraded, or it rests on what was seen."""
+        """Whether it can be relied on: not degraded, or based on verified evidence."""
         return not self.degraded or rests_on_evidence(self.response)
 
 
@@ -68,11 +68,11 @@ def schema_of(shape: Shape) -> dict[str, Any] | None:
     """The JSON Schema of a shape; None for AgentOutput, the default.
 
     Raises:
-        InvalidRequest: it is none.
+        InvalidRequest: it is not one.
     """
     if shape is None or isinstance(shape, dict):
         return shape
-    # Imported only here: it takes longer than a whole `submit` from the command line.
+    # Imported here because it takes longer than a whole `submit` on the command line.
     from pydantic import BaseModel
 
     if not (isinstance(shape, type) and issubclass(shape, BaseModel)):
@@ -87,7 +87,7 @@ def result_of(response: Response, shape: Shape = None) -> Result:
     """Turn a response into a result; one without a valid answer has `parsed` None.
 
     An answer that satisfies the JSON Schema of a pydantic model, but not the model's
-    own validators, is none: `error` and `response` say so.
+    own validators, is not valid: `error` and `response` say so.
     """
     parsed: Any = response.parsed_output
     evidence: tuple[Evidence, ...] = ()
@@ -118,7 +118,7 @@ def result_of(response: Response, shape: Shape = None) -> Result:
 
 
 def _is_output(value: object) -> bool:
-    """Whether a value has the default shape; a record by hand may hold anything."""
+    """Whether a value has the default form; a hand-written record may hold anything."""
     return isinstance(value, dict) and {"status", "summary", "evidence"} <= value.keys()
 
 

@@ -1,4 +1,4 @@
-"""Which route a request takes: an open session, or a process of the asker's own."""
+"""Which route a request takes: an open session, or the caller's own process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROUTES: tuple[RouteChoice, ...] = get_args(RouteChoice)
 
 
 def check_route(route: str) -> RouteChoice:
-    """Let a route pass that exists.
+    """Check that a route exists.
 
     Raises:
         InvalidRequest: no such route.
@@ -33,10 +33,10 @@ def check_route(route: str) -> RouteChoice:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The route that an ask begins on, and when this process serves it.
+    """The route that an ask starts on, and when this process serves it.
 
-    `own` is the route on which it does, None for never, `after_s` how many seconds a
-    host has before that.
+    `own` is the route on which this process serves it, None for never; `after_s` is how
+    many seconds a host has before that.
     """
 
     route: RouteName
@@ -55,10 +55,10 @@ def plan(
 ) -> Plan:
     """Decide on a route. Pure.
 
-    `flag` is what `BRIDGE_CLI_FALLBACK` says, `fallback` what the asker falls back to
-    after `fallback_after_s`, by default the flag; `has_host` whether a live session
-    could answer who asks, `accepted` the routes that the agent's definition takes, the
-    one it likes best first; None for any.
+    `flag` is the value of `BRIDGE_CLI_FALLBACK`; `fallback` is the route to fall back
+    to after `fallback_after_s`, by default the flag; `has_host` says whether a live
+    session could answer; `accepted` are the routes that the agent's definition takes,
+    the preferred one first; None for any.
 
     Raises:
         InvalidRequest: `fallback_after_s` is no time, or there is nothing to fall back
@@ -76,7 +76,7 @@ def plan(
         )
     if choice == "auto":
         if accepted and (flag or "host") not in accepted:
-            # Not silently something else: it is what the definition says.
+            # This is not a silent fallback: the definition says so.
             flag = next((r for r in OWN if r == accepted[0]), None)
         return Plan(flag, flag) if flag else Plan("host")
     return Plan(choice) if choice == "host" else Plan(choice, choice)
@@ -85,7 +85,7 @@ def plan(
 def _fallback(
     choice: RouteChoice, own: OwnRoute | None, fallback_after_s: float
 ) -> OwnRoute:
-    """The route to fall back to. Never one that nobody named: it may be a toy model."""
+    """The route to fall back to; never one that nobody named."""
     if choice not in ("auto", "host"):
         raise InvalidRequest(
             f"route {choice!r} is served here at once: --fallback-after (in Python: "
@@ -105,9 +105,9 @@ def _fallback(
 def on_route(
     request: Request, route: RouteName, *, is_model_asked: bool = True
 ) -> Request:
-    """The request, for those who serve this route.
+    """The request, made for this route.
 
-    `is_model_asked` is whether the asker named the model, and not the definition.
+    `is_model_asked` says whether the caller named the model, and not the definition.
 
     Raises:
         InvalidRequest: it is for one session, and the route has none; or the route

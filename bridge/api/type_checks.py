@@ -1,4 +1,4 @@
-"""What a program hands us, checked for its kind: Python itself does not."""
+"""Type checks of what a program passes in, since Python makes none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bridge.errors import InvalidRequest
 
 
 def check_text(what: str, given: object) -> None:
-    """Let pass what is text.
+    """Check that it is text.
 
     Raises:
         InvalidRequest: it is something else.
@@ -19,7 +19,7 @@ def check_text(what: str, given: object) -> None:
 
 
 def check_seconds(given: float, what: str = "timeout") -> float:
-    """Return what is a number of seconds.
+    """Return a number of seconds.
 
     Raises:
         InvalidRequest: it is something else.

@@ -1,7 +1,8 @@
-"""What a waiter does now and then: it looks after what it waits for.
+"""What a waiter does now and then: it looks after the requests it waits for.
 
-Nobody else need be there: whoever waits takes back what a dead host held, ends what is
-overdue, rings again for what nobody took up, and tells how far a request has come.
+Nobody else may be there to do it: a waiter takes back what dead hosts held, ends
+overdue requests, wakes sessions again if nobody took a request, and reports how far a
+request is.
 """
 
 from __future__ import annotations
@@ -29,22 +30,22 @@ if TYPE_CHECKING:
 
 TEND_S = 2.0
 RING_S = 5.0
-# Of many awaited requests, so many are looked at each time.
+# Of many awaited requests, this many are checked each time.
 _LOOKED_AT = 8
 # What is forgotten is done once more.
 _REMEMBERED = 1000
-# Of all who wait in a process: a thousand would take the machine.
+# For all waiters of a process: a thousand of them would overload the machine.
 _LOOKS_A_SECOND = 50
 
 
 class Abandoned(BaseException):
-    """Nobody waits for the answer any more: everything lets go at once."""
+    """Nobody waits for the answer any more: every step ends at once."""
 
 
 def look_after(store: Store, ids: Iterable[RequestId], *, lease_s: float) -> bool:
     """End those of `ids` that are overdue, and give back what a dead host held.
 
-    False when that cannot be done just now.
+    False if that cannot be done now.
     """
     try:
         sweep(store, lease_s=lease_s, waiting=ids)
@@ -54,7 +55,7 @@ def look_after(store: Store, ids: Iterable[RequestId], *, lease_s: float) -> boo
 
 
 class _Turns:
-    """What the waiters of this process do for each other, and how much at most."""
+    """Limits on what all waiters of this process do together."""
 
     def __init__(self) -> None:
         # A signal handler may wait, too.
@@ -64,7 +65,7 @@ class _Turns:
         self._spent = 0
 
     def take(self, what: Hashable, now_s: float) -> bool:
-        """Whether it is the caller's turn: not within `TEND_S` of the last."""
+        """Whether it is the caller's turn: at least `TEND_S` after the last."""
         with self._lock:
             if 0 <= now_s - self._done.get(what, -inf) < TEND_S:
                 return False
@@ -74,7 +75,7 @@ class _Turns:
             return True
 
     def spend(self, now_s: float) -> bool:
-        """Whether one more of them may look after its request within this second."""
+        """Whether one more waiter may look after its request within this second."""
         with self._lock:
             if not 0 <= now_s - self._since_s < 1:
                 self._since_s, self._spent = now_s, 0
@@ -90,9 +91,9 @@ class Tender:
 
     Args:
         store: one that does not wait long for its lock.
-        ids: what is awaited; the caller takes out what has ended.
+        ids: the awaited requests; the caller removes those that have ended.
         lease_s: as in `Store`.
-        on_stage: told how far each request looked at has come, whoever holds the lock;
+        on_stage: called with the stage of each checked request, whoever holds the lock;
             what it raises ends the wait.
     """
 
@@ -118,14 +119,15 @@ class Tender:
             return
         self._tended = now
         if not _turns.spend(now):
-            # Who is told may be gone; the rest can wait for a turn.
+            # The callback may find its caller gone; the rest can wait for a turn.
             self._on_stage(self._stage)
             return
         ring = now - self._rung >= RING_S
         if ring:
             self._rung = now
         ids = sorted(self._ids)[:_LOOKED_AT]
-        # First: who is told may be gone, and is not to stay for a lock that is held.
+        # First, because the callback may find its caller gone, and must not wait for
+        # the lock.
         seen: list[Found] = []
         with suppress(StateUnavailable):
             seen = [found for each in ids if (found := self._seen(each)) is not None]
@@ -140,7 +142,7 @@ class Tender:
                 self._look_after(found, ring=ring)
 
     def stage_of(self, found: Found) -> Stage:
-        """How far a request is, as a waiter reports it."""
+        """The stage of a request, as a waiter reports it."""
         request = found.request
         if request is None:
             return Stage.WAITING
@@ -152,7 +154,7 @@ class Tender:
         return request.stage
 
     def complaint_of(self, request: Request, stage: str) -> str:
-        """Why no open session has heard of a request that waits; empty for none."""
+        """Why no open session has heard of a waiting request; empty if one has."""
         if request.route != "host" or stage != Stage.WAITING:
             return ""
         hosts = eligible_hosts(self._store, request, lease_s=self._lease_s)
@@ -182,7 +184,7 @@ class Tender:
             self._ring(request, again=True)
 
     def _ring(self, request: Request, *, again: bool = False) -> None:
-        # Who may take it: for requests that are alike in that, one ring does.
+        # Who may take it: one wake-up is enough for requests that agree in this.
         whose = ("again" if again else "ring", request.session, request.declined_by)
         if not self._is_turn(self._tended, *whose):
             return

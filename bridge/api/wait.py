@@ -29,20 +29,20 @@ if TYPE_CHECKING:
     from bridge.worker.worker import Worker
 
 
-# The least that a file takes on a disk.
+# The least space that a file takes on a disk.
 _A_BLOCK = 4096
-# How often to see whether a request that somebody else has waits again: long enough
-# for the upkeep to take it back from the dead.
+# How often to check whether a request of somebody else waits again: upkeep takes it
+# back from a dead process first.
 _TRY_AGAIN_S = 1.25 * TEND_S
 
 
 class Waiter:
-    """Waits, and looks after what it waits for.
+    """Waits for requests, and looks after them.
 
     Args:
-        store: one that does not wait long for its lock: a deadline counts for more.
+        store: one that does not wait long for its lock: the deadline matters more.
         lease_s: as in `Store`.
-        on_stage: told how far a request has come.
+        on_stage: called with the stage of a request.
     """
 
     def __init__(
@@ -96,11 +96,11 @@ class Waiter:
             except StateVanished:
                 raise
             except StateUnavailable:
-                # It waits again, for as long as its asker does.
+                # It waits again, for as long as its caller does.
                 pass
             found = self._store.find(request_id)
             if found is None:
-                # The directory is made anew, without what was in it.
+                # The directory is new, and empty.
                 raise StateVanished(
                     f"request {request_id} has vanished: {self._store.place.state} was "
                     "removed while it was served"
@@ -125,11 +125,11 @@ class Waiter:
             raise self.late(sorted(ids), timeout_s)
 
     def expire(self, request_id: RequestId, timeout_s: float, stage: str) -> Response:
-        """End a request whose asker's time is up, unless it has just ended.
+        """End a request whose caller's time is up, unless it has just ended.
 
         Raises:
             UnknownRequest: it was removed meanwhile.
-            WaitTimeout: that cannot be written down just now.
+            WaitTimeout: that cannot be written now.
         """
         found = self._store.find(request_id)
         if found is not None and found.request is not None and found.response is None:
@@ -171,7 +171,7 @@ class Waiter:
     def _not_ended(
         self, request_id: RequestId, response: Response, why: StateUnavailable
     ) -> WaitTimeout:
-        """The error for a request whose time is up, and that cannot be ended."""
+        """The error for a request whose time is up but which cannot be ended."""
         failure = response.error
         assert failure is not None, "it has failed"  # noqa: S101
         return WaitTimeout(
@@ -184,7 +184,7 @@ class Waiter:
         return Tender(self._store, ids, lease_s=self._lease_s, on_stage=self._on_stage)
 
     def _trouble(self) -> str:
-        """What keeps any answer from being written, if something does."""
+        """What prevents any answer from being written, if anything."""
         with self._store.state(make=False) as state:
             disk = os.statvfs(state.directory.fd)
         if disk.f_flag & os.ST_RDONLY:
@@ -200,10 +200,10 @@ class Waiter:
 
 
 def cancel(store: Store, request_id: RequestId) -> bool:
-    """Cancel a request; False when it had ended, or there is none.
+    """Cancel a request; False if it had ended, or does not exist.
 
     A running agent is stopped at its next tool call. `store` is one that does not wait
-    long for its lock: who cancels is on the way out.
+    long for its lock: the caller is about to leave.
     """
     found = store.find(request_id)
     if found is None or found.request is None or found.response is not None:

@@ -149,9 +149,9 @@ class Folder:
         open, it keeps its inode to itself.
 
         Raises:
-            NotAPlainFile: it is something else, or larger than `max_bytes`. Forbidden:
-            this user may not read it. OSError: EIO with the full path, so that the
-            message can name the file.
+            NotAPlainFile: it is something else, or larger than `max_bytes`.
+            Forbidden: this user may not read it.
+            OSError: EIO with the full path, so that the message can name the file.
         """
         try:
             return self._read(name, max_bytes)

@@ -29,8 +29,8 @@ class Linked:
     """What the `.git` file of a folder claims.
 
     Attributes:
-        main: the main worktree that it names, with links resolved. is_known: whether
-        the main worktree lists the folder.
+        main: the main worktree that it names, with links resolved.
+        is_known: whether the main worktree lists the folder.
     """
 
     main: Path

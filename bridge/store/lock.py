@@ -48,8 +48,8 @@ def locked(state: Folder, *, wait_s: float) -> Iterator[None]:
     """Hold the store's lock for the length of the block.
 
     Raises:
-        LockBusy: not free within `wait_s` seconds; or held by this very thread, which a
-            signal handler has interrupted: to wait for itself would be in vain.
+        LockBusy: not free within `wait_s` seconds; or held by this thread, interrupted
+            by a signal handler: waiting for itself would never end.
         StateUnavailable: flock does not work here.
         NotAPlainFile: the lock file is something else.
     """

@@ -32,8 +32,8 @@ def load_key(state: Folder) -> bytes:
     """The key of this state directory, made at the first use.
 
     Raises:
-        NotAPlainFile: something else has its name. StateRefused: this user may not read
-        it. That says nothing about any response.
+        NotAPlainFile: something else has its name.
+        StateRefused: this user may not read it. That says nothing about any response.
     """
     key = _read(state)
     while key is None:

@@ -2,11 +2,11 @@
 
     sessions/<id>.json    the session: its process, its folder, the agents it started
     sessions/<id>.<pid>.json  the same, of a second process with the same session id
-    sessions/<id>.beat    its heartbeat (touched by the hooks) sessions/<id>.looked  the
-    newest queue it has nothing to do with (see hooks/lib.sh) sessions/<id>.offer   an
-    offer is open (see hooks/lib.sh) sessions/<id>.passed  requests that are not for it
-    (see bridge/store/passed_over.py) sessions/<id>.off     the user switched the bridge
-    off in it
+    sessions/<id>.beat    its heartbeat (touched by the hooks)
+    sessions/<id>.looked  the newest queue it has nothing to do with (see hooks/lib.sh)
+    sessions/<id>.offer   an offer is open (see hooks/lib.sh)
+    sessions/<id>.passed  requests that are not for it (see bridge/store/passed_over.py)
+    sessions/<id>.off     the user switched the bridge off in it
 
 A session lives as long as its process. `/clear` gives the process a new session id;
 what was meant for the old id is then meant for the new one. If a session is resumed

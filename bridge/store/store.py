@@ -71,9 +71,10 @@ class Store:
     `StateVanished` if it is gone) and `StateRefused` if it is not safe.
 
     Args:
-        place: where it lies. clock: wall clock and monotonic clock. lock_wait_s: how
-        long a transition may wait for the lock, in seconds. lease_s: how long an unseen
-        host counts as alive after its last heartbeat.
+        place: where it lies.
+        clock: wall clock and monotonic clock.
+        lock_wait_s: how long a transition may wait for the lock, in seconds.
+        lease_s: how long an unseen host counts as alive after its last heartbeat.
     """
 
     def __init__(
