@@ -210,3 +210,19 @@ def test_error_a_file_above_the_home(tmp_path: Path):
 
     with pytest.raises(StateRefused):
         prepare(inside)
+
+
+def test_error_the_state_directory_is_the_project_itself(tmp_path: Path):
+    (tmp_path / "app" / ".git").mkdir(parents=True)
+    app = str(tmp_path / "app")
+
+    with pytest.raises(StateRefused, match="lies inside the project"):
+        locate(settings(tmp_path, BRIDGE_STATE_DIR=app), tmp_path / "app")
+
+
+def test_error_a_path_too_long_for_what_lies_below_it(tmp_path: Path):
+    """Each of its names is short enough."""
+    long = tmp_path.joinpath(*["d" * 200] * 20)
+
+    with pytest.raises(StateRefused, match="too long a path"):
+        locate(settings(tmp_path, BRIDGE_STATE_DIR=str(long)), tmp_path / "app")
