@@ -71,6 +71,18 @@ def render_request(definition: Definition, request: Request) -> Rendered:
     )
 
 
+def prompt_of(definition: Definition, request: Request) -> str:
+    """What a request with its definition applied asks, as it was rendered then.
+
+    Raises:
+        InvalidRequest: as `render_request`, if the definition was not applied.
+    """
+    if request.definition is None:
+        return render_request(definition, request).prompt
+    whole, system = request.definition.prompt, definition.system_prompt
+    return whole.removeprefix(f"{system}\n\n") if system else whole
+
+
 def check_arguments(definition: Definition, request: Request) -> None:
     """Let arguments pass that a template of the definition reads.
 
@@ -109,9 +121,12 @@ def instructions_of(definition: Definition, request: Request) -> str | None:
     """
     if definition.prompt is None or request.node is not None:
         return None
-    request = request.with_(context={})
+    if request.context:
+        request = request.with_(context={})
+        whole = render_request(definition, request).prompt
+    else:
+        whole = prompt_of(definition, request)
     apart = render_request(definition, request.with_(prompt=TASK_FOLLOWS)).prompt
-    whole = render_request(definition, request).prompt
     return apart if apart.replace(TASK_FOLLOWS, request.prompt) == whole else None
 
 

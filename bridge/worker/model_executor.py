@@ -9,7 +9,7 @@ from bridge.agent_loop.chat_model import ModelFailed
 from bridge.agent_loop.job import Job
 from bridge.agent_loop.loop import run
 from bridge.agent_loop.run_log import TurnLog
-from bridge.agents.prompt import instructions_of, render_request
+from bridge.agents.prompt import instructions_of, prompt_of
 from bridge.protocol.executor import Outcome
 
 if TYPE_CHECKING:
@@ -56,18 +56,19 @@ class ModelExecutor:
         should_stop: Callable[[], bool],
     ) -> Outcome:
         """Run the loop to its end."""
-        told = apart = None
-        if definition is not None:
-            told = render_request(definition, request).prompt
-            apart = instructions_of(definition, request)
         try:
             with self.open_model(request, definition) as opened:
+                prompt = instructions = None
+                if definition is not None:
+                    prompt = prompt_of(definition, request)
+                    if opened.model.is_small:
+                        instructions = instructions_of(definition, request)
                 ended = run(
                     Job(
                         request=request,
                         definition=definition,
-                        prompt=told,
-                        instructions=apart,
+                        prompt=prompt,
+                        instructions=instructions,
                         model=opened.model,
                         project=self.store.place.project,
                         deadline_s=deadline_s,

@@ -1,0 +1,146 @@
+"""One ask does each thing once, on every route: it is what an ask costs."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from runworld import ScriptedModel, call
+from servingworld import Scripted
+
+from bridge.agents import load, prompt
+from bridge.api.bridge import Bridge
+from bridge.config import Settings
+from bridge.protocol import json_schema
+from bridge.protocol.executor import Outcome
+from bridge.store import sessions, store
+from bridge.store.host_process import identify
+from bridge.store.sessions import Session
+from bridge.worker import executors
+from bridge.worker.model_executor import ModelExecutor, OpenModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bridge.routes import OwnRoute
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"count": {"type": "integer"}},
+    "required": ["count"],
+}
+
+
+@pytest.fixture
+def bridge(tmp_path: Path) -> Bridge:
+    agents = tmp_path / "home" / "agents"
+    agents.mkdir(parents=True)
+    (agents / "counter.yaml").write_text(
+        "name: counter\ndescription: counts\nprompt: 'Count: {{ task }}'\n"
+    )
+    made = Bridge(Settings(home=tmp_path / "home"), tmp_path)
+    # The first ask in a project makes the state directory.
+    made.submit("Which?")
+    return made
+
+
+@pytest.fixture
+def done(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for module, name in (
+        (prompt, "render"),
+        (load, "load"),
+        (json_schema, "problem_of_schema"),
+        (store, "open_state"),
+    ):
+        count(monkeypatch, module, name, counts)
+    return counts
+
+
+def count(
+    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, counts: Counter[str]
+) -> None:
+    original = getattr(module, name)
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        counts[name] += 1
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(module, name, counted)
+
+
+ONCE = {"render": 1, "load": 1, "problem_of_schema": 1}
+
+
+@pytest.mark.parametrize("route", ["claude", "local", "endpoint"])
+def test_a_route_of_this_process(
+    bridge: Bridge,
+    done: Counter[str],
+    monkeypatch: pytest.MonkeyPatch,
+    route: OwnRoute,
+) -> None:
+    """Opened for: the submit, the claim, the answer, its heartbeat, the last look."""
+    executor = Scripted(lambda *_, **__: Outcome('{"count": 4}'))
+    monkeypatch.setitem(executors._EXECUTORS, route, lambda *_: executor)
+
+    result = bridge.ask("legs", "counter", schema=SCHEMA, route=route)
+
+    assert result.parsed == {"count": 4}
+    assert result.response.run is None
+    assert done == {**ONCE, "open_state": 5}
+
+
+@pytest.mark.parametrize(("is_small", "renders"), [(False, 1), (True, 2)])
+def test_the_agent_loop(
+    bridge: Bridge,
+    done: Counter[str],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_small: bool,
+    renders: int,
+) -> None:
+    """For a small model the instructions are rendered apart from the task."""
+    model = ScriptedModel([call("submit_result", count=4)], is_small=is_small)
+
+    @contextmanager
+    def opened(*_: object) -> Iterator[OpenModel]:
+        yield OpenModel(model, degraded=False)
+
+    executor = ModelExecutor(bridge.store, opened)
+    monkeypatch.setitem(executors._EXECUTORS, "endpoint", lambda *_: executor)
+
+    result = bridge.ask("legs", "counter", schema=SCHEMA, route="endpoint")
+
+    assert result.parsed == {"count": 4}
+    assert (done["render"], done["load"]) == (renders, 1)
+    said = "\n".join(message.content for message in model.asked[0])
+    assert "Count: " in said
+    assert "legs" in said
+
+
+def test_an_open_session(
+    bridge: Bridge, done: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = identify(os.getpid())
+    assert host is not None
+    opened = Session(
+        session_id="open", host=host, registered_at=bridge.store.now_ms(), wakes=True
+    )
+    monkeypatch.setattr(sessions, "live_sessions", lambda *_, **__: [opened])
+    wait = store.Store.wait
+
+    def answered(asked: store.Store, ids: Any, **how: Any) -> Any:
+        for request_id in ids:
+            bridge.respond(request_id, '{"count": 4}')
+        return wait(asked, ids, **how)
+
+    monkeypatch.setattr(store.Store, "wait", answered)
+
+    result = bridge.ask("legs", "counter", schema=SCHEMA)
+
+    assert result.route == "manual"
+    assert {name: done[name] for name in ONCE} == ONCE
