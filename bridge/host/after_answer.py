@@ -1,11 +1,11 @@
-"""After a session has its answer: tidy up, then ring for what came meanwhile.
+"""After a session has its answer: clean up, then wake it for new requests.
 
-The client begins to watch the bell once it has read the answer of SessionStart or
-CwdChanged. What rings before that is a file that it does not report, and nobody else
-may be waiting. So somebody stays a few seconds and rings again, if anything waits.
+The client starts watching the wake-up file once it has read the answer to SessionStart
+or CwdChanged. It does not report a file written before that, and nobody else may be
+waiting. So a process stays for a few seconds and signals again, if anything waits.
 
-Nothing depends on it: it may be killed at any point, and finds nothing to do where the
-state directory is gone.
+Nothing depends on it: it may be killed at any point, and does nothing if the state
+directory is gone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SWEEP_S = 1.0
 
 
 def settle(hook: HookContext, *, pause: Callable[[float], None] = time.sleep) -> None:
-    """What follows SessionStart: forget who is gone, give back what they held, ring."""
+    """After SessionStart: forget dead sessions, give back their requests, wake."""
     try:
         unseen_ends.forget_gone(hook)
         changed = hook.store.sweep(everything=True, limit_s=SWEEP_S)
@@ -44,7 +44,7 @@ def settle(hook: HookContext, *, pause: Callable[[float], None] = time.sleep) ->
 def ring_until_heard(
     hook: HookContext, *, pause: Callable[[float], None] = time.sleep
 ) -> None:
-    """Ring for what waits once the watch is there; again if nobody answers."""
+    """Signal waiting requests once the watch is there; again if nobody answers."""
     if hook.session.one_shot:
         return
     host = hook.session.host
@@ -63,6 +63,6 @@ def ring_until_heard(
 
 
 def _is_open(hook: HookContext) -> bool:
-    """Whether the session is still on record; what was removed is not made again."""
+    """Whether the session is still on record; a removed one is not created again."""
     records = f"{hook.store.place.state}/sessions"
     return os.path.exists(f"{records}/{hook.session.session_id}.json")

@@ -1,8 +1,8 @@
 """What the user wants to be asked about: the `ask` rules of the client's settings.
 
-An allow of ours overrides them without a word (measured on 2.1.330; deny rules, plan
-mode's own refusals and `dontAsk` it does not reach). Nobody is there to be asked, so
-such a call is denied.
+Our "allow" would silently override them (measured on 2.1.330; it does not override deny
+rules, plan mode's own refusals and `dontAsk`). Nobody is there to be asked, so such a
+call is denied.
 
 Source: Claude Code settings reference, "Permission settings".
 """
@@ -36,9 +36,9 @@ def ask_rules(claude_dir: Path, project: Path) -> list[str]:
 
 
 def _rules_in(file: str) -> Iterator[str]:
-    """The rules of one file; none where it is not there, or cannot be understood."""
+    """The rules of one file; none if it is missing or cannot be understood."""
     with suppress(OSError, orjson.JSONDecodeError):
-        # A pipe would make us wait for its other end.
+        # Opening a pipe would wait for its other end.
         fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(fd, "rb") as opened:
             if not stat.S_ISREG(os.fstat(fd).st_mode):

@@ -1,10 +1,10 @@
 """Which agent this process runs under, whatever its folder and its environment.
 
-A Bash call of an agent in a session is noted in the state of that session, and not in
-that of the folder in which the agent calls us: the session's pin says where. Which
-session that is tell CLAUDE_PID and the processes above us; of these the kernel still
-knows the environment where a command was given another one (`env -i`). A process that
-has left both behind belongs to nobody.
+A Bash call of an agent in a session is noted in the state of that session, not in that
+of the folder in which the agent calls us: the session's pin says where. CLAUDE_PID and
+our ancestors say which session it is; the kernel still knows the ancestors' environment
+if a command was given another one (`env -i`). A process with neither belongs to no
+session.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Parent = tuple[str, int]
 def find_parent(store: Store, settings: Settings) -> Parent | None:
     """The request of the agent that started us, and its depth.
 
-    An agent in a session did it by a Bash call that hooks saw; one of `claude -p`
-    is told by the environment.
+    An agent in a session started us by a Bash call that hooks saw; the environment
+    tells of an agent of `claude -p`.
     """
     above = ancestors_of(os.getpid())
     told = _told(settings.parent_request, settings.parent_depth)
@@ -45,15 +45,15 @@ def find_parent(store: Store, settings: Settings) -> Parent | None:
 
 
 def _states(store: Store, settings: Settings, pid: int) -> list[Store]:
-    """Where the calls of a process's agents are noted, if it is a client."""
+    """Where calls of a process's agents are noted, if it is a client."""
     pinned = [Store(place) for place in pins.of_process(settings, pid)]
-    # One that began without a pin is looked for in this project.
+    # A session that began without a pin is looked for in this project.
     own = [store] if pid == settings.host_pid else []
     return [each for each in (*pinned, *own) if each.exists()]
 
 
 def _shell(client: int, above: list[int]) -> str:
-    """The command line of what the client itself started for us; empty for nothing."""
+    """The command line of the shell that the client started for us; empty if none."""
     if client not in above[1:]:
         return ""
     return " ".join(arguments_of(above[above.index(client) - 1]))

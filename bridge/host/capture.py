@@ -1,7 +1,7 @@
 """Take a subagent's own last words as the answer, or send it back to try again.
 
-A valid answer is published and wakes the caller. One that does not count is corrected
-by the agent itself, at most twice; then it is a named failure, with every word kept.
+A valid answer is published and wakes the caller. An invalid one is sent back to the
+agent, at most twice; then it is a failure with a code, and every answer is kept.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def subagent_stop(hook: HookContext) -> HookOutput:
 def _nested_stop(
     hook: HookContext, run: AgentRun, words: str, ahead: Ahead
 ) -> HookOutput:
-    """An agent of an agent: its words are for whoever started it."""
+    """An agent of an agent: its answer is for the agent that started it."""
     if ahead.reports:
         return block(_with_reports(ahead), MAX_CONTEXT)
     if not run.waits_for:
@@ -104,7 +104,7 @@ def before_handback(hook: HookContext) -> HookOutput:
     if run.nested:
         if ahead.is_interim:
             return _not_yet(ahead)
-        # Whoever started it has the report now, before this one stops.
+        # Its caller has the report now, before this one stops.
         subagent_runs.keep_report(hook.store, run, words)
         subagent_runs.end(hook.store, run)
         return SILENT
@@ -126,7 +126,7 @@ def before_handback(hook: HookContext) -> HookOutput:
 
 
 def _not_yet(ahead: Ahead) -> HookOutput:
-    """Take no report yet: an agent that is ended here sleeps until it is woken."""
+    """Take no report yet: an agent that ends here sleeps until it is woken."""
     if ahead.agents:
         return deny(WAIT, stop=True)
     return deny(_with_reports(ahead), limit=MAX_CONTEXT)
@@ -141,11 +141,11 @@ def take_words(
     may_correct: bool,
     ahead: Ahead = NOTHING,
 ) -> str | None:
-    """Publish, correct or fail; neither while agents of its own are to be heard.
+    """Publish, correct or fail; not while its own agents have still to report.
 
-    Returns what to tell an agent that should try once more, None for any other. One
-    that has a command in the background may answer all the same: the command may be a
-    server. What does not count as an answer is left for later then.
+    Returns what to tell an agent that should try again, otherwise None. An agent with a
+    command in the background may answer: the command may be a server. If that answer is
+    invalid, the decision is left for later.
     """
     found = hook.store.find(RequestId(run.request_id))
     request = found.request if found else None
@@ -187,7 +187,7 @@ def take_words(
 def take_last_words(
     hook: HookContext, run: AgentRun, words: str, *, source: str
 ) -> str | None:
-    """Take what an agent that is over said last; interim words are no answer."""
+    """Take the last message of an agent that is over, but no interim words."""
     if any(
         each.agent_id in run.waits_for
         for each in subagent_runs.started_by(hook.store, run)
@@ -198,9 +198,9 @@ def take_last_words(
 
 
 def _judged(hook: HookContext, run: AgentRun, request: Request, words: str) -> Verdict:
-    """What the words are worth; an answer that nobody can check in time is none."""
+    """Judge the answer; one that cannot be checked in time is invalid."""
     if request.answer_schema is not None:
-        # Beforehand: an import that is broken off leaves half a module.
+        # Before the time limit: an interrupted import leaves half a module.
         import bridge.protocol.json_schema  # noqa: F401
 
     calls = tool_calls.seen_calls(hook.store, run.agent_id)
@@ -223,7 +223,7 @@ def _judged(hook: HookContext, run: AgentRun, request: Request, words: str) -> V
 
 
 def _was_asked(run: AgentRun, request: Request) -> bool:
-    """Whether this is what the agent was given: a pruned id may be used again."""
+    """Whether this is the agent's request: a pruned id may be used again."""
     from bridge.host.launch import digest
 
     text = full_prompt(request.spoken, request.answer_schema)
@@ -231,7 +231,7 @@ def _was_asked(run: AgentRun, request: Request) -> bool:
 
 
 def _had_another_prompt(hook: HookContext, run: AgentRun, request: Request) -> bool:
-    """Whether another hook's rewrite won, which its launch has not told (yet)."""
+    """Whether another hook's rewrite won, and its launch has not shown it (yet)."""
     from bridge.host.transcript import WRITTEN_S, was_given
 
     claim = request.claim
@@ -341,14 +341,14 @@ def _close(hook: HookContext, run: AgentRun, response: Response, source: str) ->
 
 
 def ending_line(response: Response) -> str:
-    """One line for the user: how a request ended, after how long."""
+    """One line for the user: how a request ended, and after how long."""
     how = "answered" if response.error is None else response.error.code
     seconds = response.duration / 1000
     return one_line(f"hostbridge: {response.request_id} {how} after {seconds:.1f} s")
 
 
 def line_about(hook: HookContext, request_id: str) -> str:
-    """The line for the user about a request that has ended; empty for any other."""
+    """The line for the user about a request that has ended; otherwise empty."""
     found = hook.store.find(RequestId(request_id))
     return ending_line(found.response) if found and found.response else ""
 
@@ -363,7 +363,7 @@ def free_slot(hook: HookContext) -> None:
 
 
 def _serves(run: AgentRun, request: Request) -> bool:
-    """Whether this run is still the one that the request waits for."""
+    """Whether the request still waits for this run."""
     claim = request.claim
     return (
         claim is not None
@@ -375,7 +375,7 @@ def _serves(run: AgentRun, request: Request) -> bool:
 def _keep_late(
     hook: HookContext, run: AgentRun, words: str, source: str, reason: str
 ) -> None:
-    """Words that came too late: evidence, unless nothing was said."""
+    """Keep an answer that came too late as evidence, unless it is empty."""
     if words.strip():
         hook.store.keep_evidence(
             run.request_id, reason=reason, source=source, words=words

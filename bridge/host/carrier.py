@@ -37,7 +37,7 @@ def carrier_file(claude_dir: Path) -> Path:
 
 
 def known_at_start(settings: Settings, event: HookEvent, kind: str) -> str | None:
-    """By which name a client that sends this event knows it; None if it does not.
+    """The name by which the client that sent this event knows it, if it does.
 
     Only what was there when the process started counts.
     """
@@ -50,7 +50,7 @@ def known_at_start(settings: Settings, event: HookEvent, kind: str) -> str | Non
 
 
 def still_there(settings: Settings, known: str | None) -> str | None:
-    """The same name, unless its file was removed meanwhile, or is not ours any more."""
+    """The same name, unless its file was removed meanwhile, or is no longer ours."""
     if known != CARRIER:
         return known
     try:
@@ -89,7 +89,7 @@ class CarrierFile:
         return "written" if is_ours else "somebody else's"
 
     def write(self) -> State:
-        """Write it, or bring ours up to date; somebody else's stays."""
+        """Write it, or update ours; somebody else's stays."""
         state = self.state()
         if state in ("there", "somebody else's"):
             return state
@@ -119,7 +119,7 @@ class CarrierFile:
             settings_file.store(self._file, None, before=found)
             if past is None or past.made_folder:
                 settings_file.remove_folder(self._file)
-                # Empty, it means nothing to the client, which makes its own.
+                # The client does not need an empty folder; it makes its own.
                 settings_file.remove_folder(self._file.parent)
         self._memory.forget(self._file)
         return is_ours

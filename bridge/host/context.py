@@ -1,4 +1,4 @@
-"""What a handler works with: one event, the session it came from, and the store."""
+"""What a handler gets: one event, the session it came from, and the store."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class HookContext:
 
     @property
     def claimant(self) -> Claimant:
-        """Who claims when this session does."""
+        """The claimant when this session claims."""
         return Claimant(self.session.session_id, self.session.host)
 
     def now_ms(self) -> int:

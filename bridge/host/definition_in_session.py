@@ -1,4 +1,4 @@
-"""What a definition means in a session: what its agent may do there, and as whom."""
+"""What a definition means in a session: what its agent may do, and which agent runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def limits_of(definition: Definition | None) -> dict[str, Any]:
-    """What a run must know of its definition: fields of `AgentRun`."""
+    """The parts of its definition that a run needs: fields of `AgentRun`."""
     if definition is None:
         return {}
     from bridge.policy.tool_names import on_host
@@ -28,9 +28,9 @@ def limits_of(definition: Definition | None) -> dict[str, Any]:
 
 
 def hosted(request: Request, definition: Definition, carrier: str | None) -> Request:
-    """The request for a session: which of its agents runs it, and how that searches.
+    """The request as a session runs it: by which agent, and how that agent searches.
 
-    `carrier` is our own agent as the session knows it, None where it does not.
+    `carrier` is the session's name for our own agent, None if it does not know it.
     """
     if request.definition is None:
         return request

@@ -1,7 +1,7 @@
-"""Which session may take which request: one rule, for those who ask and who offer.
+"""Which session may take which request: one rule for callers and for offers.
 
-Told differently, a request would be given back for a session that never takes it, and
-its asker would wait for nothing.
+With two rules, a request could wait for a session that never takes it, and its caller
+would wait in vain.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def may_take(session: Session, request: Request) -> bool:
 def eligible(
     store: Store, sessions: Iterable[Session], request: Request
 ) -> list[Session]:
-    """Those that may take the request, and are not switched off."""
+    """The sessions that may take the request and are not switched off."""
     meant = [session for session in sessions if may_take(session, request)]
     off = switched_off(store) if meant else ()
     return [session for session in meant if session.session_id not in off]

@@ -1,7 +1,7 @@
-"""What a hook is told: one JSON object on stdin, read leniently.
+"""What a hook gets: one JSON object on stdin, read leniently.
 
-Fields come and go between versions of the client. One of the wrong type counts as
-absent; an unknown one is not looked at.
+Fields come and go between versions of the client. A field of the wrong type counts as
+absent; unknown ones are ignored.
 
 Source: Claude Code hooks reference, "Hook input"; measured on 2.1.330.
 """
@@ -19,7 +19,7 @@ from bridge.host.gate import name_of
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
-    """One event, as the client tells it."""
+    """One event from the client."""
 
     raw: dict[str, Any]
 
@@ -54,17 +54,17 @@ class HookEvent:
 
     @property
     def tool(self) -> str:
-        """The tool concerned."""
+        """The name of the tool."""
         return self.text("tool_name")
 
     @property
     def tool_use_id(self) -> str:
-        """The call concerned, as a safe name; empty when absent."""
+        """The id of the call, as a safe name; empty when absent."""
         return name_of(self.raw.get("tool_use_id"))
 
     @property
     def background_ids(self) -> frozenset[str] | None:
-        """Ids of running background tasks; None when the client does not tell."""
+        """Ids of running background tasks; None if the client does not send them."""
         tasks = self.raw.get("background_tasks")
         if not isinstance(tasks, list):
             return None
@@ -76,7 +76,7 @@ class HookEvent:
 
     @property
     def subagents_folder(self) -> Path | None:
-        """Where the client keeps what belongs to the session's subagents."""
+        """Where the client keeps the files of the session's subagents."""
         own = self.text("agent_transcript_path")
         if own:
             return Path(own).parent
@@ -96,7 +96,7 @@ def _lenient(data: bytes) -> Any:
 
 
 def _whole(value: Any) -> Any:
-    """Replace lone surrogates, which have no bytes, wherever they stand."""
+    """Replace lone surrogates, which have no UTF-8 form, wherever they are."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):

@@ -1,9 +1,8 @@
 """The quick answer to tool calls inside our subagents: standard library only.
 
-Runs under `python -I -S` at every tool call while an agent of ours is at work, so what
-it imports is what a tool call costs. It knows the two files it needs
-(`bridge.host.runs` describes them) and hands everything that is not plainly allowed to
-the full library:
+Runs under `python -I -S` at every tool call while an agent of ours is at work, so its
+imports are what a tool call costs. It knows the two files it needs (`bridge.host.runs`
+describes them) and hands everything that is not plainly allowed to the full library:
 
     PreToolUse          notes the call; says nothing where it may run. SendMessage may
                         continue an agent of its own: the full library notes that
@@ -11,7 +10,7 @@ the full library:
     PostToolUseFailure  the same
     PermissionRequest   hands on what an agent of ours asks
 
-What fails here, or in the full hook, says no to what is ours: see `last_word`.
+If this or the full hook fails, calls of our agents are denied: see `last_word`.
 """
 
 from __future__ import annotations
@@ -35,23 +34,24 @@ MAX_NAME = 128
 _AGENT = frozenset({"Agent", "Task"})
 # The full hook looks at these, for a hook of their own.
 _NOT_HERE = frozenset({*_AGENT, "SubagentHandback"})
-# What waits for a yes or a no.
+# Events that wait for a yes or a no.
 _ASKS = frozenset({"PreToolUse", "PermissionRequest"})
 # How a prompt names a request, and how its call is described (see `launch.describe`).
 TOKEN = b"bridge:"
 DESCRIBED = "hostbridge: "
-# Agents above each other; the limit that a user may set is lower.
+# How deeply agents may be nested here; the limit that a user may set is lower.
 _MAX_DEPTH = 20
 _UNDECIDED = "hostbridge could not look at this call. Leave it; go on."
-# Without them an agent could not answer, or not use what it may.
+# Without these an agent could not answer, or not use its tools.
 _ALWAYS = frozenset({"SubagentHandback", "ToolSearch"})
 
 
 def main(python: str, event: str, state: str, kind: str = "", task: str = "") -> None:
     """Answer one event, or become the full hook.
 
-    `task` is what the main thread has for the library beside its agents' calls: "offer"
-    where requests may wait, "launch" for the hook that sees Agent calls begin.
+    `task` is what the library has to do for the main thread, apart from its agents'
+    calls: "offer" if requests may wait, "launch" for the hook that sees Agent calls
+    begin.
     """
     data = read_all()
     try:
@@ -62,7 +62,7 @@ def main(python: str, event: str, state: str, kind: str = "", task: str = "") ->
 
 
 def _needs_full(event: str, state: str, data: bytes, task: str) -> bool:
-    """Whether the library has to look at an event; a call it need not see is noted."""
+    """Whether the library must see an event; a call that it need not see is noted."""
     has_token = task == "launch" and TOKEN in data.lower()
     # The main thread's events name no agent: the common case, before any parsing.
     if b'"agent_id"' not in data:
@@ -102,11 +102,11 @@ def _needs_full(event: str, state: str, data: bytes, task: str) -> bool:
 
 
 def last_word(event: str, state: str, data: bytes) -> bytes:
-    """What to answer when nothing could be decided: no, to what is ours.
+    """What to answer when nothing could be decided: deny what is ours.
 
-    Let through, our agent's permission dialog would take the user's next key for a yes,
-    and an agent would get a token for a prompt. Needs nothing that is not loaded yet:
-    the package may be gone by now.
+    If let through, our agent's permission dialog would take the user's next key for a
+    yes, or an agent would get a token as its prompt. Loads nothing more: the package
+    may be gone by now.
     """
     try:
         if event not in _ASKS or not _concerns_us(state, _parse(data)):
@@ -134,7 +134,7 @@ def _concerns_us(state: str, told: Json) -> bool:
 
 
 def _tokens(prompt: str) -> list[str]:
-    """What stands after each mark of a token, as far as it can be an id."""
+    """What follows each token prefix, as far as it can be an id."""
     parts = re.split(TOKEN.decode() + " ?", prompt, flags=re.IGNORECASE)[1:]
     ends = (
         next((i for i, c in enumerate(part) if not _is_name(c)), len(part))
@@ -155,8 +155,8 @@ def _is_awaited(state: str, prompt: str, named: str) -> bool:
 def is_ours(agents: str, told: Json, agent_id: str) -> bool:
     """Whether a subagent came from a call of ours, or one of our agents started it.
 
-    Where our own record is lost or cannot be read, the client's tells: of each subagent
-    the call, its description, the agent that made it.
+    If our own record is lost or unreadable, use the client's: it has the call of each
+    subagent, its description, and the agent that made it.
 
     Source: measured on Claude Code 2.1.330, `agent-<id>.meta.json`.
     """
@@ -178,7 +178,7 @@ def is_ours(agents: str, told: Json, agent_id: str) -> bool:
 
 
 def permits(tools: Names, blocked: Names, tool: str) -> bool:
-    """Whether an agent may call a tool; `tools` are all it may, None for any."""
+    """Whether an agent may call a tool; `tools` are the allowed ones, None for any."""
     tool = "Agent" if tool == "Task" else tool
     if tool in _ALWAYS:
         return True
@@ -188,7 +188,7 @@ def permits(tools: Names, blocked: Names, tool: str) -> bool:
 
 
 def _names(names: Names, tool: str) -> bool:
-    """Whether a list has the tool, or `mcp__server`, or a beginning with `*`."""
+    """Whether a list has the tool, `mcp__server`, or a prefix with `*`."""
     return any(
         name == tool
         or (name[-1:] == "*" and tool.startswith(name[:-1]))
@@ -198,7 +198,7 @@ def _names(names: Names, tool: str) -> bool:
 
 
 def has_turns(agents: str, run: Json, agent_id: str) -> bool:
-    """Whether an agent may go on: a call is a turn, and so is one refused."""
+    """Whether an agent has turns left: each call is a turn, a refused one too."""
     limit = run.get("maxTurns")
     if not isinstance(limit, int):
         return True
@@ -207,13 +207,13 @@ def has_turns(agents: str, run: Json, agent_id: str) -> bool:
 
 
 def calls_made(agents: str, agent_id: str) -> int:
-    """How many calls of an agent were let through."""
+    """How many calls of an agent were allowed."""
     try:
         fd = os.open(f"{agents}{agent_id}.calls", os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:
         return 0
     with open(fd, "rb") as file:
-        # A line has the key where a call begins; in strings quotes are escaped.
+        # A line has this key if a call begins there; inside strings quotes are escaped.
         return file.read(MAX_EVENT).count(b', "at": ')
 
 
@@ -232,7 +232,7 @@ def before_tool(agents: str, told: Json, run: Json, agent_id: str, tool: str) ->
             "agentId": agent_id,
             "requestId": run.get("requestId"),
             "depth": run.get("depth"),
-            # All of it: another client may have the same pid.
+            # Compare everything: another client may have the same pid.
             "host": run.get("host"),
             "command": (command or "")[:MAX_COMMAND],
         }
@@ -241,9 +241,9 @@ def before_tool(agents: str, told: Json, run: Json, agent_id: str, tool: str) ->
 
 
 def after_bash(agents: str, told: Json, agent_id: str, *, ok: bool) -> bool:
-    """Note that a Bash call of ours has ended; False when it is none of ours.
+    """Note that a Bash call of ours has ended; False if it is not ours.
 
-    The note of one whose command goes on in the background is kept under another name.
+    If its command goes on in the background, the note is kept under another name.
     """
     call_id = name_of(told.get("tool_use_id"))
     response = told.get("tool_response")
@@ -258,14 +258,14 @@ def after_bash(agents: str, told: Json, agent_id: str, *, ok: bool) -> bool:
         return False
     line = {"id": call_id, "tool": "Bash", "ok": ok}
     if task is not None:
-        # Only its launch was seen; the agent will be told of its end.
+        # Only its start was seen; the agent will be told of its end.
         line |= {"ok": None, "task": task}
     _write(f"{agents}{agent_id}.calls", json.dumps(line) + "\n", os.O_APPEND)
     return True
 
 
 def read_all() -> bytes:
-    """All of stdin, bounded; a pipe that never closes is given five seconds."""
+    """All of stdin, bounded; a pipe that never closes gets five seconds."""
     import select
 
     parts = []
@@ -295,11 +295,11 @@ def become_full(python: str, event: str, state: str, data: bytes, kind: str) -> 
 
 
 def _room() -> IO[bytes]:
-    """A file without a name: in memory where there is such, since a disk may be full.
+    """A file without a name: in memory if possible, since a disk may be full.
 
-    An agent that is to be stopped would go on otherwise.
+    Otherwise an agent that must be stopped would go on.
     """
-    # Not every Python has it, nor lets every kernel.
+    # Not every Python or kernel has it.
     make = getattr(os, "memfd_create", None)
     if make is not None:
         try:
@@ -312,7 +312,7 @@ def _room() -> IO[bytes]:
 
 
 def _parse(data: bytes) -> Json:
-    """The event; of one that is no plain JSON, the few texts that tell whose it is."""
+    """The event; if it is not plain JSON, the few fields that tell whose it is."""
     try:
         told = json.loads(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -323,7 +323,7 @@ def _parse(data: bytes) -> Json:
 
 
 def _skim(head: str, key: str) -> str:
-    """The first text under a key, with no look at its escapes."""
+    """The first text under a key; escapes are not decoded."""
     return head.partition(f'"{key}":')[2].partition('"')[2].partition('"')[0]
 
 
@@ -341,7 +341,7 @@ def _load(path: str) -> Json | None:
 
 
 def _write(path: str, text: str, how: int) -> None:
-    """Add to a note of ours; one that cannot be written must not stop the call."""
+    """Append to a note of ours; a failure to write must not stop the call."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | how
     try:
         fd = os.open(path, flags, 0o600)
@@ -356,7 +356,7 @@ def _write(path: str, text: str, how: int) -> None:
 
 
 def name_of(call_id: object) -> str:
-    """The id of a call as a name of ours: itself, or its digest where it is no name.
+    """A call's id as a file name: itself, or its digest if it is not a safe name.
 
     Models behind a gateway make ids such as `functions.Bash:0`.
     """

@@ -1,8 +1,8 @@
 """One hook process: read the event, find its handler, say at most one thing.
 
-Whatever goes wrong here is logged, and the user's own calls go on untouched; what an
-agent of ours asks is denied (`gate.last_word`). Time is bounded by an alarm, output by
-`bridge.host.output`.
+Whatever goes wrong here is logged, and the user's own calls are not touched; requests
+of our own agents are denied (`gate.last_word`). An alarm bounds the time,
+`bridge.host.output` the output.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 TIME_LIMIT_S = 20
 LOCK_WAIT_S = 0.2
-# An agent is launched once and ends once: what is not decided then can be decided by
-# nobody. Everything else can wait for the next event.
+# An agent is launched once and ends once: these cannot be decided later. Everything
+# else can wait for the next event.
 PATIENT_LOCK_WAIT_S = 2.0
-# What is done when the client has its answer.
+# What to do once the client has its answer.
 LATER_LIMIT_S = 20
 _PATIENT = frozenset({"PreToolUse", "SubagentStop"})
 MAX_LOG_BYTES = 1024 * 1024
 
 
 class _TooLong(BaseException):
-    """The time is up; nothing that looks after errors on its way may keep it."""
+    """The time is up; not an `Exception`, so that no handler on the way catches it."""
 
 
 def main() -> None:
@@ -50,15 +50,15 @@ def main() -> None:
     data = b""
     event_name, kind, state = (*sys.argv[1:4], "", "", "")[:3]
     signal.signal(signal.SIGALRM, _too_long)
-    # The scripts have set one that ends the process, and some of it may be used up.
+    # The scripts have set an alarm that ends the process; part of it may have passed.
     left = signal.getitimer(signal.ITIMER_REAL)[0] or TIME_LIMIT_S
-    # Again and again: what is raised in a destructor is lost.
+    # Repeatedly: an exception raised in a destructor is lost.
     signal.setitimer(signal.ITIMER_REAL, min(TIME_LIMIT_S, left), 1)
     try:
         data = read_all()
         output = react(data, event_name, kind, state)
     except (Exception, _TooLong):  # noqa: BLE001 - fails open, whatever it was
-        # What follows may no longer be interrupted half way.
+        # What follows must not be interrupted half way.
         signal.alarm(0)
         _log_failure(event_name)
         output = _say_even_so(event_name, state, data)
@@ -85,9 +85,9 @@ def _say_even_so(event_name: str, state: str, data: bytes) -> HookOutput:
 
 
 def _watch(event: HookEvent) -> HookOutput:
-    """Name the bell, though it does not hang yet: no other event can name it.
+    """Name the wake-up folder, even before it exists: no other event can name it.
 
-    The client watches the nearest folder that is there until the bell is.
+    Until it exists the client watches its nearest existing parent.
     """
     from pathlib import Path
 
@@ -104,7 +104,7 @@ def _watch(event: HookEvent) -> HookOutput:
     start = settings.project_dir or Path(event.text("cwd") or ".")
     found = pins.find(settings, event.text("session_id"), host)
     place = found or locate(settings, start)
-    # Where others could ring nothing is watched.
+    # If others could write there, nothing is watched.
     check(place)
     return specific(event.name, watchPaths=[path_of(place, host)])
 
@@ -125,9 +125,9 @@ def _emit(output: HookOutput) -> None:
 
 
 def _do_later(later: Callable[[], None]) -> None:
-    """Do it in a process of its own; the client waits for this one.
+    """Do it in another process; the client waits for this one.
 
-    It takes whoever holds stdout for a hook that goes on.
+    It takes any process that holds stdout for a running hook.
     """
     try:
         nowhere = os.open(os.devnull, os.O_RDWR)
@@ -155,7 +155,7 @@ def react(data: bytes, event_name: str, kind: str = "", state: str = "") -> Hook
     """Decide what to answer to one event; everything but stdin and stdout.
 
     `kind` is the install that registered the hook: of several, one acts for a session.
-    `state` is where its shell half has found the state.
+    `state` is the state directory that the shell half found.
     """
     from bridge.host.events import HookEvent
 
@@ -166,7 +166,7 @@ def react(data: bytes, event_name: str, kind: str = "", state: str = "") -> Hook
     if event.name != event_name:
         return SILENT
     if settings.off and event_name not in ("PreToolUse", "PermissionRequest"):
-        # What our agents ask is still refused.
+        # Requests of our agents are still refused.
         return SILENT
     from bridge.host import pins
 
@@ -180,7 +180,7 @@ def react(data: bytes, event_name: str, kind: str = "", state: str = "") -> Hook
             return SILENT
         output = _handler_of(event_name)(hook)
         if settings.debug:
-            # What has been decided is said, whatever becomes of the log.
+            # The decision is printed even if the log fails.
             with suppress(OSError):
                 _log_debug(hook, output)
     if output.later is None:
@@ -190,7 +190,7 @@ def react(data: bytes, event_name: str, kind: str = "", state: str = "") -> Hook
 
 
 def _handler_of(event_name: str) -> Callable[[HookContext], HookOutput]:
-    """The function that answers an event; only what it needs is imported."""
+    """The function that answers an event; imports only what it needs."""
     if event_name in ("FileChanged", "PostToolUse"):
         from bridge.host.offer_events import HANDLERS
     elif event_name in ("SessionStart", "CwdChanged", "SessionEnd"):
@@ -203,7 +203,7 @@ def _handler_of(event_name: str) -> Callable[[HookContext], HookOutput]:
 
 
 def _find_store(settings: Settings, event: HookEvent, reader: Pins) -> Store | None:
-    """Where the session belongs; None where its client cannot be told."""
+    """The store of the session; None if its client cannot be identified."""
     from pathlib import Path
 
     from bridge.host import pins
@@ -229,7 +229,7 @@ def _find_store(settings: Settings, event: HookEvent, reader: Pins) -> Store | N
 def _find_context(
     settings: Settings, store: Store, event: HookEvent, kind: str, reader: Pins
 ) -> HookContext | None:
-    """Find the session; an unknown one is registered. None where it is not ours."""
+    """Find the session; an unknown one is registered. None if it is not ours."""
     from bridge.host import pins
     from bridge.host.context import HookContext
     from bridge.store import sessions
@@ -241,7 +241,7 @@ def _find_context(
     session = sessions.find_session(store, event.text("session_id"), host)
     starts = event.name == "SessionStart"
     if starts and event.agent_id:
-        # The conversation of an agent was compacted: no session begins.
+        # The conversation of an agent was compacted: no session starts.
         return HookContext(settings, store, event, session) if session else None
     if session is None or starts:
         from bridge.host import registration
@@ -253,14 +253,14 @@ def _find_context(
 
 
 def _log_failure(event_name: str) -> None:
-    """Keep what went wrong, for `hostbridge doctor`; bounded, and never an error."""
+    """Log what went wrong, for `hostbridge doctor`; bounded, and never an error."""
     try:
         from bridge.store.location import Place, check
 
         if not _is_fault(sys.exception(), event_name):
             return
         home = Settings.from_environment().home
-        # In another user's folder the paths would be theirs to read.
+        # In another user's folder, that user could read the paths.
         check(Place(home, home, home, "our own folder"))
         _append_log(home / "hook-errors.log", f"{event_name}\n{traceback.format_exc()}")
     except Exception:  # noqa: BLE001, S110 - there is nowhere left to complain
@@ -268,10 +268,10 @@ def _log_failure(event_name: str) -> None:
 
 
 def _is_fault(error: BaseException | None, event_name: str) -> bool:
-    """Whether there is anything to mend.
+    """Whether there is anything to fix.
 
-    Where the lock is busy, the next event does the work, unless there is none. A state
-    directory that somebody removes meanwhile takes the work with it.
+    If the lock is busy, the next event does the work, unless there is none. If somebody
+    removes the state directory meanwhile, there is nothing left to do.
     """
     from bridge.errors import StateVanished
     from bridge.store.lock import LockBusy

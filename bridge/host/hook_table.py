@@ -1,8 +1,8 @@
 """Which hooks are registered for which events: one table for settings and plugin alike.
 
-Every hook is one `/bin/sh` that reads our script into itself. A path that is gone then
-ends in silence: registered by its own path, each tool call would show the user "hook
-failed", twice. Measured, it costs what executing the script costs.
+Every hook is one `/bin/sh` that sources our script. If the path is gone, it ends in
+silence: registered by its own path, each tool call would show the user "hook failed",
+twice. Measured, sourcing costs what executing the script costs.
 
 `python -m bridge.host.hook_table` prints `hooks/hooks.json`, the plugin's.
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Kind = Literal["local", "user", "project", "plugin"]
 KINDS: tuple[Kind, ...] = ("local", "user", "project", "plugin")
 
-# Ends every line of shell that we register: how ours are told from others.
+# Ends every shell line that we register, so that ours can be recognised.
 MARK = "# hostbridge"
 # A shell's own errors exit 2, which would block what the session is doing.
 _SAFE = "trap 'exit 0' 0; "
@@ -37,7 +37,7 @@ POINTED = (
 POINTER = "hooks.sh"
 
 
-# Without the two texts, the model reads of a "Stop hook blocking error".
+# Without the two texts, the model is shown a "Stop hook blocking error".
 WAKE = {
     "asyncRewake": True,
     "rewakeSummary": "a program asks",
@@ -78,7 +78,7 @@ SCRIPTS = frozenset(hook.script for hook in HOOKS)
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How an install of one kind calls a script.
+    """How a kind of install calls a script.
 
     Attributes:
         kind: names the install, in the third place of a hook's arguments.
@@ -104,7 +104,7 @@ PROJECT = Form("project", POINTED)
 
 
 def of_this_machine(kind: Kind, hooks: Path, python: str) -> Form:
-    """The form for settings that never leave this machine."""
+    """The form for settings that stay on this machine."""
     return Form(kind, BESIDE, f"{hooks}/", python)
 
 
@@ -128,9 +128,10 @@ def entries(form: Form) -> dict[str, list[dict[str, Any]]]:
 
 
 def kind_of(command: object) -> str | None:
-    """Which install registered a hook command; None when it is none of ours.
+    """Which install registered a hook command; None if it is not ours.
 
-    Known by its mark, and by the names of script and event in any form we ever wrote.
+    Recognised by its mark, and by the names of script and event in every form we ever
+    wrote.
     """
     if not isinstance(command, dict):
         return None

@@ -1,4 +1,4 @@
-"""Register our hooks with Claude Code, and take them out again.
+"""Register our hooks with Claude Code, and remove them again.
 
     kind     settings file                          how a hook finds its script
     local    <project>/.claude/settings.local.json  by a path of this machine
@@ -9,8 +9,8 @@ The client reads the local file also when it is started in a folder below the pr
 the project's only when started in the project itself. It adds the local file's name to
 git's own ignore file by itself. (Measured on 2.1.330.)
 
-What a file held before is remembered: one that nobody else has changed since gets its
-bytes back.
+The former text of a file is kept: if nobody else has changed the file since, its bytes
+are restored.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is to become of one settings file. None is a file that does not exist.
+    """The change of one settings file. None stands for a file that does not exist.
 
     Attributes:
         target: which file.
@@ -131,7 +131,7 @@ class Installer:
         return Change(target, before, after, after)
 
     def install(self, change: Change, hooks: Path, python: str) -> None:
-        """Carry out what `plan_install` gave."""
+        """Carry out the result of `plan_install`."""
         assert change.after is not None  # noqa: S101 - an install leaves a file
         target = change.target
         if target.kind == "project":
@@ -150,7 +150,7 @@ class Installer:
         )
 
     def uninstall(self, change: Change) -> None:
-        """Carry out what `plan_uninstall` gave."""
+        """Carry out the result of `plan_uninstall`."""
         target = change.target
         past = self._memory.recall(target.file)
         if change.is_needed:
@@ -179,7 +179,7 @@ def states_below(home: Path) -> Iterator[Path]:
     for folder, names, _ in os.walk(home / "state"):
         if MARK in names:
             yield Path(folder, MARK)
-        # Below a mark lies state; no project can.
+        # Below a mark there is only state, no project.
         names[:] = [name for name in names if name != MARK]
 
 

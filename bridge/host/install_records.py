@@ -35,12 +35,12 @@ class Past(Record):
     made_folder: bool = False
 
     def was_last(self, text: str | None) -> bool:
-        """Whether nobody has changed the file since."""
+        """Whether the file is unchanged since."""
         return text is not None and sha256(text) == self.after_sha256
 
 
 class Memory:
-    """What is remembered below `home`.
+    """The records of installs below `home`.
 
     Raises:
         StateRefused: `home` is not safe to use (any method).
@@ -55,12 +55,12 @@ class Memory:
             yield folder
 
     def recall(self, file: Path) -> Past | None:
-        """What is known of the last install in a settings file."""
+        """What is known about the last install in a settings file."""
         with self._records() as folder:
             return _load(folder, _name(str(file)))
 
     def has_made(self, folder: Path) -> bool:
-        """Whether an install that is still there made the folder of its settings."""
+        """Whether an existing install made the folder of its settings."""
         with self._records() as records:
             pasts = [_load(records, name) for name in records.names()]
         return any(
@@ -70,7 +70,7 @@ class Memory:
         )
 
     def kinds(self) -> set[str]:
-        """Of which kinds the installs are that are still there."""
+        """The kinds of the existing installs."""
         with self._records() as records:
             pasts = [_load(records, name) for name in records.names()]
         return {past.kind for past in pasts if past is not None}
@@ -83,7 +83,7 @@ class Memory:
                 folder.replace(name, data)
 
     def forget(self, file: Path) -> None:
-        """An install is gone; the pointer goes with the last that needed it."""
+        """Forget an install; the pointer goes with the last one that needed it."""
         with self._records() as folder:
             folder.remove(f"{_name(str(file))}.json")
             others = [_load(folder, name) for name in folder.names()]
@@ -106,7 +106,7 @@ class Memory:
 
 
 def sha256(text: str) -> str:
-    """How a text is told from another."""
+    """The digest of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -115,7 +115,7 @@ def _name(file: str) -> str:
 
 
 def _load(folder: Folder, name: str) -> Past | None:
-    """A record that cannot be read is as good as none: nothing depends on it alone."""
+    """An unreadable record counts as none: nothing depends on it alone."""
     try:
         data = folder.read(f"{name}.json")
         return parse(Past, data) if data else None

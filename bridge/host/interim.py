@@ -1,15 +1,14 @@
 """Whether an agent that stops will speak again: then its words are not the answer.
 
-An agent may start agents and commands of its own in the background. When it stops
-before they end, the client wakes it at each end, and what it says then counts.
+An agent may start its own agents and commands in the background. If it stops before
+they end, the client wakes it at each end, and its words then count.
 
     agents/<agent_id>.report   the last words of an agent that one of ours started
 
-An agent of its own counts as unfinished until the agent has been told of its end. That
-is in the transcript of the one who is told; whether the other still runs is not enough.
-Of one that ends while its caller stops the client tells sometimes the caller, and
-sometimes the main thread instead: there we hand the report over, and the caller goes
-on.
+A nested agent counts as unfinished until its caller has been told of its end. The
+caller's transcript shows that; that the nested agent no longer runs is not enough. If
+it ends while its caller stops, the client sometimes tells the caller, and sometimes the
+main thread instead: then we hand the report over, and the caller goes on.
 
 Source: measured on Claude Code 2.1.330. At a terminal SubagentStop comes with each stop
 of an agent, and the notice that it has finished once, when nothing that it started is
@@ -29,17 +28,17 @@ if TYPE_CHECKING:
     from bridge.host.context import HookContext
     from bridge.store.subagent_runs import AgentRun
 
-# One that ends at the same moment has its own hook still to run, in seconds.
+# The hook of an agent that ends at the same moment has still to run; in seconds.
 SETTLE_S = 0.2
 MAX_REPORTS = 8_000
 
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What an agent that stops now has still to hear of.
+    """The ends that an agent which stops now has still to hear of.
 
-    `agents` are at work, and the client wakes it when they end; `reports` is what
-    others have said that it was not told of; `commands` run in the background.
+    `agents` are at work, and the client wakes it when they end; `reports` are of others
+    that it was not told of; `commands` run in the background.
     """
 
     agents: bool = False
@@ -53,7 +52,7 @@ class Ahead:
 
 
 def look_ahead(hook: HookContext, run: AgentRun) -> tuple[AgentRun, Ahead]:
-    """Write down what of its own will wake a stopping agent again.
+    """Write down what will wake a stopping agent again.
 
     The client lists what runs in the whole session; an agent in the foreground is not
     listed, and not waited for: its call ends now. With SubagentHandback no list comes.
@@ -86,9 +85,9 @@ def _wait_for(hook: HookContext, run: AgentRun, tasks: frozenset[str]) -> AgentR
 
 
 def _untold(hook: HookContext, run: AgentRun) -> list[AgentRun]:
-    """The agents of its own of whose end it has not heard, from the client or us.
+    """Its own agents of whose end it has not heard, from the client or from us.
 
-    Continued, an agent ends once more, and its caller hears of that end as well.
+    An agent that is continued ends once more, and its caller hears of that end as well.
     """
     runs.bind_listed(hook.store, hook.event)
     started = {
@@ -99,7 +98,7 @@ def _untold(hook: HookContext, run: AgentRun) -> list[AgentRun]:
         for agent_id, each in started.items()
         if each.state != "ended" or _end_of(each) not in run.heard_of
     }
-    # Where one is at work there is nothing to wait for in the transcript.
+    # While one is at work, there is nothing to wait for in the transcript.
     at_work = any(started[agent_id].state != "ended" for agent_id in ends)
     untold = transcript.untold(
         hook.event,
@@ -139,7 +138,7 @@ def note_message(hook: HookContext, caller: AgentRun) -> None:
 def is_awaited(run: AgentRun, known: list[AgentRun], running: frozenset[str]) -> bool:
     """Whether anything that will wake a sleeping agent runs.
 
-    An agent of its own may sleep as well: then only what that one waits for is listed.
+    A nested agent may sleep as well: then only what it waits for is listed.
     """
     if not running.isdisjoint(run.waits_for):
         return True

@@ -1,4 +1,4 @@
-"""Edit JSON as text: what is not edited keeps its bytes, spaces and order.
+"""Edit JSON as text: everything else keeps its bytes, spaces and order.
 
 Pure. A `Node` is a value with its place in the text; `insert` and `remove` return new
 text, which is parsed again for the next edit.
@@ -44,7 +44,7 @@ def parse(text: str) -> Node:
     """Parse one JSON document.
 
     Raises:
-        JSONDecodeError: it is none; the error knows the place.
+        JSONDecodeError: it is not valid; the error has the place.
     """
     node = _value(text, _skip(text, 0), 0)
     end = _skip(text, node.end)
@@ -56,7 +56,7 @@ def parse(text: str) -> Node:
 def insert(text: str, node: Node, value: Any, key: str | None = None) -> str:
     """Add `value` as the last part of the object or list `node`.
 
-    It is laid out as its neighbours are: on lines of its own, or on theirs.
+    It is laid out like its neighbours: on its own lines, or on theirs.
     """
     name = f"{json.dumps(key, ensure_ascii=False)}: " if key is not None else ""
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -77,7 +77,7 @@ def insert(text: str, node: Node, value: Any, key: str | None = None) -> str:
 
 
 def remove(text: str, node: Node, part: Part) -> str:
-    """Take out one part of `node`, with the comma that belonged to it."""
+    """Remove one part of `node`, with its comma."""
     at = node.parts.index(part)
     if len(node.parts) == 1:
         return text[: node.start + 1] + text[node.end - 1 :]

@@ -68,7 +68,7 @@ def before_agent(hook: HookContext) -> HookOutput:
         return deny("hostbridge cannot tell this call from others. Leave it; go on.")
     if earlier is not None:
         if earlier.request_id != request_id:
-            # Whose words were whose could not be told.
+            # Nobody could tell whose answer is whose.
             return deny("hostbridge: another call has the id of this one; call again.")
         # The same call seen twice: two installs, or the client asked again.
         return _rewrite(hook, found.request)
@@ -76,7 +76,7 @@ def before_agent(hook: HookContext) -> HookOutput:
 
 
 def _text(hook: HookContext, key: str) -> str:
-    """A part of a call in which there can be a token; empty for any other."""
+    """A field of a call if it can contain a token; otherwise empty."""
     text = hook.event.table("tool_input").get(key)
     return text if isinstance(text, str) and mentions(text) else ""
 
@@ -84,7 +84,7 @@ def _text(hook: HookContext, key: str) -> str:
 def _named(hook: HookContext) -> list[str]:
     """The requests that a call stands for: more than one is one too many.
 
-    Of those offered to this session, one that the prompt names, or else the
+    A request offered to this session may be named by the prompt, or else by the
     description; any other only by a prompt that is nothing but its token.
     """
     prompt, description = _text(hook, "prompt"), _text(hook, "description")
@@ -107,7 +107,7 @@ def _named(hook: HookContext) -> list[str]:
 def _refuse_wrapped(hook: HookContext) -> HookOutput:
     """Keep an agent from starting with a token that it cannot read.
 
-    A longer text is about something, and none of ours; so is a token that names no
+    A longer text is about something else, and not ours; so is a token that names no
     request.
     """
     prompt = _text(hook, "prompt")
@@ -151,7 +151,7 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
         answer_to_host=request.answer_to_host,
         **limits_of(definition),
     )
-    # First: a launch that nobody has noted could not be settled.
+    # First: a launch that is not noted could not be completed.
     subagent_runs.note_call(hook.store, run)
     pins.note_agents(hook.store.place, hook.session.session_id, hook.session.host)
 
@@ -179,7 +179,7 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
 
 
 def _carrier(hook: HookContext, registry: Registry) -> str | None:
-    """Our own agent as the session knows it; None where it does not."""
+    """The session's name for our own agent; None if it does not know it."""
     known = hook.session.carrier
     if known != CARRIER:
         return known
@@ -191,9 +191,9 @@ def _carrier(hook: HookContext, registry: Registry) -> str | None:
 
 
 def _held(hook: HookContext, request: Request) -> HookOutput | None:
-    """What to say of a request that is not to be launched by this call; None if it is.
+    """Why this call must not launch the request; None if it may.
 
-    Before anything else is looked at: what a late or doubled call finds wrong must not
+    Checked before anything else: a problem that a late or repeated call finds must not
     end a request that an agent already works on.
     """
     request_id = RequestId(request.request_id)
@@ -203,7 +203,7 @@ def _held(hook: HookContext, request: Request) -> HookOutput | None:
     if claim.launched_at is None:
         return None
     if claim.tool_use_id == hook.event.tool_use_id:
-        # The same call seen twice, at once; the other one has it launched.
+        # The same call seen twice at once; the other hook has launched it.
         return _rewrite(hook, request)
     return _is_worked_on(request_id)
 
@@ -217,7 +217,7 @@ def _is_worked_on(request_id: RequestId) -> HookOutput:
 
 
 def _take(hook: HookContext, request_id: RequestId) -> Request | None:
-    """Claim a request that waits although the model already calls for it."""
+    """Claim a request that is still waiting although the model already calls for it."""
     taken = hook.store.claim(
         hook.claimant,
         hook.settings.slots,
@@ -228,7 +228,7 @@ def _take(hook: HookContext, request_id: RequestId) -> Request | None:
 
 
 def _unusable(hook: HookContext, request_id: RequestId, exc: BridgeError) -> HookOutput:
-    """The definition cannot be used, or not any more: the asker is told why."""
+    """The definition cannot be used (any more): the caller is told why."""
     found = hook.store.find(request_id)
     if found is not None and found.request is not None and found.response is None:
         # Another call of this session may have launched it meanwhile.
@@ -240,7 +240,7 @@ def _unusable(hook: HookContext, request_id: RequestId, exc: BridgeError) -> Hoo
 
 
 def _answer_by(request: Request, now_ms: int) -> int:
-    """From when on the agent is told to answer with what it has."""
+    """The time from which the agent is told to answer with what it has."""
     left = max(0, request.deadline_ms - now_ms)
     moment = request.deadline_ms - min(_SOFT_MAX_MS, int(left * _SOFT_SHARE))
     return min(moment, LATEST_MS)
@@ -276,7 +276,7 @@ def described_ids(text: str) -> list[str]:
 
 
 def _nested(hook: HookContext) -> HookOutput:
-    """An agent inside a subagent: ours may start one, but not with our tokens."""
+    """An agent inside a subagent: our agents may start one, but not with our tokens."""
     event = hook.event
     if _named(hook) or _refuse_wrapped(hook) is not SILENT:
         return deny("hostbridge tokens are for the main conversation only.")
@@ -310,5 +310,5 @@ def _nested(hook: HookContext) -> HookOutput:
 
 
 def digest(text: str) -> str:
-    """How a prompt is told from another."""
+    """The digest of a prompt."""
     return hashlib.sha256(text.encode()).hexdigest()

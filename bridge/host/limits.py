@@ -1,11 +1,11 @@
-"""What ends an agent of ours before it ends by itself: looked at before each tool call.
+"""Limits that end an agent of ours early: checked before each tool call.
 
 Its request may have ended (answered, cancelled, overdue), the bridge may be switched
 off, its time or its turns may be up, or its definition keeps the tool from it. The same
 holds for agents that ours has started.
 
-What is decided is said, also where it cannot be written down (a full disk, a busy
-lock): an agent that heard nothing would go on.
+The decision is printed even if it cannot be recorded (a full disk, a busy lock):
+otherwise the agent would go on.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_WARNINGS = 2
 
 
 def refuse(hook: HookContext, run: AgentRun) -> HookOutput | None:
-    """Why an agent may make no (more) tool calls; None when it may."""
+    """Why an agent may make no (more) tool calls; None if it may."""
     found = hook.store.find(RequestId(run.request_id))
     if found is None or found.response is not None:
         with suppress(StateUnavailable):
@@ -57,7 +57,7 @@ def is_off(hook: HookContext) -> bool:
 
 
 def _refuse_tool(hook: HookContext, run: AgentRun) -> HookOutput | None:
-    """Why the definition keeps this tool from the agent; None when it does not."""
+    """Why the definition denies this tool to the agent; None if it does not."""
     tool = hook.event.tool
     if permits(run.tools, run.blocked_tools, tool):
         return None
@@ -86,7 +86,7 @@ def _hurry(
         )
     with suppress(StateUnavailable):
         if run.nested:
-            # Its words are not the answer: whoever started it has time to speak.
+            # Its words are not the answer: its caller still has time to speak.
             subagent_runs.end(hook.store, run)
         else:
             fail(hook, run, code, detail="the agent went on working", source="limit")

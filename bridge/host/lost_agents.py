@@ -1,9 +1,9 @@
-"""Agents of ours whose record is gone, or cannot be read: they may do nothing more.
+"""Agents of ours whose record is gone or unreadable: they may do nothing more.
 
-The state was removed, a file was cut, the agent was continued after its end. That they
-are ours the client's own notes tell (`gate.is_ours`); what they may do, whether they
-have time left and what their words must be, nobody can tell any more. A permission
-dialog of theirs would take the user's next key for a yes.
+The state was removed, a file was cut, or the agent was continued after its end. The
+client's own notes show that they are ours (`gate.is_ours`); what they may do, how much
+time they have left and what they must answer is lost. Their permission dialog would
+take the user's next key for a yes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _WHY = (
 
 
 def refuse(hook: HookContext) -> HookOutput:
-    """Answer for an agent that no run is known of; silence where it is none of ours."""
+    """Answer for an agent without a known run; silent if it is not ours."""
     event = hook.event
     agents = f"{hook.store.place.state}/agents/"
     if not is_id(event.agent_id) or not is_ours(agents, event.raw, event.agent_id):
@@ -40,7 +40,7 @@ def refuse(hook: HookContext) -> HookOutput:
     with suppress(StateUnavailable):
         _fail(hook)
     if event.name == "PermissionRequest":
-        # Its record, whatever it holds, keeps the gate looking at what it calls next.
+        # Its record, whatever it holds, makes the gate check its next calls.
         return refuse_permission(_WHY)
     with suppress(StateUnavailable):
         subagent_runs.forget_agent(hook.store, event.agent_id)
@@ -48,7 +48,7 @@ def refuse(hook: HookContext) -> HookOutput:
 
 
 def _fail(hook: HookContext) -> None:
-    """Tell who asks, where the request can still be told."""
+    """Fail the request, if it can still be identified."""
     meta = runs.told_by_client(hook.event, hook.event.agent_id)
     for request_id in described_ids(f"{meta.get('description')}"):
         found = hook.store.find(RequestId(request_id))

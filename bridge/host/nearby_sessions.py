@@ -1,8 +1,8 @@
-"""Sessions that are open around a project, where its requests do not reach them.
+"""Sessions that are open around a project but do not get its requests.
 
-A submodule or a nested repository is a project of its own, and so is a folder that is
-mounted at a second place. Whoever asks there, with the session open in the outer
-checkout, waits for nobody.
+A submodule or a nested repository is its own project, and so is a folder that is
+mounted at a second place. A program that asks there, with the session open in the outer
+checkout, would wait in vain.
 
 Source: proc_pid_mountinfo(5).
 """
@@ -35,7 +35,7 @@ class Nearby:
 
     Attributes:
         project: the project whose state they look at.
-        sessions: those that live, newest first.
+        sessions: the live ones, newest first.
     """
 
     project: Path
@@ -45,7 +45,7 @@ class Nearby:
 def find_nearby(place: Place, *, lease_s: float) -> Nearby | None:
     """The nearest sessions in a folder around the project, or at its other names."""
     if place.state == place.guard:
-        # Named by BRIDGE_STATE_DIR: whoever shares it shares everything.
+        # Set by BRIDGE_STATE_DIR: its users share everything.
         return None
     for project in _around(place):
         state = mirror(place.guard, project)
@@ -79,7 +79,7 @@ def other_names(folder: Path) -> list[Path]:
     around = [m for m in mounts if folder.is_relative_to(m[2])]
     if not around:
         return []
-    # The last of several at one place covers the others.
+    # The last mount at one place covers the others.
     device, root, point = max(reversed(around), key=lambda m: len(m[2].parts))
     inside = root / folder.relative_to(point)
     names = [

@@ -1,8 +1,8 @@
 """UserPromptSubmit: prompts, and the client's own notices that arrive the same way.
 
-A notice that an agent of ours has ended is the last chance to see its end. Where the
-host does not need the answer the notice is swallowed: that costs no model request, and
-nothing of the answer enters the host's context.
+A notice that an agent of ours has ended is the last chance to see its end. If the host
+does not need the answer, the notice is blocked: that saves a model request, and nothing
+of the answer enters the host's context.
 
 Source: measured on Claude Code 2.1.330.
 """
@@ -37,7 +37,7 @@ _INTERIM = "is waiting on its own background work"
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A client's notice about a subagent; `words` are the agent's, if it said any."""
+    """The client's notice about a subagent; `words` are the agent's, if any."""
 
     agent_id: str
     tool_use_id: str = ""
@@ -66,7 +66,7 @@ def parse_notice(prompt: str) -> Notice | None:
         return Notice(message[1], status="message", words=words.strip())
     if not text.startswith(_TASK):
         return None
-    # The agent's words may hold anything, the end of this very field as well.
+    # The agent's words may contain anything, even the end of this field.
     head, _, rest = text.partition("<result>")
     agent_id = _field(head, "task-id")
     if not agent_id:
@@ -91,14 +91,15 @@ def _field(text: str, name: str) -> str:
 
 
 def take_notice(hook: HookContext, notice: Notice) -> HookOutput | None:
-    """Handle a notice about an agent of ours; None when it is about another's."""
+    """Handle a notice about an agent of ours; None if it is about another."""
     run = subagent_runs.find_agent(hook.store, notice.agent_id)
     if run is None and notice.tool_use_id:
         run = subagent_runs.find_call(hook.store, notice.tool_use_id)
     if run is None:
         return None
     if run.nested:
-        # Whoever started it has ended; while that one lives, the client tells it alone.
+        # Its caller has ended; while the caller lives, the client tells only the
+        # caller.
         subagent_runs.drop(hook.store, run)
         return swallow("hostbridge: an agent of an agent has ended")
     if run.state != "ended":
@@ -113,7 +114,7 @@ def take_notice(hook: HookContext, notice: Notice) -> HookOutput | None:
 
 
 def _settle(hook: HookContext, run: AgentRun, notice: Notice) -> None:
-    """The agent is over: whatever the notice tells is the last word."""
+    """The agent is over: the notice has its last words."""
     source = "task-notification"
     if notice.is_interim:
         return
@@ -126,9 +127,9 @@ def _settle(hook: HookContext, run: AgentRun, notice: Notice) -> None:
 
 
 def take_stop_by_user(hook: HookContext, prompt: str) -> HookOutput | None:
-    """A person stopped agents: the client tells by their descriptions which.
+    """A person stopped agents: the client names them by their descriptions.
 
-    None where others than ours were stopped as well: the host should hear of those.
+    None if other agents than ours were stopped as well: the host should hear of those.
     """
     if not _STOPPED.match(prompt.lstrip()):
         return None

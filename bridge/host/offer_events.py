@@ -1,4 +1,4 @@
-"""Something may wait: the session was woken, or its main thread has called a tool."""
+"""Requests may wait: the session was woken, or its main thread has called a tool."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 def file_changed(hook: HookContext) -> HookOutput:
-    """The bell rang. Silence it first: a ring after this look is a new one."""
+    """A wake-up came. Remove its file first, so that a later one is a new signal."""
     if not wakeups.clear(hook.store, hook.session.host) or hook.session.one_shot:
-        # In one-shot mode what this hook says reaches nobody: an offer would be lost.
+        # In one-shot mode nobody reads this hook's output: an offer would be lost.
         return SILENT
     try:
         sessions.note_watch(hook.store, hook.session)
         sweep(hook.store, lease_s=hook.settings.lease_s)
         made = offer(hook)
     except StateUnavailable:
-        # Whoever rang has gone; the next second is as good as this one.
+        # The caller does not wait for this; the next second is as good.
         wakeups.wake(hook.store, [hook.session])
         raise
     return wake(made) if made else SILENT

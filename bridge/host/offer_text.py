@@ -1,7 +1,7 @@
-"""The words that reach the host's model. Pure, short, and never a word of a request.
+"""The text that reaches the host's model: short, and without any of a request.
 
-Only checked ids go in: what a request holds (prompt, requester, task) may come from
-anywhere, and the host's model reads this as its user's wish.
+It contains only checked ids: the contents of a request (prompt, requester, task) may
+come from anywhere, and the host's model reads this as its user's wish.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Offer waiting requests to the session at hand, within its limits.
 
-An offer is a claim: nobody else takes what one session was asked to do. One that the
-model ignores is repeated, and after the last time given back, with this session on
-record as having declined.
+An offer is a claim: nobody else takes what one session was asked to do. An offer that
+the model ignores is repeated; after the last time it is given back, and the request
+records that this session declined.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 # An offer just made needs the model's next move, not a second offer.
 REPEAT_AFTER_MS = 10_000
-# Below the client's own cap of 8 on what may go on in place of a stop.
+# Below the client's own limit of 8 for hooks that prevent a stop.
 MAX_STOP_OFFERS = 5
 # More at once would not fit into one instruction, whatever the slots.
 MAX_NAMED = 32
 
 
 def offer(hook: HookContext, *, repeat_at_once: bool = False) -> str | None:
-    """Claim what this session can take; returns the words for the model, None for none.
+    """Claim what this session can take; returns the text for the model, if any.
 
     `repeat_at_once` repeats an ignored offer however young it is.
     """
@@ -62,7 +62,7 @@ def offer(hook: HookContext, *, repeat_at_once: bool = False) -> str | None:
         )
     except StateUnavailable:
         look_again(hook)
-        # What was repeated counts as asked: the model must hear of it.
+        # A repeated offer is already counted: the model must see it.
         if not ignored:
             raise
     # Housekeeping: the offer stands without it.
@@ -77,7 +77,8 @@ def offer(hook: HookContext, *, repeat_at_once: bool = False) -> str | None:
 def judge_for(hook: HookContext, request: Request, *, promised: int = 0) -> Verdict:
     """Whether this session may take a waiting request.
 
-    `promised` is how many it has taken and not begun: they count against its budget.
+    `promised` is how many it has claimed but not launched: they count against its
+    budget.
     """
     session = hook.session
     if not may_take(session, request):
@@ -94,7 +95,7 @@ def judge_for(hook: HookContext, request: Request, *, promised: int = 0) -> Verd
     if len(recent) + promised < budget:
         return "take"
     if len(recent) < budget:
-        # What was promised may not be begun: the next look decides.
+        # A promised request may never be launched: the next look decides.
         return "leave"
     frees_at = recent[-budget] + sessions.HOUR_MS if budget else None
     if frees_at is not None and frees_at < request.deadline_ms:
@@ -109,7 +110,7 @@ def judge_for(hook: HookContext, request: Request, *, promised: int = 0) -> Verd
 
 
 def _repeat(hook: HookContext, *, at_once: bool) -> list[Request]:
-    """Offers of this session that the model has not taken up: again, or given back.
+    """Offers that the model has ignored: repeat them, or give them back.
 
     Those that cannot be written down now are left for the next look.
     """
@@ -117,7 +118,7 @@ def _repeat(hook: HookContext, *, at_once: bool) -> list[Request]:
     again: list[Request] = []
     for request, claim in open_offers(hook)[:MAX_NAMED]:
         last = claim.offers[-1] if claim.offers else claim.at
-        # One made in time to come, before the clock was set back, is no fresh one.
+        # An offer from the future, made before the clock was set back, is not fresh.
         if not at_once and 0 <= now_ms - last < REPEAT_AFTER_MS:
             continue
         try:
@@ -138,7 +139,7 @@ def _repeat(hook: HookContext, *, at_once: bool) -> list[Request]:
 
 
 def open_offers(hook: HookContext) -> list[tuple[Request, Claim]]:
-    """What this session was asked to do and has not begun."""
+    """What this session was asked to launch and has not launched."""
     return [
         (request, claim)
         for request in hook.store.claimed()
@@ -149,7 +150,7 @@ def open_offers(hook: HookContext) -> list[tuple[Request, Claim]]:
 
 
 def note_taken_up(hook: HookContext) -> None:
-    """The model has made a call that it was asked for: is there any other?"""
+    """The model has made a call that it was asked for; note whether others are open."""
     sessions.mark_offer(
         hook.store, hook.session.session_id, is_open=bool(open_offers(hook))
     )
@@ -161,7 +162,7 @@ def decline(
     code: FailureCode = "declined",
     detail: str = "",
 ) -> None:
-    """Give back what the model did not begin; fail it when nobody else may take it."""
+    """Give back what the model did not launch; fail it if nobody else may take it."""
     ids = sorted(hook.session.ids)
 
     def declined(held: Request) -> Request:
@@ -182,7 +183,7 @@ def decline(
 
 
 def withdraw(hook: HookContext) -> None:
-    """Switched off: what the model has not begun waits for another session."""
+    """Switched off: what the model has not launched waits for another session."""
     withdrawn = [RequestId(request.request_id) for request, _ in open_offers(hook)]
     for request_id in withdrawn:
         hook.store.give_back(request_id, hook.session.host, lambda held: held)
@@ -191,7 +192,7 @@ def withdraw(hook: HookContext) -> None:
 
 
 def ring_others(hook: HookContext) -> None:
-    """What this session let go of waits again: wake those that may take it."""
+    """What this session gave back waits again: wake those that may take it."""
     wakeups.wake(hook.store, _other_sessions(hook))
 
 
@@ -219,6 +220,6 @@ def look_again(hook: HookContext) -> None:
 
 
 def _go_on_soon(hook: HookContext) -> None:
-    """The end of the queue was not seen: go on, if nothing happens by our own bell."""
+    """The end of the queue was not reached: go on later, waking ourselves."""
     look_again(hook)
     wakeups.wake(hook.store, [hook.session])

@@ -1,7 +1,7 @@
 """What a hook answers: at most one JSON object on stdout, or stderr and a sign to wake.
 
-Every channel is capped and cleaned here, in one place: what comes out of a hook goes
-into the host's context or onto the user's screen.
+Every channel is limited and cleaned here, in one place: a hook's output goes into the
+host's context or onto the user's screen.
 
 Source: Claude Code hooks reference, "Hook output"; measured on 2.1.330:
 additionalContext is cut at 10,000 characters, reasons and stderr are not cut at all.
@@ -22,17 +22,17 @@ MAX_CONTEXT = 9_000
 MAX_REASON = 2_000
 MAX_LINE = 160
 
-# What the shell half makes the client's "block", and that of FileChanged alone: an
-# interpreter that cannot start ends with 2 by itself.
+# The shell half turns this into the client's "block", for FileChanged only: an
+# interpreter that cannot start exits with 2 by itself.
 WAKES = 42
 
 
 @dataclass(frozen=True, slots=True)
 class HookOutput:
-    """What one hook process says, and with which exit code.
+    """The output of one hook process, and its exit code.
 
-    `later` is done once the client has its answer, by a process that it does not wait
-    for: a function of the hook's context. Nothing may depend on it.
+    `later` runs once the client has its answer, in a process that the client does not
+    wait for: a function of the hook's context. Nothing may depend on it.
     """
 
     stdout: bytes = b""
@@ -41,7 +41,7 @@ class HookOutput:
     later: Callable[..., None] | None = field(default=None, compare=False)
 
     def then(self, later: Callable[..., None]) -> HookOutput:
-        """The same, with something to do afterwards."""
+        """The same output, with something to do afterwards."""
         return replace(self, later=later)
 
 
@@ -55,7 +55,7 @@ def specific(event: str, line: str = "", **fields: Any) -> HookOutput:
 
 
 def context(event: str, text: str) -> HookOutput:
-    """Words for the model, next to whatever it was doing."""
+    """Text for the model, beside whatever it was doing."""
     return specific(event, additionalContext=clean(text, MAX_CONTEXT))
 
 
@@ -97,7 +97,7 @@ def block(reason: str, limit: int = MAX_REASON) -> HookOutput:
 
 
 def swallow(line: str = "") -> HookOutput:
-    """Keep a notice from the model; the user sees one line."""
+    """Hide a notice from the model; the user sees one line."""
     output = {
         "decision": "block",
         "reason": clean(line, MAX_LINE) or "hostbridge took this notice",
@@ -115,7 +115,7 @@ def tell_user(line: str) -> HookOutput:
 
 
 def wake(text: str) -> HookOutput:
-    """Words that wake an idle model: stderr, with a sign for the shell half."""
+    """Text that wakes an idle model: on stderr, with a sign for the shell half."""
     return HookOutput(stderr=clean(text, MAX_CONTEXT), exit_code=WAKES)
 
 
@@ -124,7 +124,7 @@ def clean(text: str, limit: int) -> str:
     text = "".join(
         c
         for c in text[: limit * 2]
-        # Category C holds the bidirectional controls, too: they reorder what is read.
+        # Category C includes the bidirectional controls: they reorder what is read.
         if c in "\n\t" or unicodedata.category(c)[0] != "C"
     )
     return text if len(text) <= limit else text[: limit - 1] + "…"

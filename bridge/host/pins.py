@@ -71,9 +71,9 @@ def find(
 
 
 def of_process(settings: Settings, pid: int) -> list[Place]:
-    """Where the sessions of a process belong.
+    """Which project the sessions of a process belong to.
 
-    One that cannot be seen from here (a sandbox) is known by its pid alone.
+    A process that cannot be seen from here (a sandbox) is known only by its pid.
     """
     pins = Pins(settings.state_dir or settings.home)
     names = [name for name in pins.names() if name.endswith(f".{pid}")]
@@ -90,11 +90,11 @@ def own(
     host: HostProcess,
     reader: Pins | None = None,
 ) -> bool:
-    """Whether the install `kind` acts for a session: the first to ask does.
+    """Whether the install `kind` acts for a session: the first one that asks does.
 
-    A session that is resumed by another process is asked about again: it may have other
-    installs. Where nothing can be written down, whoever asks acts: a denial that is
-    said twice does no harm, one that nobody says lets an agent's dialog reach the user.
+    This is decided again for a session that another process resumes: it may have other
+    installs. If nothing can be written, every install acts: a repeated denial does no
+    harm, a missing one lets an agent's dialog reach the user.
     """
     with store.open_state():
         pass  # made and checked on the way: the pins lie above it
@@ -102,7 +102,7 @@ def own(
     name = _name(event.text("session_id"), host)
     try:
         if pins.host(name) != host:
-            # A session that is only now seen may have agents of ours already.
+            # A session that is first seen now may already have agents of ours.
             fresh = event.name == "SessionStart" and event.text("source") == "startup"
             _put(store, pins, name, kind, host, agents=not fresh)
         elif not pins.kinds(name):
@@ -121,7 +121,7 @@ def _put(
     *,
     agents: bool,
 ) -> None:
-    """Make a pin, unless another install is quicker; one of another process goes."""
+    """Make a pin, unless another install is quicker; replace one of another process."""
     place = store.place
     links = {"state": place.state, "project": place.project, "main": place.main}
     temporary = pins.make(
@@ -144,13 +144,13 @@ def _put(
 
 
 def note_agents(place: Place, session_id: str, host: HostProcess) -> None:
-    """Have the shell look at permission requests of this session, from now on."""
+    """Let the shell handle permission requests of this session from now on."""
     with suppress(FileNotFoundError):  # no install: the events come from a test
         Pins(place.guard).touch(_name(session_id, host), _AGENTS)
 
 
 def remove(place: Place, session_id: str, host: HostProcess) -> None:
-    """Forget where a session belongs."""
+    """Remove the pin of a session."""
     Pins(place.guard).remove(_name(session_id, host))
 
 
@@ -172,7 +172,7 @@ def acts(place: Place, kind: str) -> bool:
 
 
 def forget_gone(place: Place) -> None:
-    """Remove the pins of processes that are gone, and what a kill has left over."""
+    """Remove the pins of processes that are gone, and leftovers of a kill."""
     pins = Pins(place.guard)
     for name in pins.names():
         host = pins.host(name)
@@ -216,20 +216,20 @@ class Pins:
         return None
 
     def kinds(self, name: str) -> list[str]:
-        """The installs that act for a session; the first does, where two were at it."""
+        """The installs that act for a session; if two tried at once, the first does."""
         with suppress(OSError):
             found = sorted(os.listdir(f"{self._folder}/{name}"))
             return [each.removeprefix(_BY) for each in found if each.startswith(_BY)]
         return []
 
     def link(self, name: str, key: str) -> str | None:
-        """Where a link of a pin leads; None where there is none."""
+        """The target of a pin's link; None if there is none."""
         with suppress(OSError):
             return os.readlink(f"{self._folder}/{name}/{key}")
         return None
 
     def place(self, name: str) -> Place | None:
-        """What a pin says; None where it says what we would not."""
+        """The place that a pin names; None if it is not one that we would write."""
         state, project = self.link(name, "state"), self.link(name, "project")
         main = self.link(name, "main")
         if state is None or project is None:
@@ -249,7 +249,7 @@ class Pins:
         )
 
     def make(self, name: str, links: dict[str, str], host: HostProcess) -> str:
-        """Prepare a pin under a name that nobody looks at."""
+        """Prepare a pin under a temporary name."""
         with suppress(FileExistsError):
             os.mkdir(self._folder, 0o700)
         temporary = f".{name}.{os.urandom(6).hex()}"
@@ -275,7 +275,7 @@ class Pins:
         os.close(os.open(f"{self._folder}/{name}/{sign}", flags, 0o600))
 
     def rename(self, temporary: str, name: str) -> None:
-        """Fails where anything lies but an empty folder."""
+        """Fails if there is anything but an empty folder."""
         self._hosts.pop(name, None)
         os.rename(f"{self._folder}/{temporary}", f"{self._folder}/{name}")
 
@@ -289,7 +289,7 @@ class Pins:
         _remove_tree(path)
 
     def remove_left_over(self) -> None:
-        """Remove what a kill has left half made."""
+        """Remove what a kill has left half finished."""
         for path in self._temporaries():
             with suppress(OSError):
                 if time.time() - os.lstat(path).st_mtime > _LEFT_OVER_S:
@@ -303,7 +303,7 @@ class Pins:
 
 
 def _remove_tree(path: str) -> None:
-    # Most hooks remove nothing, and it takes a while to import.
+    # Most hooks remove nothing, and the import is slow.
     import shutil
 
     shutil.rmtree(path, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Write down which session an event came from, and forget those that are gone.
+"""Record which session an event came from, and forget sessions that are gone.
 
 Where a session belongs, and which install acts for it, is in `pins`.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bridge.protocol.request import HostProcess
     from bridge.store.store import Store
 
-# The client begins to watch what a hook of one of these events names.
+# The client starts watching what a hook of one of these events names.
 WATCHING = frozenset({"SessionStart", "CwdChanged"})
 
 
@@ -27,8 +27,9 @@ def register(
 ) -> Session:
     """Write down the session an event came from.
 
-    `carrier` is our own agent as its client knows it. The lock is not waited for in
-    vain: what it prevents is rare, and an unregistered session receives no offers.
+    `carrier` is the client's name for our own agent. If the lock is not free in time,
+    register without it: a conflict is rare, and an unregistered session receives no
+    offers.
     """
     with store.open() as opened, opened.exclusive_if_free():
         return _register(opened, event, host, carrier)
@@ -53,7 +54,7 @@ def _register(
         launches=last.launches if last else (),
         one_shot=is_one_shot(arguments_of(host.pid)),
         wakes=event.name in WATCHING or (before is not None and before.wakes),
-        # The same process has what it had when it started.
+        # The process knows what it knew when it started.
         carrier=before.carrier if before else carrier,
     )
     sessions.save(store, session)
@@ -81,7 +82,7 @@ def is_one_shot(arguments: list[str]) -> bool:
 
 
 def forget(store: Store, session: Session) -> None:
-    """Remove what is written down about one session."""
+    """Remove the records of one session."""
     pins.remove(store.place, session.session_id, session.host)
     sessions.remove(store, session)
 

@@ -1,7 +1,7 @@
 """Tokens in an Agent call: `bridge:<id>`, and what a model puts around it. Pure.
 
 A model that is asked to call Agent with a token often wraps it in words, quotes or a
-fence. An agent cannot read a token, so none may start with one; but a text about a
+fence. A token means nothing to an agent, so none may start with one; but a text about a
 token may be the user's own.
 """
 
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 PREFIX = TOKEN.decode()
-# No words: what is left beside a token may be this.
+# Characters that may be left beside a token: no words.
 _MARKS = " \t\r\n`'\"*_~<>()[]{}.,;:!?"
 # A text with more words than this beside its tokens is about something.
 MAX_AROUND = 200
 
 _BEFORE = r"(?<![A-Za-z0-9])bridge:\s?"
-# Of an id that is known a model may quote a part, or call us by our whole name.
+# For a known id, a model may also write our whole name before it.
 _BEFORE_KNOWN = r"(?<![A-Za-z0-9])(?:host)?bridge:[\W_]{0,4}"
 _TOKEN = re.compile(rf"{_BEFORE}([A-Za-z0-9_-]{{1,128}})(?![A-Za-z0-9_-])", re.I)
 
 
 def mentions(text: str) -> bool:
-    """Whether there can be a token in a text: cheap, for all the calls without one."""
+    """Whether a text can contain a token: cheap, for all the calls without one."""
     return PREFIX in text.lower()
 
 
 def offered_in(text: str, offered: Iterable[str]) -> list[str]:
-    """Those of the offered ids that a text names as tokens, in whatever letter case."""
+    """The offered ids that a text names as tokens, in any letter case."""
     return [each for each in offered if _names(text, each)]
 
 
 def _names(text: str, request_id: str) -> bool:
-    # Marks of emphasis and dashes may follow; more of an id may not.
+    # Emphasis and dashes may follow, but no further characters of an id.
     after = r"(?![_-]*[A-Za-z0-9])"
     return bool(re.search(_BEFORE_KNOWN + re.escape(request_id) + after, text, re.I))
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def find_run(store: Store, event: HookEvent) -> AgentRun | None:
-    """The run of ours that an event happened in, bound at the first occasion.
+    """The run that an event happened in, bound at the first occasion.
 
     If the binding cannot be written down (a full disk), the next occasion binds it;
     the caller learns all the same whose agent this is.
@@ -48,7 +48,7 @@ def find_run(store: Store, event: HookEvent) -> AgentRun | None:
 
 
 def bind_listed(store: Store, event: HookEvent) -> None:
-    """Bind the listed agents that no event has told of yet."""
+    """Bind the listed agents that no event has mentioned yet."""
     listed = event.background_ids or frozenset()
     calls = {
         run.tool_use_id: run
@@ -67,7 +67,7 @@ def _started_by(event: HookEvent, agent_id: str) -> str | None:
 
 
 def told_by_client(event: HookEvent, agent_id: str) -> dict[str, Any]:
-    """What the client has written down about a subagent; empty where it is nothing."""
+    """What the client has written down about a subagent; empty if nothing."""
     folder = event.subagents_folder
     if folder is None or not is_id(agent_id):
         return {}

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def session_start(hook: HookContext) -> HookOutput:
-    """Introduce ourselves and hang the bell; the same for every source.
+    """Introduce ourselves and name the wake-up folder; the same for every source.
 
-    Nothing else before the answer: without it the session has no watch.
+    Do nothing else before the answer: without it the session has no watch.
     """
     if hook.event.agent_id:
         return _compacted(hook)
@@ -30,7 +30,7 @@ def session_start(hook: HookContext) -> HookOutput:
 
 
 def cwd_changed(hook: HookContext) -> HookOutput:
-    """The client watches from now on what is named here, and nothing else of ours.
+    """From now on the client watches what is named here, and nothing else of ours.
 
     Seen only where hooks/moved cannot tell by itself.
     """
@@ -42,7 +42,7 @@ def cwd_changed(hook: HookContext) -> HookOutput:
 
 
 def _compacted(hook: HookContext) -> HookOutput:
-    """The conversation of a subagent was compacted: ours hears the form again."""
+    """The conversation of a subagent was compacted: tell it again how to answer."""
     run = runs.find_run(hook.store, hook.event)
     found = hook.store.find(RequestId(run.request_id)) if run else None
     if run is None or run.nested or found is None or found.request is None:
@@ -53,7 +53,7 @@ def _compacted(hook: HookContext) -> HookOutput:
 
 
 def session_end(hook: HookContext) -> HookOutput:
-    """The session is over, unless another follows: its process and agents live on."""
+    """The session is over, unless its process goes on with another."""
     if hook.event.text("reason") not in ("clear", "resume"):
         from bridge.host import registration, unseen_ends
 

@@ -1,4 +1,4 @@
-"""One settings file: read whole, replaced whole, through a link if it is one.
+"""One settings file: read and replaced as a whole, through a link if it is one.
 
 Dotfile managers keep `~/.claude/settings.json` as a link: what it points to is
 replaced, the link stays. Mode and owner stay as well. A file that changed since it was
@@ -23,7 +23,7 @@ def load(file: Path) -> str | None:
     """The text of a settings file; None when there is none.
 
     Raises:
-        SettingsUnreadable: not a file, not to be read, or not UTF-8.
+        SettingsUnreadable: not a file, not readable, or not UTF-8.
     """
     try:
         data = _read(file)
@@ -39,7 +39,7 @@ def load(file: Path) -> str | None:
 
 
 def store(file: Path, text: str | None, *, before: str | None) -> bool:
-    """Make the file hold `text`, or be gone; `before` is what it holds now.
+    """Write `text` to the file, or remove it; `before` is its text now.
 
     Returns whether its folder was made for it.
 
@@ -80,7 +80,7 @@ def _read(file: Path) -> bytes | None:
 
 
 def _refuse_read_only(file: Path, target: str) -> None:
-    """A rename would get past the mode: whoever set it did not want that."""
+    """A rename would bypass the file's mode, which somebody set on purpose."""
     with suppress(FileNotFoundError):
         facts = os.stat(target)
         if not facts.st_mode & 0o222 or not os.access(target, os.W_OK):
@@ -92,7 +92,7 @@ def _refuse_read_only(file: Path, target: str) -> None:
 
 
 def _make_folder(file: Path, target: str) -> bool:
-    """Make `.claude`; a link that leads nowhere is not followed by making folders."""
+    """Make `.claude`; the target of a dangling link is not created."""
     folder = os.path.dirname(target)
     if os.path.isdir(folder) or os.path.realpath(file.parent) != folder:
         return False

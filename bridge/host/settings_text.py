@@ -1,7 +1,7 @@
-"""Our hooks in the text of a Claude Code settings file: put in, found, taken out.
+"""Our hooks in the text of a Claude Code settings file: add, find, remove.
 
-Pure. Whatever is not ours keeps its bytes. What cannot be understood is an error that
-names the place; nothing is guessed.
+Pure. Whatever is not ours keeps its bytes. Text that cannot be understood is an error
+with its place; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NAMES = {dict: "an object", list: "a list", str: "a string", bool: "true or fal
 
 
 class SettingsUnreadable(BridgeError):
-    """The settings are not what Claude Code reads, or not what we may change."""
+    """The settings are not in Claude Code's form, or may not be changed."""
 
 
 def read(text: str, name: str) -> Node:
@@ -46,7 +46,7 @@ def read(text: str, name: str) -> Node:
 
 
 def add(text: str, form: Form, name: str) -> str:
-    """Put our hooks in, behind whatever is there; ours of any age are replaced.
+    """Add our hooks after whatever is there; older ones of ours are replaced.
 
     Raises:
         SettingsUnreadable: see `read`.
@@ -73,7 +73,7 @@ def _add_group(text: str, event: str, group: dict[str, Any], name: str) -> str:
 
 
 def take_out(text: str, name: str) -> str:
-    """Remove what is ours, and what is empty without it.
+    """Remove what is ours, and what is then empty.
 
     Raises:
         SettingsUnreadable: see `read`.
@@ -88,7 +88,7 @@ def take_out(text: str, name: str) -> str:
 
 
 def _take_one(text: str, name: str) -> str | None:
-    """The text without one of our hooks; None when there is none."""
+    """The text without one of our hooks; None if there is none."""
     root = read(text, name)
     hooks = root.find("hooks")
     if hooks is None:
@@ -112,7 +112,7 @@ def _cut(text: str, trail: list[tuple[Node, Part]], group: Part) -> str:
         if len(whole.parts) > 1:
             break
         whole, part = outer, holder
-        # A group is its hooks: with the last of them goes its matcher.
+        # A group goes with its last hook, and so does its matcher.
         if part is group and len(whole.parts) > 1:
             break
     return remove(text, whole, part)

@@ -1,7 +1,7 @@
-"""Sweep, and wake who may take what waits again.
+"""Sweep, and wake the sessions that may take what waits again.
 
-A host that was killed tells nobody. Whoever looks next gives back what it held; the
-sessions that are open may be idle, and would not look by themselves.
+A killed host tells nobody. The next program that looks gives back what it held; the
+open sessions may be idle, and would not look by themselves.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def sweep(store: Store, *, lease_s: float, waiting: Iterable[RequestId] = ()) -> int:
-    """As `Store.sweep`; where something changed, sessions hear of what waits."""
+    """As `Store.sweep`; if something changed, wake sessions for what waits."""
     changed = store.sweep(waiting=waiting)
     if changed:
         ring_all(store, lease_s=lease_s)
@@ -28,9 +28,9 @@ def sweep(store: Store, *, lease_s: float, waiting: Iterable[RequestId] = ()) ->
 
 
 def ring_all(store: Store, *, lease_s: float) -> None:
-    """Ring every open session, if anything waits: each takes what it may.
+    """Wake every open session if anything waits: each takes what it may.
 
-    A bell that cannot be rung costs time, nothing else.
+    A failed wake-up only costs time.
     """
     with suppress(StateUnavailable, StateRefused):
         if store.has_waiting():

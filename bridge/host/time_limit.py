@@ -1,7 +1,7 @@
 """A limit on one piece of a hook's work, inside the limit on the whole hook.
 
-A schema may be such that no answer is checked in time. What runs into the hook's own
-limit is lost; what runs into this one can be told by name.
+Some schemas take too long to check. Work that exceeds the hook's own limit is lost;
+work that exceeds this one gets a named failure.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _AGAIN_S = 0.1
 
 
 class TooSlow(BaseException):
-    """The block took too long; nothing that looks after errors in it may keep it."""
+    """The block took too long; no `Exception`, so that no handler catches it."""
 
 
 @contextmanager
 def within(limit_s: float) -> Iterator[None]:
-    """Give the block `limit_s` seconds, or half of what the hook still has.
+    """Limit the block to `limit_s` seconds, or half of what the hook has left.
 
     Only in the main thread, where a hook does all its work; elsewhere without limit.
 
@@ -45,7 +45,7 @@ def within(limit_s: float) -> Iterator[None]:
     began = time.monotonic()
     left_s, every_s = signal.getitimer(signal.ITIMER_REAL)
     mine_s = min(limit_s, left_s / 2) if left_s else limit_s
-    # Again and again: what is raised in a destructor is lost.
+    # Repeatedly: an exception raised in a destructor is lost.
     signal.setitimer(signal.ITIMER_REAL, mine_s, _AGAIN_S)
     try:
         yield

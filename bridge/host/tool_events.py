@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bridge.host.context import HookContext
     from bridge.store.subagent_runs import AgentRun
 
-# What plan mode leaves to an agent: a grant is no answer to what the user chose.
+# What plan mode allows an agent: a grant must not override the user's choice.
 READ_ONLY = frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead"})
 READ_ONLY |= {"WebFetch", "WebSearch"}
 
@@ -44,7 +44,7 @@ def pre_tool_use(hook: HookContext) -> HookOutput:
 
 
 def subagent_tool(hook: HookContext) -> HookOutput:
-    """A tool call in our subagent that the gate did not simply let through."""
+    """A tool call in our subagent that the gate did not simply allow."""
     event = hook.event
     run = runs.find_run(hook.store, event)
     if run is None:
@@ -92,7 +92,7 @@ def permission_request(hook: HookContext) -> HookOutput:
 
 
 def _is_granted(hook: HookContext, rules: Iterable[str]) -> bool:
-    """Whether one of these rules covers this very call."""
+    """Whether one of these rules covers this call."""
     from bridge.policy.permissions import is_granted
 
     return is_granted(
@@ -101,7 +101,7 @@ def _is_granted(hook: HookContext, rules: Iterable[str]) -> bool:
 
 
 def _why_not_granted(hook: HookContext, run: AgentRun) -> str:
-    """What is wrong with a call that a rule comes near to; empty for any other."""
+    """What is wrong with a call that a rule almost covers; otherwise empty."""
     from bridge.policy.permissions import why_not_granted
 
     event = hook.event
@@ -111,7 +111,7 @@ def _why_not_granted(hook: HookContext, run: AgentRun) -> str:
 
 
 def _place_of(hook: HookContext) -> dict[str, Any]:
-    """Where a call is made: the project, and what a path means there."""
+    """Where a call is made: the project, and how paths resolve there."""
     project = str(hook.store.place.project)
     cwd = hook.event.text("cwd") or project
     return {
@@ -121,7 +121,7 @@ def _place_of(hook: HookContext) -> dict[str, Any]:
 
 
 def agent_stopped(hook: HookContext) -> HookOutput:
-    """SubagentStop: the words of our agents count, as far as their record is there."""
+    """SubagentStop: the last words of our agents count, if their record is there."""
     if runs.find_run(hook.store, hook.event) is None:
         return lost_agents.refuse(hook)
     return subagent_stop(hook)

@@ -1,10 +1,10 @@
-"""What a subagent was really given, and what it has been told since: its transcript.
+"""What a subagent was really given, and what it was told since: its transcript.
 
-The words that an agent ends with are not taken from there, they lag behind. Its prompt
-does not: it is the first thing written down, verbatim, and was there within 0.2 s of
-SubagentStop in 30 of 30 agents that answered at once. Of the hooks' own events only
-PostToolUse(Agent) tells the prompt, and in the foreground that is too late: the answer
-has been published by then.
+An agent's last words are not taken from there, since they are written late. Its prompt
+is not: it is the first record, verbatim, and was there within 0.2 s of SubagentStop for
+30 of 30 agents that answered at once. Of the hook events only PostToolUse(Agent) has
+the prompt, and in the foreground that is too late: the answer has been published by
+then.
 
 Source: measured on Claude Code 2.1.330, `<transcript>/subagents/agent-<id>.jsonl`.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # How long the client may take to write the record down, in seconds.
 WRITTEN_S = 0.5
 _LOOK_EVERY_S = 0.02
-# How far the first message may be: more than any prompt takes, and what is before it.
+# How far into the file the first message may be: more than any prompt takes.
 _MAX_BYTES = 64 << 20
 _MAX_RECORDS = 50
 _REQUEST = b'"type":"api-request'
@@ -37,7 +37,7 @@ _REQUEST = b'"type":"api-request'
 def was_given(
     event: HookEvent, agent_id: str, prompt: str, *, patience_s: float = 0
 ) -> bool | None:
-    """Whether the subagent was given this prompt; None where nobody can tell (yet)."""
+    """Whether the subagent was given this prompt; None if that is unknown (yet)."""
     folder = event.subagents_folder
     if folder is None or not agent_id:
         return None
@@ -53,10 +53,10 @@ def was_given(
 def untold(
     event: HookEvent, agent_id: str, ends: Mapping[str, int], *, patience_s: float = 0
 ) -> frozenset[str]:
-    """Those agents of which a subagent has been told fewer ends than there were.
+    """The agents of which a subagent has been told fewer ends than there were.
 
-    `ends` says how often each has ended. What stands in the way of looking makes nobody
-    wait: then none is untold.
+    `ends` says how often each has ended. If the transcript cannot be read, nobody
+    waits: then none is untold.
     """
     folder = event.subagents_folder
     if folder is None or not ends:
@@ -99,7 +99,7 @@ def _whole(file: Path) -> bytes | None:
 def _first_words(file: Path) -> str | None:
     """The first user message; None while it is not there, whole."""
     try:
-        # A pipe would make us wait for its other end.
+        # Opening a pipe would wait for its other end.
         fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(fd, "rb") as lines:
             if stat.S_ISREG(os.fstat(fd).st_mode):
@@ -131,7 +131,7 @@ def _is_prompt(record: dict[str, Any]) -> bool:
 
 
 def _text(record: dict[str, Any]) -> str | None:
-    """The words of a message: a string, or blocks of which some are text."""
+    """The text of a message: a string, or blocks of which some are text."""
     message = record.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if isinstance(content, str):

@@ -49,7 +49,7 @@ def stop(hook: HookContext) -> HookOutput:
     made = offer(hook, repeat_at_once=True)
     if made is None:
         return SILENT
-    # The offer counts already: it is said, whatever becomes of this.
+    # The offer is already counted: print it, whatever happens here.
     with suppress(StateUnavailable):
         count = hook.session.stop_offers + 1
         sessions.note_stop_offers(hook.store, hook.session, count)

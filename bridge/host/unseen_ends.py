@@ -2,8 +2,7 @@
 
 The table is in the tests (tests/host/test_endings.py); the events are the client's:
 PostToolUse(Agent), PostToolUseFailure(Agent), StopFailure, the notices that arrive as
-UserPromptSubmit, and Stop, whose list of background tasks tells what is no longer
-there.
+UserPromptSubmit, and Stop, whose list of background tasks shows what is gone.
 
 Source: measured on Claude Code 2.1.330.
 """
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from bridge.protocol.failure_codes import FailureCode
     from bridge.store.subagent_runs import AgentRun
 
-# The client names the kind of an API error; its own limits are told in words.
+# The client names the kind of an API error; it describes its own limits in words.
 _QUOTA = re.compile(
     r"rate_limit|billing_error|usage limit|hit your limit|\(429\)", re.I
 )
@@ -79,7 +78,7 @@ def after_agent(hook: HookContext) -> HookOutput:
         subagent_runs.drop(hook.store, run)
         return SILENT
     if run.state != "ended":
-        # Otherwise these are the client's copy of words that were heard before.
+        # Otherwise these are the client's copy of words that were captured before.
         words = _body(told)
         take_words(hook, run, words, source="PostToolUse(Agent)", may_correct=False)
     subagent_runs.drop(hook.store, run)
@@ -92,7 +91,7 @@ def after_agent(hook: HookContext) -> HookOutput:
 
 
 def _was_replaced(hook: HookContext, run: AgentRun) -> bool:
-    """Whether the agent got another prompt than ours: the call tells the final one."""
+    """Whether the agent got another prompt than ours: the call has the final one."""
     given = hook.event.table("tool_input").get("prompt")
     return isinstance(given, str) and digest(given) != run.prompt_sha256
 
@@ -188,7 +187,7 @@ def _failed(
 ) -> HookOutput:
     if run.nested:
         if run.agent_id:
-            # Whoever started it will be told, and is waited for until then.
+            # Its caller will be told, and is waited for until then.
             subagent_runs.keep_report(hook.store, run, f"It failed: {error[:1000]}")
             subagent_runs.end(hook.store, run)
         else:
@@ -201,7 +200,7 @@ def _failed(
 
 
 def code_of(error: str) -> FailureCode:
-    """Which failure the client's own words mean."""
+    """The failure that the client's own words mean."""
     if _NO_AGENT.search(error):
         return "agent_missing"
     if _QUOTA.search(error):
@@ -238,7 +237,7 @@ def reconcile(hook: HookContext) -> None:
         elif run.agent_id:
             missing.append(run)
         else:
-            # The turn is over, and with it every call that it made.
+            # The turn is over, and so is every call that it made.
             detail = "the Agent call did not run; does a rule or another hook deny it?"
             fail(hook, run, "agent_error", detail=detail, source="Stop")
             subagent_runs.drop(hook.store, run)
@@ -259,7 +258,7 @@ def _forget_later(hook: HookContext, run: AgentRun) -> None:
 
 
 def _unheard(hook: HookContext, missing: list[AgentRun]) -> list[AgentRun]:
-    """Those whose own end is not being heard at this moment, by another hook.
+    """The runs whose end no other hook is handling at this moment.
 
     An agent that ends together with the turn is missing from the list while its
     SubagentStop hook still starts: its words must win over our guess. All are waited

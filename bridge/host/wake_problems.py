@@ -1,6 +1,6 @@
-"""Whether an open session hears its bell; if not, why, and what helps: one table.
+"""Whether an open session can be woken; if not, why, and what helps: one table.
 
-For all who tell about it: `ask` and `wait`, whose time is up, and `doctor`.
+Used by `ask` and `wait`, when their time is up, and by `doctor`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ START_MS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Unheard:
-    """Why a session does not hear: what is the case, its cause, the way out."""
+    """Why a session cannot be woken: what is the case, its cause, what to do."""
 
     what: str
     cause: str
@@ -49,7 +49,7 @@ CAUSES = (JUST_STARTED, NO_WATCH, UNANSWERED)
 
 
 def why_unheard(store: Store, session: Session) -> Unheard | None:
-    """Why a session that is idle would not take a request; None where it hears."""
+    """Why an idle session would not take a request; None if it can be woken."""
     ringing_s = wakeups.unanswered_s(store, session.host)
     is_ringing = ringing_s is not None and ringing_s >= ANSWER_S
     if not session.wakes:
@@ -63,7 +63,7 @@ def why_unheard(store: Store, session: Session) -> Unheard | None:
 
 
 def complaint(store: Store, sessions: list[Session]) -> str:
-    """One sentence about the first of these sessions; empty where any of them hears."""
+    """One sentence about the first of these sessions; empty if any can be woken."""
     found = [(session, why_unheard(store, session)) for session in sessions]
     if not found or any(why is None for _, why in found):
         return ""
