@@ -1,12 +1,12 @@
-"""The folders that hold definitions, and which of their files may define a name.
+"""The folders of definitions, and which of their files may define a name.
 
     <package>/agents/            built-in
     ~/.hostbridge/agents/        user
     <project>/.bridge/agents/    project
     ~/.claude/agents/            claude-user      Claude Code's own folders: Markdown
-    <project>/.claude/agents/    claude-project   only, and sub-folders belong to them
+    <project>/.claude/agents/    claude-project   only, sub-folders included
 
-To look for a name reads the heads of files, a kilobyte each where they say it early.
+Looking up a name reads the head of each file: a kilobyte if the name is in it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-# Of folders in one another below a client's folder: an archive can hold any number.
+# For folders below a client's folder: an archive can nest any number.
 MAX_DEPTH = 32
 _ORDER = {suffix: at for at, suffix in enumerate(SUFFIXES)}
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class LayerFolder:
     """One folder of definitions."""
 
     layer: Layer
@@ -43,58 +43,54 @@ class Shelf:
 
     @property
     def is_projects(self) -> bool:
-        """Whether these files count only once their user has looked at them."""
+        """Whether these files need the user's trust."""
         return self.layer in OF_PROJECT
 
     def files(self) -> list[Path]:
-        """The definition files, in a fixed order; of a client's folder its agents."""
+        """The definition files, in a fixed order."""
         return [self.folder / name for name, _ in self._named()]
 
     def names(self) -> Iterator[tuple[str, Path]]:
-        """The name that each file goes by, as far as its head tells."""
+        """The name that each file defines, by its head."""
         for relative, stem in self._named():
             head = self._head(relative) or b""
             yield names.declared(head) or stem, self.folder / relative
 
     def candidates(self, name: str) -> Iterator[Path]:
-        """Files that may define a name, the one that is called so first.
+        """Files that may define a name, those with its file name first.
 
-        Nothing else is read where that one is the definition and the caller stops.
+        Others are read only if the caller goes on.
         """
         listed = self._listed()
-        first = [each for each in listed if each[1] == name]
-        for relative, _ in first:
-            yield self.folder / relative
-        wanted = name.encode("utf-8", "surrogateescape")
+        yield from (self.folder / path for path, stem in listed if stem == name)
         for relative, stem in listed:
-            if stem == name:
-                continue
-            head = self._head(relative)
-            if head and wanted in head and names.declares(head, name):
+            head = self._head(relative) if stem != name else None
+            if head and names.declares(head, name):
                 yield self.folder / relative
 
     def _named(self) -> list[tuple[str, str]]:
-        """The files; without those of a client's folder that are no agents.
+        """Path and stem of each definition file.
 
-        The client takes a Markdown file without a name for documentation.
+        To the client, a Markdown file without a name is documentation.
         """
-        listed = self._listed()
-        if not self.is_clients:
-            return listed
-        return [each for each in listed if self._is_agent(each[0])]
+        return [
+            (path, stem)
+            for path, stem in self._listed()
+            if not self.is_clients or self._is_agent(path)
+        ]
 
     def _is_agent(self, relative: str) -> bool:
         head = self._head(relative)
-        # One that cannot be read is told of by whoever loads it.
+        # Loading an unreadable file says what is wrong with it.
         return head is None or (
             head.removeprefix(b"\xef\xbb\xbf").startswith(b"---")
             and names.has_name(head)
         )
 
     def _listed(self) -> list[tuple[str, str]]:
-        """Each file's path below the folder, and its stem."""
+        """Path below the folder and stem of each file with a known suffix."""
         if self.is_projects and os.path.realpath(self.folder) != str(self.folder):
-            # A link in place of the folder leads out of the project.
+            # The folder is a link, which may lead out of the project.
             return []
         found = []
         for relative, name in self._walk(str(self.folder)):
@@ -105,7 +101,7 @@ class Shelf:
         return [(relative, stem) for stem, _, relative in found]
 
     def _is_carrier(self, name: str) -> bool:
-        """Whether a file is only what definitions run as in a session."""
+        """Whether a file is the agent that definitions run as in a session."""
         return name == f"{CARRIER}.md" and self.layer in ("built-in", "claude-user")
 
     def _walk(self, folder: str) -> Iterator[tuple[str, str]]:
@@ -116,7 +112,7 @@ class Shelf:
                 return
             yield from ((name, name) for name in names if name[:1] != ".")
             return
-        # The client passes over no name, and follows links to folders; those of a
+        # The client reads hidden files, too, and follows links to folders. Links in a
         # project could lead out of it.
         seen = {os.path.realpath(folder)}
         for path, folders, names in os.walk(folder, followlinks=not self.is_projects):
@@ -128,7 +124,7 @@ class Shelf:
                     yield os.path.relpath(os.path.join(path, name), folder), name
 
     def _head(self, relative: str) -> bytes | None:
-        """The beginning of a plain file, as far as needed; None if it has none."""
+        """The beginning of a plain file, as far as needed; None if unreadable."""
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
         if self.is_projects:
             flags |= os.O_NOFOLLOW
@@ -150,7 +146,7 @@ class Shelf:
 
 
 def _is_new(seen: set[str], path: str, folder: str) -> bool:
-    """Whether a walk has not come to this folder before, by whatever link."""
+    """Whether a walk reaches this folder for the first time, links followed."""
     real = os.path.realpath(os.path.join(path, folder))
     is_new = real not in seen
     seen.add(real)

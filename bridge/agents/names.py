@@ -1,10 +1,10 @@
-"""What an agent may be named, and which file may hold its definition: quick to ask.
+"""Valid names of agents, and which file may define one.
 
-Hooks and `submit` ask this of every agent they meet; it imports next to nothing.
+Hooks and `submit` use this for every agent, so it imports next to nothing.
 
-A file is known by its head: the name must stand plainly within the first `MAX_HEAD`
-bytes, so that nobody has to read the words of 4,800 agents to find one of them. The
-loader refuses a name that a look at the head would miss.
+A file is found by its head: the name must be plain text within the first `MAX_HEAD`
+bytes, so that finding one of 4,800 agents does not read all their prompts. The loader
+refuses a name that this look at the head would miss.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-# Of Claude Code's own folders only Markdown is read; sub-folders belong to them.
+# In Claude Code's own folders only Markdown is read, sub-folders included.
 ClientLayer = Literal["claude-user", "claude-project"]
 OwnLayer = Literal["built-in", "user", "project"]
 Layer = Literal[ClientLayer, OwnLayer]
@@ -21,21 +21,21 @@ Layer = Literal[ClientLayer, OwnLayer]
 CLIENT_LAYERS: tuple[ClientLayer, ...] = ("claude-user", "claude-project")
 LAYERS: tuple[OwnLayer, ...] = ("built-in", "user", "project")
 ALL_LAYERS: tuple[Layer, ...] = (*CLIENT_LAYERS, *LAYERS)
-# What a project brings: somebody else's files, until its user has looked at them.
+# What a project brings: somebody else's files, which need the user's trust.
 OF_PROJECT: frozenset[Layer] = frozenset({"claude-project", "project"})
 
-# Of our own spellings: safe as a file name and in a sentence.
+# For our own formats: safe as a file name and in a sentence.
 NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*(?: [A-Za-z0-9_.-]+)*"
 MAX_NAME = 128
 SUFFIXES = (".yaml", ".yml", ".md")
 
 MAX_HEAD = 16_384
-# Most files say their name in the first lines; more is read only where one does not.
+# Most files have the name in the first lines; more is read only if not.
 SHORT_HEAD = 1_024
 
-# What no sentence should hold; `:` parts a plugin from its agent.
+# Unsafe in a sentence; `:` separates a plugin from its agent.
 _UNSAFE = frozenset('"`:\\<>{}[]|*?')
-# At the beginning, perhaps behind a byte order mark, or within a mapping.
+# At the beginning, perhaps after a byte order mark, or inside a mapping.
 _KEY = r"(?:^|\xef\xbb\xbf|[{,\s\"'])name[\"']?[ \t]*:"
 _OWN_LINE = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|\n)name[ \t]*:")
 _ON_LINE = re.compile(
@@ -45,7 +45,7 @@ _ON_LINE = re.compile(
 
 
 def is_name(text: str) -> bool:
-    """Whether an agent may be named so: by its Markdown file, in any script."""
+    """Whether an agent may have this name, which can be in any script."""
     return (
         0 < len(text) <= MAX_NAME
         and text.isprintable()
@@ -56,21 +56,21 @@ def is_name(text: str) -> bool:
 
 
 def head_of(data: bytes) -> bytes:
-    """The part of a file in which its name is looked for."""
+    """The part of a file that is searched for its name."""
     short = data[:SHORT_HEAD]
     return short if has_name(short) else data[:MAX_HEAD]
 
 
 def has_name(head: bytes) -> bool:
-    """Whether a name stands on a line of its own, and the line is whole."""
+    """Whether the head has a complete line with a name."""
     found = _OWN_LINE.search(head)
     return found is not None and b"\n" in head[found.end() :]
 
 
 def declares(head: bytes, name: str) -> bool:
-    """Whether a file with this head may be that of the definition `name`."""
+    """Whether a file with this head may define `name`."""
     plain = name.encode("utf-8", "surrogateescape")
-    # Before any pattern: most files do not hold the word at all.
+    # Faster than the pattern: most files do not contain the name at all.
     if plain not in head:
         return False
     value = rb"[\"']?" + re.escape(plain) + rb"[\"']?[ \t]*(?:[,}#\r\n]|\Z)"
@@ -78,7 +78,7 @@ def declares(head: bytes, name: str) -> bool:
 
 
 def declared(head: bytes) -> str | None:
-    """The name that a file says on a line of its own; None where it says none there."""
+    """The name on a line of its own; None if there is no such line."""
     found = _ON_LINE.search(head)
     if found is None:
         return None
@@ -87,5 +87,5 @@ def declared(head: bytes) -> str | None:
 
 
 def may_be(head: bytes, stem: str, name: str) -> bool:
-    """Whether a file may define `name`: it is called so, or may say so."""
+    """Whether a file may define `name`, by its file name or its head."""
     return stem == name or declares(head, name)

@@ -1,9 +1,8 @@
-"""What an agent is told: its definition's templates, filled in with a request. Pure.
+"""The prompt of an agent: its definition's templates, filled in for a request. Pure.
 
-In scope are `task`, `arguments`, the variables, and with a node `node_text, node_name,
-node_type, file_path`. What is asked always comes through: a template that never says
-`task` has it at its end, then comes a node that no template names, and last the change,
-letter for letter: it is never a template.
+Templates can use `task`, `arguments`, the variables, and with a node `node_text,
+node_name, node_type, file_path`. Nothing of the request is lost: a task or a node that
+no template uses is added at the end, and then the change, unaltered.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ TASK_FOLLOWS = "what the last message asks."
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """What is said first, and what is asked; a route may join or part them."""
+    """The system prompt and the rest; a route may join them."""
 
     system: str | None
     prompt: str
@@ -44,7 +43,7 @@ def render_request(definition: Definition, request: Request) -> Rendered:
     """Fill in the definition's templates with `request`.
 
     Raises:
-        InvalidRequest: a template needs what the request does not give; says what.
+        InvalidRequest: a template needs something that the request does not have.
     """
     node = request.node
     scope: dict[str, Any] = {
@@ -54,25 +53,24 @@ def render_request(definition: Definition, request: Request) -> Rendered:
         **({} if node is None else node_scope(node)),
     }
     used: set[str] = set()
-    spoken = []
+    parts = []
     for field in ("node_context", "prompt"):
         template = getattr(definition, field)
         if template is not None:
             used |= names_in(template)
-            spoken.append(_filled(definition, field, template, scope))
+            parts.append(_filled(definition, field, template, scope))
     if "task" not in used:
-        spoken.append(request.prompt)
+        parts.append(request.prompt)
     if node is not None and not used & NODE_NAMES:
-        spoken.append(str(node))
+        parts.append(str(node))
     if "change" in request.context:
-        spoken.append(_as_data(_CHANGE, request.context["change"]))
-    return Rendered(
-        definition.system_prompt, "\n\n".join(s.strip("\n") for s in spoken)
-    )
+        parts.append(_as_data(_CHANGE, request.context["change"]))
+    prompt = "\n\n".join(part.strip("\n") for part in parts)
+    return Rendered(definition.system_prompt, prompt)
 
 
 def prompt_of(definition: Definition, request: Request) -> str:
-    """What a request with its definition applied asks, as it was rendered then.
+    """The prompt as it was rendered when the definition was applied.
 
     Raises:
         InvalidRequest: as `render_request`, if the definition was not applied.
@@ -84,10 +82,10 @@ def prompt_of(definition: Definition, request: Request) -> str:
 
 
 def check_arguments(definition: Definition, request: Request) -> None:
-    """Let arguments pass that a template of the definition reads.
+    """Check that a template reads each argument.
 
     Raises:
-        InvalidRequest: nothing reads one of them: mistyped, it would be as if not said.
+        InvalidRequest: none reads one of them, which may be a typing error.
     """
     if not request.arguments:
         return
@@ -109,12 +107,12 @@ def check_arguments(definition: Definition, request: Request) -> None:
 
 
 def instructions_of(definition: Definition, request: Request) -> str | None:
-    """What its prompt says beside the task; None where it says nothing of its own.
+    """The definition's prompt without the task; None if it cannot be separated.
 
-    None, too, where a node is given: the text of a file is no instruction. And where
-    the template does more with the task than to name it: decided by another text, or
-    made of it, the instructions would be wrong. A change is no part of them, nor of
-    what a small model is asked: it would be most of what the model can read.
+    It cannot if the template does more with the task than insert it: rendered with
+    other words, the instructions might be wrong. With a node there are none either: the
+    text of a file is not an instruction. Nor is a change, which would fill most of a
+    small model's context.
 
     Raises:
         InvalidRequest: as `render_request`.
@@ -131,7 +129,7 @@ def instructions_of(definition: Definition, request: Request) -> str | None:
 
 
 def _as_data(title: str, text: str) -> str:
-    """Text under a title, in a fence that it cannot close."""
+    """Text below a title, in a fence that it cannot close."""
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{title}\n\n{fence}diff\n{text}\n{fence}"
@@ -143,12 +141,9 @@ def _filled(
     try:
         return render(template, scope)
     except TemplateFailed as exc:
-        lacks_node = "node_text" not in scope and names_in(template) & NODE_NAMES
-        cure = (
-            "; it works on a piece of source: name one with --node FILE::NAME"
-            if lacks_node
-            else ""
-        )
+        cure = ""
+        if "node_text" not in scope and names_in(template) & NODE_NAMES:
+            cure = "; it needs a piece of source: name one with --node FILE::NAME"
         raise InvalidRequest(
-            f"agent {definition.name!r} cannot be told this: {field}: {exc}{cure}"
+            f"the {field} of agent {definition.name!r} cannot be filled in: {exc}{cure}"
         ) from None

@@ -1,10 +1,10 @@
-"""Every agent definition there is, by name: Claude Code's < built-in < user < project.
+"""The agent definitions, by name. Layers: Claude Code's < built-in < user < project.
 
-The whole file wins: nothing is merged between layers. A definition that is broken, or
-not trusted, still hides those below it: a request never gets another agent than the one
-that was asked for. What a project brings, in `.bridge` or in `.claude`, counts only
-once its user has trusted it. To look for one name is cheap; nothing of YAML is imported
-unless a file may be the one.
+The highest layer's file wins as a whole; nothing is merged. A definition that is broken
+or not trusted still hides those below it: a request never gets an agent other than the
+one it asked for. What a project brings, in `.bridge` or in `.claude`, counts only after
+its user has trusted it. Looking up one name is cheap: YAML is imported only for a file
+that may define it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bridge.agents.files import Unreadable, read_bytes
-from bridge.agents.layers import Shelf
+from bridge.agents.layers import LayerFolder
 from bridge.agents.names import (
     ALL_LAYERS,
     CLIENT_LAYERS,
@@ -39,7 +39,7 @@ PROJECT_FOLDER = (".bridge", "agents")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One definition among all: `hidden_by` is the file that wins over it."""
+    """One definition in the list; `hidden_by` is the file that wins over it."""
 
     loaded: Loaded
     is_trusted: bool
@@ -48,7 +48,7 @@ class Entry:
 
     @property
     def is_used(self) -> bool:
-        """Whether asking for its name gets it, in order or not."""
+        """Whether its name leads to it, valid or not."""
         return self.hidden_by is None
 
 
@@ -79,16 +79,16 @@ class Registry:
         return cls(folders, settings.home, project)
 
     def find(self, name: str) -> Definition | None:
-        """The definition that wins under a name; None when nothing defines it.
+        """The definition that wins for a name; None if there is none.
 
         Raises:
-            BadDefinition: it has problems; says them all.
-            NotTrusted: it is the project's, and its user has not looked at it.
+            BadDefinition: it has errors; lists them all.
+            NotTrusted: it is the project's, and its user has not trusted it.
         """
         return self._find(name, ALL_LAYERS)
 
     def find_own(self, name: str) -> Definition | None:
-        """The same, without Claude Code's own folders: an open session has read those.
+        """The same without Claude Code's own folders: a session reads those itself.
 
         Raises:
             BadDefinition, NotTrusted: as `find`.
@@ -96,7 +96,7 @@ class Registry:
         return self._find(name, LAYERS)
 
     def find_clients(self, name: str) -> Definition | None:
-        """The same, of Claude Code's own folders alone.
+        """The same in Claude Code's own folders alone.
 
         Raises:
             BadDefinition, NotTrusted: as `find`.
@@ -106,28 +106,28 @@ class Registry:
     def _find(self, name: str, layers: Iterable[Layer]) -> Definition | None:
         if not is_name(name):
             return None
-        for shelf in self._shelves(layers):
-            for file in shelf.candidates(name):
-                found = self._look(shelf, file, name)
+        for folder in self._folders(layers):
+            for file in folder.candidates(name):
+                found = self._look(folder, file, name)
                 if found is not None:
                     return found
         return None
 
     def entries(self) -> list[Entry]:
-        """Every definition of every layer, by name, the one that wins first."""
+        """Every definition of every layer, by name; the winner comes first."""
         from bridge.agents.diagnostic import Diagnostic
         from bridge.agents.load import load
 
         trust = self._trust()
         found: list[Entry] = []
         winners: dict[str, Loaded] = {}
-        for shelf in self._shelves(ALL_LAYERS):
+        for folder in self._folders(ALL_LAYERS):
             here: dict[str, Loaded] = {}
-            for file in shelf.files():
-                loaded = load(file, shelf.layer, home=self.home)
+            for file in folder.files():
+                loaded = load(file, folder.layer, home=self.home)
                 twin = here.setdefault(loaded.name, loaded)
-                if twin is not loaded and not shelf.is_clients:
-                    message = f"{twin.file} defines {loaded.name!r}, too, and wins"
+                if twin is not loaded and not folder.is_clients:
+                    message = f"{twin.file} also defines {loaded.name!r}, and wins"
                     problem = Diagnostic(file, 1, ("name",), message)
                     problems = (*loaded.problems, problem)
                     loaded = replace(loaded, problems=problems, definition=None)
@@ -135,60 +135,60 @@ class Registry:
                 found.append(
                     Entry(
                         loaded,
-                        is_trusted=not shelf.is_projects or trust.covers(loaded),
+                        is_trusted=not folder.is_projects or trust.covers(loaded),
                         hidden_by=None if winner is loaded else winner.file,
-                        changes=trust.changes_in(loaded) if shelf.is_projects else (),
+                        changes=trust.changes_in(loaded) if folder.is_projects else (),
                     )
                 )
         order = {layer: at for at, layer in enumerate(reversed(ALL_LAYERS))}
         return sorted(found, key=lambda e: (e.loaded.name, order[e.loaded.layer]))
 
     def is_trusted(self, loaded: Loaded) -> bool:
-        """Whether a definition counts as it is; only a project's has to be trusted."""
+        """Whether a definition may be used; only a project's needs trust."""
         return loaded.layer not in OF_PROJECT or self._trust().covers(loaded)
 
     def names(self) -> list[str]:
-        """Every name that something defines, as far as the heads of the files tell."""
+        """Every name that the heads of the files define."""
         return sorted(
-            {name for shelf in self._shelves(ALL_LAYERS) for name, _ in shelf.names()}
+            {name for folder in self._folders(ALL_LAYERS) for name, _ in folder.names()}
         )
 
     def client_agents(self) -> dict[str, Path]:
         """The agents in Claude Code's own folders, and their files."""
-        shelves = reversed(self._shelves(CLIENT_LAYERS))
-        return {name: file for shelf in shelves for name, file in shelf.names()}
+        folders = reversed(self._folders(CLIENT_LAYERS))
+        return {name: file for folder in folders for name, file in folder.names()}
 
     def layer_of(self, file: Path) -> Layer:
-        """The layer that a file lies in; one that lies in none is its user's own."""
-        for shelf in self._shelves(ALL_LAYERS):
-            if file.parent == shelf.folder or (
-                shelf.is_clients and file.is_relative_to(shelf.folder)
+        """The layer of a file; one outside all folders counts as the user's."""
+        for folder in self._folders(ALL_LAYERS):
+            if file.parent == folder.folder or (
+                folder.is_clients and file.is_relative_to(folder.folder)
             ):
-                return shelf.layer
+                return folder.layer
         return "user"
 
-    def _shelves(self, layers: Iterable[Layer]) -> list[Shelf]:
-        """The folders there are of these layers, the one that wins first."""
+    def _folders(self, layers: Iterable[Layer]) -> list[LayerFolder]:
+        """The folders of these layers, the highest first."""
         known = (layer for layer in layers if layer in self.folders)
-        return [Shelf(layer, self.folders[layer]) for layer in known][::-1]
+        return [LayerFolder(layer, self.folders[layer]) for layer in known][::-1]
 
-    def _look(self, shelf: Shelf, file: Path, name: str) -> Definition | None:
-        """The definition in a file, if it is the one and may be used."""
+    def _look(self, folder: LayerFolder, file: Path, name: str) -> Definition | None:
+        """The definition in a file, if it has this name and may be used."""
         data: bytes | None
         try:
-            data = read_bytes(file, follow_links=not shelf.is_projects)
+            data = read_bytes(file, follow_links=not folder.is_projects)
         except Unreadable:
             if file.stem != name:
                 return None
-            # To go on below would give another agent; loading it tells why.
+            # Going on to a lower layer would give another agent. Loading says why.
             data = None
-        trust = self._trust() if shelf.is_projects else None
-        # Before a byte of it is parsed: it is somebody else's file.
+        trust = self._trust() if folder.is_projects else None
+        # Somebody else's file: no byte of it is parsed without trust.
         if trust is not None and not (data is not None and trust.admits(file, data)):
             raise NotTrusted(name, file)
         from bridge.agents.load import load
 
-        loaded = load(file, shelf.layer, data, home=self.home)
+        loaded = load(file, folder.layer, data, home=self.home)
         if loaded.name != name:
             return None
         if loaded.errors or loaded.definition is None:

@@ -1,11 +1,10 @@
-"""Which definitions of projects the user has looked at: `<home>/trust.json`.
+"""Which definitions of projects the user has trusted: `<home>/trust.json`.
 
-By project (its real path), by the definition's file, the SHA-256 of that file and of
-every script and model file of the project that it names. Whatever changes in any of
-them ends the trust in that one definition; the file itself counts before a byte of it
-is parsed. Written whole, 0600,
-under a lock; a record that cannot be read trusts nothing. Whoever runs inside a Claude
-Code session trusts nothing either: its model could be the one that agrees.
+Each project (by its real path) has a list of definition files. Each of these has the
+SHA-256 of the file and of every script and model of the project that it names. Any
+change ends the trust in that one definition, and the file itself is compared before a
+byte of it is parsed. A record that cannot be read trusts nothing. Nothing can be
+trusted from inside a Claude Code session, whose model might be the one that agrees.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ VERSION = 1
 _MAX_BYTES = 16 * 1024 * 1024
 _LOCK_WAIT_S = 10.0
 
-# Of each file, told from the project, the SHA-256.
+# The SHA-256 of each file, by its path in the project.
 Digests = dict[str, str]
 
 
@@ -53,26 +52,24 @@ class Trust:
     @classmethod
     def read(cls, home: Path, project: Path) -> Trust:
         """Read the record; an unreadable one trusts nothing."""
-        told: Any = {}
+        record = {}
         with suppress(BridgeError, OSError):
-            if (home / FILE).exists():
-                with _home(home) as folder:
-                    told = _load(folder)
-        return cls(project, _definitions(told, project))
+            record = _read(home)
+        return cls(project, _definitions(record, project))
 
     def admits(self, file: Path, data: bytes) -> bool:
-        """Whether a definition's file was trusted with just these bytes."""
+        """Whether a definition's file was trusted with exactly these bytes."""
         known = self._definitions.get(self._name(file), {})
         digest = hashlib.sha256(data).hexdigest()
         return known.get(self._name(file)) == digest
 
     def covers(self, loaded: Loaded) -> bool:
-        """Whether a definition is trusted with everything that was read for it."""
+        """Whether a definition is trusted with every file that was read for it."""
         known = self._definitions.get(self._name(loaded.file))
         return known is not None and known == self.digests_of(loaded)
 
     def changes_in(self, loaded: Loaded) -> tuple[str, ...]:
-        """Which of its files differ from those that were trusted; none were it new."""
+        """Which of its files differ from the trusted ones; none if it is new."""
         known = self._definitions.get(self._name(loaded.file))
         if known is None:
             return ()
@@ -91,18 +88,20 @@ class Trust:
 
 
 class InsideSession(BridgeError):
-    """This runs inside a Claude Code session, where nobody can say who agrees."""
+    """This runs inside a Claude Code session, whose model might be the one to agree."""
 
 
 def refuse_inside_a_session(
     settings: Settings, clients: Collection[int], command: str = "hostbridge trust"
 ) -> None:
-    """Pass where no model is behind this; `clients` are the pids of the open sessions.
+    """Check that no model can be behind this command.
+
+    `clients` are the pids of the open sessions.
 
     Raises:
-        InsideSession: a client says that it started this process, or one above it, or
-            one that holds its terminal, or is one of them; or the terminal was made by
-            something that has left its parents since a session began.
+        InsideSession: a client is among the processes above this one or holds its
+            terminal, or their environment names one, or the terminal was made by a
+            process that detached itself after a session began.
     """
     if settings.host_pid is not None or settings.inside_client or _is_below(clients):
         raise InsideSession(
@@ -112,7 +111,7 @@ def refuse_inside_a_session(
 
 
 def _is_below(clients: Collection[int]) -> bool:
-    """Whether the kernel tells of a client, whatever our own environment says."""
+    """Whether the kernel shows a client, whatever our own environment says."""
     here = os.getpid()
     others = behind(here)
     return (
@@ -129,9 +128,9 @@ def record(
     *,
     clients: Collection[int],
 ) -> None:
-    """Trust these definitions as they were read, and no others of the project.
+    """Trust exactly these definitions of the project, as they were read.
 
-    `clients` are the pids of the sessions that are open in it.
+    `clients` are the pids of the open sessions.
 
     Raises:
         InsideSession: as `refuse_inside_a_session`.
@@ -144,25 +143,25 @@ def record(
 
 
 def revoke(home: Path, project: Path) -> bool:
-    """Trust nothing of a project any more; False when nothing was trusted."""
+    """End all trust in a project; False if there was none."""
     return _change(home, project, None)
 
 
 def trusted_projects(home: Path) -> dict[str, dict[str, Digests]]:
-    """Every project with its trusted definitions, by their files."""
-    told: Any = {}
-    if (home / FILE).exists():
-        with _home(home) as folder:
-            told = _load(folder)
-    projects = told.get("projects") if isinstance(told, dict) else None
-    names = sorted(projects) if isinstance(projects, dict) else []
+    """Every project with its trusted definitions, by their files.
+
+    Raises:
+        StateRefused, NewerSchema: the record cannot be read.
+    """
+    record = _read(home)
     return {
-        name: dict(sorted(_definitions(told, Path(name)).items())) for name in names
+        name: dict(sorted(_definitions(record, Path(name)).items()))
+        for name in sorted(record.get("projects", {}))
     }
 
 
 def changes(project: Path, digests: Digests) -> dict[str, Literal["changed", "gone"]]:
-    """Which files of a trusted definition are not what they were."""
+    """Which files of a trusted definition have changed since."""
     found: dict[str, Literal["changed", "gone"]] = {}
     for name, digest in digests.items():
         path = project / name
@@ -182,13 +181,13 @@ def changes(project: Path, digests: Digests) -> dict[str, Literal["changed", "go
 
 def _change(home: Path, project: Path, trusted: Mapping[str, Digests] | None) -> bool:
     with _home(home) as folder, locked(folder, wait_s=_LOCK_WAIT_S):
-        told = _load(folder)
-        projects = told.setdefault("projects", {})
+        record = _load(folder)
+        projects = record.setdefault("projects", {})
         had = projects.pop(str(project), None) is not None
         if trusted is not None:
             projects[str(project)] = {"agents": trusted}
-        told["schemaVersion"] = VERSION
-        data = orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
+        record["schemaVersion"] = VERSION
+        data = orjson.dumps(record, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
         folder.replace(FILE, data + b"\n")
     return had
 
@@ -199,32 +198,40 @@ def _home(home: Path) -> Iterator[Folder]:
         yield folder
 
 
+def _read(home: Path) -> dict[str, Any]:
+    """The record; empty if there is none. Raises as `_load`."""
+    if not (home / FILE).exists():
+        return {}
+    with _home(home) as folder:
+        return _load(folder)
+
+
 def _load(folder: Folder) -> dict[str, Any]:
-    """The record; empty when there is none.
+    """The record; empty if there is none.
 
     Raises:
-        StateRefused: it is not a record of ours.
+        StateRefused: it is not a valid record.
         NewerSchema: a newer hostbridge wrote it.
     """
     path = Path(folder.path, FILE)
     cure = "move it away and trust again"
     try:
         data = folder.read(FILE, _MAX_BYTES)
-        told = orjson.loads(data) if data is not None else {}
+        record = orjson.loads(data) if data is not None else {}
     except (NotAPlainFile, orjson.JSONDecodeError) as exc:
         raise StateRefused(path, f"cannot be read ({exc})", cure) from None
-    if not isinstance(told, dict) or not isinstance(told.get("projects", {}), dict):
-        raise StateRefused(path, "not a record of what is trusted", cure)
-    version = told.get("schemaVersion", VERSION)
+    if not isinstance(record, dict) or not isinstance(record.get("projects", {}), dict):
+        raise StateRefused(path, "not a record of trusted definitions", cure)
+    version = record.get("schemaVersion", VERSION)
     if version != VERSION:
         raise NewerSchema(f"{path}: schemaVersion {version!r}; update hostbridge")
-    return told
+    return record
 
 
-def _definitions(told: Any, project: Path) -> dict[str, Digests]:
-    """What a record says of a project; whatever is not as we write it counts not."""
+def _definitions(record: Mapping[str, Any], project: Path) -> dict[str, Digests]:
+    """The valid entries of a project; anything else in the record trusts nothing."""
     try:
-        found = told["projects"][str(project)]["agents"]
+        found = record["projects"][str(project)]["agents"]
         return {
             file: digests
             for file, digests in found.items()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from bridge.agents.definition import Definition
 
+
 NODE = Node(file="src/a.py", name="f", type="function", line=3, text="def f(): {{ x }}")
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"x": {}}}
 
@@ -81,8 +82,8 @@ def test_a_markdown_agent_is_told_first_who_it_is(world: World) -> None:
         (
             "{{ node_text }}",
             (
-                "'node_text' is undefined; it works on a piece of source: name one "
-                "with --node FILE::NAME"
+                "'node_text' is undefined; it needs a piece of source: name one with "
+                "--node FILE::NAME"
             ),
         ),
     ],
@@ -95,7 +96,9 @@ def test_error_what_the_call_does_not_give(
     with pytest.raises(InvalidRequest) as failed:
         applied(definition, asked())
 
-    assert str(failed.value) == f"agent 'a' cannot be told this: prompt: {problem}"
+    assert (
+        str(failed.value) == f"the prompt of agent 'a' cannot be filled in: {problem}"
+    )
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def test_error_two_files_of_one_name(world: World) -> None:
     problems = [p for e in world.registry.entries() for p in e.loaded.problems]
 
     assert [str(p) for p in problems if p.level == "error"] == [
-        f"{second}:1: name: {first} defines 'a', too, and wins"
+        f"{second}:1: name: {first} also defines 'a', and wins"
     ]
     found = world.registry.find("a")
     assert found is not None
