@@ -1,9 +1,8 @@
-"""Which agents an open session knows by name: the client's own, and Claude Code agents.
+"""Which agents an open session knows by name: built-in ones and Claude Code agents.
 
-A name that nobody knows is an error with near matches before anything is asked; the
-client itself has the last word when the agent is launched. Agents of a plugin are named
-`plugin:name`; those of plugins that a session loaded by flag cannot be seen from here,
-so any name of that form is let through.
+An unknown name is an error, with similar names, before anything is submitted; the
+client itself decides when the agent is launched. Agents of a plugin are named
+`plugin:name`. Any such name is accepted, since a session's plugins may be unknown here.
 
 Source: Claude Code subagents reference, "File locations"; measured on 2.1.330.
 """
@@ -24,23 +23,23 @@ BUILT_IN = frozenset(
     {GENERAL, "Explore", "Plan", "claude", "statusline-setup", "claude-code-guide"}
 )
 
-# A sentence that names more is not read.
+# Nobody reads a longer list.
 MAX_NAMED = 40
 
 
 def is_clients_own(name: str) -> bool:
-    """Whether only the client has the words of such an agent: built in, or a plugin's.
+    """Whether only the client has the prompt of this agent: built in, or a plugin's.
 
-    general-purpose has none to speak of: it is whatever is asked.
+    general-purpose is not one of them: it has no prompt of its own that matters.
     """
     return name != GENERAL and (name in BUILT_IN or ":" in name)
 
 
 def check_agent(name: str, registry: Registry) -> None:
-    """Let an agent pass that the client knows.
+    """Check that the client knows an agent.
 
     Raises:
-        UnknownAgent: nobody knows the name; names near matches.
+        UnknownAgent: it does not; lists similar names.
     """
     if name == GENERAL or is_clients_own(name) or name in registry.client_agents():
         return
@@ -49,13 +48,12 @@ def check_agent(name: str, registry: Registry) -> None:
 
 
 def check_away(name: str, route: str, registry: Registry) -> None:
-    """Let an agent pass that a route of ours can serve without a definition.
+    """Check that a route other than the host can serve an agent without a definition.
 
-    The route claude is a client of its own, and has what every client has.
+    The route claude starts a client, which has every agent that a client has.
 
     Raises:
-        UnknownAgent: the agent has words, and they are not to be had there; or nobody
-            knows the name.
+        UnknownAgent: the name is unknown, or its prompt is not available there.
     """
     if name == GENERAL or (route == "claude" and is_clients_own(name)):
         return
@@ -71,8 +69,8 @@ def check_away(name: str, route: str, registry: Registry) -> None:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Which of the known names may be meant; where none is near, what there is."""
-    # Hooks use this module, too, and have no time for that one.
+    """Similar names; if there are none, all names."""
+    # Late, as hooks import this module.
     from difflib import get_close_matches
 
     names = sorted(known)
@@ -85,10 +83,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def check_model(name: str) -> None:
-    """Let a model pass that the session's Agent tool takes.
+    """Check that the session's Agent tool takes a model.
 
     Raises:
-        InvalidRequest: it takes no model of this name; names near matches.
+        InvalidRequest: it does not; lists similar names.
     """
     known = sorted(MODEL_NAMES)
     if name in known:

@@ -39,7 +39,7 @@ def check_template(
         names = templates.names_in(template)
     except templates.TemplateFailed as exc:
         line = tree.text_lines.get(place, tree.line_of(place)) + (exc.line or 1) - 1
-        tree.complain(place, f"not a template: {exc}", line=line)
+        tree.error(place, f"not a template: {exc}", line=line)
         return None
     for name in sorted(names - set(known)):
         tree.warn(
@@ -56,7 +56,7 @@ def check_schema(tree: Tree, place: Place, schema: dict[str, Any]) -> bool:
     if problem is None and schema.get("type") != "object":
         problem = f"expected type: object, got {describe(schema.get('type'))}"
     if problem is not None:
-        tree.complain(place, f"not the JSON Schema of an object: {problem}")
+        tree.error(place, f"not the JSON Schema of an object: {problem}")
     return problem is None
 
 
@@ -66,7 +66,7 @@ def check_answer(
     """Check that an example's answer satisfies the schema."""
     problem = problem_of(schema, answer)
     if problem is not None:
-        tree.complain(place, f"does not satisfy output_schema: {problem}")
+        tree.error(place, f"does not satisfy output_schema: {problem}")
 
 
 def check_tools(tree: Tree, place: Place, names: Iterable[str]) -> None:
@@ -85,9 +85,9 @@ def check_tools(tree: Tree, place: Place, names: Iterable[str]) -> None:
             cure = ""
             if place == ("tools",) and tool.strip() != "Agent":
                 cure = "; rules belong in `allow`"
-            tree.complain(here, f"{name!r}: name the whole tool, {tool.strip()}{cure}")
+            tree.error(here, f"{name!r}: name the whole tool, {tool.strip()}{cure}")
         elif hint:
-            tree.complain(here, f"there is no tool {name!r}{hint}")
+            tree.error(here, f"there is no tool {name!r}{hint}")
         else:
             tree.warn(here, f"unknown tool {name!r}")
 
@@ -101,20 +101,20 @@ def check_rules(tree: Tree, place: Place, rules: Iterable[str]) -> None:
             problem = f"there is no tool {rule.tool!r}"
             problem += did_you_mean(rule.tool, tool_names.KNOWN)
         if problem:
-            tree.complain((*place, position), f"{text!r}: {problem}")
+            tree.error((*place, position), f"{text!r}: {problem}")
 
 
 def check_variables(tree: Tree, place: Place, variables: Iterable[str]) -> None:
     """Check that no variable hides a name that every template has."""
     for name in variables:
         if name in RESERVED:
-            tree.complain((*place, name), "this name is reserved; choose another")
+            tree.error((*place, name), "this name is reserved; choose another")
 
 
 def read_model(tree: Tree, place: Place, model: str, reader: Reader) -> str | None:
     """The model, with the absolute path if it is a file; None if it is invalid."""
     if not is_model(model):
-        tree.complain(
+        tree.error(
             place,
             f"expected one of {', '.join(MODEL_NAMES)}, a file ending in {MODEL_FILE} "
             f"or {OF_SERVER}NAME, got {model!r}{did_you_mean(model, MODEL_NAMES)}",
@@ -127,7 +127,7 @@ def read_model(tree: Tree, place: Place, model: str, reader: Reader) -> str | No
         _warn_if_missing(tree, place, path, reader)
         reader.note_model(path)
     except Unreadable as exc:
-        tree.complain(place, str(exc))
+        tree.error(place, str(exc))
         return None
     return str(path)
 

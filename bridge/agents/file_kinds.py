@@ -34,7 +34,7 @@ def check_kind(tree: Tree) -> bool:
         place = "~/.hostbridge/workflows or .bridge/workflows"
     else:
         return True
-    tree.complain(
+    tree.error(
         (field,),
         f"this is {kind}, not an agent: it belongs in {place}, which this version does "
         "not run yet",

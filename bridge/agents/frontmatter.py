@@ -1,10 +1,9 @@
-"""The frontmatter of a Markdown agent, read as generously as Claude Code reads it.
+"""The frontmatter of a Markdown agent, read as tolerantly as Claude Code reads it.
 
-Public agents are written by hand and loaded by a client that complains of nothing: a
-description holds an unquoted colon, a list is indented by tabs, a key stands twice. The
-YAML reader has the first word. Where it gives up, each field is tried by itself, then
-with its tabs as spaces, and what is still no YAML counts as the plain text it looks
-like. All of that is told as warnings.
+Public agents are written by hand and loaded by a client that never complains: a
+description with an unquoted colon, a list indented with tabs, a duplicate key. The YAML
+reader tries first. If it fails, each field is read by itself, then with its tabs as
+spaces, and what is still not YAML counts as plain text. All of that gives warnings.
 
 Source: measured on Claude Code 2.1.330.
 """
@@ -22,35 +21,35 @@ from bridge.agents.yaml_source import Tree, read_tree
 if TYPE_CHECKING:
     from pathlib import Path
 
-# The fields end at the first line that begins with dashes: not only such as stand alone
-# at its margin. What follows them on that line belongs to the words.
+# The fields end at the first line that begins with dashes, even indented ones. The rest
+# of that line belongs to the body.
 _FENCE = re.compile(r"---[ \t]*\r?\n(.*?)^[ \t]*---", re.S | re.M)
 _FIELD = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*:(?:[ \t]|$)")
-# Nobody writes more; each may be tried twice.
+# Nobody writes more, and each may be tried twice.
 MAX_FIELDS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """A Markdown file: its fields, and the words below them."""
+class Frontmatter:
+    """A Markdown file: its fields, and the body below them."""
 
     fields: str
     body: str
 
 
-def split(text: str) -> Parts | None:
-    """Part the fields from the words; None for a file without frontmatter."""
+def split(text: str) -> Frontmatter | None:
+    """Split fields and body; None for a file without frontmatter."""
     match = _FENCE.match(text)
     if match is None:
         return None
-    return Parts(match[1], text[match.end() :].strip())
+    return Frontmatter(match[1], text[match.end() :].strip())
 
 
 def read_fields(text: str, file: Path, *, first_line: int = 2) -> Tree:
-    """Read the fields; errors are left only where there are no fields at all."""
+    """Read the fields; errors remain only if there are no fields at all."""
     tree = read_tree(text, file, first_line=first_line, last_counts=True)
     if isinstance(tree.value, dict):
-        return _generous(tree)
+        return _tolerant(tree)
     repaired, problems = _repaired(text, file, first_line)
     if repaired is None:
         return tree
@@ -58,11 +57,11 @@ def read_fields(text: str, file: Path, *, first_line: int = 2) -> Tree:
     if not isinstance(again.value, dict):
         return tree
     again.problems += problems
-    return _generous(again)
+    return _tolerant(again)
 
 
-def _generous(tree: Tree) -> Tree:
-    """What the client passes over in silence is worth a warning."""
+def _tolerant(tree: Tree) -> Tree:
+    """Turn errors into warnings: the client ignores them."""
     tree.problems = [replace(problem, level="warning") for problem in tree.problems]
     return tree
 
@@ -70,7 +69,7 @@ def _generous(tree: Tree) -> Tree:
 def _repaired(
     text: str, file: Path, first_line: int
 ) -> tuple[str | None, list[Diagnostic]]:
-    """The same fields as YAML, line for line, and which of them were none."""
+    """The same fields as YAML, line for line, and a warning for each repair."""
     blocks = _blocks(text.splitlines())
     if blocks is None:
         return None, []
@@ -88,7 +87,7 @@ def _repaired(
 
 
 def _blocks(lines: list[str]) -> list[list[str]] | None:
-    """Each field with the lines that belong to it; None for too many."""
+    """The lines of each field; None if there are too many fields."""
     blocks: list[list[str]] = []
     for line in lines:
         if _FIELD.match(line) or not blocks:
@@ -100,20 +99,20 @@ def _blocks(lines: list[str]) -> list[list[str]] | None:
 
 
 def _fix(block: list[str]) -> tuple[list[str], str]:
-    """A field as YAML, in as many lines as it had, and what was wrong with it."""
+    """A field as YAML, with the same number of lines, and what was wrong."""
     if _is_yaml(block):
         return block, ""
     spaced = [line.replace("\t", "  ") for line in block]
     if spaced != block and _is_yaml(spaced):
-        return spaced, "tabs are no indentation in YAML; read as spaces"
+        return spaced, "YAML does not allow tabs as indentation; read as spaces"
     field = _FIELD.match(block[0])
     if field is None:
-        return [""] * len(block), "no field begins here; left out"
+        return [""] * len(block), "not a field; ignored"
     words = "\n".join([block[0][field.end() :], *block[1:]]).strip()
     quoted = f"{field[1]}: {json.dumps(words)}"
     return (
         [quoted, *[""] * (len(block) - 1)],
-        "not YAML as it stands; read as plain text: put it in quotes",
+        "not valid YAML, so read as plain text; put it in quotes",
     )
 
 

@@ -1,7 +1,6 @@
-"""The agents that a project may ask: those with a definition, and the client's own.
+"""The agents that a project can ask: those with a definition, and the client's own.
 
-One that is neither never runs, whoever names it: a program that asks, or a file that
-another one dropped.
+No other agent runs, whether a program asks for it or drops a file that names it.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class Agents:
 
     @classmethod
     def open(cls, settings: Settings, project: Path) -> Agents:
-        """Those of a project, by its real path.
+        """The agents of a project, by its real path.
 
         Raises:
             NotShipped: this installation has no built-in definitions.
@@ -38,10 +37,10 @@ class Agents:
         return cls(Registry.open(settings, project))
 
     def find(self, agent: str) -> Definition | None:
-        """The definition of ours; None for an agent that Claude Code itself knows.
+        """Our definition; None for an agent that Claude Code itself knows.
 
         Raises:
-            UnknownAgent: neither hostbridge nor the client knows it; names near ones.
+            UnknownAgent: neither hostbridge nor the client knows it.
             BadDefinition, NotTrusted: its definition cannot be used.
         """
         definition = self.registry.find_own(agent)
@@ -52,11 +51,11 @@ class Agents:
     def find_on(self, agent: str, route: RouteName) -> Definition | None:
         """The definition that a route needs; None for an agent that needs none there.
 
-        An open session has the words of the client's agents. Every other route has
-        only what is read here: nothing runs without its definition.
+        An open session has the prompts of the client's agents. On every other route
+        nothing runs without its definition.
 
         Raises:
-            UnknownAgent: nobody knows it, or its words are not to be had on this route.
+            UnknownAgent: it is unknown, or this route does not have its prompt.
             BadDefinition, NotTrusted: its definition cannot be used.
         """
         if route == "host":
@@ -69,11 +68,11 @@ class Agents:
     def define(
         self, store: Store, request: Request
     ) -> tuple[Request, Definition | None]:
-        """The request as its agent's definition has it now, and the definition.
+        """The request with its agent's definition applied, and the definition.
 
         Raises:
             UnknownAgent, BadDefinition, NotTrusted: as `find_on`.
-            InvalidRequest: the definition does not take such a request, or is gone.
+            InvalidRequest: as `resolve`.
         """
         definition = self.find_on(request.agent_type, request.served_on)
         return resolve(definition, store, request), definition

@@ -72,11 +72,11 @@ def load(
             digest = reader.digests.get(Path(definition.model or ""))
             definition = definition.model_copy(update={"model_digest": digest})
     except Unreadable as exc:
-        tree.complain((), exc.why)
+        tree.error((), exc.why)
     except (ValueError, RuntimeError, OSError) as exc:
         # An unforeseen case must not break the commands that list all definitions:
         # the file may be anybody's.
-        tree.complain((), f"cannot be read as a definition: {exc}")
+        tree.error((), f"cannot be read as a definition: {exc}")
     # Its own first, then those of its scripts.
     problems = tuple(
         sorted(tree.problems, key=lambda p: (p.file != file, p.file, p.line, p.path))
@@ -102,7 +102,7 @@ def _check_name(name: str, data: bytes, tree: Tree) -> None:
         is_late = may_be(data, tree.file.stem, name)
         where = f", within the first {MAX_HEAD // 1024} KiB" if is_late else ""
         message = f"must be plain text on a line of its own{where}: name: {name}"
-        tree.complain(("name",), message)
+        tree.error(("name",), message)
     elif name != tree.file.stem:
         message = f"callers ask for {name!r}, but the file is {tree.file.name}"
         tree.warn(("name",), message)

@@ -8,10 +8,9 @@
     ---
     You review changes. …
 
-The words below are taken as they are: no template. What the client loads is loaded
-here, too: whatever it passes over (a field or a tool that it does not know, a model of
-another maker, a limit of zero) is a warning. Fields that only the client can act on are
-named in one.
+The prompt is used as it is, not as a template. Whatever the client loads is loaded
+here, too: what it ignores (an unknown field or tool, another vendor's model, a limit of
+zero) gives a warning, and so does a field that only the client can use.
 
 Source: Claude Code subagents reference, "Supported frontmatter fields"; measured on
 2.1.330.
@@ -39,12 +38,12 @@ if TYPE_CHECKING:
     from bridge.agents.files import Reader
     from bridge.agents.names import Layer
 
-# What lies between commas or spaces that stand within no parentheses.
+# An item between commas or spaces, outside parentheses.
 _ITEM = re.compile(r"(?:[^,()\s]|\([^()]*\)?|\))+")
 _USED = frozenset(
     {"name", "description", "tools", "disallowedTools", "model", "maxTurns"}
 )
-# Looks only; the rest of the client's fields change what an agent does or may do.
+# Fields without effect on what an agent does or may do.
 _HARMLESS = frozenset({"color", "background"})
 _CLIENTS = frozenset(
     {
@@ -62,22 +61,20 @@ def read_markdown(
     found = split(text)
     if found is None:
         tree = Tree(file)
-        tree.complain((), "expected frontmatter: --- on the first line, fields, ---")
+        tree.error((), "expected frontmatter: --- on the first line, fields, ---")
         return tree, None
     tree = read_fields(found.fields, file)
     if not isinstance(tree.value, dict):
         if not tree.problems:
-            tree.complain(
-                (), f"expected a mapping of fields, got {describe(tree.value)}"
-            )
+            tree.error((), f"expected a mapping of fields, got {describe(tree.value)}")
         return tree, None
     _warn_of_fields(tree)
     if not found.body:
-        tree.warn((), "no prompt stands below the frontmatter")
-    name = _words(tree, "name", is_required=True)
-    description = _words(tree, "description", is_required=True)
+        tree.warn((), "there is no prompt below the frontmatter")
+    name = _string(tree, "name", is_required=True)
+    description = _string(tree, "description", is_required=True)
     if name is not None and not is_name(name):
-        tree.complain(("name",), f"no agent can be asked for by the name {name!r:.60}")
+        tree.error(("name",), f"not a valid name: {name!r:.60}")
         name = None
     if name is None or description is None:
         return tree, None
@@ -99,14 +96,14 @@ def read_markdown(
 def _warn_of_fields(tree: Tree) -> None:
     for field in sorted(tree.value.keys() - _USED - _HARMLESS):
         if field in _CLIENTS:
-            message = "only the client itself acts on this; it is not used here"
+            message = "only Claude Code itself uses this field; ignored here"
         else:
             hint = did_you_mean(field, _USED | _HARMLESS | _CLIENTS)
-            message = f"unknown field, as good as left out{hint}"
+            message = f"unknown field, ignored{hint}"
         tree.warn((field,), message)
 
 
-def _words(tree: Tree, field: str, *, is_required: bool = False) -> str | None:
+def _string(tree: Tree, field: str, *, is_required: bool = False) -> str | None:
     value = tree.value.get(field)
     if isinstance(value, str):
         return value.strip() if field == "name" else value
@@ -114,24 +111,23 @@ def _words(tree: Tree, field: str, *, is_required: bool = False) -> str | None:
         message = "is missing"
         if value is not None:
             message = f"expected a string, got {describe(value)}"
-        tree.complain((field,), message)
+        tree.error((field,), message)
     elif value is not None:
-        tree.warn((field,), f"expected a string, got {describe(value)}; left out")
+        tree.warn((field,), f"expected a string, got {describe(value)}; ignored")
     return None
 
 
 def _tools(tree: Tree, field: str) -> tuple[str, ...] | None:
-    """The tools of a list, or of a text with commas; None for all of them.
+    """The tools in a list, or in a text with commas; None for all of them.
 
-    All of them only where the field is not there, or says `*`: to the client a field
-    that names no tool, whatever it holds, gives none. A rule such as `Bash(git push *)`
-    names its tool: routes give or keep back whole tools, and to keep back too much is
-    the safe side.
+    It is all of them only if the field is absent or says `*`. To the client, any other
+    field without a tool gives none. A rule such as `Bash(git push *)` stands for its
+    tool, as routes give or withhold whole tools, and withholding too much is safe.
     """
     if field not in tree.value:
         return None
     names = []
-    for place, item in _written(tree, field):
+    for place, item in _items(tree, field):
         name, bracket, _ = item.strip().strip("`\"'").partition("(")
         name = name.strip()
         if name == _ALL:
@@ -141,21 +137,21 @@ def _tools(tree: Tree, field: str) -> tuple[str, ...] | None:
         if bracket and name not in ("Agent", "Task"):
             message = f"{item!r} counts as the whole tool, {name}"
             if field == "tools":
-                message += "; only a YAML agent can grant a part, by `allow`"
+                message += "; only a YAML agent can grant part of a tool, with `allow`"
             tree.warn(place, message)
         if not tool_names.is_known(name):
-            tree.warn(place, f"no tool named {name!r} is known here")
+            tree.warn(place, f"unknown tool {name!r}")
         names.append(name)
     if not names and field == "tools":
-        tree.warn((field,), "names no tool; the agent has none")
+        tree.warn((field,), "lists no tool, so the agent has none")
     return tuple(dict.fromkeys(names))
 
 
-def _written(tree: Tree, field: str) -> Iterator[tuple[Place, str]]:
-    """What a field lists, and where each stands; an item may hold several tools."""
+def _items(tree: Tree, field: str) -> Iterator[tuple[Place, str]]:
+    """The items of a field with their places; one item may name several tools."""
     value = tree.value[field]
     if value is not None and not isinstance(value, (str, list)):
-        tree.warn((field,), f"expected tools, got {describe(value)}; left out")
+        tree.warn((field,), f"expected tools, got {describe(value)}; ignored")
     listed = value if isinstance(value, list) else [value]
     for position, item in enumerate(listed):
         place = (field, position) if (field, position) in tree.lines else (field,)
@@ -163,17 +159,19 @@ def _written(tree: Tree, field: str) -> Iterator[tuple[Place, str]]:
             for each in _ITEM.findall(item):
                 yield place, each
         elif isinstance(value, list):
-            tree.warn(place, f"expected a tool's name, got {describe(item)}; left out")
+            tree.warn(
+                place, f"expected the name of a tool, got {describe(item)}; ignored"
+            )
 
 
 def _model(tree: Tree, reader: Reader) -> str | None:
-    model = _words(tree, "model")
+    model = _string(tree, "model")
     if not model:
         return None
     model = model.lower() if model.lower() in MODEL_NAMES else model
     if is_model(model):
         return fields.read_model(tree, ("model",), model, reader)
-    tree.warn(("model",), f"{model!r:.60} is no model known here; left out")
+    tree.warn(("model",), f"unknown model {model!r:.60}; ignored")
     return None
 
 
@@ -182,6 +180,6 @@ def _max_turns(tree: Tree) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return min(value, MAX_TURNS)
     if value is not None:
-        message = f"expected a number above 0, got {describe(value)}; no limit is set"
+        message = f"expected a number above 0, got {describe(value)}; ignored"
         tree.warn(("maxTurns",), message)
     return None

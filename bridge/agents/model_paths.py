@@ -1,20 +1,20 @@
-"""Where the model file that a definition names is looked for: one rule for all."""
+"""Where a model file that a definition names is searched for."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-# The folder, in `~/.hostbridge/`, of the models that every definition finds by name.
+# In `~/.hostbridge/`: its models can be used by name in every definition.
 MODELS_FOLDER = "models"
 
 
 def model_places(named: str, beside: Path, models: Path) -> list[Path]:
-    """The paths at which a model file may lie, the first that is there wins.
+    """The possible paths of a model file; the first that exists counts.
 
-    `beside` is the folder of the definition, `models` that of the user's models. A
-    definition that was read names its file by the whole path, also where that is not
-    there: then its name counts.
+    `beside` is the folder of the definition, `models` that of the user's models. Once a
+    definition is read, it has an absolute path. If no file is there, its file name is
+    searched for in `models`.
     """
     path = Path(os.path.expanduser(named))
     return list(dict.fromkeys([beside / path, models / path, models / path.name]))

@@ -1,7 +1,7 @@
-"""The definition of a request's agent, at the moment when it is served.
+"""Apply the agent's definition to a request when it is served.
 
-A definition counts as it is at this moment, whoever made the request and however: by
-`ask`, or as a file that another program dropped.
+The definition counts as it is at that moment, whether the request came from `ask` or
+from a file that another program dropped.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _FILLED_IN = (
 
 
 def resolve(definition: Definition | None, store: Store, request: Request) -> Request:
-    """The request as its agent's definition has it; without one, as it was asked.
+    """The request with its agent's definition applied, if it has one.
 
     Raises:
-        InvalidRequest: the definition does not take such a request, or is gone.
+        InvalidRequest: it does not fit the definition, or that no longer exists.
     """
     if definition is not None:
         from bridge.agents.apply import applied
@@ -43,28 +43,28 @@ def resolve(definition: Definition | None, store: Store, request: Request) -> Re
 
 
 def with_context(definition: Definition, request: Request, project: Path) -> Request:
-    """The request with what its agent is to look at; what it has stays as it is.
+    """The request with the context that its definition needs.
 
-    It is read once, where the request is made, or at its launch where another program
-    dropped it: whoever serves it sees the same.
+    It is read once, when the request is made (or launched, if another program dropped
+    it), so that every route sees the same.
     """
     if "change" not in definition.context or "change" in request.context:
         return request
     from bridge.change.collect import READ_S, read_change
 
-    # A part of the time there is: the agent needs the rest.
+    # At most half of the time: the agent needs the rest.
     timeout_s = min(READ_S, request.timeout / 1000 / 2)
     change = read_change(project, timeout_s=timeout_s)
     return request.with_(context={**request.context, "change": str(change)})
 
 
 def filled_in(held: Request, request: Request) -> Request:
-    """The record that is held, with what the definition made of the request."""
+    """The claimed record, with the fields that the definition filled in."""
     return held.with_(**{field: getattr(request, field) for field in _FILLED_IN})
 
 
 def parent_variables(store: Store, request: Request) -> dict[str, Any]:
-    """The variables of the request whose agent asks; none where nobody knows it."""
+    """The variables of the request whose agent made this one; none if unknown."""
     parent = request.parent_request_id
     if parent is None or not is_id(parent):
         return {}

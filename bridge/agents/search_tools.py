@@ -1,8 +1,8 @@
-"""How an agent of a definition searches in a client of Claude Code. Pure.
+"""How an agent with a definition searches files inside Claude Code. Pure.
 
 general-purpose has neither Grep nor Glob, and an agent with Bash loses them (measured
-on 2.1.330). A definition that only reads runs on an agent of ours that has both; any
-other is told in its prompt what there is instead.
+on 2.1.330). A definition that only reads runs on an agent of ours that has both. Any
+other prompt says what to use instead.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from bridge.agents.definition import Definition
 
 SEARCH = frozenset({"Grep", "Glob"})
-# What our own agent has; see agents/hostbridge-reader.md.
+# The tools of our own agent; see agents/hostbridge-reader.md.
 READER_TOOLS = SEARCH | {"Read"}
 
 
 def only_reads(definition: Definition) -> bool:
-    """Whether an agent with Read, Grep and Glob can be all that the definition is."""
+    """Whether Read, Grep and Glob are all the tools that the definition needs."""
     tools = _tools(definition)
     return (
         definition.subagent_type in (None, GENERAL)
@@ -32,29 +32,29 @@ def only_reads(definition: Definition) -> bool:
 
 
 def search_note(definition: Definition, *, has_search: bool) -> str | None:
-    """What the prompt says of searching; None where nothing is amiss.
+    """What the prompt must say about searching; None if nothing.
 
-    `has_search` is whether Grep and Glob are there when Bash is not.
+    `has_search`: an agent without Bash has Grep and Glob.
     """
     tools = _tools(definition)
     if not tools & SEARCH:
         return None
     if "Bash" in tools:
         return (
-            "Grep and Glob are not among your tools here: search by `grep` and `find` "
-            f"in Bash, a plain command a call. {_granted(definition)}"
+            "Grep and Glob are not among your tools here: search with `grep` and "
+            f"`find` in Bash, one plain command per call. {_granted(definition)}"
         )
     if has_search:
         return None
     return (
         "Grep and Glob are not among your tools in this session, and no other tool "
-        "searches: Read the files that the request names and those that they lead to. "
-        "Where that does not do, answer so and say what you could not search for."
+        "searches: Read the files that the request names, and those that they lead to. "
+        "If that is not enough, say so, and say what you could not search for."
     )
 
 
 def _tools(definition: Definition) -> set[str]:
-    """The tools it names and may call, by the client's names; none where it has all."""
+    """The tools it names and may call, by the client's names; none if it has all."""
     named = on_host(definition.tools or ())
     return set(named) - set(on_host(definition.blocked_tools))
 
@@ -67,6 +67,6 @@ def _granted(definition: Definition) -> str:
     if None in specs:
         return "Every other command is granted, too."
     if not specs:
-        return "No command that does more than look is granted."
+        return "Only commands that just look are granted."
     forms = ", ".join(f"`{spec}`" for spec in specs)
-    return f"Beside what only looks, these forms of commands are granted: {forms}."
+    return f"Besides commands that only look, these forms are granted: {forms}."

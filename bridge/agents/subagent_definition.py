@@ -170,7 +170,7 @@ def _read(
     model = fields.read_model(tree, ("model",), str(written.model), reader)
     if model is not None and not model.endswith(MODEL_FILE):
         problem = f"expected a file ending in {MODEL_FILE}, got {model!r}"
-        tree.complain(("model",), problem)
+        tree.error(("model",), problem)
     place = ("initial_context", "node_context")
     template = written.initial_context.node_context
     fields.check_template(tree, place, template, NODE_NAMES)
@@ -199,11 +199,11 @@ def _read(
 def _check_names(names: list[str], tree: Tree) -> None:
     if names.count(SUBMIT) != 1:
         message = f"expected exactly one tool named {SUBMIT}, got {names.count(SUBMIT)}"
-        tree.complain(("tools",), message)
+        tree.error(("tools",), message)
     for position, name in enumerate(names):
         if name != SUBMIT and name in names[:position]:
             place = ("tools", position, "name")
-            tree.complain(place, f"there is already a tool named {name!r}")
+            tree.error(place, f"there is already a tool named {name!r}")
 
 
 def _properties(tool: ToolDefinition) -> Iterable[str]:
@@ -235,7 +235,7 @@ def _read_tool(
         tree.warn(here, "without additionalProperties: false a model may add fields")
     for name in _properties(tool):
         if not _is_python_name(name):
-            tree.complain(
+            tree.error(
                 (*here, "properties", name),
                 f"scripts use parameters as variables, and {name!r} is not a Python "
                 f"name; rename it, such as {_python_name(name)!r}",
@@ -278,5 +278,5 @@ def _read_script(
         if path not in scripts:
             scripts[path] = reader.read(path)
     except Unreadable as exc:
-        tree.complain(place, str(exc))
+        tree.error(place, str(exc))
     return path

@@ -1,4 +1,4 @@
-"""What a template, and a script, knows of a piece of source. Pure.
+"""A piece of source, as templates and scripts see it. Pure.
 
 Source: subagent definition format; InitialContext.
 """
@@ -14,7 +14,7 @@ NODE_NAMES = frozenset({"node_text", "node_name", "node_type", "file_path"})
 
 
 class CSTNode(Protocol):
-    """A piece of source; that of a request is one, and so may be any parser's."""
+    """A piece of source, from a request or from any parser."""
 
     @property
     def text(self) -> str:
@@ -22,15 +22,15 @@ class CSTNode(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called, `Class.method`."""
+        """Its name, as in `Class.method`."""
 
     @property
     def node_type(self) -> str:
-        """What it is, in the words of its grammar."""
+        """Its type in the grammar."""
 
     @property
     def file_path(self) -> Path | str:
-        """The file it stands in."""
+        """The file that contains it."""
 
 
 def node_scope(node: CSTNode) -> dict[str, str]:

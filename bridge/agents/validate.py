@@ -39,7 +39,7 @@ def check(model: type[M], tree: Tree) -> tuple[M | None, M]:
     value = tree.value
     if not isinstance(value, dict):
         if value is not None or not tree.problems:
-            tree.complain((), f"expected a mapping of fields, got {describe(value)}")
+            tree.error((), f"expected a mapping of fields, got {describe(value)}")
         return None, _salvaged(model, {})
     present = {key: part for key, part in value.items() if part is not None}
     try:
@@ -49,7 +49,7 @@ def check(model: type[M], tree: Tree) -> tuple[M | None, M]:
     else:
         return whole, whole
     for error in errors:
-        tree.complain(_place_in(value, error["loc"]), _message(model, error))
+        tree.error(_place_in(value, error["loc"]), _message(model, error))
     bad = {error["loc"][0] for error in errors if error["loc"]}
     return None, _salvaged(model, {k: v for k, v in present.items() if k not in bad})
 

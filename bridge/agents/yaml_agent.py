@@ -98,4 +98,4 @@ def _check_answers(agent: AgentFile, tree: Tree) -> None:
     needs_evidence = agent.require_verified_evidence
     if needs_evidence and "evidence" not in (schema.get("properties") or {}):
         message = "require_verified_evidence needs a property `evidence` here"
-        tree.complain(place, message)
+        tree.error(place, message)

@@ -54,25 +54,25 @@ LOADS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         f"{HEAD}category: quality\nversion: 1.2\nauthor: {{name: x}}\nmodle: opus\n---\nHi",
         {},
         [
-            "a.md:4: warning: category: unknown field, as good as left out",
-            "a.md:5: warning: version: unknown field, as good as left out",
-            "a.md:6: warning: author: unknown field, as good as left out",
-            "a.md:7: warning: modle: unknown field, as good as left out; did you mean 'model'?",
+            "a.md:4: warning: category: unknown field, ignored",
+            "a.md:5: warning: version: unknown field, ignored",
+            "a.md:6: warning: author: unknown field, ignored",
+            "a.md:7: warning: modle: unknown field, ignored; did you mean 'model'?",
         ],
     ),
     "a field of the client's": (
         f"{HEAD}permissionMode: plan\ncolor: red\n---\nHi",
         {},
         [
-            "a.md:4: warning: permissionMode: only the client itself acts on this; it is not used here"
+            "a.md:4: warning: permissionMode: only Claude Code itself uses this field; ignored here"
         ],
     ),
     "unknown tools": (
         f"{HEAD}tools: Read, LS, WriteFile\n---\nHi",
         {"tools": ("Read", "LS", "WriteFile")},
         [
-            "a.md:4: warning: tools: no tool named 'LS' is known here",
-            "a.md:4: warning: tools: no tool named 'WriteFile' is known here",
+            "a.md:4: warning: tools: unknown tool 'LS'",
+            "a.md:4: warning: tools: unknown tool 'WriteFile'",
         ],
     ),
     "agents among the tools": (
@@ -84,7 +84,7 @@ LOADS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         f"{HEAD}tools: Bash(git diff *), Read\ndisallowedTools: Bash(git push *)\n---\nHi",
         {"tools": ("Bash", "Read"), "blocked_tools": ("Bash",)},
         [
-            "a.md:4: warning: tools: 'Bash(git diff *)' counts as the whole tool, Bash; only a YAML agent can grant a part, by `allow`",
+            "a.md:4: warning: tools: 'Bash(git diff *)' counts as the whole tool, Bash; only a YAML agent can grant part of a tool, with `allow`",
             "a.md:5: warning: disallowedTools: 'Bash(git push *)' counts as the whole tool, Bash",
         ],
     ),
@@ -102,19 +102,19 @@ LOADS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "the field for tools left empty": (
         f"{HEAD}tools:\n---\nHi",
         {"tools": ()},
-        ["a.md:4: warning: tools: names no tool; the agent has none"],
+        ["a.md:4: warning: tools: lists no tool, so the agent has none"],
     ),
     "a list of no tools": (
         f"{HEAD}tools: []\n---\nHi",
         {"tools": ()},
-        ["a.md:4: warning: tools: names no tool; the agent has none"],
+        ["a.md:4: warning: tools: lists no tool, so the agent has none"],
     ),
     "tools that are no list": (
         f"{HEAD}tools: {{Read: true}}\ndisallowedTools:\n---\nHi",
         {"tools": ()},
         [
-            "a.md:4: warning: tools: expected tools, got a mapping; left out",
-            "a.md:4: warning: tools: names no tool; the agent has none",
+            "a.md:4: warning: tools: expected tools, got a mapping; ignored",
+            "a.md:4: warning: tools: lists no tool, so the agent has none",
         ],
     ),
     "words behind the second fence": (
@@ -135,56 +135,58 @@ LOADS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
             "tools": ("Read",),
         },
         [
-            "a.md:3: warning: description: not YAML as it stands; read as plain text: put it in quotes"
+            "a.md:3: warning: description: not valid YAML, so read as plain text; put it in quotes"
         ],
     ),
     "a colon over two lines": (
         "---\nname: a\ndescription: First: this\n  then: that\n---\nHi",
         {"description": "First: this\n  then: that"},
         [
-            "a.md:3: warning: description: not YAML as it stands; read as plain text: put it in quotes"
+            "a.md:3: warning: description: not valid YAML, so read as plain text; put it in quotes"
         ],
     ),
     "a marked word": (
         "---\nname: a\ndescription: @you, `look`\n---\nHi",
         {"description": "@you, `look`"},
         [
-            "a.md:3: warning: description: not YAML as it stands; read as plain text: put it in quotes"
+            "a.md:3: warning: description: not valid YAML, so read as plain text; put it in quotes"
         ],
     ),
     "doubled keys": (
         f"{HEAD}model: opus\nmodel: haiku\n---\nHi",
         {"model": "haiku"},
-        ["a.md:5: warning: model: stands twice; the first is on line 4"],
+        ["a.md:5: warning: model: duplicate key; the first is on line 4"],
     ),
     "tabs in a list": (
         f"{HEAD}tools:\n\t- Read\n\t- Grep\n---\nHi",
         {"tools": ("Read", "Grep")},
-        ["a.md:4: warning: tools: tabs are no indentation in YAML; read as spaces"],
+        [
+            "a.md:4: warning: tools: YAML does not allow tabs as indentation; read as spaces"
+        ],
     ),
     "no words": (
         f"{HEAD}---\n",
         {"system_prompt": None},
-        ["a.md:2: warning: no prompt stands below the frontmatter"],
+        ["a.md:2: warning: there is no prompt below the frontmatter"],
     ),
     "a foreign model": (
         f"{HEAD}model: gpt-5\n---\nHi",
         {},
-        ["a.md:4: warning: model: 'gpt-5' is no model known here; left out"],
+        ["a.md:4: warning: model: unknown model 'gpt-5'; ignored"],
     ),
     "a model in capitals": (f"{HEAD}model: Sonnet\n---\nHi", {"model": "sonnet"}, []),
     "no turns": (
         f"{HEAD}maxTurns: 0\n---\nHi",
         {},
         [
-            "a.md:4: warning: maxTurns: expected a number above 0, got an integer (0); no limit is set"
+            "a.md:4: warning: maxTurns: expected a number above 0, got an integer (0); ignored"
         ],
     ),
     "a word of YAML 1.1": (
         f"{HEAD}enabled: yes\n---\nHi",
         {},
         [
-            "a.md:4: warning: enabled: unknown field, as good as left out",
+            "a.md:4: warning: enabled: unknown field, ignored",
             "a.md:4: warning: enabled: yes: write true or false, or put the word in quotes",
         ],
     ),
@@ -248,10 +250,10 @@ ERRORS = {
     "---\nname: a\n---\nHi": ["a.md:2: description: is missing"],
     "---\ndescription: d\n---\nHi": ["a.md:2: name: is missing"],
     "---\nname: a<b\ndescription: d\n---\nHi": [
-        "a.md:2: name: no agent can be asked for by the name 'a<b'"
+        "a.md:2: name: not a valid name: 'a<b'"
     ],
     '---\nname: "a\\u202eb"\ndescription: d\n---\nHi': [
-        "a.md:2: name: no agent can be asked for by the name 'a\\u202eb'"
+        "a.md:2: name: not a valid name: 'a\\u202eb'"
     ],
 }
 

@@ -130,6 +130,17 @@ def test_scripts_are_read_and_not_run(world: World, code: str) -> None:
 
 
 @pytest.mark.usefixtures("lint")
+def test_problems_of_the_file_itself_come_first(world: World) -> None:
+    pytest.importorskip("pydantic_monty")
+    world.write("a.pym", "missing")
+    text = LINT.replace("tools/run.pym", "a.pym").replace("name: lint", "name: lnt")
+
+    first, second = world.problems("lint.yaml", text)
+
+    assert (first.partition(":")[0], second.partition(":")[0]) == ("lint.yaml", "a.pym")
+
+
+@pytest.mark.usefixtures("lint")
 def test_without_the_sandbox_scripts_are_said_not_to_be_checked(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

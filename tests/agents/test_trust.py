@@ -125,6 +125,18 @@ def test_only_what_has_changed_asks_again(world: World) -> None:
     assert (is_found(world), is_found(world, "b")) == (False, True)
 
 
+def test_whether_a_loaded_definition_is_trusted(world: World) -> None:
+    """As `agents check` asks of a file; only a project's needs it."""
+    of_project = world.load("a.yaml", GOOD, "project")
+    of_user = world.load("b.yaml", GOOD)
+
+    before = [world.registry.is_trusted(each) for each in (of_project, of_user)]
+    world.trust()
+
+    assert before == [False, True]
+    assert world.registry.is_trusted(of_project)
+
+
 def test_trust_is_for_one_project_and_one_file(world: World, tmp_path: Path) -> None:
     """The same bytes elsewhere are somebody else's."""
     world.write("a.yaml", GOOD, "project")

@@ -43,20 +43,22 @@ def test_plain_values(text: str, value: Any) -> None:
 
 
 ERRORS = {
-    "a: 1\nb: 2\na: 3": ["f.yaml:3: a: stands twice; the first is on line 1"],
-    "a:\n  b: 1\n  b: 2": ["f.yaml:3: a.b: stands twice; the first is on line 2"],
+    "a: 1\nb: 2\na: 3": ["f.yaml:3: a: duplicate key; the first is on line 1"],
+    "a:\n  b: 1\n  b: 2": ["f.yaml:3: a.b: duplicate key; the first is on line 2"],
     "x: !!python/object/apply:os.system ['touch pwned']": [
-        "f.yaml:1: x: the tag '!!python/object/apply:os.system' is not read; write plain YAML"  # noqa: E501
+        "f.yaml:1: x: the tag '!!python/object/apply:os.system' is not supported; write plain YAML"  # noqa: E501
     ],
     "x: [a, !secret b]": [
-        "f.yaml:1: x[1]: the tag '!secret' is not read; write plain YAML"
+        "f.yaml:1: x[1]: the tag '!secret' is not supported; write plain YAML"
     ],
-    "x: !!set {a, b}": ["f.yaml:1: x: the tag '!!set' is not read; write plain YAML"],
+    "x: !!set {a, b}": [
+        "f.yaml:1: x: the tag '!!set' is not supported; write plain YAML"
+    ],
     "a: &b {c: 1}\nd:\n  <<: *b": [
-        "f.yaml:3: d: merge keys are not read; write the fields out"
+        "f.yaml:3: d: merge keys are not supported; write the fields out"
     ],
     "a: 1\n---\nb: 2": [
-        "f.yaml:2: a second document begins here; one file is one agent"
+        "f.yaml:2: a second document begins here; a file defines one agent"
     ],
     "": ["f.yaml:1: the file is empty"],
     "a: [1": ["f.yaml:1: not YAML: did not find expected ',' or ']'"],
@@ -65,17 +67,21 @@ ERRORS = {
         "f.yaml:2: b: Off: write true or false, or put the word in quotes",
     ],
     "a: *b": ["f.yaml:1: a: alias *b: unknown"],
-    "a: &b [*b]": ["f.yaml:1: a[0]: alias *b: stands within itself"],
-    "? [a]\n: b": ["f.yaml:1: expected a word as key"],
-    "a: 1\nb: !!int 4": ["f.yaml:2: b: the tag '!!int' is not read; write plain YAML"],
-    "a: !!str 5": ["f.yaml:1: a: the tag '!!str' is not read; write plain YAML"],
-    "a: !!map {b: 1}": ["f.yaml:1: a: the tag '!!map' is not read; write plain YAML"],
-    "a: !!seq [1]": ["f.yaml:1: a: the tag '!!seq' is not read; write plain YAML"],
-    "a: ! x": ["f.yaml:1: a: the tag '!' is not read; write plain YAML"],
-    "!!str a: 1": ["f.yaml:1: the tag '!!str' is not read; write plain YAML"],
+    "a: &b [*b]": ["f.yaml:1: a[0]: alias *b: contains itself"],
+    "? [a]\n: b": ["f.yaml:1: a key must be a plain word"],
+    "a: 1\nb: !!int 4": [
+        "f.yaml:2: b: the tag '!!int' is not supported; write plain YAML"
+    ],
+    "a: !!str 5": ["f.yaml:1: a: the tag '!!str' is not supported; write plain YAML"],
+    "a: !!map {b: 1}": [
+        "f.yaml:1: a: the tag '!!map' is not supported; write plain YAML"
+    ],
+    "a: !!seq [1]": ["f.yaml:1: a: the tag '!!seq' is not supported; write plain YAML"],
+    "a: ! x": ["f.yaml:1: a: the tag '!' is not supported; write plain YAML"],
+    "!!str a: 1": ["f.yaml:1: the tag '!!str' is not supported; write plain YAML"],
     "a: 1234567890123456789012": ["f.yaml:1: a: the number has more than 18 digits"],
     "a: 1e999": ["f.yaml:1: a: the number is too large"],
-    "\n" + "[" * (MAX_DEPTH + 2): ["f.yaml:2: nested more than 50 deep"],
+    "\n" + "[" * (MAX_DEPTH + 2): ["f.yaml:2: nested more than 50 levels deep"],
 }
 
 
@@ -94,7 +100,14 @@ def test_error_alias_bomb() -> None:
 
     [problem] = tree.problems
     assert tree.value is None
-    assert str(problem).endswith("more than 20,000 values, with what aliases stand for")
+    assert str(problem).endswith("more than 20,000 values, including those of aliases")
+
+
+def test_which_of_two_equal_keys_counts() -> None:
+    text = "a: 1\na: 3"
+
+    assert read_tree(text, FILE).value == {"a": 1}
+    assert read_tree(text, FILE, last_counts=True).value == {"a": 3}
 
 
 def test_the_line_of_a_value_is_that_of_its_key() -> None:

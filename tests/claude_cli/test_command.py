@@ -156,8 +156,8 @@ def test_one_with_bash_is_told_how_to_search():
     said = prompt_of(request, defined(tools=("Grep", "Bash"), allow=("Bash(ls *)",)))
 
     assert said == (
-        "Which?\n\nGrep and Glob are not among your tools here: search by `grep` and "
-        "`find` in Bash, a plain command a call. Beside what only looks, these forms "
-        "of commands are granted: `ls *`."
+        "Which?\n\nGrep and Glob are not among your tools here: search with `grep` and "
+        "`find` in Bash, one plain command per call. Besides commands that only look, "
+        "these forms are granted: `ls *`."
     )
     assert prompt_of(request, defined(tools=("Read", "Grep"))) == "Which?"

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 NO_SEARCH = "Grep and Glob are not among your tools in this session"
 BY_BASH = (
-    "Grep and Glob are not among your tools here: search by `grep` and `find` in Bash, "
-    "a plain command a call. "
+    "Grep and Glob are not among your tools here: search with `grep` and `find` in "
+    "Bash, one plain command per call. "
 )
 
 
@@ -108,10 +108,9 @@ def test_a_projects_agent_of_the_name_is_not_ours(world: HookWorld) -> None:
 
 
 OTHERS = {
-    "tools: [Read, Grep, Bash]": f"{BY_BASH}No command that does more than look is "
-    "granted.",
+    "tools: [Read, Grep, Bash]": f"{BY_BASH}Only commands that just look are granted.",
     "tools: [Glob, Bash]\nallow: ['Bash(pytest *)', 'Bash(mypy)', Read]": f"{BY_BASH}"
-    "Beside what only looks, these forms of commands are granted: `pytest *`, `mypy`.",
+    "Besides commands that only look, these forms are granted: `pytest *`, `mypy`.",
     "tools: [Grep, Bash]\nallow: [Bash]": f"{BY_BASH}Every other command is granted, "
     "too.",
     "tools: [Grep, Write]": NO_SEARCH,

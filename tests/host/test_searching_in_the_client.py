@@ -79,7 +79,7 @@ def test_one_with_bash_searches_by_grep(tmp_path: Path) -> None:
 
     assert response.success, response.error
     turns = world.api.turns("subagent")
-    assert "search by `grep` and `find` in Bash" in turns[0].prompt
+    assert "search with `grep` and `find` in Bash" in turns[0].prompt
     assert "Grep" not in tools_of(turns[0])
     [result] = [result for turn in turns for result in turn.tool_results]
     assert "price = 1" in result.text
