@@ -199,7 +199,7 @@ def test_to_look_for_another_agent_imports_no_yaml(tmp_path: Path) -> None:
         )
         return set(done.stdout.split())
 
-    heavy = {"yaml", "jinja2", "jsonschema", "pydantic", "bridge.agents.definition"}
+    heavy = {"yaml", "jinja2", "pydantic", "bridge.agents.definition"}
     assert not loaded("general-purpose") & heavy
     assert heavy <= loaded("other")
 
