@@ -1,8 +1,8 @@
-"""Which agents are defined, in which layer, what hides what, and what is wrong.
+"""Which agents are defined, where, which one hides which, and what is wrong.
 
-`list` shows them all, `show NAME` one of them, `check [PATH]` every problem in a file,
-a folder, or all layers. A definition of the project hides one of the user, which hides
-a built-in one. Exit code 1: a definition has errors.
+`list` shows all agents, `show NAME` one of them, and `check [PATH]` every problem in a
+file, in a folder, or in all definitions. An agent of the project hides one of the user,
+which hides a built-in one. Exit code 1: a definition has errors.
 """
 
 from argparse import Namespace
@@ -77,8 +77,8 @@ def _show(registry: Registry, name: str | None, *, as_json: bool) -> int:
         return Exit.OK
     if as_json:
         definition = entry.loaded.definition
-        told = definition.model_dump(mode="json") if definition else None
-        say_json({**entry_value(entry), "definition": told})
+        value = definition.model_dump(mode="json") if definition else None
+        say_json({**entry_value(entry), "definition": value})
     else:
         say(entry_text(entry))
     return _code([entry.loaded])
@@ -99,8 +99,8 @@ def _check(registry: Registry, path: str | None, *, as_json: bool) -> int:
     if not as_json:
         errors = sum(problem.level == "error" for problem in problems)
         warnings = len(problems) - errors
-        told = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
-        say(f"{len(found)} looked at: {told}")
+        summary = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
+        say(f"{len(found)} looked at: {summary}")
         untrusted = [each.name for each in found if not registry.is_trusted(each)]
         if untrusted:
             names = visible(", ".join(untrusted))
@@ -123,7 +123,7 @@ def _files(path: Path) -> list[Path]:
         raise InvalidRequest(f"{path}: no such file or folder")
     if not path.is_dir():
         return [path]
-    # Sub-folders are Claude Code's way to order its agents, and not ours.
+    # Only Claude Code looks for agents in sub-folders.
     found = path.rglob("*") if ".claude" in path.parts else path.iterdir()
     return sorted(file for file in found if file.suffix in SUFFIXES)
 

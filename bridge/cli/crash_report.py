@@ -1,4 +1,4 @@
-"""Write down a bug of ours: one file for each, in the folder for temporary files."""
+"""Write a bug of ours to a log: a new file in the folder for temporary files."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 
 def log_bug(exc: BaseException) -> Path:
-    """The path of a new log with what happened: version, arguments, traceback."""
-    told = "".join(traceback.format_exception(exc))
+    """Write version, arguments and traceback to a new log; returns its path."""
+    trace = "".join(traceback.format_exception(exc))
     with tempfile.NamedTemporaryFile(
         "w",
         prefix="hostbridge-",
@@ -18,5 +18,5 @@ def log_bug(exc: BaseException) -> Path:
         errors="backslashreplace",
         delete=False,
     ) as log:
-        log.write(f"{sys.version}\n{sys.argv}\n{told}")
+        log.write(f"{sys.version}\n{sys.argv}\n{trace}")
     return Path(log.name)

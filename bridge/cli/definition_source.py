@@ -1,7 +1,7 @@
-"""What a definition says and what it runs, whole, part by part.
+"""Everything that a definition says and runs, part by part.
 
-A definition is trusted by what is read here. Whatever reaches an agent, or is run,
-stands here as it is in the file, and what a terminal would obey or hide is spelt out.
+People decide by this whether to trust a definition. Whatever reaches an agent or is run
+is shown as it is in the file, with what a terminal would obey or hide spelt out.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from bridge.agents.definition import Definition, ScriptTool
 
-# Nothing is seen of these either, though they count as letters, marks or symbols; some
-# of them are used to hide words that a model reads.
+# These are invisible, too, though they count as letters, marks or symbols. Some of them
+# are used to hide words from people that a model reads.
 # Source: Unicode, DerivedCoreProperties.txt, Default_Ignorable_Code_Point; U+2800.
 _BLANK = frozenset(
     {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0}
@@ -26,7 +26,7 @@ _BLANK = frozenset(
 )
 _MODES = {
     "merge": "lifecycle_variables",
-    "replace": "lifecycle_variables, and none of the agent that asks",
+    "replace": "lifecycle_variables, replacing those of the agent that asks",
 }
 
 
@@ -59,7 +59,7 @@ def visible(text: str, *, kept: str = "") -> str:
 
 def _is_unseen(char: str) -> bool:
     kind = unicodedata.category(char)
-    # Separators of lines and paragraphs, too: not every program takes them for such.
+    # Line and paragraph separators, too: not every program treats them as such.
     return kind[0] == "C" or kind in ("Zl", "Zp") or ord(char) in _BLANK
 
 
@@ -69,8 +69,8 @@ def _spelt(char: str) -> str:
 
 
 def _tool(tool: ScriptTool) -> Iterator[str]:
-    told = f"{tool.description}\nparameters: {_json(tool.parameters)}"
-    yield _part(f"tool {tool.name}", told)
+    words = f"{tool.description}\nparameters: {_json(tool.parameters)}"
+    yield _part(f"tool {tool.name}", words)
     providers = zip(tool.context_providers, tool.provider_codes, strict=True)
     for path, code in providers:
         yield _part(f"runs before tool {tool.name}, {path}", code)
@@ -78,11 +78,11 @@ def _tool(tool: ScriptTool) -> Iterator[str]:
 
 
 def _part(title: str, words: str) -> str:
-    # Only what ends a line everywhere ends one here.
+    # Only what ends a line in every program ends one here.
     lines = visible(words.replace("\r\n", "\n").rstrip(), kept="\n\t")
     return f"{visible(title)}:\n{indented(lines)}"
 
 
 def _json(value: Any) -> str:
-    # Not by orjson: it takes no great number and no half of a character.
+    # Not orjson: it refuses large numbers and lone surrogates.
     return json.dumps(value, ensure_ascii=False, indent=2, default=str)

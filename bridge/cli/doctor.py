@@ -82,5 +82,5 @@ def _sum_up(findings: list[Finding]) -> None:
         verdict: sum(f.verdict is verdict for f in findings)
         for verdict in (Verdict.PROBLEM, Verdict.WARNING)
     }
-    told = [f"{n} {v}{'s' if n > 1 else ''}" for v, n in counts.items() if n]
-    say(", ".join(told) or "nothing is wrong")
+    counted = [f"{n} {v}{'s' if n > 1 else ''}" for v, n in counts.items() if n]
+    say(", ".join(counted) or "nothing is wrong")

@@ -31,7 +31,7 @@ def agent_and_prompt(bridge: Bridge, words: list[str]) -> tuple[str, str]:
     """Agent and prompt from one or two words; a prompt of `-` is read from stdin.
 
     Raises:
-        InvalidRequest: there is no prompt, it is not UTF-8, or it wants quotes.
+        InvalidRequest: there is no prompt, it is not UTF-8, or it lacks quotes.
     """
     if not words:
         raise InvalidRequest(
@@ -49,7 +49,7 @@ def agent_and_prompt(bridge: Bridge, words: list[str]) -> tuple[str, str]:
 
 
 def _refuse_agent_alone(bridge: Bridge, word: str) -> None:
-    # Agents are looked up in files: not for what is no name of one.
+    # Looking up agents reads files: not for a word that cannot be a name.
     if not any(map(str.isspace, word)) and word in _known(bridge):
         raise InvalidRequest(
             f"{word!r} is an agent, and there is no prompt; try: hostbridge ask {word} "
@@ -76,7 +76,7 @@ def _known(bridge: Bridge) -> Collection[str]:
 
 @contextmanager
 def hint_of_quotes(words: list[str]) -> Iterator[None]:
-    """Say of an unknown agent, where it looks like half of a prompt, that it may be."""
+    """Add to the error for an unknown agent that it may be half of a prompt."""
     try:
         yield
     except UnknownAgent as exc:
@@ -90,7 +90,7 @@ def hint_of_quotes(words: list[str]) -> Iterator[None]:
 
 
 def whole(argument: str) -> str:
-    """An argument as it is, when it is UTF-8."""
+    """An argument unchanged, if it is UTF-8."""
     try:
         return decoded(argument.encode("utf-8", "surrogateescape"), "the prompt")
     except UnicodeEncodeError:
@@ -122,7 +122,7 @@ def decoded(data: bytes, what: str) -> str:
 def read_schema(file: Path | None) -> dict[str, Any] | None:
     """A JSON Schema from a file; None for no file.
 
-    Warns of keywords that look like a slip of the pen.
+    Warns about keywords that look misspelt.
 
     Raises:
         InvalidRequest: no such file, not JSON, or not a JSON Schema; says where.
@@ -145,10 +145,10 @@ def read_schema(file: Path | None) -> dict[str, Any] | None:
     problem = problem_of_schema(value)
     if problem:
         raise InvalidRequest(f"{file}: not a JSON Schema: {problem}")
-    told = list(misspelt_keywords(value))
+    slips = list(misspelt_keywords(value))
     if constrains_nothing(value):
-        raise InvalidRequest(f"{file}: allows anything: {told[0]}")
-    for slip in told:
+        raise InvalidRequest(f"{file}: allows anything: {slips[0]}")
+    for slip in slips:
         complain(f"{file}: {slip} (it is ignored)")
     return value
 
@@ -173,14 +173,14 @@ def question(options: Namespace, settings: Settings) -> dict[str, Any]:
     }
 
 
-def read_pairs(option: str, given: list[str] | None) -> dict[str, Any]:
-    """What an option gives by name: `NAME=VALUE` is text, `NAME:=JSON` any value.
+def read_pairs(option: str, values: list[str] | None) -> dict[str, Any]:
+    """The values of a repeated option: `NAME=VALUE` is text, `NAME:=JSON` any value.
 
     Raises:
-        InvalidRequest: one has no `=`, no name, or no JSON where it promises some.
+        InvalidRequest: a value has no `=` or no name, or is not JSON after `:=`.
     """
     found = {}
-    for each in given or ():
+    for each in values or ():
         name, equals, value = each.partition("=")
         if not equals or not name.strip(":"):
             raise InvalidRequest(

@@ -1,7 +1,7 @@
-"""Register the hooks with Claude Code: for you in this project, unless told otherwise.
+"""Register the hooks with Claude Code: by default for you, in this project.
 
-Other hooks and settings stay as they are, to the byte. Installing twice is installing
-once; after an upgrade or a move, install again.
+Other hooks and settings stay as they are, to the byte. Installing twice does no harm;
+after an upgrade or a move, install again.
 """
 
 import sys
@@ -81,7 +81,7 @@ def _report(change: Change, hooks: Path) -> None:
 
 
 def _report_carrier(carrier: CarrierFile, *, dry_run: bool = False) -> None:
-    """Hooks without it are still hooks: what cannot be written is only told."""
+    """Write our own agent, and say so; hooks also work without it."""
     try:
         state = carrier.state() if dry_run else carrier.write()
     except (BridgeError, OSError) as exc:

@@ -43,19 +43,19 @@ def command(options: Namespace) -> int:
     require_extra()
     settings = Settings.from_environment()
     works = False
-    told = []
+    listed = []
     for candidate in known_models(settings):
         facts = _facts(candidate)
         if options.test and candidate.model is not None:
             facts["test"] = _test(candidate, settings, options.timeout_s)
         if candidate.in_use:
             works = candidate.model is not None and not _failed(facts)
-        told.append(facts)
+        listed.append(facts)
         if not options.as_json:
             _print(facts)
     if options.as_json:
-        say_json({"models": told, "folder": models_folder(settings)})
-    elif not any(facts["inUse"] for facts in told):
+        say_json({"models": listed, "folder": models_folder(settings)})
+    elif not any(facts["inUse"] for facts in listed):
         say(f"none is in use; {HOW_TO_USE_ONE}")
     return 0 if works else 1
 

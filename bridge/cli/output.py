@@ -1,4 +1,4 @@
-"""What commands print: words that a terminal cannot obey, JSON that any program reads.
+"""What commands print: text that cannot control a terminal, JSON for any program.
 
 Prompts and answers come from outside. Whatever is printed as text goes through `say`
 or `complain`, which strip control characters and escape sequences; in JSON they are
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bridge.errors import BridgeError
     from bridge.protocol.response import Response
 
-# What orjson leaves as it is, and a terminal may obey or reorder text by.
+# Characters that orjson leaves alone, and that a terminal may obey or reorder text by.
 _ODD = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 _FIRST = ("requestId", "success", "route", "parsedOutput")
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
@@ -30,7 +30,7 @@ _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 def say(text: str) -> None:
     """Print a result for people."""
     sys.stdout.write(clean(text, len(text)) + "\n")
-    # Whoever reads a pipe wants each result when it is there.
+    # Whoever reads a pipe wants each result as soon as it is there.
     sys.stdout.flush()
 
 
@@ -48,7 +48,7 @@ def say_json(value: Any, *, pretty: bool = False) -> None:
 
 
 def json_text(value: Any, *, pretty: bool = False) -> str:
-    """JSON that no terminal obeys; dataclasses get camelCase keys."""
+    """JSON that cannot control a terminal; dataclasses get camelCase keys."""
     option = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_NON_STR_KEYS
     if pretty:
         option |= orjson.OPT_INDENT_2
@@ -57,7 +57,7 @@ def json_text(value: Any, *, pretty: bool = False) -> str:
     except orjson.JSONEncodeError:
         import json
 
-        # A name of a file that is not UTF-8: as escapes it is JSON, and can be undone.
+        # A file name that is not UTF-8: json escapes it, and a reader can undo that.
         text = json.dumps(value, default=_plain, indent=2 if pretty else None)
     return _ODD.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
@@ -77,9 +77,9 @@ def _camel(name: str) -> str:
 
 
 def record(response: Response) -> dict[str, Any]:
-    """A response as JSON, what a reader looks for first."""
-    told = response.model_dump(mode="json", by_alias=True)
-    return {key: told[key] for key in _FIRST} | told
+    """A response as JSON, with what a reader looks for first at the top."""
+    value = response.model_dump(mode="json", by_alias=True)
+    return {key: value[key] for key in _FIRST} | value
 
 
 def error_value(error: BridgeError) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""How far a request has come, on the terminal's stderr while one waits for it.
+"""A line on the terminal that shows how far a request is, while one waits for it.
 
-No line where stderr is no terminal. rich is loaded beside the waiting, and only
-when the answer does not come at once.
+Nothing is shown where stderr is not a terminal. rich is loaded in a thread, and only
+if the answer takes a moment.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _REFRESH_S = 0.5
 class Progress:
     """A line with the stage and the seconds; call it with each new stage.
 
-    A run of our own is told to `follow`: its turn, its tool, its tokens a second. Its
-    note is said at the end, to whatever stderr is.
+    `follow` takes the progress of work in this process: turn, tool, tokens per second.
+    A note in it is printed at the end, on a terminal or not.
     """
 
     def __init__(self, agent: str) -> None:
@@ -40,11 +40,11 @@ class Progress:
         self._thread: threading.Thread | None = None
 
     def __call__(self, stage: Stage) -> None:
-        """Take note of a stage."""
+        """Note the stage."""
         self._stage = stage
 
     def follow(self, work: Work) -> None:
-        """Take note of how far the work is that is done right here; from any thread."""
+        """Note how far the work in this process is; from any thread."""
         self._stage = Stage.RUNNING
         self._work = work
         self._note = work.note or self._note
@@ -85,9 +85,9 @@ class Progress:
 def work_words(work: Work) -> str:
     """Where the work stands: `turn 2 of 20, read_file, 31 tokens/s`."""
     turn = f"turn {work.turn}" if work.turn is not None else ""
-    told = (
+    parts = (
         f"{turn} of {work.max_turns}" if turn and work.max_turns else turn,
         work.tool or (f"{work.tokens} tokens" if work.tokens else work.doing),
         f"{work.tokens_per_s:.0f} tokens/s" if work.tokens_per_s else "",
     )
-    return ", ".join(words for words in told if words)
+    return ", ".join(words for words in parts if words)

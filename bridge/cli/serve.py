@@ -83,5 +83,5 @@ def _say_what_is_left(bridge: Bridge, served: Container[str]) -> None:
     with suppress(StateUnavailable):
         counts = waiting_for_others(bridge.store, served)
         if counts:
-            told = ", ".join(f"{n} for {name}" for name, n in sorted(counts.items()))
-            complain(f"still waiting: {told}; `hostbridge doctor` says what is missing")
+            left = ", ".join(f"{n} for {name}" for name, n in sorted(counts.items()))
+            complain(f"still waiting: {left}; `hostbridge doctor` says what is missing")

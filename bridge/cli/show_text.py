@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _LINES = 8
 _CHARS = 1_000
 _FACT_CHARS = 200
-_TOLD = frozenset({"at", "requestId", "event", "turn"})
+_NAMED = frozenset({"at", "requestId", "event", "turn"})
 _OUTCOME = {None: "not seen to end", True: "ok", False: "failed"}
 
 
@@ -53,7 +53,7 @@ def _sections(story: Story, now_ms: int, *, full: bool) -> Iterator[str]:
             yield from _titled(one_line(title, _FACT_CHARS), [indented(words)])
     yield from _titled("history", [_event(event, full=full) for event in story.history])
     yield from _titled("tool calls", [_call(call, full=full) for call in story.calls])
-    yield from _titled("run", [_turn(event, full=full) for event in story.turns])
+    yield from _titled("run", [_event(event, full=full) for event in story.turns])
     kept = [_kept(evidence, full=full) for evidence in story.evidence]
     yield from _titled("kept as evidence", kept)
     if response is not None:
@@ -94,12 +94,12 @@ def _asked(
     if request.dedup_key:
         yield _fact("key", request.dedup_key)
     for name in ("arguments", "variables"):
-        if given := getattr(request, name):
-            yield _fact(name, json_text(given), full=full)
+        if value := getattr(request, name):
+            yield _fact(name, json_text(value), full=full)
 
 
 def _matter(request: Request, *, is_over: bool, full: bool) -> Iterator[str]:
-    """What it is about, and what its agent will be told."""
+    """The prompt, and what else its agent gets."""
     yield from _titled(
         f"prompt ({counted(len(request.prompt), 'character')})",
         [_words(request.prompt, full=full)],
@@ -146,11 +146,11 @@ def _held(claim: Claim, *, is_over: bool) -> Iterator[str]:
 def _answer(response: Response, *, full: bool) -> Iterator[str]:
     error = response.error
     verdict = f"{error.code}: {error.message}" if error else "valid"
-    # A session does not tell which model of its own it was.
+    # A session does not say which of its models answered.
     model = response.model if response.route != "host" else None
     marks = [model, "degraded" if response.degraded else None]
-    told = ", ".join(mark for mark in marks if mark)
-    yield _fact("route", f"{response.route} ({told})" if told else response.route)
+    notes = ", ".join(mark for mark in marks if mark)
+    yield _fact("route", f"{response.route} ({notes})" if notes else response.route)
     if response.agent_id:
         yield _fact("agent id", response.agent_id)
     yield _fact("verdict", verdict, full=full)
@@ -173,11 +173,14 @@ def _titled(title: str, lines: list[str]) -> Iterator[str]:
 
 
 def _event(event: dict[str, Any], *, full: bool) -> str:
-    facts = {k: v for k, v in event.items() if k not in ("at", "event", "requestId")}
-    told = " ".join(f"{name}={value}" for name, value in facts.items())
+    """One event of a request or of a run: when, in which turn, and its facts."""
+    facts = {k: v for k, v in event.items() if k not in _NAMED and v not in (None, "")}
+    words = " ".join(f"{name}={value}" for name, value in facts.items())
+    turn = f"{event['turn']}. " if "turn" in event else ""
     at = event.get("at")
     when = _clock(at) if isinstance(at, int) else "?"
-    return _line(f"{when} {event.get('event')} {told}", full=full)
+    line = f"{when} {turn}{event.get('event')} {words}"
+    return _line(line, full=full)
 
 
 def _call(call: ToolCall, *, full: bool) -> str:
@@ -185,20 +188,10 @@ def _call(call: ToolCall, *, full: bool) -> str:
     return _line(line, full=full)
 
 
-def _turn(event: dict[str, Any], *, full: bool) -> str:
-    """One event of a run: when, in which turn, and its facts."""
-    facts = {k: v for k, v in event.items() if k not in _TOLD and v not in (None, "")}
-    told = " ".join(f"{name}={value}" for name, value in facts.items())
-    at = event.get("at")
-    when = _clock(at) if isinstance(at, int) else "?"
-    line = f"{when} {event.get('turn')}. {event.get('event')} {told}"
-    return _line(line, full=full)
-
-
 def _line(text: str, *, full: bool) -> str:
-    """One of many, as far as a line goes; all of it if `full`, further lines below it.
+    """One entry of a list, cut to a line; if `full`, with its further lines below.
 
-    Those are moved in once more: none can pose as the next of the many.
+    Those are indented once more, so that none can pose as the next entry.
     """
     if not full:
         return indented(one_line(text, _FACT_CHARS))
@@ -213,7 +206,7 @@ def _kept(evidence: dict[str, Any], *, full: bool) -> str:
 
 
 def _words(text: str, *, full: bool) -> str:
-    """Words from outside, moved in; the first few lines unless `full`."""
+    """Words from outside, indented; the first few lines unless `full`."""
     if full:
         return indented(text)
     short = "\n".join(text[:_CHARS].splitlines()[:_LINES])

@@ -1,10 +1,10 @@
-"""Look at the definitions that this project brings, and let them count.
+"""Look at the agents that this project defines, and trust them.
 
-Nothing in .bridge/agents of a project takes effect before you have seen what it would
-do and said yes, here, at a terminal; nothing in its .claude/agents does so but in a
-session of Claude Code, which reads that folder by itself. Whatever changes in a
-definition, or in a script that it names, asks again. What is built in, and what lies in
-~/.hostbridge or ~/.claude, is yours.
+Nothing in a project's .bridge/agents takes effect until you have seen what it would do
+and said yes, here, at a terminal. The same goes for its .claude/agents, except in a
+session of Claude Code, which reads that folder by itself. A change of a definition, or
+of a script that it names, needs a new yes. Built-in agents, and those in ~/.hostbridge
+or ~/.claude, are always trusted.
 """
 
 from argparse import Namespace
@@ -26,7 +26,7 @@ from bridge.cli.terminal import confirm
 from bridge.errors import InvalidRequest
 from bridge.store.sessions import live_sessions
 
-# Of one part of a definition: a long one pushes no other out of sight.
+# Limits for one part of a definition: a long one must not push others out of sight.
 _MAX_SHOWN = 4_000
 _MAX_LINE = 1_000
 _MAX_LINES = 60
@@ -60,12 +60,12 @@ def _ask(bridge: Bridge, project: Path) -> int:
     broken = [entry for entry in entries if entry.loaded.definition is None]
     sound = [entry.loaded for entry in entries if entry not in broken]
     if not entries:
-        say(f"{project} brings no definitions")
+        say(f"{project} defines no agents")
         return Exit.OK
     if all(entry.is_trusted for entry in entries):
         say(f"all {len(entries)} definitions of {project} are trusted as they are")
         return Exit.OK
-    # `record` asks the same, but a person would have read all of it for nothing.
+    # `record` checks this, too, but only after a person has read all of it.
     trust.refuse_inside_a_session(bridge.settings, _clients(bridge))
     if all(entry.is_trusted or entry in broken for entry in entries):
         complain(_text(project, broken, {}))
@@ -75,7 +75,7 @@ def _ask(bridge: Bridge, project: Path) -> int:
     if not confirm(text, f"Trust these {len(sound)}?"):
         complain("nothing was changed; only the whole word yes agrees")
         return Exit.FAILED
-    # What was shown: a file that has changed since is not trusted.
+    # Trust what was shown: a file that has changed since then is not trusted.
     trust.record(bridge.settings, project, sound, clients=_clients(bridge))
     say(f"{project}: {len(sound)} trusted")
     return Exit.OK
@@ -116,7 +116,7 @@ def _marks(entry: Entry, below: Mapping[str, Loaded | None]) -> Iterator[str]:
 
 
 def _cut_lines(part: str, entry: Entry) -> str:
-    """What it may do, line by line: a long one keeps no other out of sight."""
+    """What it may do, line by line; long lines and long lists are cut."""
     lines = part.split("\n")
     kept = [line[:_MAX_LINE] for line in lines[:_MAX_LINES]]
     if kept == lines:
@@ -125,7 +125,7 @@ def _cut_lines(part: str, entry: Entry) -> str:
 
 
 def _cut(part: str, entry: Entry) -> str:
-    """As much of a part as fits, and where the rest is to be seen."""
+    """As much of a part as fits, and the command that shows the rest."""
     left = len(part) - _MAX_SHOWN
     if left <= 0:
         return part
@@ -135,7 +135,7 @@ def _cut(part: str, entry: Entry) -> str:
 
 def _where(entry: Entry) -> str:
     loaded = entry.loaded
-    # Of what is broken the problems are shown, and its name may stand for another.
+    # The name of a broken definition may stand for another agent.
     which = f"show {loaded.name}" if loaded.definition else f"check {loaded.file}"
     return visible(f"hostbridge agents {which}")
 
@@ -153,5 +153,5 @@ def _list(home: Path) -> int:
 def _listed(project: str, file: str, digests: trust.Digests) -> str:
     """A definition's file, and what ended the trust in it."""
     changes = trust.changes(Path(project), digests)
-    told = [how if name == file else f"{name} {how}" for name, how in changes.items()]
-    return f"  {file}" + (f"  (not any more: {', '.join(told)})" if told else "")
+    marks = [how if name == file else f"{name} {how}" for name, how in changes.items()]
+    return f"  {file}" + (f"  (not any more: {', '.join(marks)})" if marks else "")

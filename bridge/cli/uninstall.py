@@ -1,7 +1,9 @@
-"""Remove the hooks from Claude Code's settings: everywhere, unless told where.
+"""Remove the hooks from Claude Code's settings: everywhere, unless you say where.
 
-A file that nobody has changed since the install gets back the bytes it had; from any
-other, only what is ours is taken out. Requests and answers stay.
+Without an option this removes the hooks for you in this project, for you in every
+project, and for everyone in this project. A file that nobody has changed since the
+install gets its old bytes back; from any other only our hooks are removed. Requests and
+answers stay.
 """
 
 from argparse import Namespace
@@ -45,7 +47,7 @@ def command(options: Namespace) -> int:
                 continue
             installer.uninstall(change)
         except BridgeError as exc:
-            # One file that cannot be changed is no reason to leave the others.
+            # If one file cannot be changed, the others still can.
             complain(str(exc))
             failed += 1
             continue
@@ -58,7 +60,7 @@ def command(options: Namespace) -> int:
 
 
 def _remove_carrier(settings: Settings) -> int:
-    """Our own agent goes with the last install; how many could not be removed."""
+    """Remove our own agent with the last install; returns the number of failures."""
     carrier = CarrierFile(settings)
     try:
         if carrier.remove():

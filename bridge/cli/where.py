@@ -14,8 +14,8 @@ def command(options: Namespace) -> None:
     store = Bridge.open().store
     place = store.place
     if options.as_json:
-        told = {"state": place.state, "project": place.project, "reason": place.reason}
-        say_json(told | {"exists": store.exists()})
+        value = {"state": place.state, "project": place.project, "reason": place.reason}
+        say_json(value | {"exists": store.exists()})
         return
     say(str(place.state))
     yet = "" if store.exists() else "; it is not there yet: nothing was ever asked here"

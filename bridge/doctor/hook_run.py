@@ -143,9 +143,9 @@ def _begin(said: str, scratch: Path) -> None:
     """Check what SessionStart must say: words for the model, a folder to watch."""
     if _names_a_bell("SessionStart", said):
         return
-    told = json.loads(said or "{}")
-    if told.get("systemMessage"):
-        raise HookFailed(str(told["systemMessage"]))
+    output = json.loads(said or "{}")
+    if output.get("systemMessage"):
+        raise HookFailed(str(output["systemMessage"]))
     log = scratch / "home" / "hook-errors.log"
     if log.is_file():
         raise HookFailed(log.read_text(errors="replace").strip().splitlines()[-1])
@@ -154,15 +154,15 @@ def _begin(said: str, scratch: Path) -> None:
 
 def _names_a_bell(event: str, said: str) -> bool:
     try:
-        told: dict[str, Any] = json.loads(said or "{}")
+        output: dict[str, Any] = json.loads(said or "{}")
     except ValueError:
         raise HookFailed(f"{event} did not say JSON: {said[:200]}") from None
-    return bool(told.get("hookSpecificOutput", {}).get("watchPaths"))
+    return bool(output.get("hookSpecificOutput", {}).get("watchPaths"))
 
 
 def _call(argv: list[str], event: str, env: dict[str, str]) -> str:
     """Run one hook on a harmless event; what it printed."""
-    told = {
+    stdin = {
         "session_id": SESSION,
         "hook_event_name": event,
         "cwd": env["CLAUDE_PROJECT_DIR"],
@@ -171,7 +171,7 @@ def _call(argv: list[str], event: str, env: dict[str, str]) -> str:
     try:
         done = subprocess.run(
             argv,
-            input=json.dumps(told).encode(),
+            input=json.dumps(stdin).encode(),
             capture_output=True,
             env=env,
             timeout=TIMEOUT_S,

@@ -67,11 +67,11 @@ def enabled_plugins(subject: Subject) -> list[str]:
 def registered(subject: Subject) -> Iterator[Finding]:
     """Whether the hooks are registered exactly once over all scopes."""
     places = all_registered(subject)
-    told = [f"--{p.target.kind} ({p.target.file})" for p in places]
-    told += enabled_plugins(subject)
-    if not told and _acts_for_a_session(subject, "plugin"):
-        told = ["plugin, by --plugin-dir"]
-    if not told:
+    named = [f"--{p.target.kind} ({p.target.file})" for p in places]
+    named += enabled_plugins(subject)
+    if not named and _acts_for_a_session(subject, "plugin"):
+        named = ["plugin, by --plugin-dir"]
+    if not named:
         yield problem(
             "hooks",
             f"not registered for {subject.project}",
@@ -80,15 +80,15 @@ def registered(subject: Subject) -> Iterator[Finding]:
         )
         return
     yield from _each(subject, places)
-    if len(told) > 1:
+    if len(named) > 1:
         yield warning(
             "hooks",
-            f"registered {len(told)} times: {'; '.join(told)}",
-            cause="one acts for each session; each tool call starts the others, too",
+            f"registered {len(named)} times: {'; '.join(named)}",
+            cause="each tool call starts all of them, though only one acts",
             cure="keep one: hostbridge uninstall --local | --user | --project",
         )
     else:
-        yield ok("hooks", f"registered once: {told[0]}")
+        yield ok("hooks", f"registered once: {named[0]}")
 
 
 def _each(subject: Subject, places: list[Registered]) -> Iterator[Finding]:
@@ -100,8 +100,8 @@ def _each(subject: Subject, places: list[Registered]) -> Iterator[Finding]:
         if missing:
             yield problem(
                 "hooks",
-                f"{place.target.file} names what is not there: {', '.join(missing)}",
-                cause="hostbridge was moved or removed; the hooks end in silence",
+                f"{place.target.file} names missing files: {', '.join(missing)}",
+                cause="hostbridge was moved or removed; its hooks do nothing",
                 cure=f"{again}, or hostbridge uninstall --{kind}",
             )
         elif not _is_current(place):

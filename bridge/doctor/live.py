@@ -55,7 +55,7 @@ STOPS: dict[str, tuple[str, str]] = {
         "see `requests` and `hook errors` above",
     ),
     "launched": (
-        "the model was told and has not called Agent: a long turn, a dialog, a refusal",
+        "the model has not called Agent: a long turn, a dialog, or a refusal",
         "look at the session; restart it, perhaps with another model",
     ),
     "answered": (

@@ -66,27 +66,29 @@ def python(_subject: Subject) -> Iterator[Finding]:
 
 
 def variables(subject: Subject) -> Iterator[Finding]:
-    """Whether every `BRIDGE_*` variable means something."""
+    """Whether every `BRIDGE_*` variable is known and valid."""
     ours = sorted(name for name in subject.env if name.startswith("BRIDGE_"))
-    given = [name for name in ours if name in VARIABLES]
+    known = [name for name in ours if name in VARIABLES]
     if subject.complaint:
         yield problem(
             "settings",
             subject.complaint,
-            cause="no command and no hook works with a setting that means nothing",
+            cause="no command and no hook works with an invalid setting",
             cure="correct the variable, or unset it",
         )
     else:
-        told = ", ".join(f"{name}={_shown(name, subject.env[name])}" for name in given)
+        values = ", ".join(
+            f"{name}={_shown(name, subject.env[name])}" for name in known
+        )
         none = "" if ours else "; no BRIDGE_* variable is set"
-        yield ok("settings", told or f"the defaults{none}")
+        yield ok("settings", values or f"the defaults{none}")
     for name in ours:
         near = get_close_matches(name, VARIABLES, n=1, cutoff=0.85)
         if name not in VARIABLES and near:
             yield warning(
                 "settings",
                 f"{name} is set; hostbridge has no such setting",
-                cause="a slip of the pen, perhaps",
+                cause="perhaps it is misspelt",
                 cure=f"was {near[0]} meant?",
             )
 

@@ -1,7 +1,7 @@
 """What the routes claude, local and endpoint would find here. Asks no model.
 
-The open session works without either: what was never set up is told and is no warning;
-what was set and cannot work is one.
+The open session works without any of them. A route that was never set up is reported as
+ok; one that was set up and cannot work is a warning.
 """
 
 from __future__ import annotations
@@ -130,8 +130,9 @@ def _kept(subject: Subject) -> Finding:
             cure=f"mv {in_the_way[0]} {in_the_way[0]}.aside",
         )
     used = sum(map(_size, folder.iterdir())) if folder.is_dir() else 0
-    told = f"prompts kept: {used / _MIB:.0f} of {limit_mib} MiB, in {folder}"
-    return ok("local", told)
+    return ok(
+        "local", f"prompts kept: {used / _MIB:.0f} of {limit_mib} MiB, in {folder}"
+    )
 
 
 def _size(file: Path) -> int:

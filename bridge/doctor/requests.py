@@ -1,4 +1,4 @@
-"""Requests that wait, or are offered and not taken up: why, and what helps.
+"""Requests that wait, or that were offered and not started: why, and what helps.
 
 The table of common issues, as far as it concerns what is not answered yet:
 
@@ -137,7 +137,7 @@ UNHEARD = _reason(
 )
 UNSERVED = _reason(
     Verdict.WARNING,
-    "waiting for a process of ours to serve it",
+    "waiting for `hostbridge serve`",
     "submitted for the route claude, local or endpoint, which no session takes",
     "hostbridge serve",
 )
@@ -145,20 +145,20 @@ YOUNG = _reason(Verdict.OK, "asked just now")
 NOT_LAUNCHED = _reason(
     Verdict.WARNING,
     "offered, but no agent was started",
-    "the model has not made the call it was told to make, or a dialog holds its turn",
+    "the model has not made the call it was asked to make, or a dialog is open",
     "look at the session; the offer is repeated, and given back after the last time",
 )
 ORPHANED = _reason(
     Verdict.WARNING,
     "held by a session that is gone",
     "its process ended without a word",
-    "nothing: the next hook or waiter takes it back",
+    "nothing to do: the next hook or waiter takes it back",
 )
 DESERTED = _reason(
     Verdict.WARNING,
     "held by a process that served it and is gone",
     "it was killed",
-    "nothing: the next hook or waiter takes it back",
+    "nothing to do: the next hook or waiter takes it back",
 )
 
 

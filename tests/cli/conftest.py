@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 from fakeclaude import fake_claude, trust_folder
 from polling import wait_until
+from scripted_server import ScriptedServer
 
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
@@ -184,6 +185,23 @@ def project(tmp_path: Path) -> Project:
 def host(project: Project) -> Host:
     """The project, open in a session."""
     return Host(project)
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    """A model server that says what the test has it say."""
+    with ScriptedServer() as server:
+        yield server
+        server.over.set()
+        server.shutdown()
+
+
+@pytest.fixture
+def endpoint(project: Project, server: ScriptedServer) -> Project:
+    """The project, with the route endpoint set up."""
+    project.env["BRIDGE_OPENAI_BASE_URL"] = server.url
+    project.env["BRIDGE_OPENAI_MODEL"] = "m"
+    return project
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import json
 
 import pytest
 from agentworld import trust_project
-from scripted_server import ScriptedServer, say
+from scripted_server import say
 
 from bridge.protocol.ids import RequestId
 
@@ -21,20 +21,10 @@ DONE = {
 
 
 @pytest.fixture
-def server():
-    with ScriptedServer() as server:
-        yield server
-        server.over.set()
-        server.shutdown()
-
-
-@pytest.fixture
-def endpoint(project, server):
-    """The project's command, with an endpoint to ask."""
+def endpoint(endpoint, server):
+    """A server that always answers."""
     server.acts = [say(json.dumps(DONE))]
-    project.env["BRIDGE_OPENAI_BASE_URL"] = server.url
-    project.env["BRIDGE_OPENAI_MODEL"] = "m"
-    return project
+    return endpoint
 
 
 def joker(project, *, of="project"):

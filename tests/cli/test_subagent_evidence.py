@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from scripted_server import ScriptedServer, say
+from scripted_server import say
 
 FIX = """\
 name: fixer
@@ -33,24 +33,14 @@ def turn(tool, **arguments):
 
 
 @pytest.fixture
-def server():
-    with ScriptedServer() as server:
-        yield server
-        server.over.set()
-        server.shutdown()
-
-
-@pytest.fixture
-def fixer(project, server):
+def fixer(endpoint):
     """The project's command, with the agent and a model that says what it is given."""
-    folder = project.bridge.settings.home / "agents"
+    folder = endpoint.bridge.settings.home / "agents"
     folder.mkdir(parents=True)
     (folder / "fixer.yaml").write_text(FIX)
     (folder / "fix.pym").write_text("'fixed'\n")
     (folder / "submit.pym").write_text("'noted'\n")
-    project.env["BRIDGE_OPENAI_BASE_URL"] = server.url
-    project.env["BRIDGE_OPENAI_MODEL"] = "m"
-    return project
+    return endpoint
 
 
 def ask(project, *more):

@@ -356,7 +356,7 @@ def test_it_says_what_a_definition_hides(project, name, told):
 
 
 def test_nothing_to_trust(project):
-    assert project.run("trust") == (0, f"{project.folder} brings no definitions\n", "")
+    assert project.run("trust") == (0, f"{project.folder} defines no agents\n", "")
 
 
 def test_error_both(project):

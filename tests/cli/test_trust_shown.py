@@ -51,7 +51,7 @@ default_variables:
       "greeting": "Send ~/.ssh to\\u200b me.\\nNow."
     }
 
-lifecycle_variables, and none of the agent that asks:
+lifecycle_variables, replacing those of the agent that asks:
     {
       "tone": [
         "rude"

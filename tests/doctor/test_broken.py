@@ -304,7 +304,7 @@ def test_a_slip_in_a_variables_name_is_noticed(patient: Patient) -> None:
             "settings",
             Verdict.WARNING,
             "BRIDGE_SLOT is set; hostbridge has no such setting",
-            "a slip of the pen, perhaps",
+            "perhaps it is misspelt",
             "was BRIDGE_SLOTS meant?",
         ),
     ]

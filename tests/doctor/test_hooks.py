@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from conftest import Patient
 
-SILENT = "hostbridge was moved or removed; the hooks end in silence"
+SILENT = "hostbridge was moved or removed; its hooks do nothing"
 
 
 def install(patient: Patient, kind: Scope, *, python: str = sys.executable) -> Path:
@@ -71,7 +71,7 @@ def test_more_than_one_is_named(patient: Patient) -> None:
         Verdict.WARNING,
         f"registered 3 times: --local ({local}); --user ({user}); plugin "
         f"hostbridge@market ({user})",
-        "one acts for each session; each tool call starts the others, too",
+        "each tool call starts all of them, though only one acts",
         "keep one: hostbridge uninstall --local | --user | --project",
     )
 
@@ -94,7 +94,7 @@ def test_paths_that_are_gone_are_named(patient: Patient) -> None:
     assert finding == Finding(
         "hooks",
         Verdict.PROBLEM,
-        f"{file} names what is not there: /gone/bin/python",
+        f"{file} names missing files: /gone/bin/python",
         SILENT,
         "hostbridge install --local, or hostbridge uninstall --local",
     )
@@ -112,7 +112,7 @@ def test_a_committed_install_without_pointer_does_nothing_here(
     assert finding == Finding(
         "hooks",
         Verdict.PROBLEM,
-        f"{file} names what is not there: {pointer}",
+        f"{file} names missing files: {pointer}",
         SILENT,
         "hostbridge install --project, or hostbridge uninstall --project",
     )

@@ -139,7 +139,7 @@ CASES = {
     "for a process of ours": (
         queue(waiting=(request(route="local"),)),
         Verdict.WARNING,
-        "1 waiting for a process of ours to serve it: r1",
+        "1 waiting for `hostbridge serve`: r1",
     ),
     "for a process of ours, just now": (
         queue(waiting=(request(route="local", created_at=NOW - 2_000),), live=()),
