@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Change one thing in a module at a time and see whether its tests notice.
+
+    scripts/mutate.py SAMPLE MODULE[=TEST,TEST…]…
+
+    scripts/mutate.py 150 bridge/policy/globs.py=tests/policy/test_globs.py
+
+Works on a copy. Each mutant is one comparison, constant, condition, operator or return
+value turned round; the sample is the same each time. Prints each survivor with its
+line, then the share that was killed.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parent.parent
+TIMEOUT_S = 120
+OPPOSITES: dict[type[ast.AST], type[ast.AST]] = {
+    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Lt: ast.LtE, ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.And: ast.Or, ast.Or: ast.And,
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr,
+}  # fmt: skip
+
+
+def mutants(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Change the tree, yield the line and what was changed, and change it back."""
+    skipped = {id(part) for node in ast.walk(tree) for part in _no_logic(node)}
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        for owner, field, new in _changes(node):
+            old = getattr(owner, field)
+            before = ast.unparse(node)
+            setattr(owner, field, new)
+            yield getattr(node, "lineno", 0), f"{before}  ->  {ast.unparse(node)}"
+            setattr(owner, field, old)
+
+
+def _changes(node: ast.AST) -> Iterator[tuple[ast.AST, str, object]]:
+    match node:
+        case ast.Compare(ops=[op]) if type(op) in OPPOSITES:
+            yield node, "ops", [OPPOSITES[type(op)]()]
+        case ast.BoolOp(op=op) | ast.BinOp(op=op) if type(op) in OPPOSITES:
+            yield node, "op", OPPOSITES[type(op)]()
+        case ast.If(test=test) | ast.IfExp(test=test):
+            yield node, "test", ast.UnaryOp(ast.Not(), test)
+        case ast.UnaryOp(op=ast.Not()):
+            yield node, "operand", ast.UnaryOp(ast.Not(), node.operand)
+        case ast.Return(value=ast.expr()):
+            yield node, "value", ast.Constant(None)
+        case ast.Constant(value=bool(value)):
+            yield node, "value", not value
+        case ast.Constant(value=int(value)):
+            yield node, "value", value + 1
+
+
+def _no_logic(node: ast.AST) -> Iterator[ast.AST]:
+    """What says nothing about behaviour: annotations, and imports for types."""
+    for field in ("annotation", "returns"):
+        if isinstance(part := getattr(node, field, None), ast.AST):
+            yield from ast.walk(part)
+    if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        yield from ast.walk(node)
+
+
+def is_killed(copy: Path, tests: list[str]) -> bool:
+    """Whether the tests fail, or do not end, in the copy."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n0", *tests]
+    command += ["-p", "no:cacheprovider"]
+    environment = {**os.environ, "PYTHONPATH": str(copy)}
+    try:
+        done = subprocess.run(
+            command,
+            cwd=copy,
+            env=environment,
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return True
+    return done.returncode != 0
+
+
+def main(sample: int, targets: list[str]) -> None:
+    """Mutate a sample of all that may be changed in the targets."""
+    copy = Path(tempfile.mkdtemp(prefix="mutate-"))
+    try:
+        ignored = shutil.ignore_patterns(".git", ".venv", "*cache*")
+        shutil.copytree(ROOT, copy, dirs_exist_ok=True, ignore=ignored)
+        tests = dict(target.partition("=")[::2] for target in targets)
+        every = [
+            (module, number)
+            for module in tests
+            for number, _ in enumerate(mutants(ast.parse((copy / module).read_text())))
+        ]
+        chosen = random.Random(1).sample(every, min(sample, len(every)))  # noqa: S311
+        killed = sum(_try(copy, each, tests[each[0]].split(",")) for each in chosen)
+        print(f"{killed} of {len(chosen)} killed, out of {len(every)} possible")
+    finally:
+        shutil.rmtree(copy)
+
+
+def _try(copy: Path, mutant: tuple[str, int], tests: list[str]) -> bool:
+    module, wanted = mutant
+    file = copy / module
+    source = file.read_text()
+    tree = ast.parse(source)
+    for number, (line, change) in enumerate(mutants(tree)):
+        if number == wanted:
+            file.write_text(ast.unparse(tree))
+            is_noticed = is_killed(copy, [test for test in tests if test])
+            file.write_text(source)
+            if not is_noticed:
+                print(f"survived: {module}:{line}: {change}", flush=True)
+            return is_noticed
+    raise ValueError(f"{module} has no mutant {wanted}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3 or sys.argv[1] in ("-h", "--help"):  # noqa: PLR2004
+        sys.exit(__doc__)
+    main(int(sys.argv[1]), sys.argv[2:])
