@@ -59,7 +59,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[ast.AST, str, object]]:
             yield node, "test", ast.UnaryOp(ast.Not(), test)
         case ast.UnaryOp(op=ast.Not()):
             yield node, "operand", ast.UnaryOp(ast.Not(), node.operand)
-        case ast.Return(value=ast.expr()):
+        case ast.Return(value=ast.expr() as value) if ast.unparse(value) != "None":
             yield node, "value", ast.Constant(None)
         case ast.Constant(value=bool(value)):
             yield node, "value", not value

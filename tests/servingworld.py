@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.protocol.executor import Outcome
 from bridge.protocol.ids import RequestId
+from bridge.protocol.outcome import Outcome
 from bridge.worker.worker import Worker
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from bridge.agent_loop.chat_model import ChatModel
     from bridge.agents.definition import Definition
-    from bridge.protocol.executor import Progress
     from bridge.protocol.judge import Verdict
+    from bridge.protocol.outcome import Progress
     from bridge.protocol.request import Request
     from bridge.protocol.usage import RunSummary
 

@@ -33,10 +33,10 @@ from bridge.agents.definition import DEFAULT_MAX_TURNS
 from bridge.errors import ExtraMissing
 from bridge.policy.tool_names import SUBMIT
 from bridge.protocol.contract import answer_schema
-from bridge.protocol.executor import Progress
 from bridge.protocol.failure_codes import MEANINGS
 from bridge.protocol.json_schema import problem_of, problem_of_schema
 from bridge.protocol.judge import Verdict
+from bridge.protocol.outcome import Progress
 from bridge.protocol.record import printable
 from bridge.protocol.usage import CHECK, RunSummary
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from bridge.agent_loop.chat_model import Reply
     from bridge.agent_loop.job import Job
     from bridge.agents.definition import Example, ExampleCall
-    from bridge.protocol.executor import Doing
+    from bridge.protocol.outcome import Doing
 
 # Of a task, in a complaint.
 _SHOWN_CHARS = 200

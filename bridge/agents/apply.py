@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.agents.prompt import check_arguments, render_request
 from bridge.errors import InvalidRequest
-from bridge.policy.variables import merge
 from bridge.protocol.request import Applied
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def applied(
     if request.definition is None:
         request = request.with_(
             **_left_open(request, choices(definition)),
-            variables=merge(parent or {}, definition, request.variables),
+            variables=_variables(parent or {}, definition, request.variables),
         )
     check_schema(definition, request.answer_schema)
     check_arguments(definition, request)
@@ -58,6 +57,19 @@ def applied(
         subagent_type=definition.subagent_type,
     )
     return request.with_(definition=note)
+
+
+def _variables(
+    parent: Mapping[str, Any], definition: Definition, call: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The variables of the agent: the calling agent's, the definition's, the call's.
+
+    Later ones win. `null` means off: it survives, and hides what came before.
+    """
+    replaces = definition.lifecycle_variables_mode == "replace"
+    inherited = {} if replaces else parent
+    own = {**definition.default_variables, **definition.lifecycle_variables}
+    return {**inherited, **own, **call}
 
 
 def check_route(definition: Definition, route: str) -> None:

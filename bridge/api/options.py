@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bridge.api.result import Shape
-    from bridge.protocol.executor import Progress
     from bridge.protocol.ids import Priority
+    from bridge.protocol.outcome import Progress
     from bridge.protocol.request import Node
     from bridge.protocol.status import Stage
 

@@ -17,8 +17,8 @@ from bridge.claude_cli.command import (
 from bridge.claude_cli.printed_result import read_output
 from bridge.policy.tool_names import on_host
 from bridge.process import run
-from bridge.protocol.executor import Outcome, Progress
 from bridge.protocol.names import is_client_model
+from bridge.protocol.outcome import Outcome, Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

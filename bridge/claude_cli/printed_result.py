@@ -12,8 +12,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from bridge.protocol.executor import Outcome
 from bridge.protocol.judge import ToolCall
+from bridge.protocol.outcome import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

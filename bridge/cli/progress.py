@@ -17,7 +17,7 @@ from bridge.protocol.status import Stage
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from bridge.protocol.executor import Progress as Work
+    from bridge.protocol.outcome import Progress as Work
 
 _AT_ONCE_S = 0.4
 _REFRESH_S = 0.5

@@ -21,7 +21,7 @@ from bridge.host.output import (
     one_line,
 )
 from bridge.host.time_limit import TooSlow, within
-from bridge.protocol.contract import full_prompt
+from bridge.protocol.contract import full_prompt, prompt_digest
 from bridge.protocol.failure_codes import MEANINGS
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import Verdict, judge
@@ -224,10 +224,8 @@ def _judged(hook: HookContext, run: AgentRun, request: Request, words: str) -> V
 
 def _was_asked(run: AgentRun, request: Request) -> bool:
     """Whether this is the agent's request: a pruned id may be used again."""
-    from bridge.host.launch import digest
-
     text = full_prompt(request.spoken, request.answer_schema)
-    return run.prompt_sha256 in ("", digest(text))
+    return run.prompt_sha256 in ("", prompt_digest(text))
 
 
 def _had_another_prompt(hook: HookContext, run: AgentRun, request: Request) -> bool:

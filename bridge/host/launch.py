@@ -6,7 +6,6 @@ State is durable before the rewrite is printed.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,7 @@ from bridge.host.request_tokens import (
     mentions,
     offered_in,
 )
-from bridge.protocol.contract import full_prompt
+from bridge.protocol.contract import full_prompt, prompt_digest
 from bridge.protocol.ids import RequestId
 from bridge.protocol.names import CARRIER, CLIENT_MODELS
 from bridge.protocol.record import LATEST_MS
@@ -147,7 +146,7 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
         depth=request.depth,
         launched_at=now_ms,
         answer_by=_answer_by(request, now_ms),
-        prompt_sha256=digest(full_prompt(request.spoken, request.answer_schema)),
+        prompt_sha256=prompt_digest(full_prompt(request.spoken, request.answer_schema)),
         answer_to_host=request.answer_to_host,
         **limits_of(definition),
     )
@@ -307,8 +306,3 @@ def _nested(hook: HookContext) -> HookOutput:
         return SILENT
     in_foreground = {**tool_input, "run_in_background": False}
     return specific("PreToolUse", updatedInput=in_foreground)
-
-
-def digest(text: str) -> str:
-    """The digest of a prompt."""
-    return hashlib.sha256(text.encode()).hexdigest()

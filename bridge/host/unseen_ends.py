@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from bridge.errors import StateUnavailable
 from bridge.host import interim, registration, runs
 from bridge.host.capture import RECEIPT, REPLACED, fail, line_about, take_words
-from bridge.host.launch import digest
 from bridge.host.offers import decline, open_offers, ring_others
 from bridge.host.output import SILENT, HookOutput, specific, tell_user
+from bridge.protocol.contract import prompt_digest
 from bridge.protocol.failure_codes import MEANINGS
 from bridge.protocol.ids import RequestId
 from bridge.store import subagent_runs
@@ -93,7 +93,7 @@ def after_agent(hook: HookContext) -> HookOutput:
 def _was_replaced(hook: HookContext, run: AgentRun) -> bool:
     """Whether the agent got another prompt than ours: the call has the final one."""
     given = hook.event.table("tool_input").get("prompt")
-    return isinstance(given, str) and digest(given) != run.prompt_sha256
+    return isinstance(given, str) and prompt_digest(given) != run.prompt_sha256
 
 
 def _launched(told: dict[str, Any]) -> HookOutput:

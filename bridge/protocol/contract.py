@@ -6,6 +6,7 @@ works.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any
 
@@ -36,6 +37,11 @@ OUTPUT_NOTES = """\
 `status` is success, partial, failed or blocked: how the work really ended.
 Each `evidence` item that rests on a shell command names it in `command`, letter for letter as you ran it; the calls you made were recorded and are compared.
 """  # noqa: E501 - as above
+
+
+def prompt_digest(text: str) -> str:
+    """The SHA-256 by which a full prompt is told from any other."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def full_prompt(prompt: str, schema: dict[str, Any] | None) -> str:

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from bridge.agents.definition import Definition
     from bridge.config import Settings
-    from bridge.protocol.executor import Executor, Progress
+    from bridge.protocol.outcome import Progress
     from bridge.protocol.request import Request
     from bridge.protocol.status import Stage
     from bridge.routes import OwnRoute
     from bridge.store.store import Store
-    from bridge.worker.worker import Define
+    from bridge.worker.worker import Define, Executor
 
 
 def _ignore(_event: object) -> None:

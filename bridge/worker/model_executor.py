@@ -10,7 +10,7 @@ from bridge.agent_loop.job import Job
 from bridge.agent_loop.loop import run
 from bridge.agent_loop.run_log import TurnLog
 from bridge.agents.prompt import instructions_of, prompt_of
-from bridge.protocol.executor import Outcome
+from bridge.protocol.outcome import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from bridge.agent_loop.chat_model import ChatModel
     from bridge.agents.definition import Definition
-    from bridge.protocol.executor import Progress
+    from bridge.protocol.outcome import Progress
     from bridge.protocol.request import Request
     from bridge.store.store import Store
 

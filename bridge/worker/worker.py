@@ -12,14 +12,14 @@ import os
 import time
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from bridge.agents.resolve import filled_in
 from bridge.errors import BridgeError, StateUnavailable, StateVanished, UnknownAgent
-from bridge.protocol.executor import Outcome
 from bridge.protocol.failure_codes import MEANINGS
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import Verdict, judge
+from bridge.protocol.outcome import Outcome
 from bridge.protocol.response import Failure, answered, failed
 from bridge.protocol.status import Stage
 from bridge.store import Claimant
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.agents.definition import Definition
-    from bridge.protocol.executor import Executor, Progress
+    from bridge.protocol.outcome import Progress
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
     from bridge.routes import OwnRoute
@@ -40,6 +40,29 @@ if TYPE_CHECKING:
     Define = Callable[[Request], tuple[Request, Definition | None]]
 
 _RETRY_WRITE_S = 0.5
+
+
+class Executor(Protocol):
+    """Answers one request after another, each in a process that can be killed."""
+
+    def answer(
+        self,
+        request: Request,
+        definition: Definition | None,
+        *,
+        deadline_s: float,
+        on_progress: Callable[[Progress], None],
+        should_stop: Callable[[], bool],
+    ) -> Outcome:
+        """Answer one request; `definition` is its agent's, if that has one.
+
+        `deadline_s` is on the monotonic clock. `should_stop` is to be asked several
+        times a second; after it has said yes, whatever comes back is not used. On
+        return, and on any exception (an interrupt), nothing that was started is left.
+
+        Raises:
+            BridgeError: the agent's definition cannot be used (AGENT_001).
+        """
 
 
 class Worker:

@@ -10,8 +10,8 @@ from runworld import FOUND, call, definition, submit
 
 from bridge.agents.definition import ScriptTool
 from bridge.policy.tool_names import SUBMIT
-from bridge.protocol.executor import Progress
 from bridge.protocol.judge import Verdict
+from bridge.protocol.outcome import Progress
 
 
 def test_reads_then_answers(world):

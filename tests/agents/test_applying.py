@@ -10,7 +10,6 @@ from agentworld import asked
 from bridge.agents.apply import applied
 from bridge.agents.prompt import TASK_FOLLOWS, instructions_of, render_request
 from bridge.errors import InvalidRequest
-from bridge.policy.variables import merge
 from bridge.protocol.request import Node
 
 if TYPE_CHECKING:
@@ -234,7 +233,6 @@ def test_variables(
         f"lifecycle_variables_mode: {mode}",
     )
 
-    assert merge(parent, definition, call) == merged
     assert applied(definition, asked(variables=call), parent).variables == merged
 
 

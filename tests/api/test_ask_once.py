@@ -15,7 +15,7 @@ from bridge.agents import load, prompt
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.protocol import json_schema
-from bridge.protocol.executor import Outcome
+from bridge.protocol.outcome import Outcome
 from bridge.store import sessions, store
 from bridge.store.host_process import identify
 from bridge.store.sessions import Session

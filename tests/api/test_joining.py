@@ -15,7 +15,7 @@ from bridge.api.bridge import Bridge
 from bridge.api.wait import Waiter
 from bridge.config import Settings
 from bridge.errors import InvalidRequest, WaitTimeout
-from bridge.protocol.executor import Outcome
+from bridge.protocol.outcome import Outcome
 from bridge.protocol.status import Stage, Status
 from bridge.store.host_process import identify
 from bridge.store.sessions import Session

@@ -19,7 +19,7 @@ from storeworld import (
 
 from bridge.api.upkeep import Abandoned
 from bridge.errors import StateUnavailable
-from bridge.protocol.executor import Outcome
+from bridge.protocol.outcome import Outcome
 from bridge.worker import worker
 
 if TYPE_CHECKING:

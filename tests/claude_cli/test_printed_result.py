@@ -10,8 +10,8 @@ from fakeclaude import result
 from storeworld import request
 
 from bridge.claude_cli.printed_result import read_output
-from bridge.protocol.executor import Outcome
 from bridge.protocol.judge import ToolCall, judge
+from bridge.protocol.outcome import Outcome
 
 ANSWER = {"modules": ["billing"]}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bridge.cli.progress import Progress, work_words
-from bridge.protocol.executor import Progress as Run
+from bridge.protocol.outcome import Progress as Run
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from storeworld import claimant, dead_process, request, store_in
 
 from bridge.errors import BridgeError, StateUnavailable
-from bridge.protocol.executor import Outcome
 from bridge.protocol.ids import RequestId
+from bridge.protocol.outcome import Outcome
 from bridge.store import Claimant
 from bridge.store.lock import TURN_S
 from bridge.store.switch import is_off, switch_off, switch_on

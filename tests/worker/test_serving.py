@@ -22,9 +22,9 @@ from storeworld import (
 
 from bridge.api.wait import Waiter
 from bridge.errors import InvalidRequest, StateUnavailable, StateVanished
-from bridge.protocol.executor import Outcome
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import ToolCall, Verdict
+from bridge.protocol.outcome import Outcome
 from bridge.protocol.response import failed
 from bridge.protocol.status import Stage
 from bridge.store import Claimant

@@ -9,7 +9,7 @@ from servingworld import GOOD, A, Scripted, new_worker, response, saying
 from storeworld import FakeClock, request, rooms_of, store_in
 
 from bridge.errors import StateUnavailable
-from bridge.protocol.executor import Outcome
+from bridge.protocol.outcome import Outcome
 from bridge.worker import worker
 
 if TYPE_CHECKING:

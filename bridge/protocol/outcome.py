@@ -1,21 +1,17 @@
-"""What a route other than the host's is to the rest: something that answers a request.
+"""What an executor reports: its progress while it works, and its outcome.
 
-An executor gives the agent's last words, or says why there are none. What they are
-worth, and everything on disk, is not its business.
+An executor runs a request on a route other than the host's. It gives the agent's last
+words, or says why there are none; judging and recording them is left to its caller.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bridge.agents.definition import Definition
     from bridge.protocol.failure_codes import FailureCode
     from bridge.protocol.judge import ToolCall, Verdict
-    from bridge.protocol.request import Request
     from bridge.protocol.usage import RunSummary
 
 Doing = Literal["thinking", "tool", "checking"]
@@ -62,26 +58,3 @@ class Outcome:
     degraded: bool = False
     calls: tuple[ToolCall, ...] | None = None
     run: RunSummary | None = None
-
-
-class Executor(Protocol):
-    """Answers one request after another, each in a process that can be killed."""
-
-    def answer(
-        self,
-        request: Request,
-        definition: Definition | None,
-        *,
-        deadline_s: float,
-        on_progress: Callable[[Progress], None],
-        should_stop: Callable[[], bool],
-    ) -> Outcome:
-        """Answer one request; `definition` is its agent's, if that has one.
-
-        `deadline_s` is on the monotonic clock. `should_stop` is to be asked several
-        times a second; after it has said yes, whatever comes back is not used. On
-        return, and on any exception (an interrupt), nothing that was started is left.
-
-        Raises:
-            BridgeError: the agent's definition cannot be used (AGENT_001).
-        """
