@@ -40,6 +40,17 @@ def test_an_agent_is_warned_before_the_deadline(world: HookWorld) -> None:
     assert world.code(request) is None
 
 
+def test_the_warning_leaves_time_to_answer(world: HookWorld) -> None:
+    """At the deadline itself it would come too late."""
+    request, _, _ = world.begin(timeout_s=100)
+
+    (run,) = world.runs()
+
+    asked = world.found(request).request
+    assert asked is not None
+    assert asked.deadline_ms - 15_000 <= run.answer_by < asked.deadline_ms - 10_000
+
+
 def test_launches_survive_clear(world: HookWorld) -> None:
     """The process goes on, and so does its budget of the hour."""
     world.begin()

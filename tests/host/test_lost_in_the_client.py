@@ -38,8 +38,15 @@ def was_called(world: HostWorld) -> bool:
     return told or len(world.api.turns("subagent")) > 2
 
 
+def remove(state: Path) -> None:
+    """Remove the state while hooks may still write into it."""
+    removed = state.with_name("removed")
+    state.rename(removed)
+    shutil.rmtree(removed, ignore_errors=True)
+
+
 FAULTS: dict[str, Callable[[HostWorld], object]] = {
-    "state removed": lambda w: shutil.rmtree(w.store.place.state),
+    "state removed": lambda w: remove(w.store.place.state),
     "project renamed": lambda w: w.stage.project.rename(w.stage.root / "renamed"),
     "git init above": lambda w: (w.stage.root / ".git").mkdir(),
     "record cut": cut_record,

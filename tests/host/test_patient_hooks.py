@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.errors import StateUnavailable, StateVanished
 from bridge.host import hook
 from bridge.store.lock import LockBusy
 from bridge.store.store import Store
@@ -72,3 +73,27 @@ def test_what_can_be_done_later_does_not_wait(
 ) -> None:
     with pytest.raises(LockBusy):
         world.say("UserPromptSubmit", prompt="hello")
+
+
+@pytest.mark.parametrize(
+    ("error", "event", "is_fault"),
+    [
+        (LockBusy("busy"), "Stop", False),
+        (LockBusy("busy"), "SubagentStop", True),
+        (StateVanished("gone"), "SubagentStop", False),
+        (StateUnavailable("full"), "Stop", True),
+        (ValueError("ours"), "Stop", True),
+    ],
+    ids=lambda each: type(each).__name__ if isinstance(each, Exception) else str(each),
+)
+def test_only_faults_are_logged(
+    world: HookWorld, error: Exception, event: str, *, is_fault: bool
+) -> None:
+    """What the next event does, and what nobody can do any more, is no fault."""
+    try:
+        raise error
+    except type(error):
+        hook._log_failure(event)
+
+    log = world.home / ".hostbridge" / "hook-errors.log"
+    assert log.exists() is is_fault
