@@ -95,7 +95,8 @@ def all_claimed(state: State) -> list[Request]:
     """The requests in `processing/`, oldest claim first."""
     loaded = (state.claimed(name) for name in state["processing"].names())
     held = [request for request in loaded if request is not None]
-    return sorted(held, key=lambda r: r.claim.at if r.claim else 0)
+    # Several may be claimed within one millisecond.
+    return sorted(held, key=lambda r: (r.claim.at if r.claim else 0, r.request_id))
 
 
 def evidence_of(state: State, request_id: RequestId) -> list[dict[str, Any]]:
