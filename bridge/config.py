@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"", "0", "false", "no", "off"})
 
-# What a client tells the programs that it starts; another one must not take it for its
-# own, or for being started from within.
+# What a client sets for the programs that it starts. A client that we start must not
+# see it: it would think that it runs inside the other one.
 _OF_A_CLIENT = (
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
@@ -34,7 +34,7 @@ _OF_A_CLIENT = (
     "CLAUDE_PLUGIN_DATA",
 )
 
-# Whoever was started with one of these was started by a client.
+# A process with one of these was started by a client.
 SIGNS_OF_A_CLIENT = frozenset({"CLAUDECODE", "CLAUDE_PID", "CLAUDE_CODE_SESSION_ID"})
 
 
@@ -43,8 +43,8 @@ class Settings:
     """Everything that can be set from outside.
 
     Attributes:
-        home: where all of ours lives, `~/.hostbridge` (`BRIDGE_HOME`).
-        home_is_default: nobody set `BRIDGE_HOME`.
+        home: where hostbridge keeps its files, `~/.hostbridge` (`BRIDGE_HOME`).
+        home_is_default: `BRIDGE_HOME` is not set.
         state_dir: one state directory instead of the mirror (`BRIDGE_STATE_DIR`).
         off: do nothing at all (`BRIDGE_OFF`).
         debug: log what each hook saw and did (`BRIDGE_DEBUG`).
@@ -52,8 +52,8 @@ class Settings:
         agents_per_hour: agents one session may start in an hour.
         max_depth: how many agents may stand above a request.
         max_offers: times a session is asked before its silence counts as a no.
-        lease_s: how long an unseen host stays alive without a sign, in seconds.
-        requester: who asks, as the user reads it (`BRIDGE_REQUESTER`).
+        lease_s: seconds that an unseen host counts as alive after its last sign.
+        requester: the asker's name, as the user reads it (`BRIDGE_REQUESTER`).
         cli_fallback: the route that `auto` takes instead of the host's
             (`BRIDGE_CLI_FALLBACK`).
         claude: the client for the route `claude`, a path or a name on PATH
@@ -72,12 +72,12 @@ class Settings:
         inside_client: a client says that it started this process (`CLAUDECODE`).
         project_dir: the client's project (`CLAUDE_PROJECT_DIR`).
         claude_dir: the client's own folder (`CLAUDE_CONFIG_DIR`, `~/.claude`).
-        claude_record: what the client knows of projects: `.claude.json` in
+        claude_record: the client's record of projects: `.claude.json` in
             `CLAUDE_CONFIG_DIR`, or in the user's home.
         openai_base_url: the server behind `openai:NAME` (`BRIDGE_OPENAI_BASE_URL`).
-        openai_model: which of its models answers where none is named
+        openai_model: its model that answers if none is named
             (`BRIDGE_OPENAI_MODEL`).
-        openai_api_key: what that server wants to see (`BRIDGE_OPENAI_API_KEY`).
+        openai_api_key: the key for that server (`BRIDGE_OPENAI_API_KEY`).
     """
 
     home: Path
@@ -151,7 +151,7 @@ class Settings:
 
 
 def environment() -> dict[str, str]:
-    """A copy of the process environment: for a child, or to be looked at as a whole."""
+    """A copy of the process environment."""
     return dict(os.environ)
 
 
@@ -184,7 +184,7 @@ def _folder(env: Mapping[str, str], name: str) -> Path | None:
 
 
 def _file(env: Mapping[str, str], name: str) -> Path | None:
-    """A file as one types it: from the working folder, or from home with a `~`."""
+    """A path relative to the working folder, or to the home with a `~`."""
     value = env.get(name)
     return Path(os.path.abspath(os.path.expanduser(value))) if value else None
 
@@ -219,6 +219,6 @@ def _address(env: Mapping[str, str], name: str) -> str | None:
 
 
 def _pid(env: Mapping[str, str]) -> int | None:
-    """The client's pid; nonsense is ignored: it is not the user who sets it."""
+    """The client's pid; nonsense is ignored, since the user does not set it."""
     value = env.get("CLAUDE_PID", "")
     return int(value) if value.isascii() and value.isdigit() else None

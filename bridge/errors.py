@@ -1,4 +1,4 @@
-"""What can go wrong that a user can cause and mend.
+"""Errors that a user can cause and fix.
 
 Every error is a `BridgeError` with the code, stage and request id that apply, so that a
 program can act on it without reading prose. A programming mistake stays a `ValueError`.
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def spelt(text: str) -> str:
-    r"""Text that any stream and any JSON can hold: a byte of no letter is `\xe9`.
+    r"""Text that any stream and any JSON can hold; an undecodable byte becomes `\xe9`.
 
-    Names of files hold such bytes, which Python keeps as surrogates.
+    File names may hold such bytes, which Python keeps as surrogates.
     """
     if text.isascii():
         return text
@@ -33,7 +33,7 @@ class BridgeError(Exception):
     """Something a user can cause and fix.
 
     Attributes:
-        code: the failure code of DESIGN's table, or None where no request failed.
+        code: the failure code, or None if no request failed.
         stage: where the request stood, or None.
         request_id: the request concerned, or None.
     """
@@ -53,7 +53,7 @@ class BridgeError(Exception):
 
 
 class InvalidRequest(BridgeError):
-    """The request cannot be accepted as it is written."""
+    """The request is not valid."""
 
 
 class UnknownAgent(BridgeError):
@@ -78,7 +78,7 @@ class BadDefinition(BridgeError):
 
 
 class NotTrusted(BridgeError):
-    """The project brings a definition that its user has not looked at."""
+    """The project brings a definition that its user has not trusted."""
 
     code = "AGENT_001"
 
@@ -98,20 +98,20 @@ class NoHost(BridgeError):
 
 
 class NoRoute(BridgeError):
-    """The route asked for cannot be taken here: something that it needs is missing."""
+    """The route is not available here: something that it needs is missing."""
 
-    # To a program it is one case: nobody is there who could answer.
+    # For a program this is the same case: nobody could answer.
     code = "no_host"
 
 
 class DepthExceeded(BridgeError):
-    """An agent asked for an agent once too often."""
+    """Too many agents asked for one another."""
 
     code = "depth"
 
 
 class UnknownRequest(BridgeError):
-    """No such request is waiting, claimed or answered, or its file cannot be read."""
+    """There is no such request, or its file cannot be read."""
 
 
 class CannotWaitHere(BridgeError):
@@ -149,11 +149,11 @@ class BadSetting(BridgeError):
 
 
 class ExtraMissing(BridgeError):
-    """A part of hostbridge that is installed on demand is not there.
+    """An optional part of hostbridge is not installed.
 
     Attributes:
-        extra: what brings it, as pip knows it.
-        missing: the package that is looked for.
+        extra: the extra that brings it.
+        missing: the package that was not found.
     """
 
     def __init__(self, extra: str, missing: str, *, needed_for: str = "") -> None:

@@ -128,7 +128,7 @@ class AsyncBridge:
         wanted = list(requests)
         try:
             with _own_thread() as in_thread:
-                # There, too: it reads a file for each of them.
+                # In the thread, since it reads a file for each request.
                 results = await in_thread(
                     lambda: self.bridge.wait(
                         wanted,
@@ -194,7 +194,7 @@ def _own_thread() -> Iterator[Callable[[Callable[[], T]], Awaitable[T]]]:
 def _leaving(
     leave: threading.Event, on_stage: Callable[[Stage], None]
 ) -> Callable[[Stage], None]:
-    """Report a stage, unless the awaiting task is gone."""
+    """Report a stage, unless the awaiting task was cancelled."""
 
     def report(stage: Stage) -> None:
         if leave.is_set():

@@ -177,7 +177,7 @@ class Asker:
         except LockBusy as exc:
             raise LockBusy(f"nothing was asked: {exc}") from None
         if submitted.is_new:
-            Hosts(store, self.settings).ring(request)
+            Hosts(store, self.settings).wake(request)
         return submitted
 
     def _worker(

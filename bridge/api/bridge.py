@@ -3,8 +3,8 @@
     bridge = Bridge.open()
     answer = bridge.ask("Which modules lack tests?", schema=Modules).parsed
 
-Threads may share one. Every request is a record on disk first: a caller that dies loses
-nothing, and `Bridge.open().wait(request_id)` in another process finds the answer.
+Threads may share a Bridge. Every request is a record on disk first: a caller that dies
+loses nothing, and `Bridge.open().wait(request_id)` in another process finds the answer.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class Bridge:
     # Ending
 
     def cancel(self, request: str) -> bool:
-        """Cancel a request; False when it had ended.
+        """Cancel a request; False if it has ended.
 
         A running agent is stopped at its next tool call.
 

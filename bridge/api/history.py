@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bridge.api.agent_words import TOLD, told_to
+from bridge.protocol.contract import full_prompt
 from bridge.protocol.ids import RequestId, check_id
 from bridge.store import subagent_runs, tool_calls
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from bridge.protocol.judge import ToolCall
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from bridge.protocol.status import Status
     from bridge.store.store import Store
     from bridge.store.subagent_runs import AgentRun
+
+# In the log of a run: a message that the run begins with.
+_MESSAGE = "told"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +36,10 @@ class Story:
         history: its lines of the journal, oldest first.
         runs: the agents that were started for it, as far as still on record.
         calls: the tool calls seen in them.
-        told: role and text of each message that its agent began with.
+        messages: role and text of each message that its agent began with.
         turns: the log of its run on the route local or endpoint, oldest first.
         evidence: rejected answers, with the reason.
-        files: where all of this can be read with `cat`.
+        files: all of these files, to be read with `cat`.
     """
 
     request_id: str
@@ -46,7 +50,7 @@ class Story:
     history: tuple[dict[str, Any], ...]
     runs: tuple[AgentRun, ...]
     calls: tuple[ToolCall, ...]
-    told: tuple[tuple[str, str], ...]
+    messages: tuple[tuple[str, str], ...]
     turns: tuple[dict[str, Any], ...]
     evidence: tuple[dict[str, Any], ...]
     files: tuple[Path, ...]
@@ -84,8 +88,32 @@ def _tell(store: Store, request_id: RequestId) -> Story:
         calls=tuple(
             call for run in own for call in tool_calls.seen_calls(store, run.agent_id)
         ),
-        told=told_to(found.request if found else None, turns),
-        turns=tuple(event for event in turns if event.get("event") != TOLD),
+        messages=_messages_to(found.request if found else None, turns),
+        turns=tuple(event for event in turns if event.get("event") != _MESSAGE),
         evidence=tuple(store.evidence(request_id)),
         files=tuple(files),
     )
+
+
+def _messages_to(
+    request: Request | None, turns: Iterable[dict[str, Any]]
+) -> tuple[tuple[str, str], ...]:
+    """Role and text of each message that the agent began with, as far as recorded.
+
+    In an open session and for `claude -p` they follow from the request. A run of our
+    own has them in its log, where long texts are cut.
+    """
+    logged = [event for event in turns if event.get("event") == _MESSAGE]
+    if logged:
+        return tuple((str(e.get("role")), str(e.get("text"))) for e in logged)
+    claim = request.claim if request else None
+    if request is None or claim is None:
+        return ()
+    if claim.route == "host":
+        words = full_prompt(request.spoken, request.answer_schema)
+        return (("user", words),) if claim.launched_at is not None else ()
+    if claim.route == "claude":
+        from bridge.claude_cli.command import prompt_of
+
+        return (("user", prompt_of(request)),)
+    return ()

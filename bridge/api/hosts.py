@@ -37,7 +37,7 @@ def eligible_hosts(store: Store, request: Request, *, lease_s: float) -> list[Se
 
 
 class Hosts:
-    """The open sessions, as a program that asks sees them."""
+    """The open sessions that a program may ask."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
@@ -57,7 +57,7 @@ class Hosts:
         """Whether any may take it while the caller waits."""
         return bool(self.of(request)) and not self.would_wait_for_itself(request)
 
-    def ring(self, request: Request) -> None:
+    def wake(self, request: Request) -> None:
         """Wake the sessions that may take it."""
         # The request is durable: a failed wake-up costs time, not the request.
         with suppress(StateUnavailable, StateRefused):
@@ -66,7 +66,7 @@ class Hosts:
     def would_wait_for_itself(self, request: Request) -> bool:
         """Whether the only host that could answer is waiting for this process.
 
-        A background subagent may wait: the main thread is free to answer.
+        A background subagent may wait, since the main thread is free to answer.
         """
         pid = self._settings.host_pid
         if pid is None:

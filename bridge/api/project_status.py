@@ -1,4 +1,4 @@
-"""What is going on in a project at this moment: for `hostbridge status`.
+"""The state of a project at this moment, for `hostbridge status`.
 
 The cost does not grow with the finished requests, and hardly with the waiting ones: of
 ten thousand the first few are read, the others counted. Takes no lock.
@@ -146,7 +146,7 @@ def overview(store: Store, settings: Settings) -> Overview:
 
 
 def _untouched(store: Store, settings: Settings) -> Overview:
-    """A project in which nothing was asked, and no session is known."""
+    """A project in which nothing was asked and no session was open."""
     return Overview(
         project=str(store.place.owner),
         state=str(store.place.state),
@@ -226,13 +226,13 @@ def _last_ended(state: State) -> Iterator[EndedRequest]:
 
 def _ended_ids(state: Folder) -> Iterator[RequestId]:
     """Ids that the end of the journal says have ended, newest first, each once."""
-    told: set[str] = set()
+    seen: set[str] = set()
     for line in _newest_lines(state):
         with suppress(orjson.JSONDecodeError, AttributeError):
             event = orjson.loads(line)
             request_id = str(event.get("requestId"))
-            if event.get("event") in FINAL and request_id not in told:
-                told.add(request_id)
+            if event.get("event") in FINAL and request_id not in seen:
+                seen.add(request_id)
                 if is_id(request_id):
                     yield RequestId(request_id)
 

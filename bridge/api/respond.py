@@ -35,8 +35,9 @@ def respond(store: Store, found: Found, words: str) -> Result:
     now_ms = store.now_ms()
     verdict = judge(request, words, now_ms=now_ms)
     if not verdict.is_valid:
+        complaint = _complaint(request, verdict)
         raise InvalidRequest(
-            f"not an answer to request {request.request_id}: {_told(request, verdict)}",
+            f"not an answer to request {request.request_id}: {complaint}",
             request_id=request.request_id,
         )
     failure = None
@@ -57,7 +58,7 @@ def respond(store: Store, found: Found, words: str) -> Result:
     return result_of(response)
 
 
-def _told(request: Request, verdict: Verdict) -> str:
+def _complaint(request: Request, verdict: Verdict) -> str:
     """The complaint, which is written for an agent, reworded for a person."""
     complaint = verdict.complaint.replace("the last message", "what you gave")
     form = (
@@ -69,7 +70,7 @@ def _told(request: Request, verdict: Verdict) -> str:
 
 
 def _open_request(found: Found) -> Request:
-    """The request, if it is free to be answered by hand."""
+    """The request, if it may be answered by hand."""
     request = found.request
     if request is None or found.response is not None:
         ended = found.response or request

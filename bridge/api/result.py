@@ -30,7 +30,7 @@ class Result:
         success: a valid answer that reports neither failure nor being blocked.
         parsed: an instance of the pydantic model, decoded JSON if a JSON Schema was
             given, otherwise an `AgentOutput`; None without a valid answer.
-        raw: the agent's own words.
+        raw: the agent's answer, unchanged.
         route: which route gave it: host, manual, claude, local, endpoint.
         model: the model that answered, if known; on the host route the one asked for,
             None for the session's own.
@@ -133,7 +133,7 @@ def result_or_raise(response: Response, shape: Shape = None) -> Result:
     """The result of a response with a valid answer.
 
     Raises:
-        RequestFailed: there is none.
+        RequestFailed: it has none.
     """
     if response.error is not None and response.status is not Status.COMPLETED:
         raise RequestFailed(response)

@@ -23,7 +23,7 @@ def check_route(route: str) -> RouteChoice:
     """Check that a route exists.
 
     Raises:
-        InvalidRequest: no such route.
+        InvalidRequest: there is no such route.
     """
     for known in ROUTES:
         if route == known:

@@ -8,24 +8,24 @@ from contextlib import suppress
 from bridge.errors import InvalidRequest
 
 
-def check_text(what: str, given: object) -> None:
+def check_text(what: str, value: object) -> None:
     """Check that it is text.
 
     Raises:
         InvalidRequest: it is something else.
     """
-    if not isinstance(given, str):
-        raise InvalidRequest(f"{what} {given!r:.60}: expected text")
+    if not isinstance(value, str):
+        raise InvalidRequest(f"{what} {value!r:.60}: expected text")
 
 
-def check_seconds(given: float, what: str = "timeout") -> float:
+def check_seconds(value: float, what: str = "timeout") -> float:
     """Return a number of seconds.
 
     Raises:
         InvalidRequest: it is something else.
     """
-    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
     with suppress(OverflowError):
-        if is_number and not math.isnan(given):
-            return given
-    raise InvalidRequest(f"{what} {given!r:.60}: expected a number of seconds")
+        if is_number and not math.isnan(value):
+            return value
+    raise InvalidRequest(f"{what} {value!r:.60}: expected a number of seconds")

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from bridge.store.store import Store
 
 TEND_S = 2.0
-RING_S = 5.0
+WAKE_S = 5.0
 # Of many awaited requests, this many are checked each time.
 _LOOKED_AT = 8
-# What is forgotten is done once more.
+# How many turns are remembered; a forgotten one is taken once more.
 _REMEMBERED = 1000
 # For all waiters of a process: a thousand of them would overload the machine.
 _LOOKS_A_SECOND = 50
@@ -110,7 +110,7 @@ class Tender:
         self._lease_s = lease_s
         self._on_stage = on_stage
         self._stage = Stage.WAITING
-        self._tended = self._rung = store.clock.monotonic_s()
+        self._tended = self._woken = store.clock.monotonic_s()
 
     def __call__(self) -> None:
         """Do what is due."""
@@ -122,9 +122,9 @@ class Tender:
             # The callback may find its caller gone; the rest can wait for a turn.
             self._on_stage(self._stage)
             return
-        ring = now - self._rung >= RING_S
-        if ring:
-            self._rung = now
+        wake = now - self._woken >= WAKE_S
+        if wake:
+            self._woken = now
         ids = sorted(self._ids)[:_LOOKED_AT]
         # First, because the callback may find its caller gone, and must not wait for
         # the lock.
@@ -139,7 +139,7 @@ class Tender:
                 sweep(self._store, lease_s=self._lease_s)
                 seen = [found for each in ids if (found := self._seen(each))]
             for found in seen:
-                self._look_after(found, ring=ring)
+                self._look_after(found, wake=wake)
 
     def stage_of(self, found: Found) -> Stage:
         """The stage of a request, as a waiter reports it."""
@@ -161,14 +161,14 @@ class Tender:
         return complaint(self._store, hosts)
 
     def _seen(self, request_id: RequestId) -> Found | None:
-        """A request that has not ended."""
+        """The request, unless it has ended."""
         found = self._store.find(request_id)
         return None if found is None or found.response is not None else found
 
     def _is_turn(self, now_s: float, *what: object) -> bool:
         return _turns.take((self._store.place.state, *what), now_s)
 
-    def _look_after(self, found: Found, *, ring: bool) -> None:
+    def _look_after(self, found: Found, *, wake: bool) -> None:
         request = found.request
         if request is None:
             return
@@ -178,14 +178,14 @@ class Tender:
             why = self.complaint_of(request, stage)
             late = expired(request, now_ms, stage, why)
             self._store.publish(late, source="waiter")
-        elif ring and request.stage in (Stage.WAITING, Stage.OFFERED):
-            self._ring(request)
+        elif wake and request.stage in (Stage.WAITING, Stage.OFFERED):
+            self._wake(request)
         elif request.stage is Stage.WAITING:
-            self._ring(request, again=True)
+            self._wake(request, again=True)
 
-    def _ring(self, request: Request, *, again: bool = False) -> None:
+    def _wake(self, request: Request, *, again: bool = False) -> None:
         # Who may take it: one wake-up is enough for requests that agree in this.
-        whose = ("again" if again else "ring", request.session, request.declined_by)
+        whose = ("again" if again else "wake", request.session, request.declined_by)
         if not self._is_turn(self._tended, *whose):
             return
         hosts = eligible_hosts(self._store, request, lease_s=self._lease_s)

@@ -112,7 +112,7 @@ class Waiter:
     def many(
         self, ids: set[RequestId], shape: Shape, timeout_s: float
     ) -> Iterator[Result]:
-        """Yield a result for each request as it ends; `ids` empties as they do.
+        """Yield a result for each request as it ends, and take it out of `ids`.
 
         Raises:
             WaitTimeout: `timeout_s` seconds passed before the last one.

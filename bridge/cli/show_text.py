@@ -48,7 +48,7 @@ def _sections(story: Story, now_ms: int, *, full: bool) -> Iterator[str]:
         if request.claim is not None:
             yield from _held(request.claim, is_over=is_over)
     if full:
-        for role, words in story.told:
+        for role, words in story.messages:
             title = f"told as {role} ({counted(len(words), 'character')})"
             yield from _titled(one_line(title, _FACT_CHARS), [indented(words)])
     yield from _titled("history", [_event(event, full=full) for event in story.history])

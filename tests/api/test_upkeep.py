@@ -15,7 +15,7 @@ from storeworld import (
     this_process,
 )
 
-from bridge.api.upkeep import RING_S, TEND_S, Abandoned, Tender
+from bridge.api.upkeep import TEND_S, WAKE_S, Abandoned, Tender
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage, Status
 from bridge.store import Claimant, wakeups
@@ -144,7 +144,7 @@ def test_a_session_that_has_not_begun_what_it_was_offered_is_rung(
     (offered,) = store.claim(Claimant("idle", idle.host), 1, lambda _: "take")
     tend = Tender(store, {A}, lease_s=900, on_stage=lambda _: None)
 
-    clock.go_on(RING_S)
+    clock.go_on(WAKE_S)
     tend()
 
     assert offered.stage is Stage.OFFERED
