@@ -95,14 +95,6 @@ class Registry:
         """
         return self._find(name, LAYERS)
 
-    def find_clients(self, name: str) -> Definition | None:
-        """The same in Claude Code's own folders alone.
-
-        Raises:
-            BadDefinition, NotTrusted: as `find`.
-        """
-        return self._find(name, CLIENT_LAYERS)
-
     def _find(self, name: str, layers: Iterable[Layer]) -> Definition | None:
         if not is_name(name):
             return None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 MAX_CHARS = 4_000_000
-MAX_NUMBER = 2**63
+_MAX_NUMBER = 2**63
 _MAX_ITEMS = 10_000
 # A render may write this many characters in all; a loop round or a macro call costs as
 # much as `_STEP_COST` of them.
@@ -215,7 +215,7 @@ class _Environment(ImmutableSandboxedEnvironment):
         if isinstance(left, str) and isinstance(right, str):
             return _bounded((left, right))
         result = super().call_binop(context, operator, left, right)
-        is_large = isinstance(result, int) and abs(result) > MAX_NUMBER
+        is_large = isinstance(result, int) and abs(result) > _MAX_NUMBER
         if is_large or (isinstance(result, list) and len(result) > _MAX_ITEMS):
             raise jinja2.TemplateRuntimeError(f"the result of {operator} is too large")
         return result

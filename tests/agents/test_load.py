@@ -93,35 +93,17 @@ def test_error_every_problem_at_once(world: World) -> None:
 
     assert world.problems("a.yaml", text) == [
         "a.yaml:2: promt: unknown field; did you mean 'prompt' or 'priority'?",
-        (
-            "a.yaml:3: model: expected one of haiku, sonnet, opus, fable, inherit, a file "
-            "ending in .gguf or openai:NAME, got 'haikuu'; did you mean 'haiku'?"
-        ),
+        "a.yaml:3: model: expected one of haiku, sonnet, opus, fable, inherit, a file ending in .gguf or openai:NAME, got 'haikuu'; did you mean 'haiku'?",
         "a.yaml:5: tools[0]: there is no tool 'Raed'; did you mean 'Read'?",
         "a.yaml:6: warning: tools[1]: unknown tool 'Frobnicate'",
-        (
-            "a.yaml:7: allow[0]: 'Bash(x': expected Tool or Tool(what), such as Bash("
-            "pytest *)"
-        ),
+        "a.yaml:7: allow[0]: 'Bash(x': expected Tool or Tool(what), such as Bash(pytest *)",
         "a.yaml:7: allow[1]: 'Raed': there is no tool 'Raed'; did you mean 'Read'?",
         "a.yaml:8: timeout: expected a number, got a string ('fast')",
         "a.yaml:9: max_turns: must be greater than or equal to 1, got an integer (0)",
-        (
-            "a.yaml:10: priority: expected 'high', 'normal' or 'low', got a string "
-            "('urgent')"
-        ),
-        (
-            "a.yaml:11: routes[1]: expected 'host', 'claude', 'local' or 'endpoint', got a "
-            "string ('lokal'); did you mean 'local'?"
-        ),
-        (
-            "a.yaml:12: require_verified_evidence: yes: write true or false, or put the "
-            "word in quotes"
-        ),
-        (
-            "a.yaml:12: require_verified_evidence: expected true or false, got a string "
-            "('yes')"
-        ),
+        "a.yaml:10: priority: expected 'high', 'normal' or 'low', got a string ('urgent')",
+        "a.yaml:11: routes[1]: expected 'host', 'claude', 'local' or 'endpoint', got a string ('lokal'); did you mean 'local'?",
+        "a.yaml:12: require_verified_evidence: yes: write true or false, or put the word in quotes",
+        "a.yaml:12: require_verified_evidence: expected true or false, got a string ('yes')",
         "a.yaml:14: examples[0].answer: is missing",
         "a.yaml:14: examples[0].prompt: expected a string, got an integer (3)",
         "a.yaml:15: examples[0].answr: unknown field; did you mean 'answer'?",
@@ -167,45 +149,22 @@ def test_error_in_a_yaml_agent(world: World, text: str) -> None:
     assert (told, found.definition) == ([ERRORS[text]], None)
 
 
-IDLE = (
-    "no rule in `allow` grants a command, and nobody can approve one: only commands "
-    "that just look, or that your own settings allow, will run. Grant what it needs, "
-    'such as allow: ["Bash(pytest *)"]'
-)
+IDLE = 'no rule in `allow` grants a command, and nobody can approve one: only commands that just look, or that your own settings allow, will run. Grant what it needs, such as allow: ["Bash(pytest *)"]'
 WARNINGS = {
     "prompt: '{{ taks }}'": [
-        (
-            "a.yaml:2: warning: prompt: has no {{ task }}, so the task is added "
-            "at the end"
-        ),
-        (
-            "a.yaml:2: warning: prompt: 'taks' has no default: the call fails unless "
-            "it sets it; did you mean 'task'?"
-        ),
+        "a.yaml:2: warning: prompt: has no {{ task }}, so the task is added at the end",
+        "a.yaml:2: warning: prompt: 'taks' has no default: the call fails unless it sets it; did you mean 'task'?",
     ],
     "model: no.gguf": ["a.yaml:2: warning: model: there is no FOLDER/no.gguf yet"],
     "allow: [Read]": [
-        (
-            "a.yaml:2: warning: allow: without `tools` it may call every tool of its "
-            "route; list its tools"
-        ),
+        "a.yaml:2: warning: allow: without `tools` it may call every tool of its route; list its tools",
     ],
     "tools: [run_command]\nallow: ['Bash', 'Bash(*)', 'Bash(ls)']": [
-        (
-            "a.yaml:3: warning: allow[0]: grants every command; name them, such as "
-            "Bash(pytest *)"
-        ),
-        (
-            "a.yaml:3: warning: allow[1]: grants every command; name them, such as "
-            "Bash(pytest *)"
-        ),
+        "a.yaml:3: warning: allow[0]: grants every command; name them, such as Bash(pytest *)",
+        "a.yaml:3: warning: allow[1]: grants every command; name them, such as Bash(pytest *)",
     ],
     "tools: [Bash]\nallow: ['Bash(pytest *)']": [
-        (
-            "a.yaml:3: warning: allow[0]: lets it run pytest with any option, which can "
-            "run other programs, write any file and read any file, and runs the "
-            "project's own programs; to allow only some options, list them: Bash(pytest [-q --tb=*] *)"
-        ),
+        "a.yaml:3: warning: allow[0]: lets it run pytest with any option, which can run other programs, write any file and read any file, and runs the project's own programs; to allow only some options, list them: Bash(pytest [-q --tb=*] *)",
     ],
     "tools: [Grep]\nallow: [Read, Edit, 'Bash(ls)', mcp__git]": [
         "a.yaml:3: warning: allow[1]: grants nothing: Edit is not in `tools`",
@@ -215,22 +174,13 @@ WARNINGS = {
         "a.yaml:4: warning: allow[0]: grants nothing: Bash is in `blocked_tools`",
     ],
     "tools: [Read]\nrequire_verified_evidence: true": [
-        (
-            "a.yaml:3: warning: require_verified_evidence: it cannot run a command to "
-            "verify: Bash is not in `tools`"
-        ),
+        "a.yaml:3: warning: require_verified_evidence: it cannot run a command to verify: Bash is not in `tools`",
     ],
     "blocked_tools: [Bash]\nrequire_verified_evidence: true": [
-        (
-            "a.yaml:3: warning: require_verified_evidence: it cannot run a command to "
-            "verify: Bash is in `blocked_tools`"
-        ),
+        "a.yaml:3: warning: require_verified_evidence: it cannot run a command to verify: Bash is in `blocked_tools`",
     ],
     "require_verified_evidence: true": [
-        (
-            "a.yaml:2: warning: require_verified_evidence: no rule in `allow` grants a "
-            "command to verify: only commands that the session's own settings allow will run"
-        ),
+        "a.yaml:2: warning: require_verified_evidence: no rule in `allow` grants a command to verify: only commands that the session's own settings allow will run",
     ],
     "mode: headless\nmodel: haiku": [f"a.yaml:2: warning: mode: {IDLE}"],
     "tools: [Read, Bash]": [f"a.yaml:2: warning: tools: {IDLE}"],
@@ -245,10 +195,7 @@ WARNINGS = {
         "a.yaml:2: warning: mode: this version does not run mode: self: the agent cannot be asked yet"
     ],
     "workflows: {a: b}": [
-        (
-            "a.yaml:2: warning: workflows: this version does not run workflows: the agent "
-            "cannot be asked yet"
-        ),
+        "a.yaml:2: warning: workflows: this version does not run workflows: the agent cannot be asked yet",
     ],
 }
 
@@ -305,15 +252,9 @@ def test_error_a_rule_in_place_of_a_tool(world: World) -> None:
     """
 
     assert world.problems("a.yaml", text) == [
-        (
-            "a.yaml:2: tools[0]: 'Bash(git *)': name the whole tool, Bash; rules belong "
-            "in `allow`"
-        ),
+        "a.yaml:2: tools[0]: 'Bash(git *)': name the whole tool, Bash; rules belong in `allow`",
         "a.yaml:3: blocked_tools[0]: 'Bash(git push *)': name the whole tool, Bash",
-        (
-            "a.yaml:3: blocked_tools[1]: 'run_command (x)': name the whole tool, "
-            "run_command"
-        ),
+        "a.yaml:3: blocked_tools[1]: 'run_command (x)': name the whole tool, run_command",
     ]
 
 

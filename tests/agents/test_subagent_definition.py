@@ -191,20 +191,14 @@ def test_a_run_of_it_has_its_own_tools_alone(world: World) -> None:
             "tools/run.pym",
             "tools/runn.pym",
             [
-                (
-                    "lint.yaml:10: tools[0].pym: DIR/tools/runn.pym: no such file or "
-                    "directory"
-                )
+                "lint.yaml:10: tools[0].pym: DIR/tools/runn.pym: no such file or directory"
             ],
         ),
         (
             "[tools/config.pym]",
             "[tools/config.pym, gone.pym]",
             [
-                (
-                    "lint.yaml:13: tools[0].context_providers[1]: DIR/gone.pym: no such "
-                    "file or directory"
-                )
+                "lint.yaml:13: tools[0].context_providers[1]: DIR/gone.pym: no such file or directory"
             ],
         ),
         (
@@ -221,41 +215,28 @@ def test_a_run_of_it_has_its_own_tools_alone(world: World) -> None:
             ", additionalProperties: false}",
             "}",
             [
-                (
-                    "lint.yaml:12: warning: tools[0].parameters: without "
-                    "additionalProperties: false a model may add fields"
-                )
+                "lint.yaml:12: warning: tools[0].parameters: without additionalProperties: false a model may add fields"
             ],
         ),
         (
             "{type: object, properties: {}, additionalProperties: false}",
             "{properties: {}}",
             [
-                (
-                    "lint.yaml:12: tools[0].parameters: not the JSON Schema of an object: "
-                    "expected type: object, got nothing"
-                )
+                "lint.yaml:12: tools[0].parameters: not the JSON Schema of an object: expected type: object, got nothing"
             ],
         ),
         (
             "{type: object, properties: {}, additionalProperties: false}",
             "{type: objekt}",
             [
-                (
-                    "lint.yaml:12: tools[0].parameters: not the JSON Schema of an object: "
-                    "$.type: \"objekt\" is not valid under any of the schemas listed in the 'anyOf' keyword"
-                )
+                "lint.yaml:12: tools[0].parameters: not the JSON Schema of an object: $.type: \"objekt\" is not valid under any of the schemas listed in the 'anyOf' keyword"
             ],
         ),
         (
             "{{ node_text }}",
             "{{ node_txt }}",
             [
-                (
-                    "lint.yaml:5: warning: initial_context.node_context: 'node_txt' has no "
-                    "default: the call fails unless it sets it; did you mean "
-                    "'node_text' or 'node_type'?"
-                )
+                "lint.yaml:5: warning: initial_context.node_context: 'node_txt' has no default: the call fails unless it sets it; did you mean 'node_text' or 'node_type'?"
             ],
         ),
         (
@@ -263,10 +244,7 @@ def test_a_run_of_it_has_its_own_tools_alone(world: World) -> None:
             "    descripton: Ends the run\n",
             [
                 "lint.yaml:14: tools[1].description: is missing",
-                (
-                    "lint.yaml:16: tools[1].descripton: unknown field; did you mean "
-                    "'description'?"
-                ),
+                "lint.yaml:16: tools[1].descripton: unknown field; did you mean 'description'?",
             ],
         ),
     ],
@@ -291,10 +269,7 @@ def test_error_a_parameter_that_no_script_could_name(
     )
 
     assert told == [
-        (
-            f"lint.yaml:12: tools[0].parameters.properties.{name}: scripts use "
-            f"parameters as variables, and {name!r} is not a Python name; rename it, such as {near!r}"
-        )
+        f"lint.yaml:12: tools[0].parameters.properties.{name}: scripts use parameters as variables, and {name!r} is not a Python name; rename it, such as {near!r}"
     ]
 
 
@@ -332,9 +307,9 @@ def test_error_without_submit_result_has_its_code(lint: Path) -> None:
         load_subagent_definition(lint, lint.parent)
 
     assert failed.value.code == "AGENT_001"
-    assert str(failed.value) == (
-        "agent 'lint' cannot be used:\n"
-        f"  {lint}:8: tools: expected exactly one tool named submit_result, got 0"
+    assert (
+        str(failed.value)
+        == f"agent 'lint' cannot be used:\n  {lint}:8: tools: expected exactly one tool named submit_result, got 0"
     )
 
 
