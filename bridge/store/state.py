@@ -241,6 +241,8 @@ class State:
         return request
 
     def _request(self, room: str, name: str) -> Request | None:
+        if room == "requests":
+            self.unread.pop(name, None)
         try:
             return self._read(room, name)
         except NewerSchema:

@@ -15,7 +15,7 @@ from bridge.store import state as state_module
 from bridge.store import store as store_module
 from bridge.store import sweep
 from bridge.store.lock import TURN_S, LockBusy
-from tests.storeworld import answer, claim_all, path_of, request, this_process
+from tests.storeworld import answer, claim_all, drop, path_of, request, this_process
 
 if TYPE_CHECKING:
     from bridge.protocol.request import Request
@@ -141,6 +141,19 @@ def test_a_record_that_has_settled_is_read_once(
             before[0].request_id, this_process(), lambda r: r.with_(attempt=2)
         )
         assert [r.attempt for r in state.claimed()] == [2, 0]
+
+
+def test_what_can_be_read_by_now_is_no_longer_unread(store: Store):
+    """An open store may live longer than the trouble with a file."""
+    newer = '{"requestId": "a", "schemaVersion": 2}'
+    with store.open() as opened, opened.state() as state:
+        drop(store, "requests", "a.json", newer)
+        assert state.waiting("a") is None
+        assert state.unread == {"a": "newer"}
+
+        drop(store, "requests", "a.json", request("a").to_json())
+        assert state.waiting("a") is not None
+        assert state.unread == {}
 
 
 def test_a_record_of_just_now_is_read_again(store: Store):
