@@ -152,7 +152,7 @@ def claim(folder: Path) -> None:
 
 def fill(store: Store, count: int) -> None:
     """Put requests into the queue, as another program would."""
-    with store.open_state() as state, state.folder("requests") as queue:
+    with store.state() as state, state["requests"] as queue:
         base_us = time.time_ns() // 1000
         for number in range(count):
             asked = request(base_us + number)

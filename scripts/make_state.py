@@ -125,8 +125,8 @@ def write_example(folder: Path) -> None:
         place = locate(Settings(home=home), Path(temporary))
         clock = OneMoment()
         store = Store(place, clock=clock)
-        with store.open_state() as state:
-            state.create("key", bytes(32))
+        with store.state() as state:
+            state.directory.create("key", bytes(32))
 
         def keep(room: str, name: str = f"{ID}.json") -> None:
             kept = folder / room / name

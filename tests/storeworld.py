@@ -6,8 +6,9 @@ import itertools
 import json
 import os
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bridge.protocol.request import HostProcess, Request
 from bridge.protocol.response import Response, answered
@@ -15,6 +16,11 @@ from bridge.store import Claimant
 from bridge.store.host_process import identify
 from bridge.store.location import Place
 from bridge.store.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.store.state import State
 
 ROOMS = ("requests", "processing", "done")
 START_US = 1_800_000_000_000_000
@@ -56,6 +62,18 @@ def store_in(folder: Path, **how: Any) -> Store:
     """A store whose state lies in `folder`."""
     how.setdefault("lock_wait_s", 5.0)
     return Store(place_in(folder), **how)
+
+
+class CountingStore(Store):
+    """Counts in `opened` how often the state directory is opened."""
+
+    opened = 0
+
+    @contextmanager
+    def _opened(self, *, make: bool) -> Iterator[State]:
+        self.opened += 1
+        with super()._opened(make=make) as state:
+            yield state
 
 
 def request(request_id: str = "", **fields: Any) -> Request:

@@ -89,11 +89,12 @@ def _try_out(store: Store) -> tuple[str, os.statvfs_result]:
     """
     place = store.place
     if store.exists():
-        with store.open_state() as state:
-            state.remove(state.prepare("doctor", b"x"))
-            facts = os.fstat(state.fd)
+        with store.state() as state:
+            folder = state.directory
+            folder.remove(folder.prepare("doctor", b"x"))
+            facts = os.fstat(folder.fd)
             mode = f"mode {stat.S_IMODE(facts.st_mode):04o}, yours, writable"
-            return mode, os.statvfs(state.fd)
+            return mode, os.statvfs(folder.fd)
     check(place)
     above = next(folder for folder in place.state.parents if folder.exists())
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
@@ -108,7 +109,7 @@ def locks(subject: Subject) -> Iterator[Finding]:
     store = subject.store()
     if store is None or not store.exists():
         return
-    with store.open_state() as state, state.folder("locks") as folder:
+    with store.state() as state, state["locks"] as folder:
         fd = os.open(
             _PROBE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=folder.fd
         )
@@ -162,7 +163,7 @@ def quarantine(subject: Subject) -> Iterator[Finding]:
     store = subject.store()
     if store is None or not store.place.state.is_dir():
         return
-    with store.open_state() as state, state.folder("quarantine") as folder:
+    with store.state() as state, state["quarantine"] as folder:
         newest = max(all_put_aside(folder), key=lambda aside: aside.at, default=None)
         count = sum(not name.endswith(".reason") for name in os.listdir(folder.fd))
         path = folder.path

@@ -96,7 +96,7 @@ def own(
     installs. If nothing can be written, every install acts: a repeated denial does no
     harm, a missing one lets an agent's dialog reach the user.
     """
-    with store.open_state():
+    with store.state():
         pass  # made and checked on the way: the pins lie above it
     pins = reader or Pins(store.place.guard)
     name = _name(event.text("session_id"), host)

@@ -25,7 +25,7 @@ PRIORITIES: tuple[Priority, ...] = ("high", "normal", "low")
 # Crockford's base 32: in ASCII order, without i, l, o, u.
 _DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
 _ANY = re.compile(r"[A-Za-z0-9_-]{1,128}\Z")
-_OURS = re.compile(rf"([{_DIGITS}]{{11}})-([hnl])-[{_DIGITS}]{{6}}\Z")
+OURS = re.compile(rf"([{_DIGITS}]{{11}})-([hnl])-[{_DIGITS}]{{6}}\Z")
 _LETTERS: dict[str, Priority] = {p[0]: p for p in PRIORITIES}
 
 
@@ -63,7 +63,7 @@ def find_rank(request_id: str) -> tuple[Priority, int] | None:
 
     None for an id that somebody else chose: those are told by the file's content.
     """
-    match = _OURS.match(request_id)
+    match = OURS.match(request_id)
     if match is None:
         return None
     moment = 0

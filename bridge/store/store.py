@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Claim, HostProcess, Request
     from bridge.protocol.response import Response
     from bridge.store import Claimant, Found, Submitted, Verdict
-    from bridge.store.directory import Folder
     from bridge.store.location import Place
     from bridge.store.prune import Pruned
 
@@ -151,16 +150,10 @@ class Store:
             yield state
 
     @contextmanager
-    def open_state(self) -> Iterator[Folder]:
-        """The state directory, made and checked, held open for the block."""
-        with self.state() as state:
-            yield state.directory
-
-    @contextmanager
-    def exclusive(self) -> Iterator[Folder]:
-        """The state directory with the lock held: for records of other parts."""
+    def exclusive(self) -> Iterator[None]:
+        """Hold the lock for the block."""
         with self.state() as state, state.hold():
-            yield state.directory
+            yield
 
     @contextmanager
     def exclusive_if_free(self) -> Iterator[None]:

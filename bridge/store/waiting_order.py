@@ -7,10 +7,12 @@ that somebody else chose are asked through `rank`, which reads the file.
 from __future__ import annotations
 
 import heapq
+import re
+from itertools import filterfalse
 from math import inf
 from typing import TYPE_CHECKING
 
-from bridge.protocol.ids import PRIORITIES, Priority, RequestId, find_rank
+from bridge.protocol.ids import OURS, PRIORITIES, Priority, RequestId, find_rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -31,31 +33,22 @@ def in_order(
     `rank` tells priority and creation time (microseconds) of a foreign id, or None for
     one to leave out. It is asked in the order of the names, before the first is given.
     """
-    ours: dict[str, list[str]] = {"h": [], "n": [], "l": []}
-    foreign: list[str] = []
-    for name in names:
-        # The shape alone, here; `find_rank` has the last word on the few that are
-        # taken.
-        if len(name) == 20 and name[11] == name[13] == "-" and name[12] in ours:  # noqa: PLR2004
-            ours[name[12]].append(name)
-        else:
-            foreign.append(name)
-    asked = _ranked_foreign(sorted(foreign), rank)
-    merged = heapq.merge(_ranked_ours(ours, rank), asked)
+    names = list(names)
+    # By `filter`: a loop in Python over ten thousand names takes longer than a claim.
+    foreign = sorted(filterfalse(OURS.match, names))
+    asked = _ranked_foreign(foreign, rank)
+    merged = heapq.merge(_ranked_ours(names), asked)
     return (RequestId(name) for _, _, name in merged)
 
 
-def _ranked_ours(
-    ours: dict[str, list[str]], rank: Callable[[str], Rank | None]
-) -> Iterator[tuple[int, int, str]]:
-    for level in PRIORITIES:
-        group = ours[level[0]]
-        heapq.heapify(group)
-        while group:
-            name = heapq.heappop(group)
-            told = find_rank(name) or rank(name)
-            if told is not None:
-                yield PRIORITIES.index(told[0]), told[1], name
+def _ranked_ours(names: list[str]) -> Iterator[tuple[int, int, str]]:
+    for number, level in enumerate(PRIORITIES):
+        is_of_level = re.compile(rf".{{11}}-{level[0]}-.{{6}}\Z").match
+        ours = filter(OURS.match, filter(is_of_level, names))
+        for name in sorted(ours):
+            rank = find_rank(name)
+            assert rank is not None, "the pattern of our own ids"  # noqa: S101
+            yield number, rank[1], name
 
 
 def _ranked_foreign(

@@ -34,7 +34,7 @@ def bridge(tmp_path: Path) -> Bridge:
     opened = Session(
         session_id="open", host=host, registered_at=made.store.now_ms(), wakes=True
     )
-    with made.store.open_state() as state, state.folder("sessions") as folder:
+    with made.store.state() as state, state["sessions"] as folder:
         folder.replace("open.json", opened.to_json())
     return made
 

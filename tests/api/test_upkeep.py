@@ -155,7 +155,7 @@ def open_session(store: Store) -> Session:
     session = Session(
         session_id="idle", host=this_process(), registered_at=START_US // 1000
     )
-    with store.open_state() as state, state.folder("sessions") as folder:
+    with store.state() as state, state["sessions"] as folder:
         folder.create("idle.json", session.to_json())
     return session
 

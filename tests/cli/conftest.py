@@ -110,7 +110,7 @@ class Host:
             registered_at=self.store.now_ms(),
             wakes=True,
         )
-        with self.store.open_state() as state, state.folder("sessions"):
+        with self.store.state() as state, state["sessions"]:
             pass
         file = project.state / "sessions" / f"{session_id}.json"
         file.write_bytes(session.to_json())

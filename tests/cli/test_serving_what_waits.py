@@ -127,7 +127,7 @@ def test_error_serve_with_nothing_to_serve_with(project):
 
 def drop(project, name, **fields):
     """Write a request as another program would: a file."""
-    with project.bridge.store.open_state() as state, state.folder("requests"):
+    with project.bridge.store.state() as state, state["requests"]:
         pass
     file = project.state / "requests" / f"{name}.json"
     file.write_text(json.dumps({"requestId": name, "prompt": "Which?", **fields}))

@@ -29,7 +29,7 @@ UNREADABLE = {
 
 def drop(project, fields):
     """Write a request as another program would: a file, of two minutes ago."""
-    with project.bridge.store.open_state() as state, state.folder("requests"):
+    with project.bridge.store.state() as state, state["requests"]:
         pass
     file = project.state / "requests" / "a.json"
     file.write_text(json.dumps({"requestId": "a", "prompt": "Which?", **fields}))

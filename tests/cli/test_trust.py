@@ -95,7 +95,7 @@ def in_a_session(project, pid=None):
         registered_at=project.bridge.store.now_ms(),
         wakes=True,
     )
-    with project.bridge.store.open_state() as state, state.folder("sessions") as room:
+    with project.bridge.store.state() as state, state["sessions"] as room:
         room.replace("s.json", session.to_json())
 
 

@@ -23,7 +23,7 @@ def open_session(patient: Patient, **env: str) -> None:
     store = patient.seen(**env).store()
     assert store is not None
     told = Session(session_id="s1", host=host, registered_at=1)
-    with store.open_state() as state, state.folder("sessions") as folder:
+    with store.state() as state, state["sessions"] as folder:
         folder.create("s1.json", told.to_json())
 
 

@@ -42,7 +42,7 @@ def opened(patient: Patient, carrier: str | None) -> None:
     told = Session(session_id="s1", host=host, registered_at=1, carrier=carrier)
     store = patient.seen().store()
     assert store is not None
-    with store.open_state() as state, state.folder("sessions") as folder:
+    with store.state() as state, state["sessions"] as folder:
         folder.replace("s1.json", told.to_json())
 
 

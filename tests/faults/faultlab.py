@@ -111,7 +111,7 @@ def _finished(store: Store) -> None:
             store.publish(answer(mine), source="test")
             store.publish(answer(mine, "again"), source="test")
     store.submit(request("waiting"))
-    with store.open_state() as state, state.folder("requests") as queue:
+    with store.state() as state, state["requests"] as queue:
         queue.prepare("half.json", b"half")
 
 

@@ -167,7 +167,7 @@ me = identify(os.getpid())
 session = Session(
     session_id="s1", host=me, cwd=sys.argv[1], registered_at=store.now_ms(), wakes=True
 )
-with store.open_state() as state, state.folder("sessions") as folder:
+with store.state() as state, state["sessions"] as folder:
     folder.replace("s1.json", session.to_json())
 print("open", flush=True)
 while True:

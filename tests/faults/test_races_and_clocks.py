@@ -212,7 +212,7 @@ def test_a_crowd_costs_the_few_nothing(tmp_path: Path):
     crowd(few, 1_000)
     crowd(many, 10_000)
     for store in (few, many):
-        store.claim(claimant(), 4, take)  # lists them once
+        store.claim(claimant(), 4, take)
 
     looks = {store: lines_of(store.has_waiting) for store in (few, many)}
     claims = {
@@ -228,9 +228,9 @@ def test_a_crowd_costs_the_few_nothing(tmp_path: Path):
 
 def crowd(store: Store, count: int) -> None:
     base_us = time.time_ns() // 1000
-    with store.open_state() as state:
+    with store.state() as state:
         for room in ("requests", "done", "responses"):
-            state.folder(room).close()
+            state[room]
     for number in range(count):
         waits = request(new_request_id(base_us + number))
         path_of(store, "requests", waits.request_id).write_bytes(waits.to_json())

@@ -135,7 +135,7 @@ class HostWorld:
 
     def drop(self, **fields: Any) -> RequestId:
         """Ask by writing a file, as a program in any language may."""
-        with self.store.open_state() as state, state.folder("requests") as folder:
+        with self.store.state() as state, state["requests"] as folder:
             name = f"by-hand-{len(folder.names())}"
             told = {"requestId": name, "agentType": "general-purpose", **fields}
             folder.replace(f"{name}.json", json.dumps(told).encode())
@@ -143,7 +143,7 @@ class HostWorld:
 
     def responses(self) -> list[Response]:
         """Every response there is."""
-        with self.store.open_state() as state, state.folder("responses") as folder:
+        with self.store.state() as state, state["responses"] as folder:
             names = sorted(folder.names())
         found = (self.store.find(check_id(name)) for name in names)
         return [each.response for each in found if each and each.response]

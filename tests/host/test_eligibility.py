@@ -3,44 +3,27 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from storeworld import request, store_in
+from storeworld import CountingStore, request, store_in
 
 from bridge.host.eligibility import eligible, may_take
 from bridge.store import lease, sessions, switch
 from bridge.store.host_process import identify
 from bridge.store.sessions import Session
-from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-    from bridge.store.state import State
-
-
-class Counting(Store):
-    """Counts how often the state directory is opened."""
-
-    opened = 0
-
-    @contextmanager
-    def _opened(self, *, make: bool) -> Iterator[State]:
-        self.opened += 1
-        with super()._opened(make=make) as state:
-            yield state
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Counting:
+def store(tmp_path: Path) -> CountingStore:
     """With a hundred open sessions, of which s3 is switched off."""
     host = identify(os.getpid())
     assert host is not None
-    made = Counting(store_in(tmp_path).place)
-    with made.open_state() as state, state.folder("sessions") as folder:
+    made = CountingStore(store_in(tmp_path).place)
+    with made.state() as state, state["sessions"] as folder:
         for number in range(100):
             session = Session(session_id=f"s{number}", host=host, registered_at=number)
             folder.create(f"s{number}.json", session.to_json())
@@ -49,7 +32,7 @@ def store(tmp_path: Path) -> Counting:
     return made
 
 
-def test_the_state_is_opened_no_oftener_for_more_sessions(store: Counting) -> None:
+def test_the_state_is_opened_no_oftener_for_more_sessions(store: CountingStore) -> None:
     """A submit took 19 ms with a hundred of them, and 4 with one."""
     live = sessions.live_sessions(store, lease_s=900)
 
@@ -60,7 +43,7 @@ def test_the_state_is_opened_no_oftener_for_more_sessions(store: Counting) -> No
 
 
 def test_only_who_may_take_it_is_looked_for(
-    store: Counting, monkeypatch: pytest.MonkeyPatch
+    store: CountingStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To see whether a process lives takes longer than to read what it is."""
     looked: list[object] = []
@@ -76,7 +59,7 @@ def test_only_who_may_take_it_is_looked_for(
     assert len(looked) == 1
 
 
-def test_all_is_off_where_the_project_is(store: Counting) -> None:
+def test_all_is_off_where_the_project_is(store: CountingStore) -> None:
     switch.switch_off(store)
 
     assert eligible(store, sessions.live_sessions(store, lease_s=900), request()) == []

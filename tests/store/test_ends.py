@@ -24,7 +24,7 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
 from bridge.protocol.status import Status
 from bridge.store.lock import locked
-from bridge.store.seal import load_key, sealed_json
+from bridge.store.seal import sealed_json
 from bridge.store.state import State
 from bridge.store.store import Store
 
@@ -253,8 +253,8 @@ def test_an_answer_of_an_older_version_counts_where_its_request_has_ended(
     asked = request("a")
     store.submit(asked)
     store.publish(answer(asked), source="test")
-    with store.open_state() as state:
-        key = load_key(state)
+    with store.state() as state:
+        key = state.key()
     older = sealed_json(answer(asked).with_(request_digest=""), key)
 
     drop(store, "responses", "a.json", older)
@@ -288,7 +288,7 @@ def test_error_a_newer_answer_is_refused_and_stays(store: Store, mine: Request):
 def test_words_are_not_lost_to_a_lock(store: Store, mine: Request):
     """The link alone decides; the next one to get the lock moves the request."""
     quick = Store(store.place, lock_wait_s=0.02)
-    with store.open_state() as state, locked(state, wait_s=1):
+    with store.state() as state, locked(state.directory, wait_s=1):
         assert quick.publish(answer(mine), source="SubagentStop") is True
         assert quick.publish(answer(mine, "another"), source="late") is False
         assert summary(quick) == "it is so"
@@ -301,7 +301,7 @@ def test_words_are_not_lost_to_a_lock(store: Store, mine: Request):
 
 def test_without_the_lock_nothing_is_published_for_nothing(store: Store):
     quick = Store(store.place, lock_wait_s=0.02)
-    with store.open_state() as state, locked(state, wait_s=1):
+    with store.state() as state, locked(state.directory, wait_s=1):
         assert quick.publish(answer(request("ghost")), source="test") is False
 
     assert not path_of(store, "responses", "ghost").exists()
@@ -322,7 +322,7 @@ def test_a_claim_between_two_looks_hides_no_request(
         return look(state, name)
 
     monkeypatch.setattr(State, "waiting", claimed_just_before)
-    with store.open_state() as state, locked(state, wait_s=1):
+    with store.state() as state, locked(state.directory, wait_s=1):
         assert quick.publish(answer(asked), source="test") is True
 
     assert summary(store) == "it is so"

@@ -83,7 +83,7 @@ def test_the_log_of_a_run_goes_with_its_request(store: Store, later: Store):
     """Both parts of it; what is no log of a run is none of prune's."""
     finished(store, "a")
     store.submit(request("waits"))
-    with store.open_state() as state, state.folder("runs") as runs:
+    with store.state() as state, state["runs"] as runs:
         for name in ("a.jsonl", "a.1.jsonl", "waits.jsonl", "flow.json"):
             runs.create(name, b"{}\n")
 
@@ -123,9 +123,9 @@ def test_the_oldest_go_until_the_rest_fits(store: Store):
 
 
 def test_left_over_temporaries_go_after_an_hour(store: Store, tmp_path: Path):
-    with store.open_state() as state, state.folder("requests") as queue:
+    with store.state() as state, state["requests"] as queue:
         queue.prepare("a.json", b"half a request")
-        state.prepare("key", b"half a key")
+        state.directory.prepare("key", b"half a key")
     now = FakeClock(time.time_ns() // 1000)
     hour = FakeClock(time.time_ns() // 1000 + 3_700_000_000)
 
@@ -155,12 +155,11 @@ def test_hooks_get_the_lock_between(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Ten thousand keys in one go took all the time that a hook waits for the lock."""
-    with store.open_state() as state:
-        with state.folder("dedup") as keys:
-            for number in range(25):
-                keys.create(f"{number}.json", b"{}")
+    with store.state() as state:
+        for number in range(25):
+            state["dedup"].create(f"{number}.json", b"{}")
         for _ in range(25):
-            state.prepare("x", b"left over")
+            state.directory.prepare("x", b"left over")
     removed: list[int] = []
     hold, remove = State.hold, Folder.remove
 

@@ -202,9 +202,14 @@ def beat(store: Store, session: str, at_s: float) -> None:
 
 
 def gone(store: Store, now_s: float, sign_ms: int = 0) -> bool:
-    with store.open_state() as state:
+    with store.state() as state:
         return host_is_gone(
-            state, "s", unseen_process(), lease_s=900, now_s=now_s, sign_ms=sign_ms
+            state.directory,
+            "s",
+            unseen_process(),
+            lease_s=900,
+            now_s=now_s,
+            sign_ms=sign_ms,
         )
 
 

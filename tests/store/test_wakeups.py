@@ -42,7 +42,7 @@ def session(host: HostProcess, *, age_s: float = 0) -> Session:
 
 
 def record(store: Store, told: Session) -> None:
-    with store.open_state() as state, state.folder("sessions") as folder:
+    with store.state() as state, state["sessions"] as folder:
         folder.create(f"{told.session_id}.json", told.to_json())
 
 
@@ -94,7 +94,7 @@ def test_a_bell_that_was_hung_or_rung_just_now_stays(store: Store) -> None:
 
 @pytest.mark.parametrize("name", ["mine", "7-xyz", "99999999999-0123456789ab"])
 def test_what_is_no_bell_of_ours_stays(store: Store, name: str) -> None:
-    with store.open_state() as state, state.folder("bell") as folder:
+    with store.state() as state, state["bell"] as folder:
         folder.folder(name).close()
         os.utime(f"{folder.path}/{name}", (1, 1))
 

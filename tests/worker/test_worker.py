@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from servingworld import GOOD, A, Scripted, new_worker, response, saying, until_stopped
 from storeworld import (
+    CountingStore,
     FakeClock,
     claimant,
     dead_process,
@@ -401,20 +402,10 @@ def test_a_request_behind_a_crowd_can_be_claimed(tmp_path: Path):
     assert store.claim_one(A, Claimant("s", claimant().host, "claude"))
 
 
-class Counting(Store):
-    """A store that counts how often it is opened."""
-
-    opened = 0
-
-    def open_state(self) -> Any:
-        self.opened += 1
-        return super().open_state()
-
-
 def test_to_be_asked_whether_to_stop_costs_next_to_nothing(tmp_path: Path):
     """A client is waited for many minutes, and asked about several times a second."""
     clock = FakeClock()
-    store = Counting(place_in(tmp_path), clock=clock, lock_wait_s=5)
+    store = CountingStore(place_in(tmp_path), clock=clock, lock_wait_s=5)
     store.submit(request("a", route="claude"))
     held = store.claim_one(A, claimant())
     assert held is not None
