@@ -75,7 +75,7 @@ class World:
         return load(self.write(name, text, layer), layer)
 
     def problems(self, name: str, text: str, layer: Layer = "user") -> list[str]:
-        """The problems of one file, told from its folder."""
+        """The problems of one file, relative to its folder."""
         found = self.load(name, text, layer)
         return [str(p).removeprefix(f"{found.file.parent}/") for p in found.problems]
 
@@ -114,5 +114,5 @@ def lint_problems(world: World, old: str, new: str) -> list[str]:
     """The problems of `LINT` with one thing in it replaced."""
     text = LINT.replace(old, new, 1)
     assert text != LINT
-    told = world.problems("lint.yaml", text)
-    return [each.replace(str(world.folders["user"]), "DIR") for each in told]
+    problems = world.problems("lint.yaml", text)
+    return [each.replace(str(world.folders["user"]), "DIR") for each in problems]

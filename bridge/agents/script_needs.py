@@ -36,12 +36,12 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def needs(
-    code: str, tree: ast.Module, given: Collection[str]
+    code: str, tree: ast.Module, variables: Collection[str]
 ) -> Iterator[tuple[int, str]]:
     """The imports and undefined names to try in the sandbox, each with its line."""
     yield from _imports(tree.body)
     used: set[str] = set()
-    defined = set(given)
+    defined = set(variables)
     tables = [symtable.symtable(code, "script", "exec")]
     top = tables[0]
     while tables:

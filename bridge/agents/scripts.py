@@ -28,11 +28,11 @@ _MAX_TRIED = 200
 
 
 def check_scripts(
-    scripts: Mapping[Path, str], given: Mapping[Path, Collection[str]]
+    scripts: Mapping[Path, str], variables: Mapping[Path, Collection[str]]
 ) -> Iterator[Diagnostic]:
     """The first error of each script, at its line.
 
-    `scripts` maps each file to its text, `given` to the variables that it is given.
+    `scripts` maps each file to its text, `variables` to the names it has.
 
     Raises:
         ExtraMissing: pydantic-monty is not installed.
@@ -52,14 +52,14 @@ def check_scripts(
                 message = f"not a script: {_reason(exc)}"
                 yield Diagnostic(path, _line(exc), (), message)
                 continue
-            found = _first_refusal(monty, workers, code, given.get(path, ()))
+            found = _first_refusal(monty, workers, code, variables.get(path, ()))
             if found is not None:
                 line, message = found
                 yield Diagnostic(path, line, (), f"cannot run here: {message}")
 
 
 def _first_refusal(
-    monty: Any, workers: Any, code: str, given: Collection[str]
+    monty: Any, workers: Any, code: str, variables: Collection[str]
 ) -> tuple[int, str] | None:
     try:
         tree = ast.parse(code)
@@ -68,7 +68,7 @@ def _first_refusal(
         return None
     found = list(refusals(tree))
     with workers.checkout() as session:
-        tried = needs(code, tree, {*given, *FUNCTIONS})
+        tried = needs(code, tree, {*variables, *FUNCTIONS})
         for line, statement in islice(tried, _MAX_TRIED):
             try:
                 session.feed_run(statement)
