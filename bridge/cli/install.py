@@ -6,11 +6,11 @@ after an upgrade or a move, install again.
 
 import sys
 from argparse import Namespace
+from difflib import unified_diff
 from pathlib import Path
 
 from bridge.cli.options import switch
 from bridge.cli.output import complain, say
-from bridge.cli.settings_change import difference
 from bridge.config import Settings
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.host.carrier import CarrierFile
@@ -45,7 +45,7 @@ def command(options: Namespace) -> None:
         target_of(kind, settings, here), hooks, sys.executable
     )
     if options.dry_run:
-        say(difference(change) or f"{change.target.file}: nothing would change")
+        say(_difference(change) or f"{change.target.file}: nothing would change")
         _report_carrier(CarrierFile(settings), dry_run=True)
         return
     installer.install(change, hooks, sys.executable)
@@ -78,6 +78,19 @@ def _report(change: Change, hooks: Path) -> None:
     if kind == "project":
         say("  commit that file; it does nothing on a machine without hostbridge")
         say("  it counts for sessions that are started in the project's top folder")
+
+
+def _difference(change: Change) -> str:
+    """A unified diff; empty when nothing would change."""
+    file = str(change.target.file)
+    lines = unified_diff(
+        (change.before or "").splitlines(),
+        (change.after or "").splitlines(),
+        "/dev/null" if change.before is None else file,
+        "/dev/null" if change.after is None else file,
+        lineterm="",
+    )
+    return "\n".join(lines)
 
 
 def _report_carrier(carrier: CarrierFile, *, dry_run: bool = False) -> None:

@@ -53,7 +53,8 @@ def _lines(seen: Overview) -> Iterator[str]:
         yield f"and {more:,} more wait; {seen.waiting:,} in all"
     yield ""
     if seen.last:
-        yield from table(("REQUEST", "ENDED", "AGO", "TOOK", "AGENT", ""), _ended(seen))
+        head = ("REQUEST", "ENDED", "AGO", "TOOK", "AGENT", "")
+        yield from table(head, map(_ended, seen.last))
     if seen.exists:
         yield f"{seen.ended:,} ended in all"
     else:
@@ -94,11 +95,7 @@ def _request(request: LiveRequest) -> Sequence[str]:
     )
 
 
-def _ended(seen: Overview) -> Iterator[Sequence[str]]:
-    return (_ended_row(request) for request in seen.last)
-
-
-def _ended_row(request: EndedRequest) -> Sequence[str]:
+def _ended(request: EndedRequest) -> Sequence[str]:
     return (
         request.request_id,
         request.status,
