@@ -60,25 +60,27 @@ def hook(
     return said
 
 
-def begin(world: HookWorld, *, bound: bool = True) -> tuple[str, str]:
-    """Have an agent of ours work, and one below it; their ids."""
-    request = world.submit()
-    hook(world, "UserPromptSubmit", prompt="hello")
-    given = {"description": "b", "prompt": f"bridge:{request}"}
+def launch(world: HookWorld, request: str) -> str:
+    """Have the model make the call, and the client start the agent; its id."""
     said = hook(
         world,
         "PreToolUse",
         "agent-call",
         tool_name="Agent",
         tool_use_id="toolu_a",
-        tool_input=given,
+        tool_input={"description": "b", "prompt": f"bridge:{request}"},
     )
     new = said["hookSpecificOutput"]["updatedInput"]
-    world.given["toolu_a"], world.described["toolu_a"] = (
-        new["prompt"],
-        new["description"],
-    )
-    agent = world.start("toolu_a")
+    world.given["toolu_a"] = new["prompt"]
+    world.described["toolu_a"] = new["description"]
+    return world.start("toolu_a")
+
+
+def begin(world: HookWorld, *, bound: bool = True) -> tuple[str, str]:
+    """Have an agent of ours work, and one below it; their ids."""
+    request = world.submit()
+    hook(world, "UserPromptSubmit", prompt="hello")
+    agent = launch(world, request)
     nested = world.start("toolu_n", below=agent)
     if bound:
         call = {"tool_name": "Read", "tool_use_id": "t", "tool_input": {}}
@@ -159,19 +161,9 @@ def test_the_answer_still_comes(
     """Where a session belongs is decided once: its asker waits in that state."""
     request = world.submit()
     hook(world, "UserPromptSubmit", prompt="hello")
-    given = {"description": "b", "prompt": f"bridge:{request}"}
     FAULTS[fault](world, monkeypatch)
 
-    said = hook(
-        world,
-        "PreToolUse",
-        "agent-call",
-        tool_name="Agent",
-        tool_use_id="toolu_a",
-        tool_input=given,
-    )
-    world.given["toolu_a"] = said["hookSpecificOutput"]["updatedInput"]["prompt"]
-    agent = world.start("toolu_a")
+    agent = launch(world, request)
     words = '{"status": "success", "summary": "s"}'
     hook(world, "SubagentStop", agent_id=agent, last_assistant_message=words)
 

@@ -14,6 +14,7 @@ from bridge.host.events import HookEvent
 from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.output import MAX_CONTEXT, WAKES
 from bridge.host.turn_events import stop
+from bridge.protocol.ids import RequestId
 from bridge.store import wakeups
 from bridge.store.lock import LockBusy
 from bridge.store.sessions import open_session
@@ -187,6 +188,33 @@ def test_what_is_promised_counts_against_the_budget(
 
     assert words.count('"bridge:') == 2
     assert len(world.store.waiting()) == 2
+
+
+@pytest.mark.parametrize(("depth", "ended"), [(2, None), (3, "depth")])
+def test_a_request_below_too_many_agents_ends(
+    world: HookWorld, depth: int, ended: str | None
+) -> None:
+    """The limit itself is allowed: two agents may stand above a request."""
+    world.drop("deep", prompt="?", depth=depth)
+
+    words = told(world.say("UserPromptSubmit", prompt="hello"))
+
+    assert ("bridge:deep" in words) is (ended is None)
+    assert world.code(RequestId("deep")) == ended
+
+
+def test_a_budget_that_frees_too_late_ends_the_request(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody else is there, and its deadline comes before the hour is over."""
+    monkeypatch.setenv("BRIDGE_AGENTS_PER_HOUR", "1")
+    _, _, agent = world.begin()
+    world.stop(agent)
+    late, soon = world.submit(timeout_s=7200), world.submit(timeout_s=60)
+
+    world.say("UserPromptSubmit", prompt="hello")
+
+    assert (world.code(late), world.code(soon)) == (None, "budget")
 
 
 def test_a_bell_that_cannot_be_answered_is_rung_again(world: HookWorld) -> None:
