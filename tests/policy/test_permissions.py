@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from bridge.policy.permissions import (
     command_pattern,
     is_granted,
+    names_options,
     parse_rule,
 )
+from bridge.policy.shell_syntax import expansion_sign
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -448,3 +450,24 @@ def test_a_path_that_no_file_system_has_is_not_granted() -> None:
 
     given = {"file_path": "\ud800"}
     assert not is_granted(["Read(**)"], "Read", given, project=PROJECT, resolve=broken)
+
+
+@pytest.mark.parametrize(
+    ("rule", "is_ours"),
+    [
+        ("Bash(pytest [-q] *)", True),
+        ("Bash(pytest *)", False),
+        ("Bash", False),
+        ("Read(a [-b])", False),
+        ("no rule", False),
+    ],
+)
+def test_a_rule_that_names_options_is_unknown_to_the_client(
+    rule: str, *, is_ours: bool
+) -> None:
+    assert names_options(rule) is is_ours
+
+
+def test_what_is_quoted_from_the_first_letter_is_not_expanded() -> None:
+    assert expansion_sign("'*' a") is None
+    assert expansion_sign("* 'a'") == "*"

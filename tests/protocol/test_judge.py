@@ -35,7 +35,7 @@ def test_the_bridge_fills_in_what_it_knows():
 
 def test_what_an_agent_says_of_itself_is_not_believed():
     own = {"agentId": "boss", "taskId": 5, "timestamp": "now", "agent_id": "x"}
-    evidence = [{"type": "t", "content": "c", "verified": True, "toolUseId": "y"}]
+    evidence = [{"type": "t", "content": "c", "verified": True, "toolUseId": 5}]
 
     verdict = judge(asked(), said(GOOD | own | {"evidence": evidence}), now_ms=1)
 
@@ -86,7 +86,11 @@ def test_one_value_that_fits_is_the_answer(words: str, parsed: object):
     ],
     ids=["array", "object", "zero", "false", "empty string", "null"],
 )
-@pytest.mark.parametrize("form", ["{}", "So:\n```\n{}\n```\n"], ids=["bare", "fenced"])
+@pytest.mark.parametrize(
+    "form",
+    ["{}", "So:\n```\n{}\n```\n", "So:\n```\n{}"],
+    ids=["bare", "fenced", "in an open fence"],
+)
 def test_a_value_that_is_false_to_python_is_an_answer(
     schema: dict[str, Any], value: object, form: str
 ):

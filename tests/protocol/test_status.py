@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from bridge.protocol.request import Claim, HostProcess
+from bridge.protocol.request import Claim, HostProcess, Request
 from bridge.protocol.status import FINAL, TRANSITIONS, Stage, Status, move
 
 LEGAL = {
@@ -56,3 +56,12 @@ def test_a_claim_tells_its_stage(fields: dict[str, int], stage: Stage):
     host = HostProcess(pid=1, start_time="1", boot="b")
 
     assert Claim(session="s", host=host, at=1, **fields).stage is stage
+
+
+def test_the_route_is_that_of_whoever_works_on_it():
+    host = HostProcess(pid=1, start_time="1", boot="b")
+    claim = Claim(session="s", host=host, at=1, route="claude")
+    waiting = Request(request_id="a", prompt="Which?", route="local")
+
+    assert waiting.served_on == "local"
+    assert waiting.with_(claim=claim).served_on == "claude"
