@@ -37,6 +37,10 @@ class Limits:
     corrections: int = 2
 
 
+# Whether a request was cancelled is told by a file; a search asks at each line.
+_ASK_EVERY_S = 0.1
+
+
 def _ignore(_: Any) -> None:
     pass
 
@@ -78,6 +82,21 @@ class Job:
     def policy(self) -> ModelPolicy:
         """What the loop does for a model of this size."""
         return policy_for(is_small=self.model.is_small)
+
+    def stop_check(self) -> Callable[[], bool]:
+        """A function that says whether the run is over; cheap to call."""
+        asked_s = float("-inf")
+        is_cancelled = False
+
+        def is_over() -> bool:
+            nonlocal asked_s, is_cancelled
+            now_s = self.clock.monotonic_s()
+            if now_s - asked_s >= _ASK_EVERY_S:
+                asked_s = now_s
+                is_cancelled = is_cancelled or self.is_cancelled()
+            return is_cancelled or now_s >= self.deadline_s
+
+        return is_over
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,6 @@ from bridge.agent_loop.reply_schema import (
     submit_schema,
 )
 from bridge.agent_loop.script_tools import Sandbox
-from bridge.agent_loop.stop import stop_of
 from bridge.agent_loop.tool import ToolResult, clipped, refused
 from bridge.agent_loop.toolbox import toolbox_of
 from bridge.agent_loop.workspace import Project
@@ -82,7 +81,7 @@ class _Run:
         # A schema that is none, which any program may have asked for, says nothing.
         self._schema = None if self._problem else schema
         self._request = job.request.with_(answer_schema=self._schema)
-        project = Project(job.project, is_over=stop_of(job))
+        project = Project(job.project, is_over=job.stop_check())
         self._box = toolbox_of(job, project, sandbox)
         self._submit = submit_schema(self._schema, self._policy)
         instructions = job.instructions if self._policy.instructions_first else None

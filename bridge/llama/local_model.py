@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import weakref
 from dataclasses import replace
@@ -11,13 +12,13 @@ from bridge.agent_loop.chat_model import ModelFailed, Reply, never
 from bridge.llama.load_options import load_order
 from bridge.llama.model_files import ModelFile, find_model, require_extra
 from bridge.llama.preload import take_ahead
-from bridge.llama.schema_checks import check_reply, check_schema
 from bridge.llama.worker_process import (
     WorkerDied,
     WorkerHung,
     WorkerProcess,
     WorkerUnwanted,
 )
+from bridge.protocol.json_schema import problem_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -138,7 +139,6 @@ class LlamaModel:
         with self._busy:
             if self._gone is not None:
                 raise ModelFailed(self._gone.code, str(self._gone))
-            check_schema(shape)
             try:
                 reply = self._exchange(order, deadline_s, on_tokens, should_stop)
             except ModelFailed:
@@ -205,6 +205,20 @@ class LlamaModel:
         self._finalizer()
         self._gone = ModelFailed(code, message)
         return self._gone
+
+
+def check_reply(shape: dict[str, Any], text: str) -> None:
+    """Raise `ModelFailed` (AGENT_003) if a reply does not satisfy its schema.
+
+    Decoding was held to the schema. Another library checks it again, in a process whose
+    memory llama.cpp cannot have touched.
+    """
+    try:
+        problem = problem_of(shape, json.loads(text))
+    except (ValueError, RecursionError) as exc:
+        problem = f"not JSON: {exc}"
+    if problem is not None:
+        raise ModelFailed("AGENT_003", f"the reply does not satisfy it: {problem}")
 
 
 def _started(order: dict[str, Any]) -> WorkerProcess:

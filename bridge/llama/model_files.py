@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -160,7 +161,7 @@ def known_models(settings: Settings) -> list[Candidate]:
 
 def _candidate(path: Path, found: str, *, in_use: bool) -> Candidate:
     try:
-        model = ModelFile(path, read_header(path))
+        model = ModelFile(path, _header(path))
     except NotAModel as exc:
         return Candidate(path, found, None, in_use, str(exc))
     return Candidate(path, found, model, in_use)
@@ -168,9 +169,23 @@ def _candidate(path: Path, found: str, *, in_use: bool) -> Candidate:
 
 def _load(path: Path, *, stands_in_for: str | None = None) -> ModelFile:
     try:
-        return ModelFile(path, read_header(path), stands_in_for)
+        return ModelFile(path, _header(path), stands_in_for)
     except NotAModel as exc:
         raise ModelFailed("AGENT_002", f"{path}: {exc}") from None
+
+
+def _header(path: Path) -> Header:
+    """The header of a file, read once for each state of it."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return read_header(path)
+    return _read_once(path, (facts.st_ino, facts.st_size, facts.st_mtime_ns))
+
+
+@lru_cache(maxsize=8)
+def _read_once(path: Path, _state: tuple[int, int, int]) -> Header:
+    return read_header(path)
 
 
 def _find_default_file() -> Path | None:

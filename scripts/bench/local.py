@@ -21,14 +21,13 @@ from bridge.config import Settings
 from bridge.llama.chat_template import pieces_of
 from bridge.llama.decode import decode
 from bridge.llama.grammar import grammar_of
-from bridge.llama.local_model import LlamaModel
+from bridge.llama.local_model import LlamaModel, check_reply
 from bridge.llama.model_files import ModelFile, find_model
 from bridge.llama.prompt_cache import PromptCache, model_key
 from bridge.llama.prompt_tokens import prompt_of
 from bridge.llama.reply import Replier
 from bridge.llama.runtime import Llama
 from bridge.llama.sampling import Sampler
-from bridge.llama.schema_checks import check_reply
 from bridge.llama.worker_process import quiet_threads
 
 if TYPE_CHECKING:

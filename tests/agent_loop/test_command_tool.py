@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import signal
 import subprocess
 import sys
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import needs
 import pytest
-from polling import wait_until
 
 from bridge.agent_loop import command_tool
 from bridge.agent_loop.command_tool import KEPT_BYTES, Ran, run_command
@@ -122,13 +120,6 @@ def test_a_command_that_never_ends_writing_is_ended(run):
     assert ran.size > 1_000_000
 
 
-def test_what_ignores_the_signal_is_killed(run):
-    ran = run("sh", "-c", "trap '' TERM; sleep 3601 & wait; sleep 3601", seconds=0.3)
-
-    assert ran.exit_code is None
-    assert is_gone("sleep 3601")
-
-
 def test_what_may_tidy_up_does(tmp_path, monkeypatch):
     """The signal comes first, so that a test runner can remove what it made."""
     monkeypatch.setattr(command_tool, "_GRACE_S", 60)
@@ -146,39 +137,13 @@ def test_what_may_tidy_up_does(tmp_path, monkeypatch):
     assert (tmp_path / "tidied").exists()
 
 
-@pytest.mark.parametrize(
-    "start",
-    [
-        "sleep 3602 & echo started",
-        "(sleep 3602 &) ; echo started",
-        "setsid sleep 3602 & echo started",
-        "setsid sh -c 'sleep 3602 & sleep 3602' & echo started",
-    ],
-    ids=["background", "orphan", "own-session", "family"],
-)
-def test_grandchildren_do_not_stay_and_hold_nothing_up(run, start):
+def test_grandchildren_do_not_stay_and_hold_nothing_up(run):
     """They hold the pipe; the command has ended all the same, and so must they."""
+    start = "setsid sh -c 'sleep 3602 & sleep 3602' & echo started"
     ran = run("sh", "-c", start, seconds=10_000)
 
     assert (ran.exit_code, ran.output) == (0, "started\n")
     assert is_gone("sleep 3602")
-
-
-def test_a_command_dies_with_its_parent(tmp_path):
-    """Whoever runs the loop may be killed at any moment: no orphan works on."""
-    script = (
-        "import time; from pathlib import Path\n"
-        "from bridge.agent_loop.command_tool import run_command\n"
-        "run_command('', ['sh', '-c', 'setsid sleep 3603 & sleep 3603'],\n"
-        "    folder=Path('.'), deadline_s=time.monotonic()+999)\n"
-    )
-    parent = subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path)
-    wait_until(lambda: arguments_of_all().count("sleep 3603") >= 2)
-
-    os.kill(parent.pid, signal.SIGKILL)
-    parent.wait()
-
-    assert is_gone("sleep 3603")
 
 
 def test_a_command_cannot_signal_whoever_keeps_it(run):

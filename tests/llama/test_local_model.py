@@ -86,17 +86,6 @@ def test_error_schema_cannot_be_compiled_and_the_engine_goes_on(llama):
     assert ask(llama).tokens
 
 
-def test_error_schema_is_none(llama):
-    """Said before the model sees it."""
-    assert failure(llama, shape={"properties": {"a": {"type": "text"}}}) == (
-        "AGENT_001",
-        (
-            'not a JSON Schema: $.properties.a.type: "text" is not valid under any of '
-            "the schemas listed in the 'anyOf' keyword"
-        ),
-    )
-
-
 def test_error_reply_is_cut(llama):
     """Half an answer is no answer."""
     code, told = failure(llama, shape=LONG, max_tokens=12)
