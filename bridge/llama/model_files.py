@@ -178,7 +178,7 @@ def _header(path: Path) -> Header:
     """The header of a file, read once for each state of it."""
     try:
         facts = path.stat()
-    except OSError:
+    except (OSError, ValueError):
         return read_header(path)
     return _read_once(path, (facts.st_ino, facts.st_size, facts.st_mtime_ns))
 
