@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from bridge.protocol.response import Response
     from bridge.protocol.status import Status
 
-# What a claimer says of a request: take it, leave it for another time, pass it over for
-# good (it is not for this claimer, whatever comes), or end it with this response.
+# What a claimer decides about a request: take it, leave it for another time, pass it
+# over for good (it is not for this claimer), or end it with this response.
 Verdict: TypeAlias = "Literal['take', 'leave', 'pass'] | Response"
 
 

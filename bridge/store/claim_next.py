@@ -1,8 +1,8 @@
-"""Walk along the queue for one claimant: take, leave, pass over, end.
+"""Walk along the queue for one claimant: take requests, leave them, or end them.
 
-A hook's time is bounded, and the lock is held for some tens of milliseconds: a walk
-goes a few hundred requests far, lets the lock go, and goes on. What it passed over is
-remembered (see `passing`), so that the next claim begins where this one was.
+A hook's time is limited, and the lock must be held for only tens of milliseconds: a
+walk covers a few hundred requests, releases the lock, and goes on. What it passed over
+is remembered (see `passing`), so that the next claim begins where this one was.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from bridge.store import Claimant, Verdict
     from bridge.store.state import State
 
-# How many requests are looked at, and how many overdue ones ended, before the lock is
-# let go;
+# How many requests are checked, and how many overdue ones ended, before the lock is
+# released;
 _MAX_LOOKED = 512
 _MAX_ENDED = 16
 # how long all of a claim may take, in seconds;
 _MAX_S = 1.0
-# how many it leaves that it may take another time: what holds for so many, a budget,
-# holds for all;
+# how many it leaves for another time: a limit that stops so many, such as a budget,
+# stops all;
 _MAX_LEFT = 512
 # and, with all slots taken, how far it looks for requests of agents beyond those of
 # high priority, among which they are.
@@ -54,11 +54,11 @@ def claim(
 ) -> list[Request]:
     """Take what `judge` says to take, into the claimant's slots; takes the lock itself.
 
-    `on_cut` is called when the time is up before the end of the queue: the next claim
+    `on_cut` is called if the time is up before the end of the queue: the next claim
     goes on from there.
 
     Raises:
-        LockBusy: nothing was looked at.
+        LockBusy: nothing was checked.
     """
     clock = state.clock
     until_s = clock.monotonic_s() + _MAX_S
@@ -86,14 +86,14 @@ def claim_only(
     slots: int,
     judge: Callable[[Request], Verdict],
 ) -> list[Request]:
-    """As `claim`, of this one request; the lock is held."""
+    """As `claim`, for this one request. The lock is held."""
     walk = _Walk(state, claimant, slots, judge)
     walk.look_at_one(request_id)
     return walk.taken
 
 
 class _Walk:
-    """What one claim has come across so far; the lock is held."""
+    """What one claim has found so far. The lock is held."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class _Walk:
         self._left = self._beyond = 0
 
     def go_on(self) -> bool:
-        """Look at the next few hundred; True when that is all for this claim."""
+        """Check the next few hundred; True if that is all for this claim."""
         state, passed = self._state, self._passed
         self._held = self._count_held()
         state.unread.clear()
@@ -132,7 +132,7 @@ class _Walk:
         return not passed.save() or is_done
 
     def look_at_one(self, request_id: RequestId) -> None:
-        """Look at this one request, and no other."""
+        """Check only this request."""
         self._held = self._count_held()
         self.look_at(request_id)
 
@@ -166,7 +166,7 @@ class _Walk:
                 return
 
     def look_at(self, request_id: RequestId) -> _Fate:
-        """Take one request, leave it, pass it over or end it."""
+        """Take one request, leave it, or end it."""
         state, passed = self._state, self._passed
         request = None
         if not is_over(state, request_id):
@@ -211,7 +211,7 @@ class _Walk:
         try:
             mine = take(self._state, request, self._claimant)
         except OSError:
-            # A disk just full, say. What was taken before is the claimant's.
+            # For example, a full disk. What was taken before is the claimant's.
             if self.taken:
                 return "stop"
             raise

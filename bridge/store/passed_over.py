@@ -1,4 +1,4 @@
-"""What a session has passed over: waiting requests that are not for it.
+"""Waiting requests that a session has passed over, since they are not for it.
 
 A request for another session or route, or of a newer hostbridge, stays where every
 claim would look at it first. Those that a session looked at and left for good are
@@ -12,7 +12,7 @@ first:
 A claim looks at everything else before, and then at a few of these in turn, since a
 file may have been changed. With few to pass over there is no file.
 
-Nothing depends on it: a line that is missing or wrong costs time.
+Nothing depends on it: a missing or wrong line only costs time.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 Why = Literal["other", "newer", "full"]
 
 SUFFIX = ".passed"
-# So many are looked at in every claim: below that, nothing is worth remembering.
+# Every claim checks this many: below that, nothing is worth remembering.
 FEW = 64
-# A file that is larger is none of ours.
+# A larger file is not ours.
 _MAX_BYTES = 64 * 1024 * 1024
 
 _WHYS: dict[str, Why] = {why: why for why in get_args(Why)}
@@ -57,19 +57,19 @@ class Passed:
         return why if is_full or why != "full" else None
 
     def add(self, name: str, why: Why) -> None:
-        """It was looked at just now, and left."""
+        """It was checked just now, and left."""
         self._known.pop(name, None)
         self._known[name] = why
         self._looked_at.add(name)
         self._is_changed = True
 
     def drop(self, name: str) -> None:
-        """It is gone, or no longer to be passed over."""
+        """It is gone, or must no longer be passed over."""
         if self._known.pop(name, None):
             self._is_changed = True
 
     def longest_ago(self) -> list[str]:
-        """A few ids to look at again; none that this claim has looked at."""
+        """A few ids to check again; none that this claim has checked."""
         due = (
             name
             for name, why in self._known.items()
@@ -78,7 +78,7 @@ class Passed:
         return list(islice(due, FEW))
 
     def save(self) -> bool:
-        """Write it down; False when that cannot be done."""
+        """Write it down; False if that fails."""
         if not self._is_changed:
             return True
         self._is_changed = False

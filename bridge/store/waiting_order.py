@@ -1,7 +1,7 @@
-"""In which order waiting requests are taken: priority first, then the oldest.
+"""The order in which waiting requests are taken: priority first, then the oldest.
 
-Our own ids tell both, so ten thousand of them are ordered without opening a file. Ids
-that somebody else chose are asked through `rank`, which reads the file.
+Our own ids contain both, so ten thousand of them are ordered without opening a file.
+For ids that somebody else chose, `rank` reads the file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Rank = tuple[Priority, int]
 
-# So many files of foreign names are read to find out which of them comes first.
+# How many files with foreign names are read to find out which comes first.
 MAX_ASKED = 256
 
 
@@ -59,7 +59,7 @@ def _ranked_foreign(
 
 
 class Ranks:
-    """Priority and age of ids that somebody else chose: their files tell.
+    """Priority and age of ids that somebody else chose, read from their files.
 
     Args:
         state: where they lie.
