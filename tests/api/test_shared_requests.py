@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from servingworld import A, Scripted, new_worker
+from servingworld import GOOD, A, Scripted, new_worker
 from storeworld import request, rooms_of, store_in
 
 from bridge.api.aio import AsyncBridge
@@ -17,8 +17,10 @@ from bridge.config import Settings
 from bridge.errors import InvalidRequest, WaitTimeout
 from bridge.protocol.outcome import Outcome
 from bridge.protocol.status import Stage, Status
+from bridge.store import sessions, wakeups
 from bridge.store.host_process import identify
 from bridge.store.sessions import Session
+from bridge.worker import executors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,3 +127,58 @@ def test_whoever_serves_anothers_request_stops_when_its_own_time_is_up(
         )
 
     assert rooms_of(store, "a") == ["requests"]
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The route claude answers."""
+    executor = Scripted(lambda *_, **__: Outcome(GOOD))
+    monkeypatch.setitem(executors._EXECUTORS, "claude", lambda *_: executor)
+
+
+@pytest.mark.usefixtures("served")
+def test_a_joiner_serves_what_waits_for_its_route(bridge: Bridge) -> None:
+    """Its asker may have submitted it, and left."""
+    request_id = bridge.submit("Which?", dedup_key="k", route="claude")
+
+    result = bridge.ask("Which?", dedup_key="k", route="claude", timeout_s=5)
+
+    assert (result.request_id, result.route) == (request_id, "claude")
+
+
+@pytest.mark.usefixtures("served")
+@pytest.mark.parametrize("route", ["host", "auto"])
+def test_a_joiner_does_not_serve_what_waits_for_a_session(
+    bridge: Bridge, monkeypatch: pytest.MonkeyPatch, route: str
+) -> None:
+    """Its asker chose the session; whether one is open makes it no other question."""
+    request_id = bridge.submit("Which?", dedup_key="k")
+    if route == "auto":
+        monkeypatch.setattr(sessions, "live_sessions", lambda *_, **__: [])
+
+    with pytest.raises(WaitTimeout):
+        bridge.ask(
+            "Which?",
+            dedup_key="k",
+            route=route,
+            fallback="claude",
+            fallback_after_s=0,
+            timeout_s=0.2,
+        )
+
+    assert bridge.status(request_id).status is Status.PENDING
+
+
+def test_an_interrupt_as_it_is_submitted_cancels_it(
+    bridge: Bridge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(wakeups, "wake", interrupt)
+
+    with pytest.raises(KeyboardInterrupt):
+        bridge.ask("Which?")
+
+    (ended,) = bridge.overview().last
+    assert ended.code == "cancelled"
