@@ -1,8 +1,7 @@
 """Whether two requests ask the same thing: what a dedup key may stand for. Pure.
 
-What says how soon, how often or how urgently something is asked does not count: a
-deadline, a priority, a number of attempts. Anything that changes what the answer means,
-or whose words it holds, does.
+Deadline, priority and number of attempts do not count: they say how soon and how often
+something is asked. Whatever changes what the answer means, or who may give it, counts.
 """
 
 from __future__ import annotations
@@ -35,20 +34,20 @@ _SHOWN = frozenset({"agent_type", "model", "session", "task_id"})
 def differences(
     asked: Request, earlier: Request, *, routes: Collection[str] = (), by: str = ""
 ) -> list[str]:
-    """What `asked` wants otherwise than `earlier` did, in words; empty for the same.
+    """How `asked` differs from `earlier`, in words; empty if they ask the same.
 
     `routes` are those that may answer `asked`, by default its own; `by` is the route
     that answers `earlier`, by default its own.
     """
-    told = [
-        _told(field, word, getattr(asked, field), getattr(earlier, field))
+    found = [
+        _difference(field, word, getattr(asked, field), getattr(earlier, field))
         for field, word in _COMPARED.items()
         if not _is_same(field, asked, earlier)
     ]
     by = by or (earlier.claim.route if earlier.claim else earlier.route)
     if by not in (routes or (asked.route,)):
-        told.append(f"route ({by!r} there, {asked.route!r} here)")
-    return told
+        found.append(f"route ({by!r} there, {asked.route!r} here)")
+    return found
 
 
 def _is_same(field: str, asked: Request, earlier: Request) -> bool:
@@ -72,7 +71,7 @@ def _value(field: str, request: Request) -> Any:
     return value
 
 
-def _told(field: str, word: str, ours: Any, theirs: Any) -> str:
+def _difference(field: str, word: str, ours: Any, theirs: Any) -> str:
     if field in _SHOWN:
         return f"{word} ({theirs!r} there, {ours!r} here)"
     return word

@@ -36,8 +36,8 @@ def check_id(text: str) -> RequestId:
         InvalidRequest: it is no text, empty, too long, or holds another character.
     """
     if not is_id(text):
-        told = str(text)
-        shown = text if len(told) <= 60 else told[:60] + "…"  # noqa: PLR2004
+        given = str(text)
+        shown = text if len(given) <= 60 else given[:60] + "…"  # noqa: PLR2004
         raise InvalidRequest(
             f"request id {shown!r}: expected 1 to 128 of A-Z a-z 0-9 _ -"
         )
@@ -61,7 +61,7 @@ def new_request_id(now_us: int, priority: Priority = "normal") -> RequestId:
 def find_rank(request_id: str) -> tuple[Priority, int] | None:
     """Priority and creation time (microseconds) told by one of our own ids.
 
-    None for an id that somebody else chose: those are told by the file's content.
+    None for an id that somebody else chose: for those, the file says it.
     """
     match = OURS.match(request_id)
     if match is None:
