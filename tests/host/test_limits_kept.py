@@ -78,3 +78,13 @@ def test_a_stop_ends_no_agents_of_another_client(world: HookWorld) -> None:
     assert world.code(request) is None
     assert left is not None
     assert left.state == "running"
+
+
+def test_an_agent_of_an_agent_stands_one_deeper(world: HookWorld) -> None:
+    _, _, agent = world.begin()
+    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+
+    nested = find_agent(world.store, world.nest(agent))
+
+    assert nested is not None
+    assert nested.depth == 1
