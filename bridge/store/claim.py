@@ -119,11 +119,14 @@ def change_held(
     *,
     event: str | None = None,
 ) -> Request | None:
-    """Change the request that `host` holds; None if `host` no longer holds it."""
+    """Change the request that `host` holds; None if `host` no longer holds it.
+
+    If `change` returns the request itself, nothing is written or noted.
+    """
     request = _held(state, request_id, host)
-    if request is None:
-        return None
-    changed = change(request)
+    changed = change(request) if request else None
+    if changed is None or changed is request:
+        return changed
     state["processing"].replace(file_of(request_id), changed.to_json(), durable=False)
     if event:
         state.note(event, request_id)

@@ -186,11 +186,18 @@ def note_sign(store: Store, run: AgentRun, sign: Literal["heard", "stopped"]) ->
 
 
 def drop(store: Store, run: AgentRun) -> None:
-    """Forget a run, its calls, and those calls of its agent that never ran."""
+    """Forget a run, its call, and those calls of its agent that never ran.
+
+    Another call for the same request may be the one that was launched: it stays.
+    """
     with _changing(store) as folder:
         if not run.nested:
             for each in _all(folder):
-                if each.request_id == run.request_id and not each.agent_id:
+                if (
+                    each.nested
+                    and each.request_id == run.request_id
+                    and not each.agent_id
+                ):
                     folder.remove(_call(each.tool_use_id))
         folder.remove(_name(run))
         folder.remove(_call(run.tool_use_id))

@@ -12,6 +12,7 @@ from bridge.store import subagent_runs
 if TYPE_CHECKING:
     from hookworld import HookWorld
 
+    from bridge.store.store import Store
     from bridge.store.subagent_runs import AgentRun
 
 
@@ -92,3 +93,32 @@ def test_an_end_is_noted_although_the_lock_is_held(world: HookWorld) -> None:
         subagent_runs.end(impatient, run)
 
     assert [each.state for each in world.runs()] == ["ended"]
+
+
+def test_two_calls_at_once_for_one_request_launch_one_agent(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The call that comes second leaves the record of the first alone."""
+    request = world.submit()
+    world.say("UserPromptSubmit", prompt="hello")
+    first: list[str] = []
+    note_call = subagent_runs.note_call
+
+    def overtaken(store: Store, run: AgentRun) -> None:
+        note_call(store, run)
+        monkeypatch.setattr(subagent_runs, "note_call", note_call)
+        first.append(world.launch(request))
+
+    monkeypatch.setattr(subagent_runs, "note_call", overtaken)
+    second = world.say(
+        "PreToolUse",
+        tool_name="Agent",
+        tool_use_id="toolu_second",
+        tool_input={"description": "b", "prompt": f"bridge:{request}"},
+    )
+
+    assert "already works on" in str(second)
+    world.stop(world.start(*first))
+    assert world.code(request) == "success"
+    launches = [e for e in world.store.history(request) if e["event"] == "launched"]
+    assert len(launches) == 1
