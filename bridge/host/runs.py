@@ -41,7 +41,8 @@ def find_run(store: Store, event: HookEvent) -> AgentRun | None:
     tool_use_id = _started_by(event, agent_id)
     run = subagent_runs.find_launched(store, tool_use_id) if tool_use_id else None
     if run is None:
-        return None
+        # Another hook may have bound it between the two looks.
+        return subagent_runs.find_agent(store, agent_id)
     with suppress(StateUnavailable):
         return subagent_runs.bind(store, run, agent_id)
     return subagent_runs.bound(run, agent_id)

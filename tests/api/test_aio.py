@@ -70,7 +70,7 @@ def test_a_cancelled_ask_cancels_its_request(
 ) -> None:
     """Although nobody waits for its thread but the interpreter."""
     monkeypatch.setattr(Hosts, "of", lambda *_: [object()])
-    monkeypatch.setattr(Hosts, "ring", lambda *_: None)
+    monkeypatch.setattr(Hosts, "wake", lambda *_: None)
     store = bridge.bridge.store
 
     async def asked() -> RequestId:

@@ -35,8 +35,8 @@ USAGE = {
     "x --schema bad.json": "bad.json:2:10: not JSON: unexpected character, expected "
     "':' after key",
     "x --schema list.json": "list.json: expected a JSON Schema (an object), got list",
-    "x --schema odd.json": "odd.json: not a JSON Schema: $.type: 'strin' is not valid "
-    "under any of the given schemas",
+    "x --schema odd.json": 'odd.json: not a JSON Schema: $.type: "strin" is not valid '
+    "under any of the schemas listed in the 'anyOf' keyword",
     "x --schema slip.json": "slip.json: allows anything: $: JSON Schema has no keyword "
     "'tpye'; did you mean 'type'?",
     "x --schema latin.json": "latin.json: expected UTF-8, got byte 0xfc at offset 13",

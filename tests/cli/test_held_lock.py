@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from conftest import Host, Project
 
+    from bridge.store.store import Store
+
 HOLD = """
 import os, signal, sys
 from bridge.store.directory import Folder
@@ -95,7 +97,11 @@ def test_a_store_has_a_deadline(project: Project) -> None:
     store = project.bridge.store
     now_s = store.clock.monotonic_s()
 
-    assert store._wait_s == 10
-    assert 2 < store.until(now_s + 3)._wait_s <= 3
-    assert store.until(now_s - 3)._wait_s == 0.2
-    assert store.until(now_s + 300)._wait_s == 10
+    def wait_s(used: Store) -> float:
+        with used.state() as state:
+            return state.lock_wait_s
+
+    assert wait_s(store) == 10
+    assert 2 < wait_s(store.until(now_s + 3)) <= 3
+    assert wait_s(store.until(now_s - 3)) == 0.2
+    assert wait_s(store.until(now_s + 300)) == 10

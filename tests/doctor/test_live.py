@@ -93,6 +93,7 @@ def test_a_model_that_ignores_offers_is_named(tmp_path: Path) -> None:
     assert last["cause"] in (
         "the model was told and has not called Agent: a long turn, a dialog, a refusal",
         "the model did not make the call it was told to make",
+        "the model ignored every offer",
     )
 
 

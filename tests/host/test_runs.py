@@ -122,3 +122,22 @@ def test_two_calls_at_once_for_one_request_launch_one_agent(
     assert world.code(request) == "success"
     launches = [e for e in world.store.history(request) if e["event"] == "launched"]
     assert len(launches) == 1
+
+
+def test_an_agent_that_another_hook_binds_meanwhile_is_not_lost(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its record moves from the call's name to the agent's between two looks."""
+    request, call, agent = world.begin()
+    find_launched = subagent_runs.find_launched
+
+    def overtaken(store: Store, tool_use_id: str) -> AgentRun | None:
+        run = find_launched(store, call)
+        if run is not None:
+            subagent_runs.bind(store, run, agent)
+        return find_launched(store, tool_use_id)
+
+    monkeypatch.setattr(subagent_runs, "find_launched", overtaken)
+    world.stop(agent)
+
+    assert world.code(request) == "success"
