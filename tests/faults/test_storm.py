@@ -148,7 +148,8 @@ def test_no_request_ever_has_two_live_claims(store: Store):
     found = [span for log in logs for span in spans(log, dead.get(log))]
     assert overlaps(found) == []
     check_all_are_there(store, ids)
-    tell("5", f"{count_claims(logs)} claims by {len(logs)} claimers, {len(dead)} killed")
+    claims = count_claims(logs)
+    tell("5", f"{claims} claims by {len(logs)} claimers, {len(dead)} killed")
 
 
 def kill(pid: int) -> int:
