@@ -45,9 +45,9 @@ def within(limit_s: float) -> Iterator[None]:
     began = time.monotonic()
     left_s, every_s = signal.getitimer(signal.ITIMER_REAL)
     mine_s = min(limit_s, left_s / 2) if left_s else limit_s
-    # Repeatedly: an exception raised in a destructor is lost.
-    signal.setitimer(signal.ITIMER_REAL, mine_s, _AGAIN_S)
     try:
+        # Repeatedly: an exception raised in a destructor is lost.
+        signal.setitimer(signal.ITIMER_REAL, mine_s, _AGAIN_S)
         yield
     finally:
         is_open = False

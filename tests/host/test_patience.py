@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -82,3 +83,23 @@ def test_another_thread_has_no_limit() -> None:
     thread.join()
 
     assert done == [True]
+
+
+@pytest.mark.parametrize("rung", [200], indirect=True)
+def test_an_alarm_before_the_block_begins_leaves_nothing_behind(
+    rung: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit was over at once: its timer would go on and end anything."""
+    setitimer = signal.setitimer
+
+    def over_at_once(which: int, seconds: float, interval: float = 0.0) -> None:
+        setitimer(which, seconds, interval)
+        if seconds == 0.5:
+            os.kill(os.getpid(), signal.SIGALRM)
+
+    monkeypatch.setattr(signal, "setitimer", over_at_once)
+    with pytest.raises(TooSlow), within(0.5):
+        pytest.fail("it had no time")
+
+    assert signal.getitimer(signal.ITIMER_REAL)[0] > 100
+    assert rung == []
