@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 from contextlib import suppress
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -121,9 +119,12 @@ class Folder:
 
     def names(self, suffix: str = ".json") -> list[str]:
         """Names of the visible files that end in `suffix`, without it, in no order."""
-        is_visible = re.compile(rf"[^.].*{re.escape(suffix)}\Z", re.DOTALL).match
-        stem = itemgetter(slice(-len(suffix)))
-        return [*map(stem, filter(is_visible, os.listdir(self.fd)))]
+        end = -len(suffix)
+        return [
+            name[:end]
+            for name in os.listdir(self.fd)
+            if name[end:] == suffix and name[0] != "."
+        ]
 
     def entries(self) -> Iterator[os.DirEntry[str]]:
         """Every entry, temporaries included."""
@@ -242,10 +243,6 @@ class Folder:
         self.rename(self.prepare(name, data), name)
         if durable:
             self.sync()
-
-    def replace_quickly(self, name: str, data: bytes) -> None:
-        """As `replace`, but not durable: for data that can be rebuilt."""
-        self.rename(self.prepare(name, data, durable=False), name)
 
     def rename(self, temporary: str, name: str) -> None:
         """Give a prepared file its name, over any other; remove it if that fails."""

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 Why = Literal["other", "newer", "full"]
 
-SUFFIX = ".passed"
 # Every claim checks this many: below that, nothing is worth remembering.
 FEW = 64
 # A larger file is not ours.
@@ -43,7 +42,7 @@ class Passed:
 
     def __init__(self, state: State, session: str) -> None:
         self._folder = state["sessions"]
-        self._file = f"{session}{SUFFIX}"
+        self._file = f"{session}.passed"
         self._known = self._read()
         self._looked_at: set[str] = set()
         self._is_changed = False
@@ -87,7 +86,9 @@ class Passed:
                 self._folder.remove(self._file)
             else:
                 lines = "".join(f"{n} {why}\n" for n, why in self._known.items())
-                self._folder.replace_quickly(self._file, lines.encode())
+                # Not durable: it can be found out again.
+                folder, data = self._folder, lines.encode()
+                folder.rename(folder.prepare(self._file, data, durable=False), self._file)
         except OSError:
             return False
         return True

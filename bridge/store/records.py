@@ -24,8 +24,15 @@ if TYPE_CHECKING:
     from bridge.store.directory import Folder
 
 
-def read_request(folder: Folder, name: str, now_ms: int) -> Request | None:
+def read_request(
+    folder: Folder,
+    name: str,
+    now_ms: int,
+    known: dict[str, tuple[bytes, Request]] | None = None,
+) -> Request | None:
     """Read `<name>.json` as an unfinished request; None when there is none.
+
+    `known` keeps what was parsed: the same bytes are not parsed again.
 
     Defaults fill what a hand-written file leaves out: `createdAt` is the file's time.
     Its status follows from whether somebody has claimed it, whatever the file says.
@@ -43,20 +50,22 @@ def read_request(folder: Folder, name: str, now_ms: int) -> Request | None:
     data = folder.read(file)
     if data is None:
         return None
+    if known is not None and name in known and known[name][0] == data:
+        return known[name][1]
     request = parse(Request, data)
-    if request.request_id != name:
-        if _is_other_spelling(folder, request.request_id, name):
-            return None
-        raise Unparsable(f"requestId is {request.request_id!r}, unlike the name")
+    if not _has_name(folder, request, name):
+        return None
     status = Status.PROCESSING if request.claim else Status.PENDING
     created = request.created_at or _changed_ms(folder, file, now_ms)
-    if (request.status, request.created_at) == (status, created):
-        return request
     if not request.created_at:
         # No creation time is given: use ctime, since mtime may be that of a copied
         # file.
         request = request.with_(uptime=None)
-    return request.with_(status=status, created_at=created)
+    if (request.status, request.created_at) != (status, created):
+        request = request.with_(status=status, created_at=created)
+    if known is not None:
+        known[name] = data, request
+    return request
 
 
 def read_ended(folder: Folder, name: str) -> Request | None:
@@ -90,10 +99,8 @@ def read_response(
     except orjson.JSONDecodeError as exc:
         raise Unparsable(f"not JSON: {exc}") from None
     response = from_value(Response, value)
-    if response.request_id != name:
-        if _is_other_spelling(folder, response.request_id, name):
-            return None
-        raise Unparsable(f"requestId is {response.request_id!r}, unlike the name")
+    if not _has_name(folder, response, name):
+        return None
     if not is_genuine(value, load_key()):
         raise Unparsable("not written by hostbridge: the seal is missing or wrong")
     if not fits(response):
@@ -101,9 +108,20 @@ def read_response(
     return response
 
 
-def _is_other_spelling(folder: Folder, told: str, name: str) -> bool:
-    """Whether a case-insensitive file system gave us the file of another id."""
-    return told.lower() == name.lower() and f"{name}.json" not in os.listdir(folder.fd)
+def _has_name(folder: Folder, record: Request | Response, name: str) -> bool:
+    """Whether a record is of the id that its file is named after.
+
+    False if a case-insensitive file system gave us the file of another id.
+
+    Raises:
+        Unparsable: it is of another id altogether.
+    """
+    found = record.request_id
+    if found == name:
+        return True
+    if found.lower() == name.lower() and f"{name}.json" not in os.listdir(folder.fd):
+        return False
+    raise Unparsable(f"requestId is {found!r}, unlike the name")
 
 
 def _changed_ms(folder: Folder, file: str, now_ms: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import time
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from bridge.errors import NewerSchema
 from bridge.protocol.ids import check_id, is_id
@@ -33,16 +33,6 @@ if TYPE_CHECKING:
 # So many files of each folder are read only once in one operation.
 _KEPT_FILES = 16
 USED = "the request id was used before"
-# Longer than a tick of the kernel's clock.
-_SETTLED_NS = 100_000_000
-
-
-class _Known(NamedTuple):
-    """A request that was read: valid for this file, while the lock is held."""
-
-    sign: tuple[int, int, int]
-    hold: int | None
-    request: Request
 
 
 def file_of(request_id: str) -> str:
@@ -74,9 +64,8 @@ class State:
         self.make = make
         self.lock_wait_s = 0.0
         self._had_turn = False
-        # Another number whenever the lock is taken or let go.
-        self._hold = 0
-        self._known: dict[str, _Known] = {}
+        # The claimed requests that were read, beside the bytes they came from.
+        self._parsed: dict[str, tuple[bytes, Request]] = {}
         self.is_locked = False
         self.unread: dict[str, Literal["newer", "young", "broken"]] = {}
         self._stack = ExitStack()
@@ -109,12 +98,10 @@ class State:
             return
         with locked(self.directory, wait_s=self.lock_wait_s):
             self.is_locked = True
-            self._hold += 1
             try:
                 yield
             finally:
                 self.is_locked = False
-                self._hold += 1
 
     @contextmanager
     def hold_if_free(self) -> Iterator[None]:
@@ -215,30 +202,9 @@ class State:
 
     def _read(self, room: str, name: str) -> Request | None:
         now_ms = self.now_ms()
-        if room == "processing":
-            request = self._read_held(name, now_ms)
-        else:
-            request = read_request(self[room], name, now_ms)
+        known = self._parsed if room == "processing" else None
+        request = read_request(self[room], name, now_ms, known)
         return request and request.on_clock(now_ms, uptime(self.clock))
-
-    def _read_held(self, name: str, now_ms: int) -> Request | None:
-        """Read from `processing/` what has changed since it was read last."""
-        folder = self["processing"]
-        facts = folder.facts(f"{name}.json")
-        if facts is None:
-            return None
-        sign = (facts.st_ino, facts.st_ctime_ns, facts.st_size)
-        known = self._known.get(name)
-        if known and known.sign == sign and known.hold in (None, self._hold):
-            return known.request
-        request = read_request(folder, name, now_ms)
-        # Two changes within one tick of the kernel's clock leave the same sign.
-        # Until the tick is over, what was read is valid only while the lock is held.
-        is_settled = time.time_ns() - facts.st_ctime_ns > _SETTLED_NS
-        if request is not None and (is_settled or self.is_locked):
-            hold = None if is_settled else self._hold
-            self._known[name] = _Known(sign, hold, request)
-        return request
 
     def _request(self, room: str, name: str) -> Request | None:
         if room == "requests":
