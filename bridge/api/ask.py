@@ -146,7 +146,6 @@ class Asker:
         """Wait for the end of the request, and serve it if nobody else does."""
         waiter = Waiter(
             self.quick,
-            lease_s=self.settings.lease_s,
             on_stage=options.get("on_stage", ignore),
         )
         request_id, is_new = submitted.request_id, submitted.is_new

@@ -174,8 +174,7 @@ class Bridge:
         from bridge.api.wait import Waiter
 
         check_seconds(timeout_s)
-        lease_s = self.settings.lease_s
-        waiter = Waiter(self._quick, lease_s=lease_s, on_stage=on_stage)
+        waiter = Waiter(self._quick, on_stage=on_stage)
         if isinstance(request, Iterable) and not isinstance(request, str):
             ids = {self._known(each) for each in request}
             return waiter.many(ids, schema, timeout_s)
@@ -273,7 +272,7 @@ class Bridge:
         return self._look_after([check_id(request.request_id)])
 
     def _look_after(self, ids: Iterable[RequestId]) -> bool:
-        return look_after(self._quick, ids, lease_s=self.settings.lease_s)
+        return look_after(self._quick, ids)
 
 
 def ask(

@@ -28,10 +28,10 @@ _HERE = (
 )
 
 
-def eligible_hosts(store: Store, request: Request, *, lease_s: float) -> list[Session]:
+def eligible_hosts(store: Store, request: Request) -> list[Session]:
     """Live sessions that may take the request."""
     live = sessions.live_sessions(
-        store, lease_s=lease_s, which=lambda session: may_take(session, request)
+        store, which=lambda session: may_take(session, request)
     )
     return eligible(store, live, request)
 
@@ -50,8 +50,7 @@ class Hosts:
 
     def of(self, request: Request) -> list[Session]:
         """The sessions that may take the request."""
-        lease_s = self._settings.lease_s
-        return eligible_hosts(self._store, request, lease_s=lease_s)
+        return eligible_hosts(self._store, request)
 
     def can_answer(self, request: Request) -> bool:
         """Whether any may take it while the caller waits."""
@@ -82,15 +81,14 @@ class Hosts:
 
 def no_host(store: Store, request: Request, settings: Settings) -> NoHost:
     """The error for a request that no live session could take: why, and what to do."""
-    lease_s = settings.lease_s
     if settings.off:
         why, ways = _off_by("BRIDGE_OFF is set", "unset BRIDGE_OFF")
     elif switch.is_off(store):
         why, ways = _off_by("`hostbridge off`", "`hostbridge on`")
     else:
-        live = sessions.live_sessions(store, lease_s=lease_s)
+        live = sessions.live_sessions(store)
         why, ways = _cause(store.place.owner, request, live)
-        if not live and (nearby := find_nearby(store.place, lease_s=lease_s)):
+        if not live and (nearby := find_nearby(store)):
             why += f"; one is open in {nearby.project}"
             ways = (
                 f"ask that one: `hostbridge -C {shlex.quote(str(nearby.project))} ask`",

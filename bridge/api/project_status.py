@@ -111,7 +111,7 @@ def overview(store: Store, settings: Settings) -> Overview:
     """Look at the project once; creates nothing."""
     if not store.exists():
         return _untouched(store, settings)
-    live = sessions.live_sessions(store, lease_s=settings.lease_s)
+    live = sessions.live_sessions(store)
     off = switch.switched_off(store)
     hosts = [s for s in live if s.session_id not in off]
     with store.state() as state:

@@ -21,6 +21,6 @@ def prune(
 ) -> Pruned:
     """Remove finished requests as `Store.prune`, and wake-up folders nobody watches."""
     gone = bridge.store.prune(older_than_days=older_than_days, max_bytes=max_bytes)
-    taken_down = wakeups.remove_gone(bridge.store, lease_s=bridge.settings.lease_s)
+    taken_down = wakeups.remove_gone(bridge.store)
     pins.forget_gone(bridge.store.place)
     return replace(gone, bells=taken_down)

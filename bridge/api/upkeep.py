@@ -42,13 +42,13 @@ class Abandoned(BaseException):
     """Nobody waits for the answer any more: every step ends at once."""
 
 
-def look_after(store: Store, ids: Iterable[RequestId], *, lease_s: float) -> bool:
+def look_after(store: Store, ids: Iterable[RequestId]) -> bool:
     """End those of `ids` that are overdue, and give back what a dead host held.
 
     False if that cannot be done now.
     """
     try:
-        sweep(store, lease_s=lease_s, waiting=ids)
+        sweep(store, waiting=ids)
     except StateUnavailable:
         return False
     return True
@@ -92,7 +92,6 @@ class Tender:
     Args:
         store: one that does not wait long for its lock.
         ids: the awaited requests; the caller removes those that have ended.
-        lease_s: as in `Store`.
         on_stage: called with the stage of each checked request, whoever holds the lock;
             what it raises ends the wait.
     """
@@ -102,12 +101,10 @@ class Tender:
         store: Store,
         ids: set[RequestId],
         *,
-        lease_s: float,
         on_stage: Callable[[Stage], None],
     ) -> None:
         self._store = store
         self._ids = ids
-        self._lease_s = lease_s
         self._on_stage = on_stage
         self._stage = Stage.WAITING
         self._tended = self._woken = store.clock.monotonic_s()
@@ -136,7 +133,7 @@ class Tender:
                 self._on_stage(self._stage)
         with suppress(StateUnavailable):
             if self._is_turn(now, "sweep"):
-                sweep(self._store, lease_s=self._lease_s)
+                sweep(self._store)
                 seen = [found for each in ids if (found := self._seen(each))]
             for found in seen:
                 self._look_after(found, wake=wake)
@@ -147,9 +144,7 @@ class Tender:
         if request is None:
             return Stage.WAITING
         waits_for_host = found.status is Status.PENDING and request.route == "host"
-        if waits_for_host and not eligible_hosts(
-            self._store, request, lease_s=self._lease_s
-        ):
+        if waits_for_host and not eligible_hosts(self._store, request):
             return Stage.NO_HOST
         return request.stage
 
@@ -157,7 +152,7 @@ class Tender:
         """Why no open session has heard of a waiting request; empty if one has."""
         if request.route != "host" or stage != Stage.WAITING:
             return ""
-        hosts = eligible_hosts(self._store, request, lease_s=self._lease_s)
+        hosts = eligible_hosts(self._store, request)
         return complaint(self._store, hosts)
 
     def _seen(self, request_id: RequestId) -> Found | None:
@@ -188,6 +183,6 @@ class Tender:
         whose = ("again" if again else "wake", request.session, request.declined_by)
         if not self._is_turn(self._tended, *whose):
             return
-        hosts = eligible_hosts(self._store, request, lease_s=self._lease_s)
+        hosts = eligible_hosts(self._store, request)
         with suppress(StateUnavailable):
             wakeups.wake(self._store, hosts, again=again)

@@ -41,15 +41,11 @@ class Waiter:
 
     Args:
         store: one that does not wait long for its lock: the deadline matters more.
-        lease_s: as in `Store`.
         on_stage: called with the stage of a request.
     """
 
-    def __init__(
-        self, store: Store, *, lease_s: float, on_stage: Callable[[Stage], None]
-    ) -> None:
+    def __init__(self, store: Store, *, on_stage: Callable[[Stage], None]) -> None:
         self._store = store
-        self._lease_s = lease_s
         self._on_stage = on_stage
 
     def one(self, request_id: RequestId, timeout_s: float) -> Response:
@@ -181,7 +177,7 @@ class Waiter:
         )
 
     def _tender(self, ids: set[RequestId]) -> Tender:
-        return Tender(self._store, ids, lease_s=self._lease_s, on_stage=self._on_stage)
+        return Tender(self._store, ids, on_stage=self._on_stage)
 
     def _trouble(self) -> str:
         """What prevents any answer from being written, if anything."""

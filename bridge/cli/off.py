@@ -19,8 +19,7 @@ def command(options: Namespace) -> None:
     """Switch off and say what that means."""
     session = options.session
     bridge = Bridge.open()
-    lease_s = bridge.settings.lease_s
-    which = open_session(bridge.store, session, lease_s=lease_s) if session else None
+    which = open_session(bridge.store, session) if session else None
     switch_off(bridge.store, which)
     place = f"session {which.session_id}" if which else str(bridge.store.place.owner)
     only = f" --session {which.session_id}" if which else ""

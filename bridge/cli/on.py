@@ -19,10 +19,9 @@ def command(options: Namespace) -> None:
     """Switch on and say so."""
     session = options.session
     bridge = Bridge.open()
-    lease_s = bridge.settings.lease_s
-    which = open_session(bridge.store, session, lease_s=lease_s) if session else None
+    which = open_session(bridge.store, session) if session else None
     # Its user has switched it off; a model that is stopped must not go on by itself.
-    live = live_sessions(bridge.store, lease_s=lease_s)
+    live = live_sessions(bridge.store)
     clients = [each.host.pid for each in live]
     refuse_inside_a_session(bridge.settings, clients, "hostbridge on")
     place = f"session {which.session_id}" if which else str(bridge.store.place.owner)

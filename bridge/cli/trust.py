@@ -82,7 +82,7 @@ def _ask(bridge: Bridge, project: Path) -> int:
 
 
 def _clients(bridge: Bridge) -> list[int]:
-    live = live_sessions(bridge.store, lease_s=bridge.settings.lease_s)
+    live = live_sessions(bridge.store)
     return [session.host.pid for session in live]
 
 

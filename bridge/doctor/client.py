@@ -54,8 +54,7 @@ def open_sessions(subject: Subject) -> Iterator[Finding]:
     store = subject.store()
     if store is None:
         return
-    lease_s = float(subject.settings.lease_s)
-    ours = sessions.live_sessions(store, lease_s=lease_s)
+    ours = sessions.live_sessions(store)
     off = switch.switched_off(store)
     program = _program(subject)
     theirs = _listed(subject, program) if program else None

@@ -34,8 +34,8 @@ def open_elsewhere(subject: Subject) -> Iterator[Finding]:
         if place.state in seen:
             continue
         seen.add(place.state)
-        store = Store(place)
-        count = len(sessions.live_sessions(store, lease_s=float(settings.lease_s)))
+        store = Store(place, lease_s=settings.lease_s)
+        count = len(sessions.live_sessions(store))
         if count:
             named = " and ".join(variables)
             yield warning(
@@ -50,10 +50,9 @@ def open_elsewhere(subject: Subject) -> Iterator[Finding]:
 def open_nearby(subject: Subject) -> Iterator[Finding]:
     """Whether sessions are open in a folder around the project, and none in it."""
     store = subject.store()
-    lease_s = float(subject.settings.lease_s)
-    if store is None or sessions.live_sessions(store, lease_s=lease_s):
+    if store is None or sessions.live_sessions(store):
         return
-    nearby = find_nearby(store.place, lease_s=lease_s)
+    nearby = find_nearby(store)
     if nearby is None:
         return
     ids = ", ".join(session.session_id for session in nearby.sessions)

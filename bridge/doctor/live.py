@@ -97,8 +97,7 @@ def ask(subject: Subject, *, timeout_s: float) -> Iterator[Finding]:
         return
     found = bridge.store.find(request_id)
     request = found.request if found else None
-    lease_s = subject.settings.lease_s
-    hosts = request and eligible_hosts(bridge.store, request, lease_s=lease_s)
+    hosts = request and eligible_hosts(bridge.store, request)
     refusal = _refusal(subject, hosts or [])
     if refusal is not None:
         with suppress(BridgeError):

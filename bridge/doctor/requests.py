@@ -188,7 +188,7 @@ def stuck(subject: Subject) -> Iterator[Finding]:
             "as it says; the next hook or `serve` that looks puts it aside",
         )
     settings = subject.settings
-    live = tuple(sessions.live_sessions(store, lease_s=float(settings.lease_s)))
+    live = tuple(sessions.live_sessions(store))
     queue = Queue(
         waiting=tuple(request for request in looked if request),
         held=tuple(store.claimed()),

@@ -25,11 +25,7 @@ _NAME = "search"
 def agents_search(subject: Subject) -> Iterator[Finding]:
     """Whether the agent of ours is there, and which open sessions know it."""
     store = subject.store()
-    open_now = (
-        sessions.live_sessions(store, lease_s=float(subject.settings.lease_s))
-        if store
-        else []
-    )
+    open_now = sessions.live_sessions(store) if store else []
     # What the plugin brings needs no file.
     rest = [each for each in open_now if each.carrier != OF_PLUGIN]
     if not rest and (open_now or not all_registered(subject)):

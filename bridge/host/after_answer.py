@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
 from bridge.host import unseen_ends
-from bridge.host.sweep_and_wake import ring_all
+from bridge.host.sweep_and_wake import wake_all
 from bridge.store import wakeups
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ def settle(hook: HookContext, *, pause: Callable[[float], None] = time.sleep) ->
     except StateUnavailable:
         changed = 0
     if changed:
-        ring_all(hook.store, lease_s=hook.settings.lease_s)
-    ring_until_heard(hook, pause=pause)
+        wake_all(hook.store)
+    wake_until_answered(hook, pause=pause)
 
 
-def ring_until_heard(
+def wake_until_answered(
     hook: HookContext, *, pause: Callable[[float], None] = time.sleep
 ) -> None:
     """Signal waiting requests once the watch is there; again if nobody answers."""

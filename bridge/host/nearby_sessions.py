@@ -42,8 +42,9 @@ class Nearby:
     sessions: tuple[Session, ...]
 
 
-def find_nearby(place: Place, *, lease_s: float) -> Nearby | None:
+def find_nearby(store: Store) -> Nearby | None:
     """The nearest sessions in a folder around the project, or at its other names."""
+    place = store.place
     if place.state == place.guard:
         # Set by BRIDGE_STATE_DIR: its users share everything.
         return None
@@ -51,9 +52,9 @@ def find_nearby(place: Place, *, lease_s: float) -> Nearby | None:
         state = mirror(place.guard, project)
         if not state.is_dir():
             continue
-        store = Store(Place(project, state, place.guard, ""))
+        there = Store(Place(project, state, place.guard, ""), lease_s=store.lease_s)
         with suppress(BridgeError):
-            found = sessions.live_sessions(store, lease_s=lease_s)
+            found = sessions.live_sessions(there)
             if found:
                 return Nearby(project, tuple(found))
     return None

@@ -21,7 +21,7 @@ def file_changed(hook: HookContext) -> HookOutput:
         return SILENT
     try:
         sessions.note_watch(hook.store, hook.session)
-        sweep(hook.store, lease_s=hook.settings.lease_s)
+        sweep(hook.store)
         made = offer(hook)
     except StateUnavailable:
         # The caller does not wait for this; the next second is as good.

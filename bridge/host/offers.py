@@ -188,10 +188,10 @@ def withdraw(hook: HookContext) -> None:
     for request_id in withdrawn:
         hook.store.give_back(request_id, hook.session.host, lambda held: held)
     if withdrawn:
-        ring_others(hook)
+        wake_others(hook)
 
 
-def ring_others(hook: HookContext) -> None:
+def wake_others(hook: HookContext) -> None:
     """What this session gave back waits again: wake those that may take it."""
     wakeups.wake(hook.store, _other_sessions(hook))
 
@@ -202,7 +202,7 @@ def _others(hook: HookContext, request: Request) -> list[Session]:
 
 
 def _other_sessions(hook: HookContext) -> list[Session]:
-    live = sessions.live_sessions(hook.store, lease_s=hook.settings.lease_s)
+    live = sessions.live_sessions(hook.store)
     return [other for other in live if other.host != hook.session.host]
 
 

@@ -87,9 +87,9 @@ def forget(store: Store, session: Session) -> None:
     sessions.remove(store, session)
 
 
-def forget_gone(store: Store, *, lease_s: float) -> None:
+def forget_gone(store: Store) -> None:
     """Forget the sessions whose process is gone."""
     with store.open() as opened, opened.exclusive():
         for session in sessions.all_sessions(opened):
-            if sessions.is_gone(opened, session, lease_s):
+            if sessions.is_gone(opened, session):
                 forget(opened, session)

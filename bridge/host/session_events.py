@@ -24,8 +24,10 @@ def session_start(hook: HookContext) -> HookOutput:
     """
     if hook.event.agent_id:
         return _compacted(hook)
-    bell = wakeups.prepare(hook.store, hook.session.host)
-    said = specific("SessionStart", additionalContext=INTRODUCTION, watchPaths=[bell])
+    watched = wakeups.prepare(hook.store, hook.session.host)
+    said = specific(
+        "SessionStart", additionalContext=INTRODUCTION, watchPaths=[watched]
+    )
     return said.then(_settle)
 
 
@@ -34,10 +36,10 @@ def cwd_changed(hook: HookContext) -> HookOutput:
 
     Seen only where hooks/moved cannot tell by itself.
     """
-    bell = wakeups.prepare(hook.store, hook.session.host)
+    watched = wakeups.prepare(hook.store, hook.session.host)
     with suppress(StateUnavailable):
         sessions.note_watch(hook.store, hook.session)
-    said = specific("CwdChanged", watchPaths=[bell])
+    said = specific("CwdChanged", watchPaths=[watched])
     return said.then(_wake_again)
 
 
@@ -69,9 +71,9 @@ def _settle(hook: HookContext) -> None:
 
 
 def _wake_again(hook: HookContext) -> None:
-    from bridge.host.after_answer import ring_until_heard
+    from bridge.host.after_answer import wake_until_answered
 
-    ring_until_heard(hook)
+    wake_until_answered(hook)
 
 
 HANDLERS = {

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from bridge.store.store import Store
 
 
-def sweep(store: Store, *, lease_s: float, waiting: Iterable[RequestId] = ()) -> int:
+def sweep(store: Store, *, waiting: Iterable[RequestId] = ()) -> int:
     """As `Store.sweep`; if something changed, wake sessions for what waits."""
     changed = store.sweep(waiting=waiting)
     if changed:
-        ring_all(store, lease_s=lease_s)
+        wake_all(store)
     return changed
 
 
-def ring_all(store: Store, *, lease_s: float) -> None:
+def wake_all(store: Store) -> None:
     """Wake every open session if anything waits: each takes what it may.
 
     A failed wake-up only costs time.
     """
     with suppress(StateUnavailable, StateRefused):
         if store.has_waiting():
-            wakeups.wake(store, sessions.live_sessions(store, lease_s=lease_s))
+            wakeups.wake(store, sessions.live_sessions(store))

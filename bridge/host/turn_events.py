@@ -35,7 +35,7 @@ def user_prompt(hook: HookContext) -> HookOutput:
         return stopped
     if not is_notice(prompt):
         sessions.note_stop_offers(hook.store, hook.session, 0)
-    sweep(hook.store, lease_s=hook.settings.lease_s)
+    sweep(hook.store)
     made = offer(hook)
     return context("UserPromptSubmit", made) if made else SILENT
 
@@ -43,7 +43,7 @@ def user_prompt(hook: HookContext) -> HookOutput:
 def stop(hook: HookContext) -> HookOutput:
     """The turn ends: settle what ended unseen, then offer, within our own limit."""
     unseen_ends.reconcile(hook)
-    sweep(hook.store, lease_s=hook.settings.lease_s)
+    sweep(hook.store)
     if agents_run(hook) or hook.session.stop_offers >= MAX_STOP_OFFERS:
         return SILENT
     made = offer(hook, repeat_at_once=True)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from bridge.errors import StateUnavailable
 from bridge.host import interim, registration, runs
 from bridge.host.capture import RECEIPT, REPLACED, fail, line_about, take_words
-from bridge.host.offers import decline, open_offers, ring_others
+from bridge.host.offers import decline, open_offers, wake_others
 from bridge.host.output import SILENT, HookOutput, specific, tell_user
 from bridge.protocol.contract import prompt_digest
 from bridge.protocol.failure_codes import MEANINGS
@@ -285,9 +285,8 @@ def _heard_so_far(hook: HookContext, run: AgentRun) -> tuple[bool, int]:
 
 def forget_gone(hook: HookContext) -> None:
     """Forget the sessions and the agents of clients that are gone."""
-    lease_s = hook.settings.lease_s
-    registration.forget_gone(hook.store, lease_s=lease_s)
-    subagent_runs.forget_gone(hook.store, lease_s=lease_s)
+    registration.forget_gone(hook.store)
+    subagent_runs.forget_gone(hook.store)
 
 
 def release_all(hook: HookContext) -> None:
@@ -310,4 +309,4 @@ def release_all(hook: HookContext) -> None:
     for run in subagent_runs.all_runs(hook.store):
         if run.host == hook.session.host:
             subagent_runs.drop(hook.store, run)
-    ring_others(hook)
+    wake_others(hook)

@@ -20,43 +20,34 @@ from bridge.store.host_process import Liveness, liveness
 if TYPE_CHECKING:
     from bridge.protocol.request import Claim, HostProcess
     from bridge.store.directory import Folder
+    from bridge.store.state import State
 
 
 def host_is_gone(
-    state: Folder,
-    session: str,
-    host: HostProcess,
-    *,
-    lease_s: float,
-    now_s: float,
-    sign_ms: int = 0,
+    state: State, session: str, host: HostProcess, *, sign_ms: int = 0
 ) -> bool:
     """Whether `host` is gone; at `sign_ms` it was known to be alive."""
     seen = liveness(host)
     if seen is not Liveness.UNSEEN:
         return seen is Liveness.GONE
     last_s = max(sign_ms / 1000, _last_beat_s(state, session, host))
-    return now_s - last_s > lease_s
+    return state.clock.now_us() / 1_000_000 - last_s > state.lease_s
 
 
-def claimer_is_gone(
-    state: Folder, claim: Claim, *, lease_s: float, now_s: float
-) -> bool:
+def claimer_is_gone(state: State, claim: Claim) -> bool:
     """Whether the process that made this claim is gone."""
     sign_ms = max(claim.at, *claim.offers, claim.launched_at or 0)
-    return host_is_gone(
-        state, claim.session, claim.host, lease_s=lease_s, now_s=now_s, sign_ms=sign_ms
-    )
+    return host_is_gone(state, claim.session, claim.host, sign_ms=sign_ms)
 
 
-def _last_beat_s(state: Folder, session: str, host: HostProcess) -> float:
+def _last_beat_s(state: State, session: str, host: HostProcess) -> float:
     """When a session of this process last touched its heartbeat; 0 for never.
 
     `/clear` gives the process another session id and removes the files of the old one.
     """
-    with state.folder("sessions") as sessions:
-        names = {session} | {n for n in sessions.names() if _is_of(sessions, n, host)}
-        facts = [sessions.facts(f"{name}.beat") for name in names]
+    sessions = state["sessions"]
+    names = {session} | {n for n in sessions.names() if _is_of(sessions, n, host)}
+    facts = [sessions.facts(f"{name}.beat") for name in names]
     return max((beat.st_mtime for beat in facts if beat), default=0.0)
 
 

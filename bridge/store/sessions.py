@@ -103,10 +103,7 @@ def same_id(store: Store, session_id: str) -> Session | None:
 
 
 def live_sessions(
-    store: Store,
-    *,
-    lease_s: float,
-    which: Callable[[Session], bool] = lambda _: True,
+    store: Store, *, which: Callable[[Session], bool] = lambda _: True
 ) -> list[Session]:
     """Sessions whose process runs, newest first; only those that `which` accepts.
 
@@ -118,25 +115,20 @@ def live_sessions(
         alive = [
             session
             for session in all_sessions(opened)
-            if which(session) and not is_gone(opened, session, lease_s)
+            if which(session) and not is_gone(opened, session)
         ]
     return sorted(alive, key=lambda s: -s.registered_at)
 
 
-def is_gone(store: Store, session: Session, lease_s: float) -> bool:
+def is_gone(store: Store, session: Session) -> bool:
     """Whether the session's process is gone."""
     with store.state() as state:
         return host_is_gone(
-            state.directory,
-            session.session_id,
-            session.host,
-            lease_s=lease_s,
-            now_s=store.clock.now_us() / 1_000_000,
-            sign_ms=session.registered_at,
+            state, session.session_id, session.host, sign_ms=session.registered_at
         )
 
 
-def open_session(store: Store, session_id: str, *, lease_s: float) -> Session:
+def open_session(store: Store, session_id: str) -> Session:
     """The live session that has this id, or else one that once had it.
 
     Raises:
@@ -146,7 +138,7 @@ def open_session(store: Store, session_id: str, *, lease_s: float) -> Session:
         raise InvalidRequest(
             f"session {session_id!r}: expected 1 to 128 of A-Z a-z 0-9 _ -"
         )
-    alive = live_sessions(store, lease_s=lease_s)
+    alive = live_sessions(store)
     named = [session for session in alive if session.session_id == session_id]
     former = [session for session in alive if session_id in session.former_ids]
     for session in (*named, *former):

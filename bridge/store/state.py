@@ -51,6 +51,7 @@ class State:
         state: the directory itself.
         clock: wall clock and monotonic clock.
         make: whether a sub-folder that is not there is made, or is empty.
+        lease_s: how long an unseen host counts as alive after its last heartbeat.
         is_locked: whether this operation holds the store's lock.
         unread: names met in `requests/` whose file stays there and cannot be read:
             it is of a newer hostbridge; or young, so that it may still be written,
@@ -58,10 +59,18 @@ class State:
             who holds the lock may put it aside.
     """
 
-    def __init__(self, directory: Folder, clock: Clock, *, make: bool = True) -> None:
+    def __init__(
+        self,
+        directory: Folder,
+        clock: Clock,
+        *,
+        make: bool = True,
+        lease_s: float = 900.0,
+    ) -> None:
         self.directory = directory
         self.clock = clock
         self.make = make
+        self.lease_s = lease_s
         self.lock_wait_s = 0.0
         self._had_turn = False
         # The claimed requests that were read, beside the bytes they came from.

@@ -135,7 +135,10 @@ class Store:
     def _opened(self, *, make: bool) -> Iterator[State]:
         with _in_our_words(self.place):
             directory = open_state(self.place, make=make)
-        with directory, State(directory, self.clock, make=make) as state:
+        with (
+            directory,
+            State(directory, self.clock, make=make, lease_s=self.lease_s) as state,
+        ):
             yield state
 
     @contextmanager
@@ -415,9 +418,9 @@ class Store:
 
         with self.state() as state:
             if everything:
-                return sweep_all(state, lease_s=self.lease_s, limit_s=limit_s)
+                return sweep_all(state, limit_s=limit_s)
             with state.hold():
-                return sweep(state, lease_s=self.lease_s, waiting=waiting)
+                return sweep(state, waiting=waiting)
 
     def prune(
         self, *, older_than_days: float | None = None, max_bytes: int | None = None
@@ -433,7 +436,7 @@ class Store:
         if not self.exists():
             return Pruned()
         with self.state() as state:
-            sweep_all(state, lease_s=self.lease_s)
+            sweep_all(state)
             return prune(state, older_than_days=older_than_days, max_bytes=max_bytes)
 
     # Waiting

@@ -219,7 +219,7 @@ def _forget(folder: Folder, agent_id: str) -> None:
     tool_calls.forget(folder, agent_id)
 
 
-def forget_gone(store: Store, *, lease_s: float) -> None:
+def forget_gone(store: Store) -> None:
     """Forget the runs whose client is gone, by the same rule as sessions.
 
     A client that cannot be seen from here (it ran in a container) would otherwise stay
@@ -232,11 +232,9 @@ def forget_gone(store: Store, *, lease_s: float) -> None:
             run
             for run in _all(state["agents"])
             if host_is_gone(
-                state.directory,
+                state,
                 run.session,
                 run.host,
-                lease_s=lease_s,
-                now_s=store.clock.now_us() / 1_000_000,
                 sign_ms=run.launched_at if run.state == "ended" else run.answer_by,
             )
         ]

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 BATCH = 100
 
 
-def sweep(state: State, *, lease_s: float, waiting: Iterable[str] = ()) -> int:
+def sweep(state: State, *, waiting: Iterable[str] = ()) -> int:
     """Return how many requests changed; the lock is held.
 
     `waiting` names requests in `requests/` to check; claimed ones are always checked.
     """
-    changed = sum(_sweep_claimed(state, r, lease_s) for r in all_claimed(state))
+    changed = sum(_sweep_claimed(state, r) for r in all_claimed(state))
     return changed + sum(_sweep_waiting(state, name) for name in waiting)
 
 
-def sweep_all(state: State, *, lease_s: float, limit_s: float = inf) -> int:
+def sweep_all(state: State, *, limit_s: float = inf) -> int:
     """Sweep everything; takes the lock itself, one batch at a time.
 
     It stops after `limit_s` seconds. Each sweep begins at another place, so that every
@@ -41,7 +41,7 @@ def sweep_all(state: State, *, lease_s: float, limit_s: float = inf) -> int:
 
     def claimed(name: str) -> bool:
         request = state.claimed(name)
-        return request is not None and _sweep_claimed(state, request, lease_s)
+        return request is not None and _sweep_claimed(state, request)
 
     until_s = state.clock.monotonic_s() + limit_s
     changed = 0
@@ -60,7 +60,7 @@ def sweep_all(state: State, *, lease_s: float, limit_s: float = inf) -> int:
     return changed
 
 
-def _sweep_claimed(state: State, request: Request, lease_s: float) -> bool:
+def _sweep_claimed(state: State, request: Request) -> bool:
     try:
         response = state.response(request.request_id)
     except NewerSchema:
@@ -68,11 +68,8 @@ def _sweep_claimed(state: State, request: Request, lease_s: float) -> bool:
     if response is not None:
         finish(state, request.request_id, response)
         return True
-    now_us = state.clock.now_us()
-    gone = request.claim is not None and claimer_is_gone(
-        state.directory, request.claim, lease_s=lease_s, now_s=now_us / 1_000_000
-    )
-    fate = fate_of_claimed(request, host_is_gone=gone, now_ms=now_us // 1000)
+    gone = request.claim is not None and claimer_is_gone(state, request.claim)
+    fate = fate_of_claimed(request, host_is_gone=gone, now_ms=state.now_ms())
     if fate.response is not None:
         return end(state, request, fate.response, source="sweep")
     if fate.request is not None:

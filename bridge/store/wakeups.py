@@ -103,18 +103,19 @@ def clear(store: Store, host: HostProcess) -> bool:
         return folder.remove(SIGNAL)
 
 
-def remove_gone(store: Store, *, lease_s: float) -> int:
+def remove_gone(store: Store) -> int:
     """Remove the folders of processes that are gone; how many.
 
     A process of another PID namespace cannot be seen from here. It counts as alive as
-    long as one of its sessions does; where none is on record, for `lease_s` seconds
+    long as one of its sessions does; where none is on record, for `store.lease_s`
+    seconds
     after the folder's last change.
     """
     if not store.exists():
         return 0
     with store.open() as opened:
-        kept = {folder_name(s.host) for s in live_sessions(opened, lease_s=lease_s)}
-        oldest_s = store.clock.now_us() / 1_000_000 - lease_s
+        kept = {folder_name(s.host) for s in live_sessions(opened)}
+        oldest_s = store.clock.now_us() / 1_000_000 - store.lease_s
         with opened.state() as state, state.hold():
             folders = state["bell"]
             entries = list(folders.entries())

@@ -120,7 +120,7 @@ def test_whoever_serves_anothers_request_stops_when_its_own_time_is_up(
             pass
         return Outcome(code="timeout")
 
-    waiter = Waiter(store, lease_s=900, on_stage=lambda _: None)
+    waiter = Waiter(store, on_stage=lambda _: None)
     with pytest.raises(WaitTimeout):
         waiter.one_or_serve(
             A, new_worker(store, Scripted(work)), after_s=0, timeout_s=0.3

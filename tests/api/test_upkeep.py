@@ -53,7 +53,7 @@ def test_stages_are_told_while_the_lock_is_held(
 ) -> None:
     """What is overdue is ended as soon as it can be."""
     told: list[Stage] = []
-    tend = Tender(store, {A}, lease_s=900, on_stage=told.append)
+    tend = Tender(store, {A}, on_stage=told.append)
 
     with store_in(tmp_path).exclusive():
         clock.go_on(TEND_S)
@@ -74,7 +74,7 @@ def test_who_is_gone_does_not_wait_for_the_lock(
     def leave(_stage: Stage) -> None:
         raise Abandoned("gone")
 
-    tend = Tender(store, {A}, lease_s=900, on_stage=leave)
+    tend = Tender(store, {A}, on_stage=leave)
     clock.go_on(TEND_S)
 
     with store_in(tmp_path).exclusive(), pytest.raises(Abandoned):
@@ -85,7 +85,7 @@ def test_nothing_is_told_of_what_has_ended_or_before_it_is_due(
     store: Store, clock: FakeClock
 ) -> None:
     told: list[Stage] = []
-    tend = Tender(store, {A}, lease_s=900, on_stage=told.append)
+    tend = Tender(store, {A}, on_stage=told.append)
 
     for seconds in (TEND_S / 2, TEND_S / 2, TEND_S):
         clock.go_on(seconds)
@@ -101,7 +101,7 @@ def test_what_a_dead_host_held_rings_at_once(tmp_path: Path, clock: FakeClock) -
     store.submit(request(A, created_at=START_US // 1000))
     store.claim(Claimant("gone", dead_process()), 1, lambda _: "take")
     idle = open_session(store)
-    tend = Tender(store, {A}, lease_s=900, on_stage=lambda _: None)
+    tend = Tender(store, {A}, on_stage=lambda _: None)
 
     clock.go_on(TEND_S)
     tend()
@@ -117,7 +117,7 @@ def test_a_bell_that_nobody_answered_rings_again_soon(
     store = store_in(tmp_path, clock=clock)
     store.submit(request(A, created_at=START_US // 1000))
     idle = open_session(store)
-    tend = Tender(store, {A}, lease_s=900, on_stage=lambda _: None)
+    tend = Tender(store, {A}, on_stage=lambda _: None)
     wakeups.wake(store, [idle])
     file = f"{wakeups.path_of(store.place, idle.host)}/{wakeups.SIGNAL}"
     first_ns = START_US * 1000
@@ -142,7 +142,7 @@ def test_a_session_that_has_not_begun_what_it_was_offered_is_rung(
     store.submit(request(A, created_at=START_US // 1000))
     idle = open_session(store)
     (offered,) = store.claim(Claimant("idle", idle.host), 1, lambda _: "take")
-    tend = Tender(store, {A}, lease_s=900, on_stage=lambda _: None)
+    tend = Tender(store, {A}, on_stage=lambda _: None)
 
     clock.go_on(WAKE_S)
     tend()
@@ -184,9 +184,7 @@ def test_a_thousand_waiters_look_no_oftener_than_the_machine_bears(
     b = RequestId("b")
     counting.submit(request(b, created_at=START_US // 1000))
     told: list[Stage] = []
-    all_of_them = [
-        Tender(counting, {b}, lease_s=900, on_stage=told.append) for _ in range(1000)
-    ]
+    all_of_them = [Tender(counting, {b}, on_stage=told.append) for _ in range(1000)]
     clock.go_on(TEND_S)
 
     for tend in all_of_them:

@@ -122,7 +122,7 @@ def test_a_wait_on_a_full_disk_says_so(tmp_path: Path):
         store.submit(request("a"))
         list(store.wait([RequestId("a")], timeout_s=0))
         fill(tmp_path / "filler", 0)
-        waiter = Waiter(store, lease_s=900, on_stage=lambda _: None)
+        waiter = Waiter(store, on_stage=lambda _: None)
 
         with pytest.raises(WaitTimeout) as caught:
             waiter.one(RequestId("a"), 0)

@@ -199,7 +199,7 @@ class HookWorld:
 
     def live(self) -> list[Session]:
         """The sessions that are open."""
-        return live_sessions(self.store, lease_s=900)
+        return live_sessions(self.store)
 
     def runs(self) -> list[AgentRun]:
         """The agents that are known."""

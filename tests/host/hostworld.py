@@ -247,7 +247,7 @@ class HostWorld:
 
     def live(self) -> list[Session]:
         """The sessions that are open."""
-        return sessions.live_sessions(self.store, lease_s=900)
+        return sessions.live_sessions(self.store)
 
     def wait_for_turns(self, count: int) -> list[ApiRequest]:
         """Wait until the main thread's model was asked so often."""

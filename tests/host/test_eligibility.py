@@ -34,7 +34,7 @@ def store(tmp_path: Path) -> CountingStore:
 
 def test_the_state_is_opened_no_oftener_for_more_sessions(store: CountingStore) -> None:
     """A submit took 19 ms with a hundred of them, and 4 with one."""
-    live = sessions.live_sessions(store, lease_s=900)
+    live = sessions.live_sessions(store)
 
     able = eligible(store, live, request("a"))
 
@@ -52,7 +52,7 @@ def test_only_who_may_take_it_is_looked_for(
     asked = request("a", session="s7")
 
     found = sessions.live_sessions(
-        store, lease_s=900, which=lambda session: may_take(session, asked)
+        store, which=lambda session: may_take(session, asked)
     )
 
     assert [session.session_id for session in found] == ["s7"]
@@ -62,4 +62,4 @@ def test_only_who_may_take_it_is_looked_for(
 def test_all_is_off_where_the_project_is(store: CountingStore) -> None:
     switch.switch_off(store)
 
-    assert eligible(store, sessions.live_sessions(store, lease_s=900), request()) == []
+    assert eligible(store, sessions.live_sessions(store), request()) == []

@@ -122,4 +122,4 @@ def test_a_bell_that_is_answered_shows_that_there_is_a_watch(world: HookWorld) -
 
     world.fire("FileChanged")
 
-    assert [s.wakes for s in sessions.live_sessions(world.store, lease_s=60)] == [True]
+    assert [s.wakes for s in sessions.live_sessions(world.store)] == [True]

@@ -148,7 +148,7 @@ def test_what_is_ignored_is_left_to_a_session_that_may_take_it(
     world.session = "session-2"
     world.fire("SessionStart", source="startup")
     if is_off:
-        switch_off(world.store, open_session(world.store, "session-2", lease_s=60))
+        switch_off(world.store, open_session(world.store, "session-2"))
     request = world.submit()
     # The client of the first session is another process.
     first = next(s for s in world.live() if s.session_id == "session-1")

@@ -173,7 +173,7 @@ def settled(world: HookWorld, *, hears: int) -> list[float]:
     event = HookEvent(world.event("SessionStart"))
     (session,) = world.live()
     hook = HookContext(world.bridge.settings, world.store, event, session)
-    after_answer.ring_until_heard(hook, pause=listener)
+    after_answer.wake_until_answered(hook, pause=listener)
     return [wait_s for wait_s, _ in listener.seen]
 
 

@@ -202,15 +202,9 @@ def beat(store: Store, session: str, at_s: float) -> None:
 
 
 def gone(store: Store, now_s: float, sign_ms: int = 0) -> bool:
+    store.clock = FakeClock(int(now_s * 1_000_000))
     with store.state() as state:
-        return host_is_gone(
-            state.directory,
-            "s",
-            unseen_process(),
-            lease_s=900,
-            now_s=now_s,
-            sign_ms=sign_ms,
-        )
+        return host_is_gone(state, "s", unseen_process(), sign_ms=sign_ms)
 
 
 def test_an_unseen_host_lives_as_long_as_it_beats(store: Store):

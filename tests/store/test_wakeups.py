@@ -56,16 +56,16 @@ def test_the_bell_of_a_process_that_is_gone_is_taken_down(store: Store) -> None:
     signalled(store, host, age_s=LEASE_S + 5)
     record(store, session(host))
 
-    assert wakeups.remove_gone(store, lease_s=LEASE_S) == 1
+    assert wakeups.remove_gone(store) == 1
     assert left(store) == []
-    assert wakeups.remove_gone(store, lease_s=LEASE_S) == 0
+    assert wakeups.remove_gone(store) == 0
 
 
 def test_the_bell_of_a_process_that_runs_stays(store: Store) -> None:
     """Also without a session: made again, it would be dead to its watcher."""
     mine = signalled(store, this_process(), age_s=10 * LEASE_S)
 
-    assert wakeups.remove_gone(store, lease_s=LEASE_S) == 0
+    assert wakeups.remove_gone(store) == 0
     assert left(store) == [mine]
 
 
@@ -74,21 +74,21 @@ def test_an_unseen_process_lives_by_its_lease(store: Store) -> None:
     host = unseen_process().model_copy(update={"pid": 1, "start_time": "x"})
     name = signalled(store, host, age_s=10 * LEASE_S)
     record(store, session(host))
-    on_record = wakeups.remove_gone(store, lease_s=LEASE_S), left(store)
+    on_record = wakeups.remove_gone(store), left(store)
 
     late = session(host, age_s=LEASE_S + 5)
     (store.place.state / "sessions" / f"{late.session_id}.json").unlink()
     record(store, late)
 
     assert on_record == (0, [name])
-    assert wakeups.remove_gone(store, lease_s=LEASE_S) == 1
+    assert wakeups.remove_gone(store) == 1
 
 
 def test_a_bell_that_was_hung_or_rung_just_now_stays(store: Store) -> None:
     """Its session may be about to be written down."""
     name = signalled(store, dead_process())
 
-    assert wakeups.remove_gone(store, lease_s=LEASE_S) == 0
+    assert wakeups.remove_gone(store) == 0
     assert left(store) == [name]
 
 
@@ -98,7 +98,7 @@ def test_what_is_no_bell_of_ours_stays(store: Store, name: str) -> None:
         folder.folder(name).close()
         os.utime(f"{folder.path}/{name}", (1, 1))
 
-    assert wakeups.remove_gone(store, lease_s=LEASE_S) == 0
+    assert wakeups.remove_gone(store) == 0
     assert left(store) == [name]
 
 
@@ -108,7 +108,7 @@ def test_a_bell_with_more_in_it_stays(store: Store) -> None:
     (folder / "mine").touch()
     os.utime(folder, (1, 1))
 
-    assert wakeups.remove_gone(store, lease_s=LEASE_S) == 0
+    assert wakeups.remove_gone(store) == 0
     assert os.listdir(folder) == ["mine"]
 
 

@@ -223,7 +223,7 @@ def test_who_waits_for_it_tries_again(store: Store, monkeypatch: pytest.MonkeyPa
         return change_held(*how, **more)
 
     monkeypatch.setattr(store, "change_held", busy_once)
-    waiter = Waiter(store, lease_s=60, on_stage=lambda _: None)
+    waiter = Waiter(store, on_stage=lambda _: None)
     served = new_worker(
         store,
         saying(GOOD),
@@ -289,7 +289,7 @@ def test_what_is_gone_with_its_directory_is_worked_on_no_longer(store: Store):
         shutil.rmtree(store.place.state)
         return until_stopped(asked, **how)
 
-    waiter = Waiter(store, lease_s=60, on_stage=lambda _: None)
+    waiter = Waiter(store, on_stage=lambda _: None)
 
     with pytest.raises(StateVanished) as caught:
         waiter.one_or_serve(
