@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def claim_one(
     state: State, request_id: RequestId, claimant: Claimant
 ) -> Request | None:
-    """Take this request; None if it is not waiting."""
+    """Take this request; None if it is not waiting. An overdue one is ended instead."""
     request = None if is_over(state, request_id) else state.waiting(request_id)
     if request is None:
         return None
@@ -121,7 +121,8 @@ def change_held(
 ) -> Request | None:
     """Change the request that `host` holds; None if `host` no longer holds it.
 
-    If `change` returns the request itself, nothing is written or noted.
+    `event` names the change in the journal. If `change` returns the request itself,
+    nothing is written or noted.
     """
     request = _held(state, request_id, host)
     changed = change(request) if request else None
@@ -139,7 +140,7 @@ def give_back(
     host: HostProcess,
     change: Callable[[Request], Request],
 ) -> bool:
-    """Let a request that `host` holds wait again; False if it no longer holds it."""
+    """Let a request that `host` holds wait again; False if it does not hold it."""
     request = _held(state, request_id, host)
     if request is None:
         return False

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from bridge.store import run_logs
 from bridge.store.dedup_keys import known_request
-from bridge.store.submit import ROOMS_OF_USED_IDS
+from bridge.store.submit import FOLDERS_OF_IDS
 
 if TYPE_CHECKING:
     import os
@@ -211,4 +211,4 @@ def _remove_dedup_keys(state: State) -> int:
 def _is_of_nothing(state: State, dedup_file: str) -> bool:
     request_id = known_request(state, dedup_file)
     file = f"{request_id}.json"
-    return request_id is None or not any(state[r].has(file) for r in ROOMS_OF_USED_IDS)
+    return request_id is None or not any(state[r].has(file) for r in FOLDERS_OF_IDS)

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 
 
 def publish(state: State, response: Response, *, source: str) -> bool:
-    """End a request; durable on return. False when this response is not the one."""
+    """End a request; durable on return. False when this response is not the one.
+
+    The first response wins, for good; any other is kept as evidence, with the reason.
+    `source` says in a word or two where it came from.
+    """
     request_id = response.request_id
     try:
         with state.hold():

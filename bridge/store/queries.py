@@ -112,7 +112,7 @@ def evidence_of(state: State, request_id: RequestId) -> list[dict[str, Any]]:
 
 
 def files_about(
-    state: State, request_id: RequestId, agent_ids: Iterable[str]
+    state: State, request_id: RequestId, agent_ids: Iterable[str] = ()
 ) -> list[Path]:
     """The files that tell of a request, and of the agents that served it."""
     names = [

@@ -19,9 +19,10 @@ import errno
 import math
 import os
 from contextlib import ExitStack, contextmanager
+from functools import wraps
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from bridge.errors import (
     StateRefused,
@@ -29,16 +30,10 @@ from bridge.errors import (
     StateVanished,
     UnknownRequest,
 )
-from bridge.store import (
-    claim,
-    claim_next,
-    dedup_keys,
-    journal,
-    publish,
-    queries,
-    run_logs,
-    submit,
-)
+from bridge.store import claim as claiming
+from bridge.store import claim_next, dedup_keys, journal, queries, run_logs
+from bridge.store import publish as ending
+from bridge.store import submit as asking
 from bridge.store.clock import Clock, SystemClock
 from bridge.store.directory import NotAPlainFile
 from bridge.store.location import open_state
@@ -51,13 +46,43 @@ if TYPE_CHECKING:
     from bridge.protocol.ids import RequestId
     from bridge.protocol.request import Claim, HostProcess, Request
     from bridge.protocol.response import Response
-    from bridge.store import Claimant, Found, Submitted, Verdict
+    from bridge.store import Claimant, Verdict
     from bridge.store.location import Place
     from bridge.store.prune import Pruned
 
+P = ParamSpec("P")
+T = TypeVar("T")
 
 # The minimum wait for the lock, even at a deadline: it is mostly held for less.
 _MOMENT_S = 0.2
+
+
+def _in_state(
+    act: Callable[Concatenate[State, P], T], *, make: bool = True, hold: bool = False
+) -> Callable[Concatenate[Store, P], T]:
+    """A method that opens the state for `act`, with its lock if `hold`."""
+
+    @wraps(act)
+    def method(store: Store, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with store.state(make=make) as state, ExitStack() as held:
+            if hold:
+                held.enter_context(state.hold())
+            return act(state, *args, **kwargs)
+
+    return method
+
+
+def _if_there(
+    act: Callable[Concatenate[State, P], T],
+) -> Callable[Concatenate[Store, P], T | None]:
+    """A method that does `act` if there is a state directory; otherwise None."""
+    looked = _in_state(act, make=False)
+
+    @wraps(act)
+    def method(store: Store, /, *args: P.args, **kwargs: P.kwargs) -> T | None:
+        return looked(store, *args, **kwargs) if store.exists() else None
+
+    return method
 
 
 class Store:
@@ -166,19 +191,7 @@ class Store:
 
     # Asking
 
-    def submit(self, request: Request, *, routes: Collection[str] = ()) -> Submitted:
-        """Make a request durable and visible, whole.
-
-        If its dedup key stands for another request that asks the same, that one is
-        returned; `routes` are the routes whose answer is acceptable, by default the
-        request's own.
-
-        Raises:
-            InvalidRequest: the id was used before, its key stands for another
-                question, or a field has no JSON form.
-        """
-        with self.state() as state:
-            return submit.submit(state, request, routes)
+    submit = _in_state(asking.submit)
 
     # Looking
 
@@ -198,16 +211,8 @@ class Store:
             found = dedup_keys.find_same(state, request, routes)
             return found.response if found else None
 
-    def find(self, request_id: RequestId) -> Found | None:
-        """Return the request as it stands; None when there is none.
-
-        Raises:
-            NewerSchema: a newer hostbridge wrote its answer.
-        """
-        if not self.exists():
-            return None
-        with self.state(make=False) as state:
-            return queries.find(state, request_id)
+    find = _if_there(queries.find)
+    why_unreadable = _if_there(queries.why_unreadable)
 
     def is_over(self, request_id: RequestId) -> bool:
         """Whether a request has ended, or does not exist."""
@@ -217,16 +222,6 @@ class Store:
                 return True
             is_held = state["processing"].has(file)
             return not is_held and queries.find(state, request_id) is None
-
-    def why_unreadable(self, request_id: RequestId) -> str | None:
-        """Why an existing request cannot be read, its file, and what to do.
-
-        None if there is none, or it can be read.
-        """
-        if not self.exists():
-            return None
-        with self.state(make=False) as state:
-            return queries.why_unreadable(state, request_id)
 
     def unknown(self, request_id: RequestId) -> UnknownRequest:
         """The error for an unknown id, or one whose file cannot be read."""
@@ -245,10 +240,7 @@ class Store:
         with self.state() as state:
             return list(waiting_in_order(state))
 
-    def has_waiting(self) -> bool:
-        """Whether anything waits; the cost does not grow with the queue."""
-        with self.state() as state:
-            return queries.has_waiting(state)
+    has_waiting = _in_state(queries.has_waiting)
 
     def queue_changed_ns(self) -> int:
         """When a waiting request last came or went; nanoseconds.
@@ -258,32 +250,15 @@ class Store:
         with self.state() as state:
             return os.fstat(state["requests"].fd).st_mtime_ns
 
-    def claimed(self) -> list[Request]:
-        """Requests that somebody holds, oldest claim first."""
-        with self.state(make=False) as state:
-            return queries.all_claimed(state)
-
-    def evidence(self, request_id: RequestId) -> list[dict[str, Any]]:
-        """What was kept for a request, oldest first."""
-        with self.state(make=False) as state:
-            return queries.evidence_of(state, request_id)
+    claimed = _in_state(queries.all_claimed, make=False)
+    evidence = _in_state(queries.evidence_of, make=False)
+    files_about = _in_state(queries.files_about, make=False)
+    run_log = _in_state(run_logs.read)
 
     def history(self, request_id: RequestId) -> list[dict[str, Any]]:
         """The lines of the journal about a request, oldest first."""
         with self.state(make=False) as state:
             return journal.lines_about(state.directory, request_id)
-
-    def run_log(self, request_id: str) -> list[dict[str, Any]]:
-        """The events of a run on a route of our own, oldest first."""
-        with self.state() as state:
-            return run_logs.read(state, request_id)
-
-    def files_about(
-        self, request_id: RequestId, agent_ids: Iterable[str] = ()
-    ) -> list[Path]:
-        """The files that tell of a request, and of the agents that served it."""
-        with self.state(make=False) as state:
-            return queries.files_about(state, request_id, agent_ids)
 
     def newest_responses(self, count: int) -> Iterator[Response]:
         """The responses that came last, newest first; what cannot be read is left out.
@@ -320,13 +295,9 @@ class Store:
             with state.hold():
                 return claim_next.claim_only(state, only, claimant, slots, judge)
 
-    def claim_one(self, request_id: RequestId, claimant: Claimant) -> Request | None:
-        """Take this request; None if it is not waiting.
-
-        An overdue one is ended instead.
-        """
-        with self.state() as state, state.hold():
-            return claim.claim_one(state, request_id, claimant)
+    claim_one = _in_state(claiming.claim_one, hold=True)
+    change_held = _in_state(claiming.change_held, hold=True)
+    give_back = _in_state(claiming.give_back, hold=True)
 
     def change_claim(
         self,
@@ -346,57 +317,16 @@ class Store:
 
         return self.change_held(request_id, host, changed, event=event)
 
-    def change_held(
-        self,
-        request_id: RequestId,
-        host: HostProcess,
-        change: Callable[[Request], Request],
-        *,
-        event: str | None = None,
-    ) -> Request | None:
-        """Change the request that `host` holds; otherwise as `change_claim`."""
-        with self.state() as state, state.hold():
-            return claim.change_held(state, request_id, host, change, event=event)
-
-    def give_back(
-        self,
-        request_id: RequestId,
-        host: HostProcess,
-        change: Callable[[Request], Request],
-    ) -> bool:
-        """Let a request that `host` holds wait again; False if it does not hold it."""
-        with self.state() as state, state.hold():
-            return claim.give_back(state, request_id, host, change)
-
     # Ending
 
-    def publish(self, response: Response, *, source: str) -> bool:
-        """End a request; durable on return. True when this response is the one.
-
-        The first response wins, for good; any other is kept as evidence, with the
-        reason. `source` says in a word or two where it came from.
-        """
-        with self.state() as state:
-            return publish.publish(state, response, source=source)
-
-    def log_run(self, request_id: str, event: bytes) -> None:
-        """Add one event, encoded, to the log of a run."""
-        with self.state() as state:
-            run_logs.append(state, request_id, event)
+    publish = _in_state(ending.publish)
+    keep_evidence = _in_state(ending.keep_evidence)
+    log_run = _in_state(run_logs.append)
 
     def sync_responses(self) -> None:
         """Make durable which responses there are."""
         with self.state() as state:
             state["responses"].sync()
-
-    def keep_evidence(
-        self, request_id: str, *, reason: str, source: str, words: str
-    ) -> None:
-        """Keep a rejected answer, with the reason."""
-        with self.state() as state:
-            publish.keep_evidence(
-                state, request_id, reason=reason, source=source, words=words
-            )
 
     # Tidying
 

@@ -17,13 +17,17 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Request
     from bridge.store.state import State
 
-ROOMS_OF_USED_IDS = ("requests", "processing", "responses", "done")
+FOLDERS_OF_IDS = ("requests", "processing", "responses", "done")
 
 
-def submit(state: State, request: Request, routes: Collection[str] = ()) -> Submitted:
-    """Write the request down; durable on return.
+def submit(
+    state: State, request: Request, *, routes: Collection[str] = ()
+) -> Submitted:
+    """Make a request durable and visible, whole.
 
-    `routes` are those whose answer is acceptable, by default the request's own.
+    If its dedup key stands for another request that asks the same, that one is
+    returned. `routes` are those whose answer is acceptable, by default the request's
+    own.
 
     Raises:
         InvalidRequest: the id was used before, its key stands for another question, or
@@ -39,7 +43,7 @@ def submit(state: State, request: Request, routes: Collection[str] = ()) -> Subm
             if earlier is not None and earlier.request is not None:
                 known = RequestId(earlier.request.request_id)
                 return Submitted(known, is_new=False)
-            if any(state[room].has(file) for room in ROOMS_OF_USED_IDS):
+            if any(state[room].has(file) for room in FOLDERS_OF_IDS):
                 raise _used(request)
             remember_key(state, request)
             try:
