@@ -9,12 +9,11 @@ Source: Claude Code settings reference, "Permission settings".
 
 from __future__ import annotations
 
-import os
-import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import orjson
+from bridge.host.plain_file import open_plain
+from bridge.protocol.record import json_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,14 +36,9 @@ def ask_rules(claude_dir: Path, project: Path) -> list[str]:
 
 def _rules_in(file: str) -> Iterator[str]:
     """The rules of one file; none if it is missing or cannot be understood."""
-    with suppress(OSError, orjson.JSONDecodeError):
-        # Opening a pipe would wait for its other end.
-        fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(fd, "rb") as opened:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
-                return
-            told = orjson.loads(opened.read(_MAX_BYTES))
-        permissions = told.get("permissions") if isinstance(told, dict) else None
+    with suppress(OSError):
+        with open_plain(file) as opened:
+            permissions = json_object(opened.read(_MAX_BYTES)).get("permissions")
         rules = permissions.get("ask") if isinstance(permissions, dict) else None
         for rule in rules if isinstance(rules, list) else ():
             if isinstance(rule, str):

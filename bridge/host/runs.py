@@ -11,11 +11,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import orjson
-
 from bridge.errors import StateUnavailable
 from bridge.host.gate import name_of
 from bridge.protocol.ids import is_id
+from bridge.protocol.record import json_object
 from bridge.store import subagent_runs
 
 if TYPE_CHECKING:
@@ -72,8 +71,6 @@ def told_by_client(event: HookEvent, agent_id: str) -> dict[str, Any]:
     folder = event.subagents_folder
     if folder is None or not is_id(agent_id):
         return {}
-    try:
-        meta = orjson.loads((folder / f"agent-{agent_id}.meta.json").read_bytes())
-    except (OSError, orjson.JSONDecodeError):
-        return {}
-    return meta if isinstance(meta, dict) else {}
+    with suppress(OSError):
+        return json_object((folder / f"agent-{agent_id}.meta.json").read_bytes())
+    return {}

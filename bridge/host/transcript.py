@@ -11,12 +11,12 @@ Source: measured on Claude Code 2.1.330, `<transcript>/subagents/agent-<id>.json
 
 from __future__ import annotations
 
-import os
-import stat
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import orjson
+from bridge.host.plain_file import open_plain
+from bridge.protocol.record import json_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,26 +86,15 @@ def _times(text: bytes, agent_id: str) -> int:
 
 
 def _whole(file: Path) -> bytes | None:
-    try:
-        fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(fd, "rb") as lines:
-            if stat.S_ISREG(os.fstat(fd).st_mode):
-                return lines.read(_MAX_BYTES)
-    except OSError:
-        pass
+    with suppress(OSError), open_plain(file) as lines:
+        return lines.read(_MAX_BYTES)
     return None
 
 
 def _first_words(file: Path) -> str | None:
     """The first user message; None while it is not there, whole."""
-    try:
-        # Opening a pipe would wait for its other end.
-        fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(fd, "rb") as lines:
-            if stat.S_ISREG(os.fstat(fd).st_mode):
-                return _first_user_text(lines)
-    except OSError:
-        pass
+    with suppress(OSError), open_plain(file) as lines:
+        return _first_user_text(lines)
     return None
 
 
@@ -116,11 +105,8 @@ def _first_user_text(lines: BinaryIO) -> str | None:
         left -= len(line)
         if not line.endswith(b"\n"):
             return None
-        try:
-            record = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            continue
-        if isinstance(record, dict) and _is_prompt(record):
+        record = json_object(line)
+        if _is_prompt(record):
             return _text(record)
     return None
 

@@ -102,6 +102,20 @@ def from_value(kind: type[R], value: Any) -> R:
         raise Unparsable(first_problem(exc)) from None
 
 
+def json_object(data: bytes | None) -> dict[str, Any]:
+    """The JSON object that a file or a line holds; empty for anything else."""
+    try:
+        value = orjson.loads(data or b"null")
+    except orjson.JSONDecodeError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def json_lines(data: bytes) -> list[dict[str, Any]]:
+    """The JSON objects of a log, one a line; broken lines are skipped."""
+    return [found for line in data.splitlines() if (found := json_object(line))]
+
+
 def printable(text: str) -> str:
     """The text with lone surrogates, which have no UTF-8, shown as `?`."""
     return text.encode("utf-8", "replace").decode()

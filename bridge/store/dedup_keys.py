@@ -18,6 +18,7 @@ from bridge.errors import InvalidRequest
 from bridge.protocol.dedup import differences
 from bridge.protocol.failure_codes import ANSWERED
 from bridge.protocol.ids import RequestId, is_id
+from bridge.protocol.record import json_object
 from bridge.protocol.response import failed
 from bridge.store.directory import NotAPlainFile
 from bridge.store.queries import look
@@ -104,10 +105,10 @@ def known_request(
 ) -> RequestId | None:
     """The id that a dedup file names; None if it names none, or has another key."""
     try:
-        known = orjson.loads(state["dedup"].read(file) or b"null")
-    except (orjson.JSONDecodeError, NotAPlainFile):
+        known = json_object(state["dedup"].read(file))
+    except NotAPlainFile:
         return None
-    named = known.get("requestId") if isinstance(known, dict) else None
+    named = known.get("requestId")
     if not isinstance(named, str) or not is_id(named):
         return None
     if dedup_key is not None and known.get("dedupKey") != dedup_key:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from bridge.protocol.record import json_object
+
 if TYPE_CHECKING:
     from bridge.store.directory import Folder
 
@@ -22,8 +24,8 @@ MAX_BYTES = 4 * 1024 * 1024
 
 def note(state: Folder, now_ms: int, event: str, request_id: str, **facts: Any) -> None:
     """Add one line if possible. Values of None are left out."""
-    told = {key: value for key, value in facts.items() if value is not None}
-    line = {"at": now_ms, "event": event, "requestId": request_id, **told}
+    known = {key: value for key, value in facts.items() if value is not None}
+    line = {"at": now_ms, "event": event, "requestId": request_id, **known}
     with suppress(OSError, orjson.JSONEncodeError):
         data = orjson.dumps(line) + b"\n"
         state.append(NAME, data, max_bytes=MAX_BYTES, older=OLDER)
@@ -34,19 +36,7 @@ def lines_about(state: Folder, request_id: str) -> list[dict[str, Any]]:
     found = []
     wanted = request_id.encode()
     for name in (OLDER, NAME):
-        for line in _read(state, name).splitlines():
-            if wanted not in line:
-                continue
-            try:
-                event = orjson.loads(line)
-            except orjson.JSONDecodeError:
-                continue
-            if isinstance(event, dict) and event.get("requestId") == request_id:
-                found.append(event)
-    return found
-
-
-def _read(state: Folder, name: str) -> bytes:
-    with suppress(OSError):
-        return state.read(name) or b""
-    return b""
+        with suppress(OSError):
+            lines = (state.read(name) or b"").splitlines()
+            found += [json_object(line) for line in lines if wanted in line]
+    return [event for event in found if event.get("requestId") == request_id]

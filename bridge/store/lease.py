@@ -12,8 +12,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import orjson
-
+from bridge.protocol.record import json_object
 from bridge.store.directory import NotAPlainFile
 from bridge.store.host_process import Liveness, liveness
 
@@ -52,8 +51,7 @@ def _last_beat_s(state: State, session: str, host: HostProcess) -> float:
 
 
 def _is_of(sessions: Folder, name: str, host: HostProcess) -> bool:
-    with suppress(NotAPlainFile, orjson.JSONDecodeError):
-        value = orjson.loads(sessions.read(f"{name}.json") or b"null")
-        told = value.get("host") if isinstance(value, dict) else None
-        return bool(told == host.model_dump(mode="json", by_alias=True))
+    with suppress(NotAPlainFile):
+        found = json_object(sessions.read(f"{name}.json")).get("host")
+        return bool(found == host.model_dump(mode="json", by_alias=True))
     return False

@@ -6,11 +6,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from bridge.errors import NewerSchema
 from bridge.protocol.ids import is_id
-from bridge.protocol.record import Unparsable
+from bridge.protocol.record import Unparsable, json_object
 from bridge.store import Found, journal, run_logs
 from bridge.store.directory import NotAPlainFile
 from bridge.store.quarantine import all_put_aside
@@ -104,11 +102,9 @@ def evidence_of(state: State, request_id: RequestId) -> list[dict[str, Any]]:
     folder = state["evidence"]
     kept = []
     for name in sorted(n for n in folder.names() if n.rpartition(".")[0] == request_id):
-        with suppress(orjson.JSONDecodeError, NotAPlainFile):
-            told = orjson.loads(folder.read(f"{name}.json") or b"null")
-            if isinstance(told, dict):
-                kept.append(told)
-    return kept
+        with suppress(NotAPlainFile):
+            kept.append(json_object(folder.read(f"{name}.json")))
+    return [found for found in kept if found]
 
 
 def files_about(

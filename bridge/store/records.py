@@ -6,12 +6,14 @@ Nothing here changes a file. What to do about one that cannot be read is for `st
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import orjson
 
+from bridge.errors import NewerSchema
 from bridge.protocol.ids import is_id
-from bridge.protocol.record import Unparsable, from_value, parse
+from bridge.protocol.record import R, Unparsable, from_value, parse
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.protocol.status import Status
@@ -68,13 +70,12 @@ def read_request(
     return request
 
 
-def read_ended(folder: Folder, name: str) -> Request | None:
-    """Read `<name>.json` as a request after its end; None when it is not one."""
-    try:
-        data = folder.read(f"{name}.json")
-        return parse(Request, data) if data else None
-    except (Unparsable, NotAPlainFile):
-        return None
+def read_quietly(folder: Folder, file: str, kind: type[R]) -> R | None:
+    """The record in `file`; None if there is none, or it cannot be read."""
+    with suppress(Unparsable, NewerSchema, NotAPlainFile):
+        data = folder.read(file)
+        return parse(kind, data) if data else None
+    return None
 
 
 def read_response(

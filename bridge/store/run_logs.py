@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import orjson
+from bridge.protocol.record import json_lines
 
 if TYPE_CHECKING:
     from bridge.store.state import State
@@ -29,11 +29,6 @@ def read(state: State, request_id: str) -> list[dict[str, Any]]:
     """The events of a run, oldest first; a broken line is skipped."""
     found = []
     for suffix in SUFFIXES:
-        data = b""
         with suppress(OSError):
-            data = state[FOLDER].read(f"{request_id}{suffix}") or b""
-        for line in data.splitlines():
-            with suppress(orjson.JSONDecodeError):
-                event = orjson.loads(line)
-                found += [event] if isinstance(event, dict) else []
+            found += json_lines(state[FOLDER].read(f"{request_id}{suffix}") or b"")
     return found

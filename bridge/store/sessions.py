@@ -16,16 +16,16 @@ while it is open elsewhere, two processes have one session id.
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from bridge.errors import InvalidRequest, NewerSchema
+from bridge.errors import InvalidRequest
 from bridge.protocol.ids import is_id
-from bridge.protocol.record import Count, Milliseconds, Record, Unparsable, parse
+from bridge.protocol.record import Count, Milliseconds, Record
 from bridge.protocol.request import HostProcess, SessionId
-from bridge.store.directory import NotAPlainFile
 from bridge.store.host_process import Liveness, liveness
 from bridge.store.lease import host_is_gone
+from bridge.store.records import read_quietly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -261,7 +261,4 @@ def _load_all(folder: Folder) -> list[Session]:
 
 
 def _load(folder: Folder, name: str) -> Session | None:
-    with suppress(Unparsable, NewerSchema, NotAPlainFile):
-        data = folder.read(f"{name}.json")
-        return parse(Session, data) if data else None
-    return None
+    return read_quietly(folder, f"{name}.json", Session)

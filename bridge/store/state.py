@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from bridge.errors import NewerSchema
 from bridge.protocol.ids import check_id, is_id
 from bridge.protocol.record import Unparsable
+from bridge.protocol.request import Request
 from bridge.store.clock import uptime
 from bridge.store.directory import NotAPlainFile
 from bridge.store.journal import note
 from bridge.store.lock import TURN_S, LockBusy, locked
 from bridge.store.quarantine import is_young, put_aside
-from bridge.store.records import read_ended, read_request, read_response
+from bridge.store.records import read_quietly, read_request, read_response
 from bridge.store.seal import load_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.protocol.request import Request
     from bridge.protocol.response import Response
     from bridge.store.clock import Clock
     from bridge.store.directory import Folder
@@ -160,10 +160,7 @@ class State:
 
     def ended(self, name: str) -> Request | None:
         """The request in `done/`."""
-        try:
-            return read_ended(self["done"], name)
-        except NewerSchema:
-            return None
+        return read_quietly(self["done"], f"{name}.json", Request)
 
     def response(self, name: str) -> Response | None:
         """The response, if hostbridge wrote it for this request.

@@ -15,13 +15,13 @@ from __future__ import annotations
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Literal
 
-from bridge.errors import NewerSchema
 from bridge.protocol.ids import is_id
-from bridge.protocol.record import Count, Milliseconds, Record, Unparsable, parse
+from bridge.protocol.record import Count, Milliseconds, Record
 from bridge.protocol.request import HostProcess
 from bridge.store import tool_calls
 from bridge.store.directory import NotAPlainFile
 from bridge.store.lease import host_is_gone
+from bridge.store.records import read_quietly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -291,10 +291,7 @@ def _by_call(folder: Folder, tool_use_id: str) -> AgentRun | None:
 
 
 def _load(folder: Folder, file: str) -> AgentRun | None:
-    with suppress(Unparsable, NewerSchema, NotAPlainFile):
-        data = folder.read(file)
-        return parse(AgentRun, data) if data else None
-    return None
+    return read_quietly(folder, file, AgentRun)
 
 
 def _name(run: AgentRun) -> str:

@@ -13,8 +13,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
+from bridge.protocol.record import json_lines, json_object
 from bridge.store.directory import NotAPlainFile
 from bridge.store.host_process import identify
 
@@ -45,14 +44,14 @@ def running_bash_depth(
     beside = _open_calls(store, BACKGROUND, pid, client) if shell else []
     words = _plain(shell)
     named = {
-        command: told
-        for told in (*beside, *notes)
-        if (command := _plain(str(told.get("command") or "")))
+        command: note
+        for note in (*beside, *notes)
+        if (command := _plain(str(note.get("command") or "")))
         and f"eval{command}" in words
     }
     # The longest match is the whole command, not just its beginning.
     chosen = [named[max(named, key=len)]] if named else notes
-    found = [(str(told.get("requestId")), int(told["depth"])) for told in chosen]
+    found = [(str(note.get("requestId")), int(note["depth"])) for note in chosen]
     return max(found, key=lambda parent: parent[1], default=None)
 
 
@@ -64,12 +63,12 @@ def _open_calls(
     with store.state() as state:
         for name in state["agents"].names(suffix):
             with suppress(NotAPlainFile):
-                told = _told(state["agents"].read(f"{name}{suffix}"))
-                depth = told.get("depth")
+                note = json_object(state["agents"].read(f"{name}{suffix}"))
+                depth = note.get("depth")
                 if not isinstance(depth, int) or depth < 0:
                     continue
-                if _names(told.get("host"), pid, client):
-                    found.append(told)
+                if _names(note.get("host"), pid, client):
+                    found.append(note)
     return found
 
 
@@ -84,7 +83,7 @@ def forget(folder: Folder, agent_id: str) -> None:
     files = [name + suffix for suffix in _OPEN for name in folder.names(suffix)]
     for file in files:
         with suppress(NotAPlainFile):
-            if _told(folder.read(file)).get("agentId") == agent_id:
+            if json_object(folder.read(file)).get("agentId") == agent_id:
                 folder.remove(file)
 
 
@@ -94,36 +93,36 @@ def seen_calls(store: Store, agent_id: str) -> list[ToolCall]:
     from bridge.protocol.judge import ToolCall
 
     calls: dict[str, ToolCall] = {}
-    for told in _notes(store, agent_id):
+    for note in _notes(store, agent_id):
         with suppress(KeyError, TypeError):
-            known = calls.get(told["id"])
-            command = told.get("command")
+            known = calls.get(note["id"])
+            command = note.get("command")
             if not isinstance(command, str):
                 command = known.command if known else None
-            calls[told["id"]] = ToolCall(
-                tool=told["tool"],
-                tool_use_id=told["id"],
+            calls[note["id"]] = ToolCall(
+                tool=note["tool"],
+                tool_use_id=note["id"],
                 command=command,
-                ok=told.get("ok"),
+                ok=note.get("ok"),
             )
     return list(calls.values())
 
 
 def background_commands(store: Store, agent_id: str) -> frozenset[str]:
     """The client's ids of the commands that a subagent has in the background."""
-    tasks = (told.get("task") for told in _notes(store, agent_id))
+    tasks = (note.get("task") for note in _notes(store, agent_id))
     return frozenset(task for task in tasks if isinstance(task, str))
 
 
-def _names(told: object, pid: int, client: HostProcess | None) -> bool:
+def _names(note: object, pid: int, client: HostProcess | None) -> bool:
     """Whether a note is of this client.
 
     In a restarted container, another client commonly gets the pid of the one before. A
     command in a sandbox cannot see its client: it knows only the pid.
     """
     if client is None:
-        return isinstance(told, dict) and told.get("pid") == pid
-    return bool(told == client.model_dump(mode="json", by_alias=True))
+        return isinstance(note, dict) and note.get("pid") == pid
+    return bool(note == client.model_dump(mode="json", by_alias=True))
 
 
 def _notes(store: Store, agent_id: str) -> list[dict[str, Any]]:
@@ -131,14 +130,4 @@ def _notes(store: Store, agent_id: str) -> list[dict[str, Any]]:
     if not agent_id:
         return []
     with store.state() as state:
-        data = state["agents"].read(f"{agent_id}.calls") or b""
-    return [told for line in data.splitlines() if (told := _told(line))]
-
-
-def _told(data: bytes | None) -> dict[str, Any]:
-    """A note as an object; empty for anything else."""
-    try:
-        told = orjson.loads(data or b"null")
-    except orjson.JSONDecodeError:
-        return {}
-    return told if isinstance(told, dict) else {}
+        return json_lines(state["agents"].read(f"{agent_id}.calls") or b"")
