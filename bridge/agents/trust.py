@@ -24,7 +24,8 @@ from bridge.protocol.names import MODEL_FILE
 from bridge.store.directory import NotAPlainFile
 from bridge.store.location import Place, open_state
 from bridge.store.lock import locked
-from bridge.store.process_lineage import behind, has_terminal_from_below, variables_of
+from bridge.store.host_process import environment_of
+from bridge.store.process_lineage import behind, has_terminal_from_below
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -116,7 +117,7 @@ def _is_below(clients: Collection[int]) -> bool:
     others = behind(here)
     return (
         not set(clients).isdisjoint(others)
-        or any(variables_of(pid) & SIGNS_OF_A_CLIENT for pid in others)
+        or any(environment_of(pid).keys() & SIGNS_OF_A_CLIENT for pid in others)
         or has_terminal_from_below(here, clients)
     )
 

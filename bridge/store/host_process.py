@@ -11,6 +11,7 @@ Source: proc(5), "/proc/pid/stat", fields 3 (state) and 22 (starttime), and
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -84,11 +85,7 @@ def is_stopped(pid: int) -> bool:
     """Whether a process is stopped, by Ctrl-Z or a debugger."""
     if sys.platform != "linux":
         return _ask("ps", "-o", "state=", "-p", str(pid)).startswith("T")
-    try:
-        stat = (_PROC / str(pid) / "stat").read_text(errors="replace")
-    except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] in ("T", "t")
+    return stat_fields(pid)[:1] in (["T"], ["t"])
 
 
 def ancestors_of(pid: int) -> list[int]:
@@ -116,23 +113,31 @@ def _parent(pid: int) -> int:
     if sys.platform != "linux":
         told = _ask("ps", "-o", "ppid=", "-p", str(pid))
         return int(told) if told.isdigit() else 0
-    try:
-        stat = (_PROC / str(pid) / "stat").read_text(errors="replace")
-    except OSError:
-        return 0
-    return int(stat.rpartition(")")[2].split()[1])
+    fields = stat_fields(pid)
+    return int(fields[1]) if fields else 0
+
+
+def stat_fields(pid: int) -> list[str]:
+    """The fields of its stat from the third on; empty if it cannot be read."""
+    with suppress(OSError):
+        return _stat_fields(pid)
+    return []
+
+
+def _stat_fields(pid: int) -> list[str]:
+    with open(f"{_PROC}/{pid}/stat", "rb", buffering=0) as file:
+        line = file.read(4096).decode(errors="replace")
+    # The name in parentheses may itself hold spaces and parentheses.
+    return line.rpartition(")")[2].split()
 
 
 def _start_time(pid: int) -> str | None:
     if sys.platform != "linux":
         return _ask("ps", "-o", "lstart=", "-p", str(pid)) or None
     try:
-        with open(f"{_PROC}/{pid}/stat", "rb", buffering=0) as file:
-            stat = file.read(4096).decode(errors="replace")
+        fields = _stat_fields(pid)
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # The name in parentheses may itself hold spaces and parentheses.
-    fields = stat.rpartition(")")[2].split()
     return None if fields[0] in _DEAD_STATES else fields[19]
 
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.store.host_process import ancestors_of, name_of
+from bridge.store.host_process import ancestors_of, name_of, stat_fields
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -33,16 +33,6 @@ def behind(pid: int) -> list[int]:
     for holder in _holders(pid):
         found += [holder, *ancestors_of(holder)]
     return list(dict.fromkeys(found))
-
-
-def variables_of(pid: int) -> frozenset[str]:
-    """The names of the variables that a program was started with."""
-    try:
-        data = (_PROC / str(pid) / "environ").read_bytes()
-    except OSError:
-        return frozenset()
-    parts = data.split(b"\0")
-    return frozenset(part.partition(b"=")[0].decode(errors="replace") for part in parts)
 
 
 def has_terminal_from_below(pid: int, clients: Collection[int]) -> bool:
@@ -63,7 +53,7 @@ def has_terminal_from_below(pid: int, clients: Collection[int]) -> bool:
 
 def _holders(pid: int) -> list[int]:
     """The processes that hold the other end of a process's terminal."""
-    fields = _fields(pid)
+    fields = stat_fields(pid)
     device = int(fields[4]) if fields else 0
     major, minor = os.major(device), os.minor(device)
     if not _FIRST_PTS <= major <= _LAST_PTS:
@@ -95,7 +85,7 @@ def _is_orphan(pid: int) -> bool:
 
 
 def _started(pid: int) -> int:
-    fields = _fields(pid)
+    fields = stat_fields(pid)
     return int(fields[19]) if fields else 0
 
 
@@ -104,12 +94,3 @@ def _group(pid: int) -> bytes:
         return (_PROC / str(pid) / "cgroup").read_bytes()
     except OSError:
         return b""
-
-
-def _fields(pid: int) -> list[str]:
-    """The fields of its stat from the third on; none where there is no /proc."""
-    try:
-        stat = (_PROC / str(pid) / "stat").read_text(errors="replace")
-    except OSError:
-        return []
-    return stat.rpartition(")")[2].split()

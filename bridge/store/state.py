@@ -15,6 +15,7 @@ from bridge.errors import NewerSchema
 from bridge.protocol.ids import check_id, is_id
 from bridge.protocol.record import Unparsable
 from bridge.protocol.request import Request
+from bridge.protocol.status import Status
 from bridge.store.clock import uptime
 from bridge.store.directory import NotAPlainFile
 from bridge.store.journal import note
@@ -148,7 +149,9 @@ class State:
     def waiting(self, name: str) -> Request | None:
         """The request in `requests/`; a claim written into it is ignored."""
         request = self._request("requests", name)
-        return request and _unclaimed(request)
+        if request is None or request.claim is None:
+            return request
+        return request.with_(claim=None, status=Status.PENDING)
 
     def claimed(self, name: str) -> Request | None:
         """The request in `processing/`, with its claim unless a kill came first."""
@@ -258,11 +261,3 @@ class State:
     def ids(self, room: str) -> list[str]:
         """The ids that have a file in `room`, unordered; other files are left out."""
         return [name for name in self[room].names() if is_id(name)]
-
-
-def _unclaimed(request: Request) -> Request:
-    if request.claim is None:
-        return request
-    from bridge.protocol.status import Status
-
-    return request.with_(claim=None, status=Status.PENDING)
