@@ -22,9 +22,9 @@ from bridge.config import SIGNS_OF_A_CLIENT
 from bridge.errors import BridgeError, NewerSchema, StateRefused
 from bridge.protocol.names import MODEL_FILE
 from bridge.store.directory import NotAPlainFile
+from bridge.store.host_process import environment_of
 from bridge.store.location import Place, open_state
 from bridge.store.lock import locked
-from bridge.store.host_process import environment_of
 from bridge.store.process_lineage import behind, has_terminal_from_below
 
 if TYPE_CHECKING:
