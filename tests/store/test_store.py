@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bridge.errors import StateVanished
+from bridge.store import records, sweep
 from bridge.store import state as state_module
 from bridge.store import store as store_module
-from bridge.store import sweep
 from bridge.store.lock import TURN_S, LockBusy
 from tests.storeworld import answer, claim_all, drop, path_of, request, this_process
 
@@ -113,28 +112,28 @@ def test_a_deadline_holds_for_an_open_store(store: Store):
     assert waited == [1]
 
 
-def test_a_record_that_has_settled_is_read_once(
+def test_a_claimed_request_is_parsed_once(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ):
     """A hook looks at what is held in its sweep, its offers and its claim."""
     for name in "ab":
         store.submit(request(name))
     claim_all(store)
-    time.sleep(0.11)
-    read: list[str] = []
-    real = state_module.read_request
+    parsed: list[str] = []
+    real = records.parse
 
-    def counted(folder: Folder, name: str, now_ms: int) -> Request | None:
-        read.append(name)
-        return real(folder, name, now_ms)
+    def counted(kind: type[Request], data: bytes) -> Request:
+        found = real(kind, data)
+        parsed.append(found.request_id)
+        return found
 
-    monkeypatch.setattr(state_module, "read_request", counted)
+    monkeypatch.setattr(records, "parse", counted)
 
     with store.open() as state:
         before = state.claimed()
         state.sweep()
         assert state.claimed() == before
-        assert sorted(read) == ["a", "b"]
+        assert sorted(parsed) == ["a", "b"]
 
         # Whatever another process changes is seen.
         store.change_held(
