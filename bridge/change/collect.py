@@ -22,7 +22,7 @@ class Change:
     """What is not committed: staged, unstaged and new files, against HEAD.
 
     Attributes:
-        diff: a unified diff; empty where nothing changed, or nothing could be read.
+        diff: a unified diff; empty if nothing changed, or nothing could be read.
         notes: what is not in it, and why, in sentences.
     """
 
@@ -30,20 +30,20 @@ class Change:
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """For a prompt: the notes first, which a long diff would hide."""
+        """For a prompt: the notes first, since a long diff would hide them."""
         return "\n".join([*self.notes, self.diff]) if self.notes else self.diff
 
 
 def read_change(project: Path, *, timeout_s: float = READ_S) -> Change:
-    """The change of a project, by its real path. It never raises for what lies there.
+    """The change of the project at a real path; no file in it makes this fail.
 
     What cannot be read is a note: whoever judges the change must know.
     """
     now_s = time.monotonic()
-    # A moment before we stop waiting: what there is by then is told.
+    # Before we stop waiting, so that the reader prints what it knows by then.
     until_s = now_s + timeout_s * _USED
     ended = run.run(
-        # Not the project's modules, and no bytecode: nothing is written.
+        # Without the project's modules, and without writing bytecode.
         [sys.executable, "-EPB", _READER, str(project), str(until_s)],
         stdin=b"",
         env={},
@@ -53,19 +53,13 @@ def read_change(project: Path, *, timeout_s: float = READ_S) -> Change:
         max_stdout=_MAX_BYTES,
         grace_s=0.2,
     )
-    if ended.how == "deadline":
-        return _unreadable(f"it took more than {timeout_s:g} s")
+    late = {"error": f"it took more than {timeout_s:g} s"}
     try:
-        told = orjson.loads(ended.stdout)
+        read = late if ended.how == "deadline" else orjson.loads(ended.stdout)
     except orjson.JSONDecodeError:
         last = ended.stderr.strip().rpartition("\n")[2] or f"exit {ended.exit_code}"
-        return _unreadable(last[:300])
-    if "late" in told:
-        return _unreadable(f"it took more than {timeout_s:g} s")
-    if "error" in told:
-        return _unreadable(told["error"])
-    return Change(told["diff"], tuple(told["notes"]))
-
-
-def _unreadable(why: str) -> Change:
-    return Change("", (f"The change could not be read: {why}",))
+        read = {"error": last[:300]}
+    read = late if "late" in read else read
+    if "error" in read:
+        return Change("", (f"The change could not be read: {read['error']}",))
+    return Change(read["diff"], tuple(read["notes"]))

@@ -1,18 +1,18 @@
-"""What lies in a project beside what its last commit holds.
+"""Compare the files of a project with its last commit.
 
 Staged, unstaged and new files are one change: what the next commit could become. Of a
-file that is too large, binary, secret or missing in this clone only the path is told.
+file that is too large, binary, secret or missing in this clone only the path is named.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import stat
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
-from bridge.change.alarm import TimeUp, ring_at, silence
 from bridge.change.diffs import differs, file_diff, is_binary, path_text
 from bridge.change.repository import Entry, Repository
 from bridge.change.secrets import is_secret
@@ -28,27 +28,49 @@ MAX_CHARS = 60_000
 MAX_FILE_CHARS = 20_000
 MAX_FILE_BYTES = 512 * 1024
 MAX_NAMED = 40
-# Of the time there is, what one file may take: it keeps no other out of sight.
+# The share of the time that one file may take, so that it does not hide the others.
 _SHARE = 1 / 4
 _OVER = f"over {MAX_CHARS:,} letters in all"
-# Too little to say anything with.
+# So little room is not worth using.
 _LITTLE = 200
 _LFS = b"version https://git-lfs.github.com/spec/v1\n"
 _SUBMODULE = 0o160000
 
 
+class TimeUp(BaseException):
+    """The alarm went off; no handler of a library catches it."""
+
+
+def _set_alarm(moment_s: float) -> None:
+    """Raise `TimeUp` at a moment (monotonic), instead of at the one set before.
+
+    So it also ends a loop that asks no clock, or a read from a pipe that nobody writes
+    to. Only for the main thread of a process of our own.
+    """
+    signal.signal(signal.SIGALRM, _on_alarm)
+    signal.setitimer(signal.ITIMER_REAL, max(0.001, moment_s - time.monotonic()))
+
+
+def _on_alarm(*_: object) -> NoReturn:
+    raise TimeUp
+
+
 def changed(project: Path, *, until_s: float) -> tuple[str, list[str]]:
-    """The diff, and notes on what is not in it; what there is at `until_s`.
+    """The diff, as far as it is known at `until_s`, and notes on what it leaves out.
 
     Raises:
         Unreadable: there is no repository that may be read.
         TimeUp: the time was up before anything could be compared.
     """
-    ring_at(until_s)
+    _set_alarm(until_s)
     try:
-        return _Comparison(project, until_s).told()
+        return _Comparison(project, until_s).result()
     finally:
-        silence()
+        _stop_alarm()
+
+
+def _stop_alarm() -> None:
+    signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 class _Comparison:
@@ -63,7 +85,7 @@ class _Comparison:
         # Why something is left out -> the paths.
         self._left: dict[str, list[str]] = {}
 
-    def told(self) -> tuple[str, list[str]]:
+    def result(self) -> tuple[str, list[str]]:
         is_whole = self._look_at_all()
         notes = [
             f"Left out, {why}: {_listed(paths)}" for why, paths in self._left.items()
@@ -75,7 +97,7 @@ class _Comparison:
         return "\n".join(self._diffs), notes
 
     def _look_at_all(self) -> bool:
-        """False where the time was up before the end."""
+        """Compare every file; False if the time was up before the end."""
         a_file_s = (self._until_s - time.monotonic()) * _SHARE
         try:
             for path in self._paths():
@@ -83,35 +105,29 @@ class _Comparison:
         except TimeUp:
             return False
         finally:
-            silence()
+            _stop_alarm()
         return True
 
     def _look_within(self, path: bytes, seconds: float) -> None:
-        """Look at a file; one that takes too long to compare is only named."""
-        ring_at(min(self._until_s, time.monotonic() + seconds))
+        """Compare a file; one that takes too long is only named."""
+        _set_alarm(min(self._until_s, time.monotonic() + seconds))
         try:
             self._look_at(path)
         except (TimeUp, MemoryError):
             self._leave(path, "it takes too much to compare")
-        ring_at(self._until_s)
+        _set_alarm(self._until_s)
 
     def _paths(self) -> Iterator[bytes]:
-        index = self._index
+        index = self._git.index
         yield from sorted({*self._git.head, *index})
-        known = frozenset(index)
-        yield from untracked(self._project, known, self._git.exclude)
-
-    @property
-    def _index(self) -> dict[bytes, IndexEntry] | dict[bytes, Entry]:
-        # A clone without one has changed nothing.
-        return self._git.head if self._git.index is None else self._git.index
+        yield from untracked(self._project, index.keys(), self._git.exclude)
 
     def _look_at(self, path: bytes) -> None:
         head = self._git.head.get(path)
-        staged = self._index.get(path)
+        staged = self._git.index.get(path)
         facts = look(self._project, path)
         if staged is None and head is not None:
-            # Taken out of the index: that is a deletion, whatever still lies there.
+            # Removed from the index: that is a deletion, whatever is still there.
             facts = None
         if _SUBMODULE in (getattr(head, "mode", 0), getattr(staged, "mode", 0)):
             if getattr(head, "sha", None) != getattr(staged, "sha", None):
@@ -132,14 +148,14 @@ class _Comparison:
         staged: Entry | IndexEntry | None,
         facts: os.stat_result,
     ) -> bool:
-        """Whether the index says so: then the file need not be read."""
+        """Whether the index says so; then the file need not be read."""
         if head is None or staged is None or isinstance(staged, Entry):
             return False
         return (
             (staged.sha, staged.mode) == (head.sha, head.mode)
             and staged.size == facts.st_size & 0xFFFFFFFF
-            and _ns(staged.mtime) == facts.st_mtime_ns
-            # One that was written with the index may have been written again since.
+            and staged.mtime == divmod(facts.st_mtime_ns, 10**9)
+            # A file as old as the index may have been written again since.
             and facts.st_mtime_ns < self._git.index_ns
         )
 
@@ -149,7 +165,7 @@ class _Comparison:
         if head is not None and facts is not None and self._has_id(path, head, facts):
             return
         if self._size >= MAX_CHARS - _LITTLE:
-            # There may be a whole folder of what some tool has made.
+            # A tool may have made a whole folder of files.
             self._leave(path, _OVER)
             return
         old = new = None
@@ -173,7 +189,7 @@ class _Comparison:
             self._add(path, file_diff(path, old, new))
 
     def _has_id(self, path: bytes, head: Entry, facts: os.stat_result) -> bool:
-        """Whether a file is, letter for letter, what was committed."""
+        """Whether a file is exactly what was committed."""
         if not stat.S_ISREG(facts.st_mode) or facts.st_size > 64 * MAX_FILE_BYTES:
             return False
         text = text_at(self._project, path, 64 * MAX_FILE_BYTES)
@@ -197,7 +213,7 @@ class _Comparison:
 
 
 def _why_not_shown(old: bytes | None, new: bytes | None) -> str | None:
-    """Why a change of these texts is no text for a prompt; None where it is."""
+    """Why a change of these texts is not for a prompt; None if it is."""
     if old is not None and old.startswith(_LFS) and not _is_lfs(new):
         return "its text is kept by Git LFS"
     if len(old or b"") > MAX_FILE_BYTES:
@@ -219,9 +235,3 @@ def _is_lfs(text: bytes | None) -> bool:
 
 def _is_sparse(staged: object) -> bool:
     return bool(getattr(staged, "skip_worktree", False))
-
-
-def _ns(moment: object) -> int:
-    if isinstance(moment, tuple):
-        return int(moment[0]) * 10**9 + int(moment[1])
-    return int(float(str(moment)) * 10**9)

@@ -16,22 +16,22 @@ def is_binary(text: bytes) -> bool:
 
 
 def differs(old: bytes, new: bytes) -> bool:
-    """Whether two texts differ in more than how their lines end.
+    """Whether two texts differ in more than their line endings.
 
-    Which ends a worktree has is a setting that is not read here.
+    Those depend on a setting that is not read here.
     """
     return old != new and old.replace(b"\r\n", b"\n") != new.replace(b"\r\n", b"\n")
 
 
 def file_diff(path: bytes, old: bytes | None, new: bytes | None) -> str:
-    """The diff of one file; None stands for no file there."""
+    """The diff of one file; None means that there is no file."""
     name = path_text(path)
     before = "/dev/null" if old is None else f"a/{name}"
     after = "/dev/null" if new is None else f"b/{name}"
     lines = list(
         difflib.unified_diff(_lines(old), _lines(new), before, after, lineterm="")
     )
-    # The first two name the file; any other that does not end is the file's last.
+    # The first two name the file; another without an end is the last of the file.
     body = lines[:2] + [_ended(line) for line in lines[2:]]
     kind = "new file" if old is None else "deleted" if new is None else None
     head = [f"diff --git a/{name} b/{name}", *([kind] if kind else [])]
@@ -39,7 +39,7 @@ def file_diff(path: bytes, old: bytes | None, new: bytes | None) -> str:
 
 
 def path_text(path: bytes) -> str:
-    """A path in one line, quoted where it has letters that a line has not."""
+    """A path in one line, quoted if it has control characters."""
     text = path.decode("utf-8", "backslashreplace")
     if _ODD.search(text):
         escaped = text.encode("unicode_escape").decode("ascii").replace('"', '\\"')
@@ -48,8 +48,7 @@ def path_text(path: bytes) -> str:
 
 
 def _lines(text: bytes | None) -> list[str]:
-    told = (text or b"").decode("utf-8", "replace").replace("\r\n", "\n")
-    return _LINE.findall(told)
+    return _LINE.findall((text or b"").decode("utf-8", "replace").replace("\r\n", "\n"))
 
 
 def _ended(line: str) -> str:

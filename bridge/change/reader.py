@@ -2,9 +2,9 @@
 
     python -EPB reader.py PROJECT MOMENT
 
-Prints {"diff", "notes"}, {"error"}, or {"late"} where nothing could be compared by that
-moment (monotonic). Whatever a repository makes of it (a cut pack, a
-pipe for HEAD, a blob that unpacks to gigabytes) ends here.
+Prints {"diff", "notes"}, {"error"}, or {"late"} if nothing could be compared by that
+moment (monotonic). Whatever a repository does to it (a cut pack, a pipe for HEAD, a
+blob that unpacks to gigabytes) ends here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _MAX_MEMORY = 2 * 1024**3
-# Audit events of what a reader has no need of; the rest of a family with them.
+# Prefixes of the audit events that a reader does not need.
 _FORBIDDEN = (
     "subprocess.", "socket.", "shutil.", "ctypes.", "os.system", "os.exec", "os.fork",
     "os.posix_spawn", "os.spawn", "os.startfile", "os.kill", "os.remove", "os.rename",
@@ -28,12 +28,12 @@ _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
 class Forbidden(BaseException):
-    """Something here tried to do more than to read; no handler of a library sees it."""
+    """Something tried to do more than read; no handler of a library catches it."""
 
 
 def confine() -> None:
     """From now on this process only reads. There is no way back."""
-    # Not every system has this limit; what was reserved already may be more.
+    # Not every system has this limit; more may be reserved already.
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
 
@@ -46,27 +46,26 @@ def confine() -> None:
 
 
 def main(project: str, moment: str) -> None:
-    """Read, and print what there is at that moment."""
-    # Under -P nothing of ours need be on the path; behind everything else it is.
+    """Read, and print what is known at that moment."""
+    # Under -P our package may not be on the path; it goes behind everything else.
     sys.path.append(os.path.abspath(__file__ + "/../../.."))
-    from bridge.change.alarm import TimeUp
-    from bridge.change.compare import changed
+    from bridge.change.compare import TimeUp, changed
     from bridge.change.repository import Unreadable
 
     confine()
-    told: dict[str, object]
+    said: dict[str, object]
     try:
         diff, notes = changed(Path(project), until_s=float(moment))
-        told = {"diff": diff, "notes": notes}
+        said = {"diff": diff, "notes": notes}
     except Unreadable as exc:
-        told = {"error": str(exc)}
+        said = {"error": str(exc)}
     except TimeUp:
-        told = {"late": True}
+        said = {"late": True}
     except (Forbidden, MemoryError, RecursionError) as exc:
-        told = {"error": f"{type(exc).__name__}: {exc}"}
+        said = {"error": f"{type(exc).__name__}: {exc}"}
     except Exception as exc:  # noqa: BLE001 - a broken repository raises anything
-        told = {"error": f"the repository is broken: {type(exc).__name__}: {exc}"[:300]}
-    sys.stdout.write(json.dumps(told, ensure_ascii=True))
+        said = {"error": f"the repository is broken: {type(exc).__name__}: {exc}"[:300]}
+    sys.stdout.write(json.dumps(said, ensure_ascii=True))
 
 
 if __name__ == "__main__":

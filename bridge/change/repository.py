@@ -1,8 +1,8 @@
 """What git has of a project: the last commit, the index, and the texts of files.
 
-By the parts of dulwich that know no configuration. Only a `.git` that belongs to this
-folder is read: one that came with an archive could name another repository, whose texts
-would end in a prompt.
+It uses the parts of dulwich that read no configuration. Only a `.git` that belongs to
+this folder is read: one that came in an archive could name another repository, and its
+texts would end up in a prompt.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dulwich.refs import HEADREF, DiskRefsContainer
 from bridge.store.linked_worktree import find_linked
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from dulwich.object_format import ObjectFormat
@@ -35,12 +36,12 @@ _WORKTREE = re.compile(rb"^\s*worktree\s*=\s*(.+?)\s*$", re.M)
 
 
 class Unreadable(Exception):
-    """There is no repository here, or none that may be read; `str()` says why."""
+    """There is no repository that may be read; `str()` says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file as git has it: its mode, and the id of its text."""
+    """A file in a commit: its mode, and the id of its text."""
 
     mode: int
     sha: ObjectID
@@ -50,11 +51,11 @@ class Repository:
     """The repository of a project.
 
     Attributes:
-        head: files of the last commit by path; none before the first.
-        index: files of the index by path, those in conflict with their own side.
+        head: the files of the last commit by path; empty before the first.
+        index: the files of the index by path; of a conflict, our side.
         index_ns: when the index was written.
         format: how ids are made.
-        exclude: the file with patterns of files to ignore that no commit holds.
+        exclude: the repository's own file of patterns to ignore.
     """
 
     def __init__(self, project: Path) -> None:
@@ -80,7 +81,8 @@ class Repository:
         self._objects = DiskObjectStore(common / "objects", object_format=self.format)
         self.exclude = common / "info" / "exclude"
         self.head = {} if commit_id is None else self._files_of(commit_id)
-        self.index: dict[bytes, IndexEntry] | None = None
+        # A clone without an index has changed nothing.
+        self.index: Mapping[bytes, Entry | IndexEntry] = self.head
         self.index_ns = 0
         file = folder / "index"
         if file.exists():
@@ -93,7 +95,7 @@ class Repository:
             self.index = {path: entry for path, entry in sides.items() if entry}
 
     def text_of(self, entry: Entry) -> bytes | None:
-        """The text of a file; None where this clone does not have it."""
+        """The text of a file; None if this clone lacks it."""
         try:
             found = self._objects[entry.sha]
         except KeyError:
@@ -111,11 +113,11 @@ class Repository:
                 )
             }
         except KeyError as exc:
-            raise Unreadable(f"this clone lacks the object {_told(exc)}") from None
+            raise Unreadable(f"this clone lacks the object {_key(exc)}") from None
 
 
 def _folders(project: Path) -> tuple[Path, Path]:
-    """The folder of this worktree's own records, and that of all worktrees."""
+    """The git folder of this worktree, and the one that all worktrees share."""
     git = project / ".git"
     try:
         kind = git.lstat().st_mode
@@ -147,14 +149,14 @@ def _check_inside(folder: Path, name: str) -> None:
 
 
 def _check_head(folder: Path, common: Path) -> None:
-    """Let no reference on the way from HEAD be a link: to another repository, say."""
-    told = _small(folder / "HEAD")
+    """Refuse a link on the way from HEAD, which could lead to another repository."""
+    text = _small(folder / "HEAD")
     for _ in range(_MAX_REFS):
-        if not told.startswith(b"ref: "):
+        if not text.startswith(b"ref: "):
             return
-        name = os.fsdecode(told.removeprefix(b"ref: ").strip())
+        name = os.fsdecode(text.removeprefix(b"ref: ").strip())
         _check_inside(common, name)
-        told = _small(common / name)
+        text = _small(common / name)
 
 
 def _small(path: Path) -> bytes:
@@ -166,6 +168,6 @@ def _small(path: Path) -> bytes:
         return file.read(_MAX_SMALL) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
 
 
-def _told(exc: KeyError) -> str:
+def _key(exc: KeyError) -> str:
     key = exc.args[0] if exc.args else b""
     return key.decode("ascii", "replace") if isinstance(key, bytes) else str(key)

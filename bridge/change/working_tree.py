@@ -1,10 +1,9 @@
-"""The files that lie in a project: no link is followed, and only plain files opened."""
+"""The files of a project: no link is followed, and only plain files are opened."""
 
 from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dulwich.ignore import IgnoreFilter, IgnoreFilterManager, read_ignore_patterns
@@ -12,23 +11,14 @@ from dulwich.ignore import IgnoreFilter, IgnoreFilterManager, read_ignore_patter
 from bridge.store.nofollow import open_beneath
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
 MAX_DEPTH = 64
-_CHUNK = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What lies at a path. `text` is None for what is too large to be looked at."""
-
-    facts: os.stat_result
-    text: bytes | None
 
 
 def look(root: Path, path: bytes) -> os.stat_result | None:
-    """The facts of what lies at a path; None for nothing, and for what a link hides."""
+    """The facts about a path; None if nothing is there, or a link is on the way."""
     *folders, name = os.fsdecode(path).split("/")
     try:
         fd = open_beneath(root, folders, is_folder=True)
@@ -43,7 +33,7 @@ def look(root: Path, path: bytes) -> os.stat_result | None:
 
 
 def text_at(root: Path, path: bytes, max_bytes: int) -> bytes | None:
-    """The text of a file, or where a link leads; None for a large or other one."""
+    """The text of a file, or where a link leads; None if it is too large or neither."""
     *folders, name = os.fsdecode(path).split("/")
     fd = open_beneath(root, folders, is_folder=True)
     try:
@@ -59,10 +49,10 @@ def text_at(root: Path, path: bytes, max_bytes: int) -> bytes | None:
     return data if len(data) <= max_bytes else None
 
 
-def untracked(root: Path, known: frozenset[bytes], exclude: Path) -> Iterator[bytes]:
-    """Paths of plain files and links that neither git knows nor an ignore file names.
+def untracked(root: Path, known: Collection[bytes], exclude: Path) -> Iterator[bytes]:
+    """Paths of files and links that git neither knows nor ignores.
 
-    A folder with a `.git` in it is another project, and left alone.
+    A folder with a `.git` in it is another project, and is left out.
     """
     filters = []
     if exclude.is_file() and not exclude.is_symlink():
