@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import needs
 
 from bridge.agent_loop.chat_model import Message, ModelFailed, never
+from bridge.agent_loop.reply_schema import narrowed
 from bridge.config import Settings
 from bridge.llama.local_model import LlamaModel
 from bridge.llama.model_files import find_model
@@ -40,7 +41,7 @@ ASKED = (
 
 
 def start(home: Path, *, temperature: float = 0.0, **settings: Any) -> LlamaModel:
-    """An llama of the default model, with a home of its own."""
+    """The default model, with a home of its own."""
     needs.local_model()
     chosen = Settings(home=home, **({"local_context": 2048} | settings))
     return LlamaModel(find_model(None, chosen), chosen, temperature=temperature)
@@ -60,7 +61,7 @@ def ask(
     """One reply."""
     return llama.reply(
         messages,
-        shape or SHAPE,
+        narrowed(shape or SHAPE),
         prefix=prefix,
         max_tokens=max_tokens,
         deadline_s=time.monotonic() + within_s,

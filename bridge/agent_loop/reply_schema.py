@@ -1,7 +1,7 @@
-"""The shape of a reply, and the call in a reply. Pure.
+"""The schema that a reply is held to, and the tool call in a reply. Pure.
 
-A reply is one tool call: `{"tool": NAME, "arguments": {…}}`, any of the tools offered.
-The model is held to that while it decodes; what came is checked again all the same.
+A reply is one call, `{"tool": NAME, "arguments": {…}}`, of any tool on offer. Decoding
+is held to that, and the reply is checked again all the same.
 """
 
 from __future__ import annotations
@@ -9,32 +9,42 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bridge.agent_loop.model_policy import LARGE
+from bridge.agent_loop.model_policy import LARGE, ModelPolicy
+from bridge.agent_loop.tool import object_schema
 from bridge.policy.tool_names import SUBMIT
 from bridge.protocol.agent_output import ANSWER_SCHEMA
 from bridge.protocol.embedded_json import Oddity, find_json
+from bridge.protocol.keywords import subschemas
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from bridge.agent_loop.model_policy import ModelPolicy
-
 _SUMMARY_CHARS = 500
 
-# With these, one part of a schema decides about what another part names: to close one
-# of them could leave nothing that satisfies both.
+# The keywords that hold schemas which a model can be held to: some by name, or one or
+# a list of them.
+NAMED = ("properties", "patternProperties", "$defs", "definitions")
+HOLDING = ("items", "additionalProperties", "anyOf", "oneOf", "allOf", "prefixItems")
+# With these, one part of a schema decides about what another part names.
 _ENTANGLED = frozenset(
     {"allOf", "not", "if", "dependentSchemas", "$dynamicRef"}
     | {"patternProperties", "propertyNames", "unevaluatedProperties"}
 )
-_OPEN = frozenset({"const", "enum", "anyOf", "oneOf", "$ref"})
+_ELSEWHERE = frozenset({"anyOf", "oneOf", "$ref"})
+# Beside those, these are no second opinion about the value.
+_HARMLESS = frozenset(
+    {"type", "title", "description", "default", "examples", "deprecated", "$comment"}
+    | {"discriminator", "$defs", "definitions", "$schema", "$id"}
+)
+# Limits for a schema whose parts decide about one another.
+_LOOSE = ModelPolicy(max_text_chars=4_000, max_items=64)
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call as the model made it; nothing in it is checked yet.
+    """A call as the model made it, not checked yet.
 
-    `arguments` is an object; of `submit_result` any value, since an answer may be one.
+    `arguments` is an object; for `submit_result` any value, since an answer may be one.
     """
 
     tool: str
@@ -43,7 +53,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class NoCall:
-    """A reply that is no call: the code it would fail with, and what to tell."""
+    """A reply that is not a call: the failure's code, and what to tell the model."""
 
     code: str
     complaint: str
@@ -52,70 +62,48 @@ class NoCall:
 def call_shape(
     schemas: Mapping[str, dict[str, Any]], policy: ModelPolicy = LARGE
 ) -> dict[str, Any]:
-    """The JSON Schema of a call of any of the tools, by name with their schemas."""
+    """The JSON Schema of a call to any of the tools: their schemas by name."""
     definitions: dict[str, Any] = {}
     options = []
     for name, schema in schemas.items():
-        arguments = bounded(schema, policy)
-        if _has_key(arguments, frozenset({"$ref"})):
-            # A reference is told from the top, where the tool's own schema is not.
-            definitions[name] = _moved(arguments, f"#/$defs/{_pointer(name)}")
-            arguments = {"$ref": f"#/$defs/{_pointer(name)}"}
-        options.append(
-            {
-                "type": "object",
-                "properties": {"tool": {"const": name}, "arguments": arguments},
-                "required": ["tool", "arguments"],
-                "additionalProperties": False,
-            }
-        )
+        arguments = narrowed(schema, policy)
+        if any("$ref" in part for _, part in subschemas(arguments)):
+            # A reference starts at the top, where the tool's schema no longer is.
+            place = f"#/$defs/{name.replace('~', '~0').replace('/', '~1')}"
+            definitions[name] = _moved(arguments, place)
+            arguments = {"$ref": place}
+        call = {"tool": {"const": name}, "arguments": arguments}
+        options.append(object_schema(call, *call))
     shape = options[0] if len(options) == 1 else {"anyOf": options}
     return {**shape, "$defs": definitions} if definitions else shape
 
 
 def submit_schema(schema: dict[str, Any] | None, policy: ModelPolicy) -> dict[str, Any]:
-    """The schema of an answer as the model is to write it."""
+    """The schema of an answer as the model should write it."""
     if schema is not None:
         return schema if policy.claims_evidence else _without_claims(schema)
-    properties = ANSWER_SCHEMA["properties"]
-    summary = {**properties["summary"], "maxLength": _SUMMARY_CHARS}
+    properties = dict(ANSWER_SCHEMA["properties"])
+    required = ("status", "summary")
     if not policy.claims_evidence:
-        return _closed({"status": properties["status"], "summary": summary})
+        summary = {**properties["summary"], "maxLength": _SUMMARY_CHARS}
+        return object_schema(
+            {"status": properties["status"], "summary": summary}, *required
+        )
     item = properties["evidence"]["items"]
-    claims = {
-        "type": "array",
-        "maxItems": 8,
-        "items": {
-            "type": "object",
-            "properties": {
-                **item["properties"],
-                "toolUseId": {"type": ["string", "null"], "maxLength": 12},
-            },
-            "required": item["required"],
-            "additionalProperties": False,
-        },
-    }
-    return {
-        **_closed({"status": properties["status"], "summary": properties["summary"]}),
-        "properties": {**properties, "evidence": claims},
-    }
+    call_id = {"type": ["string", "null"], "maxLength": 12}
+    claim = object_schema(
+        {**item["properties"], "toolUseId": call_id}, *item["required"]
+    )
+    properties["evidence"] = {"type": "array", "maxItems": 8, "items": claim}
+    return object_schema(properties, *required)
 
 
 def _without_claims(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema without an `evidence` that need not be there."""
-    named = schema.get("properties")
-    if not isinstance(named, dict) or "evidence" in schema.get("required", ()):
+    """The schema without an `evidence` that is not required."""
+    named = dict(schema.get("properties", {}))
+    if "evidence" in schema.get("required", ()) or not named.pop("evidence", None):
         return schema
-    return {**schema, "properties": {k: v for k, v in named.items() if k != "evidence"}}
-
-
-def _closed(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {**schema, "properties": named}
 
 
 def read_call(text: str, tools: Iterable[str]) -> Call | NoCall:
@@ -140,72 +128,65 @@ def read_call(text: str, tools: Iterable[str]) -> Call | NoCall:
     return Call(tool, arguments)
 
 
-def bounded(schema: dict[str, Any], policy: ModelPolicy = LARGE) -> dict[str, Any]:
-    """The schema with an end to every text and list, and no keys that it does not name.
+def narrowed(schema: dict[str, Any], policy: ModelPolicy = LARGE) -> dict[str, Any]:
+    """The schema with a limit for every text and list, and only the keys it names.
 
-    Only narrower: what satisfies it satisfies `schema`. A model that is held to a
-    schema without an end may go on until its tokens are spent; a small one fills any
-    list to its end. A schema whose parts decide about one another stays as it is.
+    What satisfies the result satisfies `schema`. Without a limit a model may go on
+    until its tokens are spent; a small one fills any list to its end. Where several
+    parts of a schema describe one value, objects stay open and limits are loose: an
+    object closed to the keys of one part could not satisfy the others.
     """
-    if _has_key(schema, _ENTANGLED):
-        return {k: v for k, v in schema.items() if k not in ("$schema", "$id")}
-    narrow: dict[str, Any] = _bounded(schema, policy)
+    is_joined = any(_joins(part) for _, part in subschemas(schema))
+    narrow: dict[str, Any] = _narrowed(
+        schema, _LOOSE if is_joined else policy, closes=not is_joined
+    )
     return narrow
 
 
-def _bounded(schema: Any, policy: ModelPolicy) -> Any:
-    if not isinstance(schema, dict):
-        return schema
-    part = {
-        key: value for key, value in schema.items() if key not in ("$schema", "$id")
-    }
-    if part.keys() & {"anyOf", "oneOf", "$ref"} and "properties" in part:
+def _joins(part: dict[str, Any]) -> bool:
+    """Whether it says two things about one value."""
+    said = part.keys() - _HARMLESS
+    return bool(said & _ENTANGLED) or (bool(said & _ELSEWHERE) and len(said) > 1)
+
+
+def _narrowed(part: Any, policy: ModelPolicy, *, closes: bool) -> Any:
+    if isinstance(part, list):
+        return [_narrowed(each, policy, closes=closes) for each in part]
+    if not isinstance(part, dict):
         return part
-    for key in ("properties", "$defs", "definitions"):
-        if isinstance(part.get(key), dict):
-            part[key] = {
-                name: _bounded(value, policy) for name, value in part[key].items()
-            }
-    for key in ("items", "additionalProperties"):
-        if key in part:
-            part[key] = _bounded(part[key], policy)
-    for key in ("anyOf", "oneOf"):
-        if isinstance(part.get(key), list):
-            part[key] = [_bounded(value, policy) for value in part[key]]
-    if not part.keys() & _OPEN:
-        _end(part, policy)
-    return part
-
-
-def _end(part: dict[str, Any], policy: ModelPolicy) -> None:
-    kinds = part.get("type")
+    new = {key: said for key, said in part.items() if key not in ("$schema", "$id")}
+    for key in new.keys() & {*HOLDING}:
+        new[key] = _narrowed(new[key], policy, closes=closes)
+    for key in new.keys() & {*NAMED}:
+        new[key] = {
+            name: _narrowed(each, policy, closes=closes)
+            for name, each in new[key].items()
+        }
+    if new.keys() & {"const", "enum", *_ELSEWHERE}:
+        return new
+    kinds = new.get("type")
     kinds = kinds if isinstance(kinds, list) else [kinds]
-    if "string" in kinds and not part.keys() & {"pattern", "format"}:
-        _limit(part, "Length", policy.max_text_chars, policy)
+    if "string" in kinds and not new.keys() & {"pattern", "format"}:
+        _limit(new, "Length", policy.max_text_chars, policy)
     if "array" in kinds:
-        _limit(part, "Items", policy.max_items, policy)
-    named, required = part.get("properties", {}), part.get("required", [])
-    is_known = isinstance(required, list) and set(required) <= named.keys()
-    if "object" in kinds and named and is_known:
-        part.setdefault("additionalProperties", False)
+        _limit(new, "Items", policy.max_items, policy)
+    named = new.get("properties", {})
+    required = set(new.get("required", ()))
+    if closes and "object" in kinds and named and required <= named.keys():
+        new.setdefault("additionalProperties", False)
+    return new
 
 
 def _limit(part: dict[str, Any], what: str, most: int, policy: ModelPolicy) -> None:
-    """Set a maximum where there is none, or a higher one that the policy caps."""
+    """Set a maximum if there is none, or if the policy caps a higher one."""
     most = max(most, part.get(f"min{what}", 0))
     known = part.setdefault(f"max{what}", most)
     if policy.caps_limits:
         part[f"max{what}"] = min(known, most)
 
 
-def _has_key(part: Any, keys: frozenset[str]) -> bool:
-    if isinstance(part, dict):
-        return bool(part.keys() & keys) or any(_has_key(p, keys) for p in part.values())
-    return isinstance(part, list) and any(_has_key(p, keys) for p in part)
-
-
 def _moved(part: Any, place: str) -> Any:
-    """The schema with its references told from where it now stands."""
+    """The schema with its references adjusted to its new place."""
     if isinstance(part, list):
         return [_moved(p, place) for p in part]
     if not isinstance(part, dict):
@@ -215,7 +196,3 @@ def _moved(part: Any, place: str) -> Any:
     if isinstance(reference, str) and reference.startswith("#"):
         moved["$ref"] = place + reference[1:]
     return moved
-
-
-def _pointer(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")

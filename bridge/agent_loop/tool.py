@@ -1,4 +1,4 @@
-"""A tool as the loop sees it: a name, a schema, and what a call of it gives."""
+"""A tool as the loop sees it: a name, a schema, and the result of a call."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a call gave: text for the model.
+    """The result of a call: text for the model.
 
-    `ran` are the commands that ran in it; `is_script` tells that a script of the
-    definition ran, `is_crash` that it failed by a fault of its own.
+    `ran` are the commands that it ran. `is_script` means that it ran a script of the
+    definition, `is_crash` that this script is broken.
     """
 
     text: str
@@ -36,13 +36,23 @@ class Tool:
     call: Callable[[dict[str, Any]], ToolResult]
 
 
+def object_schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+    """The JSON Schema of an object with these properties and no others."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
 def refused(why: object) -> ToolResult:
-    """A call that could not be done, as the model is told."""
+    """The result of a call that was refused."""
     return ToolResult(f"error: {why}", ok=False)
 
 
 def clipped(text: str, max_chars: int) -> str:
-    """The text, its middle left out where it is longer than `max_chars`."""
+    """The text, without its middle if it is longer than `max_chars`."""
     if len(text) <= max_chars:
         return text
     half = max_chars // 2

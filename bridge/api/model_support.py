@@ -7,7 +7,7 @@ answer is marked degraded. A model that the caller names must be that model.
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.agents import client_agents
 from bridge.errors import BadSetting, ExtraMissing, InvalidRequest
@@ -80,14 +80,9 @@ def check_here(
         BadSetting: no model of the endpoint is named.
     """
     model = request.model
-    # Finding the default file takes time, and the schema may not need it.
-    is_file = model is not None and model.endswith(MODEL_FILE)
-    is_small = (
-        route == "local"
-        and (is_file or request.answer_schema is not None)
-        and _is_small(model, definition, settings)
-    )
-    check_schema(route, request, definition, is_small=is_small)
+    if route == "local" and model is not None and model.endswith(MODEL_FILE):
+        _check_file(model, definition, settings)
+    check_schema(route, request, definition)
     is_named = model is not None and model.startswith(OF_SERVER)
     # Without a server the model does not matter.
     is_known = is_named or not settings.openai_base_url or settings.openai_model
@@ -97,48 +92,31 @@ def check_here(
         raise BadSetting(NO_SERVER_MODEL)
 
 
-def _is_small(
-    model: str | None, definition: Definition | None, settings: Settings
-) -> bool:
-    """Whether the local model that would answer is a small one.
-
-    Raises:
-        InvalidRequest: the named file does not exist, or is not a model.
-    """
+def _check_file(model: str, definition: Definition | None, settings: Settings) -> None:
     from bridge.agent_loop.chat_model import ModelFailed
     from bridge.llama.model_files import find_model
 
     beside = definition.source.file.parent if definition else None
     try:
-        return find_model(model, settings, beside=beside).is_small
-    except (ModelFailed, ExtraMissing) as exc:
-        if model is not None and model.endswith(MODEL_FILE):
-            raise InvalidRequest(f"model {model!r}: {exc}") from None
-        # The route itself reports that.
-        return False
+        find_model(model, settings, beside=beside)
+    except ModelFailed as exc:
+        raise InvalidRequest(f"model {model!r}: {exc}") from None
 
 
 def check_schema(
-    route: RouteName,
-    request: Request,
-    definition: Definition | None,
-    *,
-    is_small: bool = False,
+    route: RouteName, request: Request, definition: Definition | None
 ) -> None:
     """Check that the caller's schema can be enforced on the route's model.
 
-    `is_small` says whether the model is known to be small, which allows less. Without
-    the extra this is unknown.
+    Without the extra this is unknown.
 
     Raises:
         InvalidRequest: it cannot be enforced on a local model; says where.
     """
+    schema = request.answer_schema
     of_agent = definition.output_schema if definition else None
-    if route == "local" and request.answer_schema not in (None, of_agent):
-        _refuse_unheld(request.answer_schema or {}, is_small=is_small)
-
-
-def _refuse_unheld(schema: dict[str, Any], *, is_small: bool) -> None:
+    if route != "local" or schema is None or schema == of_agent:
+        return
     from bridge.llama.model_files import require_extra
 
     try:
@@ -149,6 +127,6 @@ def _refuse_unheld(schema: dict[str, Any], *, is_small: bool) -> None:
     from bridge.agents.diagnostic import format_place
     from bridge.llama.unsupported_schema import find_problem
 
-    if found := find_problem(schema, is_small=is_small):
+    if found := find_problem(schema):
         place = format_place(("schema", *found[0]))
         raise InvalidRequest(f"{place}: a local model cannot be held to it: {found[1]}")

@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 
 
 def shape_problems(loaded: Loaded) -> Iterator[Diagnostic]:
-    """An error where only the local route could answer, a warning where others can.
+    """An error if only the local route can answer, a warning if others can.
 
-    What only a small model cannot be held to is a warning: another may answer. Nothing
-    where the extra `local` is not installed: nobody can tell then.
+    Nothing if the extra `local` is not installed: nobody can tell then.
     """
     definition = loaded.definition
     if definition is None or "local" not in definition.routes:
@@ -40,21 +39,9 @@ def shape_problems(loaded: Loaded) -> Iterator[Diagnostic]:
         places.append((("output_schema",), definition.output_schema))
     for place, schema in places:
         if found := find_problem(schema):
-            yield _problem(loaded, place, found, "a local model", level)
-        elif found := find_problem(schema, is_small=True):
-            yield _problem(loaded, place, found, "a small local model", "warning")
-
-
-def _problem(
-    loaded: Loaded,
-    place: Place,
-    found: tuple[Place, str],
-    who: str,
-    level: Level,
-) -> Diagnostic:
-    way, why = found
-    here = (*place, *way)
-    message = f"{who} cannot be held to it: {why}"
-    return Diagnostic(
-        loaded.file, nearest_line(loaded.lines, here), here, message, level
-    )
+            way, why = found
+            here = (*place, *way)
+            message = f"a local model cannot be held to it: {why}"
+            yield Diagnostic(
+                loaded.file, nearest_line(loaded.lines, here), here, message, level
+            )

@@ -26,6 +26,7 @@ _SHAPE = {
         "count": {"const": 3},
     },
     "required": ["colours", "count"],
+    "additionalProperties": False,
 }
 _MAX_TOKENS = 120
 

@@ -1,85 +1,70 @@
-"""Where in a JSON Schema it stands what a model cannot be held to.
+"""Find the part of a JSON Schema that a model cannot be held to.
 
-What is looked at is the form in which a reply is held to it: one call, with an end to
-every text and list. A schema can be in order where that is not.
+A valid schema may still not compile to a grammar. What counts is the schema of a whole
+reply: a call, with a limit for every text and list.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.agent_loop.model_policy import policy_for
-from bridge.agent_loop.reply_schema import bounded, call_shape
-from bridge.llama.grammar import LISTS, NAMED, ONE, problem_of_shape
+from bridge.agent_loop.reply_schema import HOLDING, NAMED, call_shape, narrowed
+from bridge.llama.grammar import problem_of_shape
 from bridge.policy.tool_names import SUBMIT
 from bridge.protocol.json_schema import problem_of_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.agent_loop.model_policy import ModelPolicy
-
-# Where a part stands, from the top: keywords, names and positions.
+# Where a part is, from the top: keywords, names and positions.
 Path = tuple[str | int, ...]
 
-# Of a schema with more parts than this, the innermost found so far is blamed.
+# In a schema with more parts than this, the innermost found so far is blamed.
 _MAX_LOOKS = 500
 
 
-def find_problem(
-    schema: dict[str, Any], *, is_small: bool = False
-) -> tuple[Path, str] | None:
-    """The innermost part that alone cannot be compiled, and why; None for none.
+def find_problem(schema: dict[str, Any]) -> tuple[Path, str] | None:
+    """The innermost part that cannot be compiled by itself, and why; None for none.
 
-    Where every part is in order, and only their whole is not, the path is empty. A
-    small model (`is_small`) is held to shorter texts and lists.
+    The path is empty if every part can be compiled, and only the whole cannot.
     """
-    policy = policy_for(is_small=is_small)
-    why = _problem_in_use(schema, policy)
+    why = _problem_in_call(schema)
     if why is None:
         return None
     place: Path = ()
-    waiting = list(_below(schema))
+    waiting = list(_children(schema))
     for _ in range(_MAX_LOOKS):
         if not waiting:
             break
         way, part = waiting.pop(0)
-        said = _problem_alone(schema, part, policy)
+        said = _problem_alone(schema, part)
         if said is not None:
-            place, why, waiting = (*place, *way), said, list(_below(part))
+            place, why, waiting = (*place, *way), said, list(_children(part))
     return place, why
 
 
-def _problem_in_use(schema: dict[str, Any], policy: ModelPolicy) -> str | None:
-    """Why a model cannot be held to a call with this; None where it can."""
-    why = problem_of_shape(call_shape({SUBMIT: schema}, policy))
-    if why is None:
-        return None
-    # The same without the call around it, which is none of the asker's words.
-    return problem_of_shape(bounded(schema, policy)) or why
+def _problem_in_call(schema: dict[str, Any]) -> str | None:
+    """Why a model cannot be held to a call with this schema; None if it can."""
+    why = problem_of_shape(call_shape({SUBMIT: schema}))
+    # Without the call, which the caller did not write, the reason reads better.
+    return why and (problem_of_shape(narrowed(schema)) or why)
 
 
-def _below(part: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The schemas in a schema, each with its way there."""
+def _children(part: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The schemas directly in a schema, each with its place there."""
     found: list[tuple[Path, Any]] = []
     for keyword, said in part.items():
-        if keyword in ONE:
-            found.append(((keyword,), said))
-        elif keyword in LISTS and isinstance(said, list):
-            found += [((keyword, at), each) for at, each in enumerate(said)]
-        elif keyword in NAMED and isinstance(said, dict):
+        if keyword in NAMED:
             found += [((keyword, name), each) for name, each in said.items()]
+        elif keyword in HOLDING and isinstance(said, list):
+            found += [((keyword, at), each) for at, each in enumerate(said)]
+        elif keyword in HOLDING:
+            found.append(((keyword,), said))
     return ((way, each) for way, each in found if isinstance(each, dict))
 
 
-def _problem_alone(
-    whole: dict[str, Any], part: dict[str, Any], policy: ModelPolicy
-) -> str | None:
-    """Why a part cannot be compiled; None, too, where it refers to the rest."""
-    shared: dict[str, Any] = {
-        key: whole[key] for key in ("$defs", "definitions") if key in whole
-    }
-    alone: dict[str, Any] = {**shared, **part}
-    if problem_of_schema(alone):
-        return None
-    return _problem_in_use(alone, policy)
+def _problem_alone(whole: dict[str, Any], part: dict[str, Any]) -> str | None:
+    """Why a part cannot be compiled; None also if it refers to the rest."""
+    shared = {key: whole[key] for key in ("$defs", "definitions") if key in whole}
+    alone = shared | part
+    return None if problem_of_schema(alone) else _problem_in_call(alone)

@@ -224,7 +224,7 @@ class Bench:
             reply = self._replier.reply(order, lambda _tokens, _seconds: None)
         except ModelFailed as failed:
             return f"{failed.code}: {failed}"
-        call = read_call(reply["text"], schemas)
+        call = read_call(reply.text, schemas)
         return call if isinstance(call, Call) else call.complaint
 
 

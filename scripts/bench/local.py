@@ -17,9 +17,10 @@ from bench.shapes import SHAPES
 from bench.table import Row
 from bench.timing import Series, take_turns
 from bridge.agent_loop.chat_model import Message, ModelFailed
+from bridge.agent_loop.reply_schema import narrowed
 from bridge.config import Settings
 from bridge.llama.chat_template import pieces_of
-from bridge.llama.decode import decode
+from bridge.llama.decode import Sampler, decode
 from bridge.llama.grammar import grammar_of
 from bridge.llama.local_model import LlamaModel, check_reply
 from bridge.llama.model_files import ModelFile, find_model
@@ -27,7 +28,6 @@ from bridge.llama.prompt_cache import PromptCache, model_key
 from bridge.llama.prompt_tokens import prompt_of
 from bridge.llama.reply import Replier
 from bridge.llama.runtime import Llama
-from bridge.llama.sampling import Sampler
 from bridge.llama.worker_process import quiet_threads
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Bench:
             return TOKENS
 
         def held(shape: dict[str, Any]) -> Callable[[Sampler], int]:
-            grammar = grammar_of(shape)
+            grammar = grammar_of(narrowed(shape))
 
             def act(sampler: Sampler) -> int:
                 matcher = LLMatcher(tokenizer, grammar, log_level=0)
@@ -241,7 +241,8 @@ class Bench:
         )
         rows = []
         each = max(1, runs // len(SHAPES))
-        for name, shape in SHAPES.items():
+        for name, open_shape in SHAPES.items():
+            shape = narrowed(open_shape)
             bad = 0
             for seed in range(each):
                 order = {
@@ -254,7 +255,7 @@ class Bench:
                 }
                 try:
                     reply = replier.reply(order, lambda _tokens, _seconds: None)
-                    check_reply(shape, reply["text"])
+                    check_reply(shape, reply.text)
                 except ModelFailed as failed:
                     bad += 1
                     print(f"{name}, seed {seed}: {failed.code}: {failed}")
@@ -274,7 +275,7 @@ class Bench:
         with llama:
             llama.reply(
                 [PREFIX, ASKED],
-                _OBJECT,
+                narrowed(_OBJECT),
                 prefix=1,
                 max_tokens=600,
                 deadline_s=time.monotonic() + 120,

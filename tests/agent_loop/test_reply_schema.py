@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from bridge.agent_loop.model_policy import LARGE, SMALL
 from bridge.agent_loop.reply_schema import (
     Call,
-    bounded,
     call_shape,
+    narrowed,
     read_call,
     submit_schema,
 )
@@ -89,7 +89,7 @@ def test_texts_and_lists_end_and_keys_are_named() -> None:
         },
     }
 
-    assert bounded(schema) == {
+    assert narrowed(schema) == {
         "type": "object",
         "properties": {
             "a": {"type": "string", "maxLength": 2000},
@@ -106,13 +106,24 @@ def test_texts_and_lists_end_and_keys_are_named() -> None:
     }
 
 
-def test_a_schema_that_is_put_together_stays_as_it_is() -> None:
-    """To close one half of an `allOf` would leave nothing that satisfies both."""
-    base = {"type": "object", "properties": {"a": {"type": "string"}}}
-    more = {"type": "object", "properties": {"b": {"type": "string"}}}
-    schema = {"allOf": [{"$ref": "#/$defs/base"}, more], "$defs": {"base": base}}
+X = {"type": "object", "properties": {"a": {"type": "string"}}}
 
-    assert bounded(schema) == schema
+
+@pytest.mark.parametrize(
+    "joined",
+    [
+        {"allOf": [X, {"properties": {}}]},
+        {"properties": {"b": {}}, "anyOf": [X]},
+        {"$ref": "#/$defs/x", "required": ["b"], "$defs": {"x": X}},
+    ],
+    ids=["allOf", "anyOf beside properties", "$ref beside required"],
+)
+def test_what_several_schemas_say_about_one_object_stays_open(joined: Any) -> None:
+    """Closed to the keys of one of them, it would allow nothing; texts still end."""
+    shape = str(narrowed({"type": "object", "properties": {"x": joined}}, SMALL))
+
+    assert "additionalProperties" not in shape
+    assert "'maxLength': 4000" in shape
 
 
 SCHEMAS = st.recursive(
@@ -146,9 +157,9 @@ VALUES = st.recursive(
 
 
 @given(SCHEMAS.filter(lambda s: isinstance(s, dict)), VALUES)
-def test_bounded_is_only_narrower(schema: dict[str, Any], value: Any) -> None:
+def test_narrowed_is_only_narrower(schema: dict[str, Any], value: Any) -> None:
     """What a model is held to must satisfy what it is checked against."""
-    if jsonschema.Draft202012Validator(bounded(schema)).is_valid(value):
+    if jsonschema.Draft202012Validator(narrowed(schema)).is_valid(value):
         assert jsonschema.Draft202012Validator(schema).is_valid(value)
 
 
@@ -203,7 +214,7 @@ def test_a_small_model_is_kept_to_short_lists():
     texts = {"type": "array", "items": {"type": "string"}}
 
     def most(**more):
-        return bounded({**texts, **more}, SMALL)["maxItems"]
+        return narrowed({**texts, **more}, SMALL)["maxItems"]
 
     assert (most(), most(maxItems=20), most(maxItems=2), most(minItems=9)) == (
         SMALL.max_items,
@@ -211,16 +222,16 @@ def test_a_small_model_is_kept_to_short_lists():
         2,
         9,
     )
-    assert bounded({**texts, "maxItems": 20})["maxItems"] == 20
+    assert narrowed({**texts, "maxItems": 20})["maxItems"] == 20
 
 
 def test_a_small_model_is_kept_to_short_texts():
     """Every text at its end must still be one reply, or the reply is cut."""
     text = {"type": "string", "maxLength": 400}
 
-    assert bounded(text, SMALL)["maxLength"] == SMALL.max_text_chars
-    assert bounded({**text, "minLength": 300}, SMALL)["maxLength"] == 300
-    assert bounded(text)["maxLength"] == 400
+    assert narrowed(text, SMALL)["maxLength"] == SMALL.max_text_chars
+    assert narrowed({**text, "minLength": 300}, SMALL)["maxLength"] == 300
+    assert narrowed(text)["maxLength"] == 400
 
 
 def test_a_small_model_claims_no_evidence_that_it_need_not():

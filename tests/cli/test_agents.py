@@ -251,26 +251,6 @@ def test_check_names_a_schema_that_no_model_can_be_held_to(project, routes, code
     assert ran.out.startswith(said)
 
 
-def test_check_warns_of_what_no_small_model_can_be_held_to(project):
-    """Another may answer, so it is no error, whatever the routes."""
-    needs.local_model()
-    file = define(
-        project,
-        "a.yaml",
-        "name: a\nroutes: [local]\noutput_schema:\n  type: object\n"
-        "  required: [a]\n  properties: {a: {$ref: '#/$defs/t', minLength: 200}}\n"
-        "  $defs: {t: {type: string}}\n",
-    )
-
-    ran = project.run("agents", "check", str(file))
-
-    assert ran.code == 0
-    assert ran.out.startswith(
-        f"{file}:6: warning: output_schema.properties.a: a small local model cannot be "
-        "held to it: "
-    )
-
-
 @pytest.mark.parametrize("tool", [0, 1])
 def test_check_names_the_line_of_a_tools_parameters(project, tool):
     """Once, also where it is the form of the answer."""
