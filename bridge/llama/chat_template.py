@@ -1,8 +1,8 @@
-"""A conversation as the model's own template writes it, its contents told apart.
+"""A conversation as the model's own template writes it, apart from its contents.
 
-The template is rendered with a mark in place of each content, then cut at the marks. So
-what belongs to the template and what was said stay apart, whatever was said: only the
-template's own text may become control tokens.
+The template is rendered with a marker in place of each content, then cut at the
+markers. So the template's text and the contents stay apart, whatever those are: only
+the template's own text may become control tokens.
 
 The template comes with the model, from anywhere: it runs in jinja2's sandbox.
 
@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, NoReturn
 import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from bridge.agent_loop.chat_model import Message
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-# For a base model: nothing that it was trained on, but plain for any.
+    from bridge.agent_loop.chat_model import Message
+
+# For a base model, which was trained on no template.
 PLAIN_TEMPLATE = (
     "{% for message in messages %}### {{ message['role'] }}:\n"
     "{{ message['content'] }}\n\n{% endfor %}"
@@ -45,8 +45,8 @@ class Piece:
 
     Attributes:
         text: what it says.
-        message: which message's content it is, as it was counted when we were asked;
-            None for the template's own text.
+        message: the number of the message whose content it is; None for the template's
+            own text.
     """
 
     text: str
@@ -58,78 +58,47 @@ def pieces_of(
 ) -> list[Piece]:
     """Write a conversation up to where the model goes on.
 
-    `template` None writes it plainly. A system message goes in front of the first
-    user's where the template knows none.
+    Without a template it is written plainly. If the template takes no system message,
+    its text goes in front of the first user's.
 
     Raises:
         TemplateFailed: the template refuses it, is broken, or leaves a message out.
     """
-    template = template or PLAIN_TEMPLATE
-    try:
-        return _pieces(messages, template, bos, eos)
-    except TemplateFailed:
-        merged = _without_system(messages)
-        if merged is None:
-            raise
-        return list(_apart(messages, _pieces(merged, template, bos, eos)))
-
-
-def _pieces(
-    messages: Sequence[Message], template: str, bos: str, eos: str
-) -> list[Piece]:
     nonce = secrets.token_hex(8)
-    marks = [f"content{nonce}n{number}e" for number in range(len(messages))]
+    contents = [message.content for message in messages]
     shown = [
-        {"role": message.role, "content": mark}
-        for message, mark in zip(messages, marks, strict=True)
+        {"role": message.role, "content": f"content{nonce}n{number}e"}
+        for number, message in enumerate(messages)
     ]
-    try:
-        whole = (
-            _environment()
-            .from_string(template)
-            .render(
+
+    def render() -> list[Piece]:
+        environment = _environment()
+        try:
+            whole = environment.from_string(template or PLAIN_TEMPLATE).render(
                 messages=shown, add_generation_prompt=True, bos_token=bos, eos_token=eos
             )
-        )
-    except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError) as exc:
-        raise TemplateFailed(f"the model's chat template: {exc}") from None
-    parts = re.split(f"content{nonce}n([0-9]+)e", whole)
-    numbers = [int(number) for number in parts[1::2]]
-    if numbers != list(range(len(messages))):
-        raise TemplateFailed("the model's chat template leaves out or moves a message")
-    pieces = [Piece(parts[0])]
-    for number, text in zip(numbers, parts[2::2], strict=True):
-        pieces += [Piece(messages[number].content, number), Piece(text)]
-    return [piece for piece in pieces if piece.text]
+        except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError) as exc:
+            raise TemplateFailed(f"the model's chat template: {exc}") from None
+        parts = re.split(f"content{nonce}n([0-9]+)e", whole)
+        numbers = [int(number) for number in parts[1::2]]
+        if numbers != list(range(len(messages))):
+            raise TemplateFailed(
+                "the model's chat template leaves out or moves a message"
+            )
+        pieces = [Piece(parts[0])]
+        for number, text in zip(numbers, parts[2::2], strict=True):
+            pieces += [Piece(contents[number], number), Piece(text)]
+        return [piece for piece in pieces if piece.text]
 
-
-def _without_system(messages: Sequence[Message]) -> list[Message] | None:
-    """The system's words put before the first user's; None where there are none."""
-    if len(messages) < 2 or [m.role for m in messages[:2]] != ["system", "user"]:  # noqa: PLR2004 - the two
-        return None
-    _, user, *rest = messages
-    return [Message("user", _above(messages) + user.content), *rest]
-
-
-def _above(messages: Sequence[Message]) -> str:
-    """What stands before the first user's words where a template knows no system."""
-    return f"{messages[0].content}\n\n"
-
-
-def _apart(messages: Sequence[Message], pieces: Sequence[Piece]) -> Iterator[Piece]:
-    """The pieces of what was merged, counted as before.
-
-    Who shares the system's words does not share the first user's.
-    """
-    for piece in pieces:
-        if piece.message is None:
-            yield piece
-        elif piece.message > 0:
-            yield Piece(piece.text, piece.message + 1)
-        else:
-            yield Piece(_above(messages), 0)
-            if messages[1].content:
-                yield Piece(messages[1].content, 1)
+    try:
+        return render()
+    except TemplateFailed:
+        if [message.role for message in messages[:2]] != ["system", "user"]:
+            raise
+        system, user = shown[:2]
+        shown[:2] = [{"role": "user", "content": system["content"] + user["content"]}]
+        contents[0] += "\n\n"
+        return render()
 
 
 def _environment() -> ImmutableSandboxedEnvironment:

@@ -1,67 +1,83 @@
 """Decode one reply that a grammar allows.
 
-The model samples first; the grammar is asked about that one token. Only where it says
-no are all tokens looked at, and one of the allowed is sampled. The distribution is that
-of masking each time, and the cost nearly that of not masking at all.
+The model samples first; the grammar is asked about that one token. Only if it refuses
+are all tokens looked at, and an allowed one is sampled. The distribution is that of
+masking every time, at nearly the cost of never masking.
 What the grammar forces (braces, names of properties) is not sampled: those tokens go
 into the model together.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    import numpy as np
     import numpy.typing as npt
+    from llguidance import LLMatcher
 
-    from bridge.llama.sampling import Sampler
+    from bridge.llama.runtime import Llama
 
-
-class Model(Protocol):
-    """What decoding needs of a model that has read the prompt."""
-
-    def scores(self) -> npt.NDArray[np.float32]:
-        """Logits of the next token, valid until the next `read`."""
-
-    def read(self, tokens: Sequence[int]) -> None:
-        """Go on by these tokens."""
+# A token this much less likely than the likeliest is never taken: among 50,000 tokens
+# the absurd ones add up.
+MIN_P = 0.05
 
 
-class Matcher(Protocol):
-    """A grammar and how far the reply has come in it: `llguidance.LLMatcher`."""
+class GrammarFailed(Exception):
+    """The grammar became too complex on the way; the message says where."""
 
-    def try_consume_tokens(self, tokens: list[int]) -> int: ...  # noqa: D102 - its own say
-    def compute_ff_tokens(self) -> list[int]: ...  # noqa: D102 - its own say
-    def compute_bitmask(self) -> bytes: ...  # noqa: D102 - its own say
-    def is_stopped(self) -> bool: ...  # noqa: D102 - its own say
-    def get_error(self) -> str: ...  # noqa: D102 - its own say
+
+class Sampler:
+    """Chooses by temperature, the same for the same seed; 0 takes the likeliest."""
+
+    def __init__(self, temperature: float, seed: int) -> None:
+        self._temperature = temperature
+        self._random = np.random.default_rng(seed)
+
+    def pick(self, scores: npt.NDArray[np.float32]) -> int:
+        """Choose among all tokens; `scores` are their logits."""
+        best = int(scores.argmax())
+        if self._temperature <= 0:
+            return best
+        least = scores[best] + self._temperature * math.log(MIN_P)
+        tokens = np.flatnonzero(scores >= least)
+        if len(tokens) == 1:
+            return best
+        weights = np.exp((scores[tokens] - scores[best]) / self._temperature)
+        weights /= weights.sum()
+        return int(self._random.choice(tokens, p=weights))
+
+    def pick_allowed(self, scores: npt.NDArray[np.float32], mask: bytes) -> int | None:
+        """Choose among those whose bit is set, lowest bit first; None if none is."""
+        bits = np.unpackbits(np.frombuffer(mask, np.uint8), bitorder="little")
+        allowed = np.flatnonzero(bits[: len(scores)])
+        if not len(allowed):
+            return None
+        return int(allowed[self.pick(scores[allowed])])
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """The reply's tokens; `is_whole` when the grammar is satisfied."""
+    """The reply's tokens; `is_whole` if the grammar is satisfied."""
 
     tokens: list[int]
     is_whole: bool
 
 
-class GrammarFailed(Exception):
-    """The grammar became too complex on the way; says at what."""
-
-
 def decode(
-    model: Model,
-    matcher: Matcher,
+    model: Llama,
+    matcher: LLMatcher,
     sampler: Sampler,
     *,
     max_tokens: int,
     on_tokens: Callable[[int], None],
 ) -> Decoded:
-    """Decode until the grammar is satisfied, or `max_tokens` are there.
+    """Decode until the grammar is satisfied, or there are `max_tokens`.
 
     Raises:
         GrammarFailed: the grammar gave up.
@@ -71,7 +87,7 @@ def decode(
     while not matcher.is_stopped() and len(tokens) < max_tokens:
         if unread:
             model.read(unread)
-        token = sampled(model, matcher, sampler)
+        token = _sampled(model, matcher, sampler)
         unread = [token]
         if not matcher.is_stopped():
             unread += _forced(matcher, max_tokens - len(tokens) - 1)
@@ -82,8 +98,8 @@ def decode(
     return Decoded(tokens, matcher.is_stopped())
 
 
-def sampled(model: Model, matcher: Matcher, sampler: Sampler) -> int:
-    """The next token, sampled and taken by the grammar; raises as `decode`."""
+def _sampled(model: Llama, matcher: LLMatcher, sampler: Sampler) -> int:
+    """The next token, sampled and accepted by the grammar; raises as `decode`."""
     scores = model.scores()
     token: int | None = sampler.pick(scores)
     if token is not None and matcher.try_consume_tokens([token]) == 1:
@@ -94,7 +110,7 @@ def sampled(model: Model, matcher: Matcher, sampler: Sampler) -> int:
     return token
 
 
-def _forced(matcher: Matcher, at_most: int) -> list[int]:
-    """Tokens that the grammar allows no choice of, taken by it."""
+def _forced(matcher: LLMatcher, at_most: int) -> list[int]:
+    """Tokens that the grammar leaves no choice about; it has consumed them."""
     tokens = matcher.compute_ff_tokens()[: max(0, at_most)]
     return tokens[: matcher.try_consume_tokens(tokens)] if tokens else []

@@ -1,4 +1,4 @@
-"""What a worker is told to load: a model, its room, and where its prompts are kept."""
+"""What a worker loads: a model, with which limits, and where it keeps prompts."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def load_order(model: ModelFile, settings: Settings) -> dict[str, Any]:
 
 @cache
 def _say_once(why: str) -> None:
-    """Tell the person, whatever program this is: on stderr, if nobody else listens."""
+    """Tell the person: on stderr, unless the program has set up logging."""
     _LOG.warning("hostbridge: prompts are not kept, which takes longer: %s", why)
 
 
 def prompts_folder(settings: Settings) -> Path:
-    """Where prompts are kept that were read before; see `prompt_cache`."""
+    """The folder of prompts that were read before; see `prompt_cache`."""
     return settings.home / "cache" / "prompts"
 
 
 def _cache(settings: Settings) -> dict[str, Any] | None:
-    """Where prompts are kept; None where they are not, or cannot be.
+    """Where prompts are kept; None if they are not, or cannot be.
 
-    What a cache is for can be done without one: that is said, and no more.
+    Without a cache a reply only takes longer, so a warning is enough.
     """
     if not settings.local_cache_mb:
         return None

@@ -1,4 +1,4 @@
-"""The model of the local route: a model file, answered for by a worker."""
+"""The model of the local route: a model file, run by a worker process."""
 
 from __future__ import annotations
 
@@ -12,12 +12,7 @@ from bridge.agent_loop.chat_model import ModelFailed, Reply, never
 from bridge.llama.load_options import load_order
 from bridge.llama.model_files import ModelFile, find_model, require_extra
 from bridge.llama.preload import take_ahead
-from bridge.llama.worker_process import (
-    WorkerDied,
-    WorkerHung,
-    WorkerProcess,
-    WorkerUnwanted,
-)
+from bridge.llama.worker_process import WorkerProcess
 from bridge.protocol.json_schema import problem_of
 
 if TYPE_CHECKING:
@@ -26,17 +21,18 @@ if TYPE_CHECKING:
 
     from bridge.agent_loop.chat_model import ChatModel, Message
     from bridge.config import Settings
-    from bridge.protocol.failure_codes import FailureCode
 
-# Low: an agent's answer is to be right before it is to be varied.
+# Low: an answer should be right rather than varied.
 TEMPERATURE = 0.2
+# After these the worker is gone, or no longer knows what is asked.
+_FATAL = frozenset({"AGENT_002", "AGENT_005", "AGENT_006", "cancelled"})
 
 
 class LlamaModel:
     """A local model, ready to reply; its process is started at once.
 
-    Loading goes on while the first conversation is prepared: what is wrong with it is
-    told by the first reply.
+    It loads while the first conversation is prepared: if it cannot be loaded, the first
+    reply says so.
 
     Args:
         file: as `find_model` found it.
@@ -141,11 +137,13 @@ class LlamaModel:
                 raise ModelFailed(self._gone.code, str(self._gone))
             try:
                 reply = self._exchange(order, deadline_s, on_tokens, should_stop)
-            except ModelFailed:
+            except ModelFailed as failed:
+                if failed.code in _FATAL:
+                    raise self._end(failed) from None
                 raise
             except BaseException:
-                # Interrupted: what the worker says next would be taken for another's.
-                self._end("AGENT_006", "the reply was interrupted")
+                # What the worker says next would be taken for another reply.
+                self._end(ModelFailed("AGENT_006", "the reply was interrupted"))
                 raise
         check_reply(shape, reply.text)
         return reply
@@ -172,37 +170,25 @@ class LlamaModel:
         on_tokens: Callable[[int, float], None],
         should_stop: Callable[[], bool],
     ) -> Reply:
-        try:
-            for said in self._process.exchange(
-                order, deadline_s=deadline_s, should_stop=should_stop
-            ):
-                if said["is"] == "tokens":
-                    on_tokens(said["tokens"], said["seconds"])
-                elif said["is"] == "failed":
-                    raise self._failure(said["code"], said["message"])
-                elif said["is"] == "reply":
-                    return _reply(said)
-        except WorkerDied as died:
-            how = "the model was closed" if self._closed else str(died)
-            raise self._end("AGENT_006", how) from None
-        except WorkerUnwanted:
-            raise self._end("cancelled", "the reply was wanted no more") from None
-        except WorkerHung:
-            raise self._end(
-                "AGENT_005", "the deadline passed while the model was at work"
-            ) from None
+        for said in self._process.exchange(
+            order, deadline_s=deadline_s, should_stop=should_stop
+        ):
+            if said["is"] == "tokens":
+                on_tokens(said["tokens"], said["seconds"])
+            elif said["is"] == "failed":
+                raise ModelFailed(said["code"], said["message"])
+            elif said["is"] == "reply":
+                return Reply(**said["reply"])
         raise AssertionError("an exchange ends by a reply or an error")
 
-    def _failure(self, code: FailureCode, message: str) -> ModelFailed:
-        """What the worker said; it ends by itself where it could not load."""
-        if code != "AGENT_002":
-            return ModelFailed(code, message)
-        self._process.close()
-        words = self._process.last_words()
-        return self._end(code, f"{message}: {words}" if words else message)
-
-    def _end(self, code: FailureCode, message: str) -> ModelFailed:
+    def _end(self, failed: ModelFailed) -> ModelFailed:
+        """End the process; returns how this and every further reply fails."""
         self._finalizer()
+        code, message = failed.code, str(failed)
+        if code == "AGENT_002" and (words := self._process.last_words()):
+            message = f"{message}: {words}"
+        elif code == "AGENT_006" and self._closed:
+            message = "the model was closed"
         self._gone = ModelFailed(code, message)
         return self._gone
 
@@ -210,8 +196,8 @@ class LlamaModel:
 def check_reply(shape: dict[str, Any], text: str) -> None:
     """Raise `ModelFailed` (AGENT_003) if a reply does not satisfy its schema.
 
-    Decoding was held to the schema. Another library checks it again, in a process whose
-    memory llama.cpp cannot have touched.
+    Decoding was held to the schema. This checks it with another library, in a process
+    whose memory llama.cpp cannot have touched.
     """
     try:
         problem = problem_of(shape, json.loads(text))
@@ -225,16 +211,6 @@ def _started(order: dict[str, Any]) -> WorkerProcess:
     process = WorkerProcess()
     process.send(order)
     return process
-
-
-def _reply(said: dict[str, Any]) -> Reply:
-    return Reply(
-        text=said["text"],
-        prompt_tokens=said["promptTokens"],
-        cached_tokens=said["cachedTokens"],
-        tokens=said["tokens"],
-        seconds=said["seconds"],
-    )
 
 
 if TYPE_CHECKING:

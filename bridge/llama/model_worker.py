@@ -1,14 +1,13 @@
 """The process of a model: `python -m bridge.llama.model_worker PARENT`.
 
-Orders come in on stdin and answers go out on stdout, one JSON object a line:
+Orders come in on stdin and answers go out on stdout, one JSON object per line:
 
     {"do": "load", "path", …}       {"is": "ready"}
     {"do": "reply", "messages", …}  {"is": "tokens", …} …, then {"is": "reply", …}
     whatever fails                  {"is": "failed", "code", "message"}
 
-It ends with its parent, whatever ends that: the kernel kills it, and where it cannot,
-the end of stdin does. Nothing but answers reaches stdout: libraries that print find
-stderr in its place.
+It ends with its parent, however that ends: the kernel kills it, or, if it cannot, the
+end of stdin ends it. Only answers reach stdout: what libraries print goes to stderr.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ import signal
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.agent_loop.chat_model import ModelFailed
-from bridge.llama.bindings import LoadFailed, build, load_quickly
 from bridge.llama.gguf import NotAModel, read_header
 from bridge.llama.out_of_memory import is_told
 
@@ -54,11 +53,11 @@ def main() -> None:
 
 
 def _serve(replier: Replier, order: dict[str, Any], out: int) -> None:
-    def tell(tokens: int, seconds: float) -> None:
+    def report(tokens: int, seconds: float) -> None:
         _say(out, {"is": "tokens", "tokens": tokens, "seconds": seconds})
 
     try:
-        _say(out, {"is": "reply"} | replier.reply(order, tell))
+        _say(out, {"is": "reply", "reply": asdict(replier.reply(order, report))})
     except ModelFailed as exc:
         _say(out, {"is": "failed", "code": exc.code, "message": str(exc)})
 
@@ -70,7 +69,7 @@ def _load(order: dict[str, Any]) -> Replier:
         if limit:
             resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
         return _replier(order)
-    except (LoadFailed, NotAModel) as exc:
+    except (ModelFailed, NotAModel) as exc:
         raise ModelFailed("AGENT_002", f"{path}: {exc}{said}") from None
     except MemoryError:
         raise ModelFailed("AGENT_002", f"{path}: out of memory{said}") from None
@@ -81,11 +80,10 @@ def _load(order: dict[str, Any]) -> Replier:
 
 
 def _replier(order: dict[str, Any]) -> Replier:
-    """Load the model, and meanwhile all that is needed beside it."""
-    load_quickly()
-    from bridge.llama.runtime import Llama
+    """Load the model, and everything else meanwhile."""
+    from bridge.llama.runtime import Llama, build
 
-    path, told, cache = order["path"], order["cache"], None
+    path, kept, cache = order["path"], order["cache"], None
     template = order["template"]
     if order["sha256"] is not None:
         path, template = _verified(path, order["sha256"])
@@ -95,25 +93,25 @@ def _replier(order: dict[str, Any]) -> Replier:
         from bridge.llama.prompt_cache import PromptCache, model_key
         from bridge.llama.reply import Replier
 
-        if told is not None:
-            # Another context length may lay the state out in another way.
+        if kept is not None:
+            # The layout of the state may depend on the context length.
             key = model_key(Path(order["path"]), f"{build()} {order['context']}")
-            cache = PromptCache(Path(told["folder"]), key, told["maxBytes"])
+            cache = PromptCache(Path(kept["folder"]), key, kept["maxBytes"])
         replier = Replier(loading.result(), template, cache)
         preparing.result()
         return replier
 
 
 def _verified(path: str, digest: str) -> tuple[str, str | None]:
-    """The file of a model that was looked at, held open, and the template in it.
+    """The checked file of a model, held open, and its template.
 
-    The name may stand for another file by now: what is loaded, and what is run of it,
-    is what was read here.
+    The name may stand for another file later: what is loaded and run is what was read
+    here.
     """
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(fd, "rb", closefd=False) as file:
         if hashlib.file_digest(file, "sha256").hexdigest() != digest:
-            raise LoadFailed("not the file that was trusted: it has changed since")
+            raise NotAModel("not the file that was trusted: it has changed since")
     held = f"/proc/self/fd/{fd}" if sys.platform == "linux" else path
     return held, read_header(Path(held)).chat_template
 
@@ -133,7 +131,7 @@ def _say(out: int, answer: dict[str, Any]) -> None:
 
 
 def _take_stdout() -> int:
-    """Keep stdout for answers; who prints there is heard on stderr."""
+    """Keep stdout for answers; whatever prints there goes to stderr."""
     out = os.dup(1)
     os.dup2(2, 1)
     return out

@@ -1,10 +1,10 @@
-"""Prompts that were read before, kept on disk: one file each, the oldest go first.
+"""Prompts that were read before, on disk: one file each; the oldest are removed first.
 
     <folder>/<model>-<tokens>.state    llama.cpp's state, then 16 bytes of ours
 
-The last 16 bytes are a mark, the length of what is before them, and its checksum: a
-file that is cut or damaged is dropped before llama.cpp, which trusts it, sees it. The
-folder is this user's alone, as everything below `BRIDGE_HOME`.
+The last 16 bytes are a mark, the length of what is before them, and its checksum. So a
+cut or damaged file is dropped before llama.cpp, which would trust it, sees it. Only
+this user may enter the folder, as everything below `BRIDGE_HOME`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ import zlib
 from array import array
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from bridge.llama.runtime import Llama
 
 # A shorter prompt is read about as fast as a file.
 LEAST_TOKENS = 64
@@ -33,28 +35,20 @@ _HEAD_BYTES = 1 << 16
 _STALE_S = 3600
 
 
-class Model(Protocol):
-    """What is saved and restored: `bridge.llama.runtime.Llama`."""
-
-    def save(self, path: str) -> bool: ...  # noqa: D102 - its own say
-    def restore(self, path: str, tokens: Sequence[int]) -> bool: ...  # noqa: D102 - its own say
-
-
 def model_key(path: Path, build: str) -> str:
-    """Names a model file and the build that reads it.
+    """Identify a model file and the build that reads it.
 
-    By size, time of change, first and last 64 KiB: to read all of a file of some
-    gigabytes would cost more than the cache saves. A file that was rewritten in place
-    with its size, time and both ends kept is not told from the old one; nothing but an
-    intent to do that does so.
+    By size, time of change, and the first and last 64 KiB: reading gigabytes would cost
+    more than the cache saves. A file that was rewritten in place, with all of these
+    kept, is taken for the old one; that does not happen by accident.
     """
     facts = path.stat()
-    told = hashlib.sha256(f"{build} {facts.st_size} {facts.st_mtime_ns}".encode())
+    digest = hashlib.sha256(f"{build} {facts.st_size} {facts.st_mtime_ns}".encode())
     with path.open("rb") as file:
-        told.update(file.read(_HEAD_BYTES))
+        digest.update(file.read(_HEAD_BYTES))
         file.seek(max(0, facts.st_size - _HEAD_BYTES))
-        told.update(file.read(_HEAD_BYTES))
-    return told.hexdigest()[:16]
+        digest.update(file.read(_HEAD_BYTES))
+    return digest.hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +65,8 @@ class PromptCache:
     key: str
     max_bytes: int
 
-    def restore(self, model: Model, tokens: Sequence[int]) -> bool:
-        """Have the model stand behind these tokens; False when they are not here."""
+    def restore(self, model: Llama, tokens: Sequence[int]) -> bool:
+        """Put the model behind these tokens; False if they are not in the cache."""
         path = self._path(tokens)
         try:
             if _is_whole(path) and model.restore(str(path), tokens):
@@ -85,8 +79,8 @@ class PromptCache:
         _drop(path)
         return False
 
-    def save(self, model: Model, tokens: Sequence[int]) -> bool:
-        """Keep what the model has read, which is these tokens; False when it cannot."""
+    def save(self, model: Llama, tokens: Sequence[int]) -> bool:
+        """Keep what the model has read, which is these tokens; False if it cannot."""
         path = self._path(tokens)
         temporary = self.folder / f".{path.name}.{os.getpid()}.tmp"
         try:
@@ -105,7 +99,7 @@ class PromptCache:
         return self.folder / f"{self.key}-{digest}.state"
 
     def _seal(self, path: Path) -> bool:
-        """Add what tells a whole file; False where it is more than all may take."""
+        """Add the mark of a whole file; False if it is larger than the whole cache."""
         path.chmod(0o600)
         length, checksum = _measure(path)
         if length > self.max_bytes:
@@ -115,14 +109,14 @@ class PromptCache:
         return True
 
     def _make_room(self) -> None:
-        """Remove what was used longest ago, until the rest fits."""
-        files = []
+        """Remove the least recently used until the rest fits."""
+        files, stale = [], time.time() - _STALE_S
         for path in self.folder.iterdir():
             with suppress(OSError):
                 facts = path.stat()
                 if path.suffix == ".state":
                     files.append((facts.st_mtime, facts.st_size, path))
-                elif path.name.startswith(".") and _is_stale(facts):
+                elif facts.st_mtime < stale and path.name.startswith("."):
                     _drop(path)
         total = sum(size for _, size, _ in files)
         for _, size, path in sorted(files):
@@ -134,7 +128,7 @@ class PromptCache:
 
 def _is_whole(path: Path) -> bool:
     if not stat.S_ISREG(path.stat().st_mode):
-        # To open a pipe would wait for its other end, until the deadline.
+        # Opening a pipe would wait for its other end, until the deadline.
         return False
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
@@ -153,10 +147,6 @@ def _measure(path: Path, length: int | None = None) -> tuple[int, int]:
         length = os.fstat(file.fileno()).st_size if length is None else length
         with mmap.mmap(file.fileno(), length, access=mmap.ACCESS_READ) as data:
             return length, zlib.crc32(data)
-
-
-def _is_stale(facts: os.stat_result) -> bool:
-    return time.time() - facts.st_mtime > _STALE_S
 
 
 def _drop(path: Path) -> None:

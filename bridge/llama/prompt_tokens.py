@@ -1,42 +1,26 @@
 """The prompt as tokens: only the template's own control words become control tokens.
 
-Text of the template and text of the contents that meet are tokenized as one, as the
-model saw them in training; its control words stand between, by their numbers. A word
-that the vocabulary would take for a control token even in plain text is cut in two.
+Where text of the template meets text of the contents, both are tokenized as one, as the
+model saw them in training; control words in between become their tokens. A word that
+the vocabulary would take for a control token even in plain text is cut in two.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from bridge.llama.chat_template import Piece
-
-
-class Vocabulary(Protocol):
-    """What is asked of a model's tokenizer.
-
-    `controls` are its control tokens by their words; `bos` begins every prompt, None
-    where nothing does.
-    """
-
-    @property
-    def controls(self) -> Mapping[str, int]: ...  # noqa: D102 - told above
-
-    @property
-    def bos(self) -> int | None: ...  # noqa: D102 - told above
-
-    def tokenize(self, text: str) -> list[int]:
-        """Tokens of plain text: no control word is looked for."""
+    from bridge.llama.runtime import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Tokens, and how many of the first are the same for every request of an agent."""
+    """Tokens; the first `shared` are the same for every request to an agent."""
 
     tokens: list[int]
     shared: int
@@ -47,9 +31,9 @@ def prompt_of(
 ) -> Prompt:
     """Tokenize a conversation; `prefix` of its messages are shared.
 
-    What is shared ends with a control token: text behind it is tokenized together with
-    what is said there. Only where one message follows another with nothing of the
-    template between, which no model has seen in training, it ends with the first.
+    The shared part ends with a control token: text after it is tokenized together with
+    the next content. If the template puts nothing between two messages, which no model
+    saw in training, the shared part ends with the first.
     """
     find = _finder(vocabulary.controls)
     tokens: list[int] = []
@@ -77,7 +61,7 @@ def prompt_of(
             text.append(piece.text[at : match.start()])
             flush()
             control = vocabulary.controls[match[0]]
-            # A template that writes the beginning itself shall not begin twice.
+            # A template that writes the first token itself must not write it twice.
             if tokens != [control] or control != vocabulary.bos:
                 tokens.append(control)
             at = match.end()
@@ -96,7 +80,7 @@ def _finder(controls: Mapping[str, int]) -> re.Pattern[str] | None:
 def _plain(
     text: str, vocabulary: Vocabulary, find: re.Pattern[str] | None
 ) -> Iterator[int]:
-    """Tokens of text that is to hold no control token."""
+    """Tokens of text that must not hold a control token."""
     never = frozenset(vocabulary.controls.values())
     for part in _harmless(text, find):
         yield from (t for t in vocabulary.tokenize(part) if t not in never)

@@ -1,21 +1,21 @@
 """From messages and a schema to a reply, in the worker: prompt, cache, decoding.
 
-The prefix that all requests of an agent share is always read on its own, whether it
-comes from the cache or not: so both ways give the same numbers, and the same reply.
+The prefix that all requests to an agent share is always read separately, whether or not
+it comes from the cache. So both ways give the same numbers, and the same reply.
 """
 
 from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from bridge.agent_loop.chat_model import Message, ModelFailed
+from bridge.agent_loop.chat_model import Message, ModelFailed, Reply
 from bridge.llama.chat_template import TemplateFailed, pieces_of
-from bridge.llama.decode import GrammarFailed, decode
+from bridge.llama.decode import GrammarFailed, Sampler, decode
 from bridge.llama.prompt_cache import LEAST_TOKENS
 from bridge.llama.prompt_tokens import prompt_of
-from bridge.llama.sampling import Sampler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from bridge.llama.prompt_tokens import Prompt
     from bridge.llama.runtime import Llama
 
-# A conversation that leaves less room than this for a reply is too long.
+# A conversation that leaves fewer tokens than this for a reply is too long.
 LEAST_ROOM = 64
-_TELL_EVERY_S = 0.1
+_REPORT_EVERY_S = 0.1
 
 
 class Replier:
     """A loaded model that replies, one conversation after the other.
 
     Args:
-        model: loaded; its room is made by the first reply, where it was not before.
-        template: its chat template, None where it has none.
-        cache: of prompts, None for none.
+        model: loaded; the first reply makes its context, if nothing did before.
+        template: its chat template, if it has one.
+        cache: of prompts, if they are kept.
     """
 
     def __init__(
@@ -46,8 +46,7 @@ class Replier:
         self._model = model
         self._template = template
         self._cache = cache
-        # Done while others make room, or read the prompt: one after the other, as
-        # they are needed.
+        # Done in this order while the context is made and the prompt is read.
         self._pool = ThreadPoolExecutor(1)
         self._vocabulary = self._pool.submit(lambda: model.vocabulary)
         self._tokenizer = self._pool.submit(self._for_grammars)
@@ -57,12 +56,12 @@ class Replier:
 
     def reply(
         self, order: dict[str, Any], on_tokens: Callable[[int, float], None]
-    ) -> dict[str, Any]:
-        """Reply to one order of `bridge.llama.local_model`; returns the reply's fields.
+    ) -> Reply:
+        """Reply to one order of `bridge.llama.local_model`.
 
         Raises:
             ModelFailed: AGENT_001 for the schema, AGENT_002 for the template,
-                AGENT_004 for what is too long.
+                AGENT_004 if something is too long.
         """
         started = time.monotonic()
         matching = self._pool.submit(self._matcher, order["shape"])
@@ -73,11 +72,19 @@ class Replier:
         room = self._room(prompt, order["maxTokens"])
         cached = self._read(prompt)
         matcher = matching.result()
-        teller = _Teller(started, on_tokens)
         sampler = Sampler(order["temperature"], order["seed"])
+        reported = started
+
+        def report(tokens: int) -> None:
+            nonlocal reported
+            now = time.monotonic()
+            if now - reported >= _REPORT_EVERY_S:
+                reported = now
+                on_tokens(tokens, now - started)
+
         try:
             decoded = decode(
-                self._model, matcher, sampler, max_tokens=room, on_tokens=teller.tell
+                self._model, matcher, sampler, max_tokens=room, on_tokens=report
             )
         except GrammarFailed as exc:
             said = f"the schema is too complex: {exc}"
@@ -89,17 +96,17 @@ class Replier:
                 f"the reply was cut after {len(decoded.tokens)} tokens, before it was "
                 f"whole; it began: {text[:200]}",
             )
-        return {
-            "text": text,
-            "promptTokens": len(prompt.tokens),
-            "cachedTokens": cached,
-            "tokens": len(decoded.tokens),
-            "seconds": time.monotonic() - started,
-        }
+        return Reply(
+            text,
+            prompt_tokens=len(prompt.tokens),
+            cached_tokens=cached,
+            tokens=len(decoded.tokens),
+            seconds=time.monotonic() - started,
+        )
 
     def _matcher(self, shape: dict[str, Any]) -> LLMatcher:
-        """The grammar of a schema, at its beginning; raises `ModelFailed`."""
-        # Not above: it takes long to load, and the prompt does not need it.
+        """A fresh matcher for a schema; raises `ModelFailed`."""
+        # Not at the top: it loads slowly, and the prompt does not need it.
         from llguidance import LLMatcher
 
         from bridge.llama.grammar import ShapeRefused, grammar_of
@@ -125,7 +132,7 @@ class Replier:
         return prompt_of(pieces, vocabulary, prefix=order["prefix"])
 
     def _room(self, prompt: Prompt, max_tokens: int) -> int:
-        """How many tokens the reply may have."""
+        """How many tokens the reply may have; raises `ModelFailed`."""
         length = self._model.context_length
         room = length - len(prompt.tokens)
         if room < min(max_tokens, LEAST_ROOM):
@@ -137,8 +144,8 @@ class Replier:
         return min(max_tokens, room)
 
     def _read(self, prompt: Prompt) -> int:
-        """Have the model read the prompt; returns how much of it needed no reading."""
-        # The last token is always read: its scores are what decoding begins with.
+        """Read the prompt; returns how many of its tokens were there already."""
+        # The last token is always read: decoding begins with its scores.
         tokens, shared = prompt.tokens, min(prompt.shared, len(prompt.tokens) - 1)
         model = self._model
         same = model.keep(min(_common(model.read_tokens, tokens), len(tokens) - 1))
@@ -149,7 +156,7 @@ class Replier:
         return same
 
     def _read_shared(self, tokens: list[int]) -> int:
-        """Have it read the shared part, or take it from the cache; as `_read`."""
+        """Read the shared part, or take it from the cache; returns as `_read`."""
         cache = self._cache if len(tokens) >= LEAST_TOKENS else None
         if cache is not None and cache.restore(self._model, tokens):
             return len(tokens)
@@ -164,26 +171,7 @@ class Replier:
         return b"".join(said).decode(errors="replace")
 
 
-class _Teller:
-    """Tells how many tokens there are, now and then."""
-
-    def __init__(self, started: float, on_tokens: Callable[[int, float], None]) -> None:
-        self._started = started
-        self._told = started
-        self._on_tokens = on_tokens
-
-    def tell(self, tokens: int) -> None:
-        now = time.monotonic()
-        if now - self._told >= _TELL_EVERY_S:
-            self._told = now
-            self._on_tokens(tokens, now - self._started)
-
-
 def _common(one: list[int], other: list[int]) -> int:
     """How many of the first tokens are the same."""
-    count = 0
-    for mine, theirs in zip(one, other, strict=False):
-        if mine != theirs:
-            break
-        count += 1
-    return count
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -1,6 +1,6 @@
 """llama.cpp, as far as a reply needs it: load, tokenize, read tokens, scores, state.
 
-Runs in the worker only: what goes wrong in here may take the process with it.
+Only for the worker: what goes wrong in here may take the process with it.
 
 Source: llama.cpp, include/llama.h.
 """
@@ -11,12 +11,21 @@ import ctypes
 import os
 import sys
 from functools import cached_property
+from importlib.util import find_spec, module_from_spec
 from typing import TYPE_CHECKING, Any
 
-import llama_cpp.llama_cpp as lib
 import numpy as np
 
-from bridge.llama.bindings import LoadFailed
+from bridge.agent_loop.chat_model import ModelFailed
+
+# llama-cpp-python loads its own chat formats, caches and models with its package: 0.1 s
+# in each worker, for code that nothing here calls. The module of the C functions only
+# needs the package to be there: it is made here, and not executed.
+_SPEC = find_spec("llama_cpp")
+if _SPEC is not None and "llama_cpp" not in sys.modules:
+    sys.modules["llama_cpp"] = module_from_spec(_SPEC)
+
+import llama_cpp.llama_cpp as lib  # noqa: E402 - see above
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,9 +36,9 @@ if TYPE_CHECKING:
 # Tokens read at once. Smaller costs speed, larger memory.
 BATCH = 512
 _MANY = 16
-# Tokens that llguidance looks at as one, where all are allowed. Of the four that it has
-# for JSON this one alone makes a look as cheap as all do, in half of the time that
-# each process takes to make them. Source: llguidance, `LLTokenizer.json_slices`.
+# Tokens that llguidance checks as one if all are allowed. Of its four sets for JSON
+# this one alone makes a check as cheap as all do, and takes half the time to prepare in
+# each process. Source: llguidance, `LLTokenizer.json_slices`.
 _WITHIN_A_STRING = r'[^"\\\x00-\x1F\x7F]{1,30}'
 # Of llama_tokenize: nothing is added, no control word is looked for.
 _PLAIN = (False, False)
@@ -38,13 +47,22 @@ _PIECE_BYTES = 1 << 14
 _SEQUENCE = 0
 
 
+def build() -> str:
+    """Identify the installed library, by size and time of its file.
+
+    Its version would tell less, and `importlib.metadata` loads slowly.
+    """
+    facts = os.stat(lib._lib._name)  # noqa: SLF001 - as llguidance does
+    return f"{facts.st_size} {facts.st_mtime_ns}"
+
+
 def _on_log(level: int, text: bytes, _: object) -> None:
-    """Of what llama.cpp tells, only what went wrong is kept."""
+    """Keep only the errors of what llama.cpp logs."""
     if level == _GGML_ERROR:
         os.write(2, text)
 
 
-# Kept for life: llama.cpp holds only its address.
+# Kept for ever: llama.cpp holds only its address.
 _ON_LOG = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(
     _on_log
 )
@@ -64,7 +82,7 @@ class Vocabulary:
 
     @property
     def bos(self) -> int | None:
-        """What begins every prompt; None where nothing does."""
+        """The token that begins every prompt, if there is one."""
         if not lib.llama_vocab_get_add_bos(self.pointer):
             return None
         return int(lib.llama_vocab_bos(self.pointer))
@@ -75,7 +93,7 @@ class Vocabulary:
 
     @property
     def bos_word(self) -> str:
-        """The word of the token that begins a text, used or not."""
+        """The word of the token that begins a text, even if it is not used."""
         return self.word(lib.llama_vocab_bos(self.pointer))
 
     @property
@@ -99,7 +117,7 @@ class Vocabulary:
         Source: llguidance, `llguidance.llamacpp.lltokenizer_from_vocab`, whose walk
         over the vocabulary is done here once, for both.
         """
-        # Not above: the model is to be loaded meanwhile.
+        # Not at the top: the model loads meanwhile.
         from llguidance import LLTokenizer
 
         marked = list(self.pieces)
@@ -119,8 +137,8 @@ class Vocabulary:
         """Bytes of every token, the control tokens by their words, those that end."""
         room = ctypes.create_string_buffer(_PIECE_BYTES)
         start = ctypes.addressof(room)
-        # Looked up anew, these functions know no types of arguments: to check those
-        # takes twice as long as what they do, and there are many tokens.
+        # Looked up anew, these functions know no argument types: checking those takes
+        # twice as long as the calls, and there are many tokens.
         spell = lib._lib["llama_token_to_piece"]  # noqa: SLF001 - as llguidance does
         kind_of = lib._lib["llama_vocab_get_attr"]  # noqa: SLF001 - as above
         pointer, read = ctypes.c_void_p(self.pointer), ctypes.string_at
@@ -133,7 +151,7 @@ class Vocabulary:
         for token in range(self.size):
             length = spell(pointer, token, room, _PIECE_BYTES, 0, 1)
             if length < 0:
-                raise LoadFailed(f"token {token} is too long")
+                raise ModelFailed("AGENT_002", f"token {token} is too long")
             piece = read(start, length)
             pieces.append(piece)
             if (kind := kind_of(pointer, token)) & odd and _is_control(kind, piece):
@@ -154,7 +172,7 @@ def _cores() -> int:
 
 
 def _is_control(kind: int, piece: bytes) -> bool:
-    """A token the user's model defined counts where it is written like a control."""
+    """Whether it is one; a user-defined token is if it is written like one."""
     if not piece:
         return False
     if kind & int(lib.LLAMA_TOKEN_ATTR_USER_DEFINED):
@@ -168,13 +186,13 @@ class Llama:
     Args:
         path: of the model.
         context: tokens it may hold; it was trained on as many.
-        threads: to decode with; one fewer than there are cores. With all of them
-            decoding is a tenth faster on a machine that does nothing else, and several
-            times slower on one that does: each step waits for the last thread. A prompt
-            is read with one more.
+        threads: to decode with; by default one fewer than there are cores. With all of
+            them decoding is a tenth faster on an idle machine, and several times slower
+            on a busy one: each step waits for the last thread. A prompt is read with
+            one more.
 
     Raises:
-        LoadFailed: llama.cpp refuses it.
+        ModelFailed: llama.cpp refuses it.
     """
 
     def __init__(self, path: str, *, context: int, threads: int | None = None) -> None:
@@ -184,7 +202,7 @@ class Llama:
             os.fsencode(path), lib.llama_model_default_params()
         )
         if not self._model:
-            raise LoadFailed("llama.cpp cannot load it")
+            raise ModelFailed("AGENT_002", "llama.cpp cannot load it")
         self._wanted = context
         self._threads = threads or max(1, _cores() - 1)
         self.read_tokens: list[int] = []
@@ -196,24 +214,25 @@ class Llama:
 
     @cached_property
     def _context(self) -> Any:
-        """Room for the conversation; raises `LoadFailed`."""
+        """Room for the conversation; raises `ModelFailed`."""
         params = lib.llama_context_default_params()
         params.n_ctx = self._wanted
         params.n_batch = min(BATCH, self._wanted)
-        # Scores are wanted of the last token alone; room for those of a whole batch
-        # would be 100 MB for a vocabulary of 50,000.
+        # Only the scores of the last token are needed; those of a whole batch would
+        # take 100 MB for a vocabulary of 50,000.
         params.n_outputs_max = 1
         params.n_threads = self._threads
         params.no_perf = True
         context: Any = lib.llama_init_from_model(self._model, params)
         if not context:
-            raise LoadFailed(
-                f"llama.cpp has no room for a context of {self._wanted} tokens"
+            raise ModelFailed(
+                "AGENT_002",
+                f"llama.cpp has no room for a context of {self._wanted} tokens",
             )
         return context
 
     def prepare(self) -> None:
-        """Make room for the conversation; raises `LoadFailed`."""
+        """Make room for the conversation; raises `ModelFailed`."""
         _ = self._context
 
     @property
@@ -229,10 +248,10 @@ class Llama:
         """
         for start in range(0, len(tokens), BATCH):
             part = tokens[start : start + BATCH]
-            # A name of its own: the batch only points to it.
+            # Kept in a variable: the batch only points to it.
             held = (lib.llama_token * len(part))(*part)
             batch = lib.llama_batch_get_one(held, len(part))
-            # A few tokens, such as the grammar forces, are no work for more threads.
+            # Another thread does not help with the few tokens that a grammar forces.
             more = self._threads + (len(part) >= _MANY)
             lib.llama_set_n_threads(self._context, self._threads, more)
             failed = lib.llama_decode(self._context, batch)
@@ -248,7 +267,7 @@ class Llama:
     def keep(self, count: int) -> int:
         """Forget all but the first `count` tokens; returns how many are kept.
 
-        Some models cannot forget a part: those forget everything.
+        Models that cannot forget a part forget everything.
         """
         memory = lib.llama_get_memory(self._context)
         if not lib.llama_memory_seq_rm(memory, _SEQUENCE, count, -1):
@@ -258,7 +277,7 @@ class Llama:
         return count
 
     def save(self, path: str) -> bool:
-        """Write what was read, with its tokens, to a file; False when that failed."""
+        """Write what was read, with its tokens, to a file; False if that failed."""
         tokens = self.read_tokens
         held = (lib.llama_token * len(tokens))(*tokens)
         written = lib.llama_state_seq_save_file(
@@ -267,7 +286,7 @@ class Llama:
         return bool(written > 0)
 
     def restore(self, path: str, tokens: Sequence[int]) -> bool:
-        """Stand where `save` stood after these tokens; False, and empty, otherwise."""
+        """Go back to what was saved after these tokens; empty and False if it fails."""
         found = (lib.llama_token * len(tokens))()
         count = ctypes.c_size_t()
         loaded = lib.llama_state_seq_load_file(

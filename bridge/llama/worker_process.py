@@ -1,7 +1,7 @@
 """The process that holds a model: start it, talk to it, end it, say how it ended.
 
-Whatever it does (die, hang, write nonsense), a call here returns by its deadline. After
-its end nothing is left: no process, no zombie, no descriptor.
+Whatever it does (die, hang, write nonsense), each call here returns by its deadline.
+After its end nothing is left: no process, no zombie, no descriptor.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.agent_loop.chat_model import LOOK_S, never
+from bridge.agent_loop.chat_model import LOOK_S, ModelFailed, never
 from bridge.config import environment
 from bridge.llama import out_of_memory
 from bridge.process.streams import Streams
@@ -33,23 +33,11 @@ _ASSERTION = re.compile(r"^\S+\.(?:c|cc|cpp|cu|cuh|h|hpp|m):\d+: .+$", re.MULTIL
 _MAX_ASSERTION = 400
 
 
-class WorkerDied(Exception):
-    """The worker is gone; the message says how it ended."""
-
-
-class WorkerUnwanted(Exception):
-    """Nobody wants the worker's reply any more; it is still working on it."""
-
-
-class WorkerHung(Exception):
-    """The worker did not reply by the deadline."""
-
-
 class WorkerProcess:
     """A worker: `bridge.llama.model_worker`, in a session of its own.
 
-    It is our own program, and starts none: it needs no supervisor, which would delay
-    each local ask. The kernel ends it with us, see `model_worker`.
+    It is our own program and starts no other, so it needs no supervisor, which would
+    delay each local ask. The kernel ends it with us, see `model_worker`.
     """
 
     def __init__(self) -> None:
@@ -83,7 +71,7 @@ class WorkerProcess:
         return self._pid
 
     def send(self, order: dict[str, Any]) -> None:
-        """Give an order; the next exchange sends what the pipe does not take now."""
+        """Give an order; what does not fit into the pipe now is sent later."""
         self._limit_bytes = order.get("memoryBytes", self._limit_bytes)
         self._streams.send(json.dumps(order).encode() + b"\n")
 
@@ -94,30 +82,31 @@ class WorkerProcess:
         deadline_s: float,
         should_stop: Callable[[], bool] = never,
     ) -> Iterator[dict[str, Any]]:
-        """Give an order, and yield what the worker answers; ends only by being closed.
+        """Give an order, and yield the worker's answers until closed.
 
         `deadline_s` is on the monotonic clock; `should_stop` is asked several times a
         second.
 
         Raises:
-            WorkerDied: it is gone.
-            WorkerHung: the deadline passed.
-            WorkerUnwanted: `should_stop` said yes.
+            ModelFailed: AGENT_006 it is gone, AGENT_005 the deadline passed, cancelled
+                `should_stop` said yes.
         """
         self.send(order)
         while True:
             left_s = deadline_s - time.monotonic()
             if left_s <= 0:
-                raise WorkerHung
+                raise ModelFailed(
+                    "AGENT_005", "the deadline passed while the model was at work"
+                )
             if should_stop():
-                raise WorkerUnwanted
+                raise ModelFailed("cancelled", "the reply was wanted no more")
             self._streams.move(min(left_s, LOOK_S))
             *lines, rest = self._received.split(b"\n")
             self._received[:] = rest
             for line in lines:
                 yield self._parse(bytes(line))
             if len(rest) > _MAX_LINE or not self._streams.stdout_is_open:
-                raise WorkerDied(self.close())
+                raise ModelFailed("AGENT_006", self.close())
 
     def kill(self) -> None:
         """End it at once, with everything in its group; its streams stay open."""
@@ -146,14 +135,16 @@ class WorkerProcess:
         return "; ".join(line.strip() for line in lines[-3:])[-500:]
 
     def _parse(self, line: bytes) -> dict[str, Any]:
-        """An answer; a worker that writes anything else has lost its mind."""
+        """An answer; a worker that writes anything else is closed."""
         try:
             answer = json.loads(line)
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict) or "is" not in answer:
             self.close()
-            raise WorkerDied(f"the model's process wrote nonsense: {line[:80]!r}")
+            raise ModelFailed(
+                "AGENT_006", f"the model's process wrote nonsense: {line[:80]!r}"
+            )
         return answer
 
     def _describe(self, code: int, peak: int) -> str:

@@ -125,8 +125,7 @@ def test_hung_before_it_listens(tmp_path):
 )
 def test_the_worker_breaks_the_schema(tmp_path, monkeypatch, text, problem):
     """Whatever became of its grammar: the reply is checked where it is asked for."""
-    reply = {"is": "reply", "text": text, "promptTokens": 1, "cachedTokens": 0}
-    reply |= {"tokens": 1, "seconds": 0}
+    reply = {"is": "reply", "reply": {"text": text}}
     _be_the_worker(tmp_path, monkeypatch, json.dumps(reply).encode())
     with start(tmp_path) as llama:
         code, message = failure(llama, within_s=20)

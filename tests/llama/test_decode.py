@@ -66,8 +66,7 @@ class Grammar:
 
 
 def run(model, grammar, *, temperature=0.0, seed=0, max_tokens=10):
-    from bridge.llama.decode import decode
-    from bridge.llama.sampling import Sampler
+    from bridge.llama.decode import Sampler, decode
 
     sampler = Sampler(temperature, seed)
     return decode(
