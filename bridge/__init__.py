@@ -42,28 +42,22 @@ __all__ = [
     "start_agent",
 ]
 
-_HOMES = {
-    "AgentOutput": "bridge.protocol.agent_output",
-    "AsyncBridge": "bridge.api.aio",
-    "Bridge": "bridge.api.bridge",
-    "BridgeError": "bridge.errors",
-    "Evidence": "bridge.protocol.agent_output",
-    "NoHost": "bridge.errors",
-    "RequestFailed": "bridge.protocol.response",
-    "Result": "bridge.api.result",
-    "SubagentDefinition": "bridge.agents.subagent_definition",
-    "WaitTimeout": "bridge.errors",
-    "ask": "bridge.api.bridge",
-    "load_subagent_definition": "bridge.agents.subagent_definition",
-    "spawn_agent": "bridge.api.bridge",
-    "start_agent": "bridge.api.bridge",
+_MODULES = {
+    "agents.subagent_definition": ("SubagentDefinition", "load_subagent_definition"),
+    "api.aio": ("AsyncBridge",),
+    "api.bridge": ("Bridge", "ask", "spawn_agent", "start_agent"),
+    "api.result": ("Result",),
+    "errors": ("BridgeError", "NoHost", "WaitTimeout"),
+    "protocol.agent_output": ("AgentOutput", "Evidence"),
+    "protocol.response": ("RequestFailed",),
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name when it is first asked for."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+    """Load a public name when it is first used."""
+    for module, names in _MODULES.items():
+        if name in names:
+            from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+            return getattr(import_module(f"bridge.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

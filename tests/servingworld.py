@@ -6,17 +6,23 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from storeworld import this_process
 
+from bridge.api.bridge import Bridge
+from bridge.config import Settings
 from bridge.protocol.ids import RequestId
 from bridge.protocol.outcome import Outcome
+from bridge.store.sessions import Session
 from bridge.worker.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from bridge.protocol.request import Request
-    from bridge.protocol.response import Response
+    from bridge.protocol.response import Failure, Response
     from bridge.store.store import Store
+    from bridge.worker.worker import Executor
 
 A = RequestId("a")
 GOOD = '{"status": "success", "summary": "fine"}'
@@ -46,14 +52,9 @@ def until_stopped(_asked: Request, *, should_stop: Callable[[], bool], **_: Any)
     pytest.fail("nobody stopped it")
 
 
-def new_worker(store: Store, executor: Scripted, **how: Any) -> Worker:
-    defaults: dict[str, Any] = {
-        "define": lambda asked: (asked, None),
-        "max_depth": 2,
-        "on_stage": lambda _: None,
-        "on_progress": lambda _: None,
-    }
-    return Worker(store, "claude", executor, **{**defaults, **how})
+def new_worker(store: Store, executor: Executor, **how: Any) -> Worker:
+    how.setdefault("define", lambda asked: (asked, None))
+    return Worker(store, "claude", executor, max_depth=2, **how)
 
 
 def response(store: Store) -> Response:
@@ -61,3 +62,31 @@ def response(store: Store) -> Response:
     assert found is not None
     assert found.response is not None
     return found.response
+
+
+def failure(store: Store) -> Failure:
+    ended = response(store)
+    assert ended.error is not None
+    return ended.error
+
+
+def open_session(store: Store) -> Session:
+    """Register this process as a session that can be woken."""
+    session = Session(
+        session_id="open",
+        host=this_process(),
+        registered_at=store.now_ms(),
+        wakes=True,
+    )
+    with store.state() as state, state["sessions"] as folder:
+        folder.create("open.json", session.to_json())
+    return session
+
+
+def bridge_in(folder: Path, **settings: Any) -> Bridge:
+    """The bridge of a project in `folder`, with a home beside it."""
+    project = folder / "project"
+    project.mkdir(exist_ok=True)
+    home = folder / "home"
+    chosen = Settings(home=home, claude_dir=folder / "claude", **settings)
+    return Bridge(chosen, project)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bridge.agent_loop.model_policy import ModelPolicy, policy_for
+from bridge.protocol.outcome import ignore
 from bridge.store.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
@@ -41,10 +42,6 @@ class Limits:
 _ASK_EVERY_S = 0.1
 
 
-def _ignore(_: Any) -> None:
-    pass
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """One request to be answered by a model.
@@ -73,8 +70,8 @@ class Job:
     prompt: str | None = None
     instructions: str | None = None
     limits: Limits = field(default_factory=Limits)
-    on_progress: Callable[[Progress], None] = _ignore
-    log: Callable[[dict[str, Any]], None] = _ignore
+    on_progress: Callable[[Progress], None] = ignore
+    log: Callable[[dict[str, Any]], None] = ignore
     is_cancelled: Callable[[], bool] = lambda: False
     clock: Clock = field(default_factory=SystemClock)
 

@@ -18,36 +18,51 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Unpack
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, Unpack
 
-from bridge.api.bridge import DEFAULT_TIMEOUT_S, Bridge
-from bridge.api.options import ignore
+from bridge.api.bridge import Bridge
 from bridge.api.upkeep import Abandoned
 from bridge.errors import InvalidRequest
+from bridge.protocol.outcome import ignore
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+    from collections.abc import (
+        AsyncIterator,
+        Awaitable,
+        Callable,
+        Coroutine,
+        Iterable,
+        Iterator,
+    )
     from pathlib import Path
-    from typing import TypeVar
+    from typing import Any, ParamSpec, TypeVar
 
-    from bridge.api.history import Story
-    from bridge.api.options import AskOptions, SubmitOptions
-    from bridge.api.project_status import Overview
-    from bridge.api.result import Result, Shape
-    from bridge.protocol.ids import RequestId
+    from bridge.api.options import AskOptions, WaitOptions
+    from bridge.api.result import Result
     from bridge.protocol.status import Stage
-    from bridge.store import Found
 
+    P = ParamSpec("P")
     T = TypeVar("T")
+
+
+def _in_thread(
+    method: Callable[Concatenate[Bridge, P], T],
+) -> Callable[Concatenate[AsyncBridge, P], Coroutine[Any, Any, T]]:
+    """The same method, run in one of asyncio's threads."""
+
+    @wraps(method)
+    async def call(self: AsyncBridge, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(method, self.bridge, *args, **kwargs)
+
+    return call
 
 
 class AsyncBridge:
     """`Bridge` for asyncio: the same methods with the same arguments, awaited.
 
-    The exceptions: `wait` takes one request, `as_completed` is for many; serving a
-    route (`Bridge.server`) belongs to a blocking program. `on_stage` and `on_progress`
-    are called in a thread. A cancelled wait lets go of its thread within three seconds.
-    The blocking bridge is `bridge`.
+    The exceptions: `wait` takes one request, `as_completed` is for many. `on_stage` and
+    `on_progress` are called in a thread. The blocking bridge is `bridge`.
     """
 
     def __init__(self, bridge: Bridge) -> None:
@@ -58,6 +73,14 @@ class AsyncBridge:
         """The bridge of the project that `path` (default: the working folder) is in."""
         return cls(Bridge.open(path))
 
+    submit = _in_thread(Bridge.submit)
+    cancel = _in_thread(Bridge.cancel)
+    respond = _in_thread(Bridge.respond)
+    status = _in_thread(Bridge.status)
+    overview = _in_thread(Bridge.overview)
+    story = _in_thread(Bridge.story)
+    prune = _in_thread(Bridge.prune)
+
     async def ask(
         self,
         prompt: str,
@@ -65,31 +88,10 @@ class AsyncBridge:
         **options: Unpack[AskOptions],
     ) -> Result:
         """Ask and await the answer; see `Bridge.ask`."""
-        on_stage = options.get("on_stage", ignore)
+        with _own_thread(options) as in_thread:
+            return await in_thread(lambda: self.bridge.ask(prompt, agent, **options))
 
-        def call(leave: threading.Event) -> Result:
-            options["on_stage"] = _leaving(leave, on_stage)
-            return self.bridge.ask(prompt, agent, **options)
-
-        return await _waited(call)
-
-    async def submit(
-        self,
-        prompt: str,
-        agent: str = "general-purpose",
-        **options: Unpack[SubmitOptions],
-    ) -> RequestId:
-        """Ask without waiting; see `Bridge.submit`."""
-        return await asyncio.to_thread(self.bridge.submit, prompt, agent, **options)
-
-    async def wait(
-        self,
-        request: str,
-        *,
-        schema: Shape = None,
-        timeout_s: float = DEFAULT_TIMEOUT_S,
-        on_stage: Callable[[Stage], None] = ignore,
-    ) -> Result:
+    async def wait(self, request: str, **options: Unpack[WaitOptions]) -> Result:
         """Await one request; see `Bridge.wait`. For many there is `as_completed`.
 
         Raises:
@@ -101,104 +103,47 @@ class AsyncBridge:
                 f"wait awaits one request, by its id, not a {kind}; for many: "
                 "async for result in bridge.as_completed(requests)"
             )
-        return await _waited(
-            lambda leave: self.bridge.wait(
-                request,
-                schema=schema,
-                timeout_s=timeout_s,
-                on_stage=_leaving(leave, on_stage),
-            )
-        )
+        with _own_thread(options) as in_thread:
+            return await in_thread(lambda: self.bridge.wait(request, **options))
 
     async def as_completed(
-        self,
-        requests: Iterable[str],
-        *,
-        schema: Shape = None,
-        timeout_s: float = DEFAULT_TIMEOUT_S,
-        on_stage: Callable[[Stage], None] = ignore,
+        self, requests: Iterable[str], **options: Unpack[WaitOptions]
     ) -> AsyncIterator[Result]:
         """Yield a result for each request as it ends; see `Bridge.wait`."""
         if isinstance(requests, str):
             raise InvalidRequest(
                 "as_completed is for many ids; for one there is `wait`"
             )
-        done = object()
-        leave = threading.Event()
         wanted = list(requests)
-        try:
-            with _own_thread() as in_thread:
-                # In the thread, since it reads a file for each request.
-                results = await in_thread(
-                    lambda: self.bridge.wait(
-                        wanted,
-                        schema=schema,
-                        timeout_s=timeout_s,
-                        on_stage=_leaving(leave, on_stage),
-                    )
-                )
-                while True:
-                    result = await in_thread(lambda: next(results, done))
-                    if result is done:
-                        return
-                    yield result  # type: ignore[misc]  # the sentinel is gone
-        finally:
-            leave.set()
-
-    async def cancel(self, request: str) -> bool:
-        """Cancel a request; see `Bridge.cancel`."""
-        return await asyncio.to_thread(self.bridge.cancel, request)
-
-    async def respond(self, request: str, words: str) -> Result:
-        """Answer by hand; see `Bridge.respond`."""
-        return await asyncio.to_thread(self.bridge.respond, request, words)
-
-    async def status(self, request: str) -> Found:
-        """One request as it stands; see `Bridge.status`."""
-        return await asyncio.to_thread(self.bridge.status, request)
-
-    async def overview(self) -> Overview:
-        """Open sessions and requests; see `Bridge.overview`."""
-        return await asyncio.to_thread(self.bridge.overview)
-
-    async def story(self, request: str) -> Story:
-        """Everything known about one request; see `Bridge.story`."""
-        return await asyncio.to_thread(self.bridge.story, request)
-
-
-async def _waited(call: Callable[[threading.Event], T]) -> T:
-    """Run a blocking call that checks the event now and then."""
-    leave = threading.Event()
-    try:
-        with _own_thread() as in_thread:
-            return await in_thread(lambda: call(leave))
-    except asyncio.CancelledError:
-        leave.set()
-        raise
+        with _own_thread(options) as in_thread:
+            # In the thread, since it reads a file for each request.
+            results = await in_thread(lambda: self.bridge.wait(wanted, **options))
+            while result := await in_thread(lambda: next(results, None)):
+                yield result
 
 
 @contextmanager
-def _own_thread() -> Iterator[Callable[[Callable[[], T]], Awaitable[T]]]:
+def _own_thread(
+    options: AskOptions | WaitOptions,
+) -> Iterator[Callable[[Callable[[], T]], Awaitable[T]]]:
     """A thread for blocking calls, one at a time; nobody waits for its end.
 
-    Except the interpreter: a cancelled call has a moment to let go.
+    Except the interpreter: a call that was left has a moment to notice that, at the
+    next stage that it reports. `options` are those of the calls.
     """
+    is_left = threading.Event()
+    on_stage = options.get("on_stage", ignore)
+
+    def report(stage: Stage) -> None:
+        if is_left.is_set():
+            raise Abandoned("the awaiting task was cancelled")
+        on_stage(stage)
+
+    options["on_stage"] = report
     thread = ThreadPoolExecutor(1, thread_name_prefix="hostbridge")
     loop = asyncio.get_running_loop()
     try:
         yield lambda call: loop.run_in_executor(thread, copy_context().run, call)
     finally:
+        is_left.set()
         thread.shutdown(wait=False)
-
-
-def _leaving(
-    leave: threading.Event, on_stage: Callable[[Stage], None]
-) -> Callable[[Stage], None]:
-    """Report a stage, unless the awaiting task was cancelled."""
-
-    def report(stage: Stage) -> None:
-        if leave.is_set():
-            raise Abandoned("the awaiting task was cancelled")
-        on_stage(stage)
-
-    return report

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bridge.api.hosts import Hosts, no_host
+from bridge.api.hosts import Hosts
 from bridge.api.model_support import check_here, check_schema
-from bridge.api.options import check_names, ignore
+from bridge.api.options import check_names
 from bridge.api.request_builder import draft
-from bridge.api.routing import check_route, plan
+from bridge.api.routing import plan
 from bridge.api.upkeep import Abandoned
 from bridge.api.wait import Waiter, cancel
 from bridge.errors import CannotWaitHere, WaitTimeout
 from bridge.llama.preload import end_ahead
 from bridge.protocol.ids import RequestId
-from bridge.routes import check_own
+from bridge.protocol.outcome import ignore
 from bridge.store.lock import LockBusy
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from contextlib import AbstractContextManager
 
     from bridge.api.options import AskOptions, SubmitOptions
     from bridge.api.request_builder import Draft
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.protocol.request import Request, RouteName
     from bridge.protocol.response import Response
+    from bridge.routes import OwnRoute
     from bridge.store import Submitted
     from bridge.store.store import Store
     from bridge.worker.worker import Worker
@@ -50,17 +52,9 @@ class Asker:
     def submit(self, prompt: str, agent: str, options: SubmitOptions) -> RequestId:
         """Ask without waiting; raises as `Bridge.submit`."""
         check_names("submit", options)
-        choice = check_route(options.get("route", "auto"))
-        with ExitStack() as stack:
-            store = self._opened(stack)
+        with self._opened() as store:
             begun = draft(store, self.settings, prompt, agent, options)
-            route = plan(
-                choice,
-                flag=None,
-                fallback_after_s=None,
-                has_host=False,
-                accepted=begun.routes,
-            ).route
+            route = plan(options.get("route", "auto"), accepted=begun.routes).route
             request = begun.on(route)
             check_schema(route, request, begun.definition_on(route))
             # Submitting it after its own deadline would be useless.
@@ -73,17 +67,14 @@ class Asker:
         The response may be a failure.
         """
         check_names("ask", options)
-        choice = check_route(options.get("route", "auto"))
-        fallback = options.get("fallback")
         fallback_after_s = options.get("fallback_after_s")
-        with ExitStack() as stack:
-            store = self._opened(stack)
+        with self._opened() as store:
             hosts = Hosts(store, self.settings)
             begun = draft(store, self.settings, prompt, agent, options)
             planned = plan(
-                choice,
+                options.get("route", "auto"),
                 flag=self.settings.cli_fallback,
-                fallback=None if fallback is None else check_own(fallback, "fallback"),
+                fallback=options.get("fallback"),
                 fallback_after_s=fallback_after_s,
                 has_host=fallback_after_s is not None
                 and hosts.can_answer(begun.request),
@@ -100,12 +91,11 @@ class Asker:
             if known is not None:
                 return known
             if own:
-                definition = begun.definition_on(own)
-                check_here(own, begun.on(own), definition, self.settings)
+                check_here(own, begun.on(own), begun.definition_on(own), self.settings)
             if hosts.is_off or not (own or hosts.of(request)):
-                raise no_host(store, request, self.settings)
+                raise hosts.none_for(request)
             deadline_s = store.clock.monotonic_s() + request.timeout / 1000
-            worker = self._worker(begun, planned, deadline_s, options)
+            worker = own and self._worker(begun, own, deadline_s, options)
             try:
                 submitted = self._submit(store, request, routes, deadline_s)
                 is_stuck = worker is None and hosts.would_wait_for_itself(request)
@@ -128,11 +118,9 @@ class Asker:
             cancel(self.quick, RequestId(request.request_id))
             raise
 
-    def _opened(self, stack: ExitStack) -> Store:
+    def _opened(self) -> AbstractContextManager[Store]:
         """The store, held open if it exists: a refused ask does not create one."""
-        if not self.store.exists():
-            return self.store
-        return stack.enter_context(self.store.open())
+        return self.store.open() if self.store.exists() else nullcontext(self.store)
 
     def _wait(
         self,
@@ -144,10 +132,7 @@ class Asker:
         options: AskOptions,
     ) -> Response:
         """Wait for the end of the request, and serve it if nobody else does."""
-        waiter = Waiter(
-            self.quick,
-            on_stage=options.get("on_stage", ignore),
-        )
+        waiter = Waiter(self.quick, on_stage=options.get("on_stage", ignore))
         request_id, is_new = submitted.request_id, submitted.is_new
         left_s = max(0.0, deadline_s - self.store.clock.monotonic_s())
         timeout_s = request.timeout / 1000
@@ -180,16 +165,14 @@ class Asker:
         return submitted
 
     def _worker(
-        self, begun: Draft, planned: Plan, deadline_s: float, options: AskOptions
-    ) -> Worker | None:
-        if planned.own is None:
-            return None
+        self, begun: Draft, route: OwnRoute, deadline_s: float, options: AskOptions
+    ) -> Worker:
         from bridge.worker.executors import open_worker
 
         return open_worker(
             self.store.until(deadline_s),
             self.settings,
-            planned.own,
+            route,
             define=begun.define,
             on_stage=options.get("on_stage", ignore),
             on_progress=options.get("on_progress", ignore),

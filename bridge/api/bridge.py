@@ -10,18 +10,20 @@ loses nothing, and `Bridge.open().wait(request_id)` in another process finds the
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, overload
 
 from bridge.api.ask import Asker
 from bridge.api.hosts import Hosts
-from bridge.api.options import ignore
 from bridge.api.type_checks import check_seconds, check_text
-from bridge.api.upkeep import look_after
-from bridge.api.wait import cancel
+from bridge.api.wait import Waiter, cancel
 from bridge.config import Settings
-from bridge.errors import StateRefused, UnknownRequest
+from bridge.errors import StateRefused, StateUnavailable, UnknownRequest
+from bridge.host.sweep_and_wake import sweep
 from bridge.protocol.ids import check_id
+from bridge.protocol.outcome import ignore
+from bridge.store import wakeups
 from bridge.store.host_process import Liveness, liveness
 from bridge.store.location import locate
 from bridge.store.store import Store
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from bridge.api.history import Story
-    from bridge.api.options import AskOptions, SubmitOptions
+    from bridge.api.options import AskOptions, SubmitOptions, WaitOptions
     from bridge.api.project_status import Overview
     from bridge.api.result import Result, Shape
     from bridge.protocol.ids import RequestId
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from bridge.protocol.status import Stage
     from bridge.store import Found
     from bridge.store.clock import Clock
+    from bridge.store.prune import Pruned
 
 DEFAULT_TIMEOUT_S = 120.0
 # A waiter must not wait long for the lock: its deadline matters more than cleaning up.
@@ -128,22 +131,12 @@ class Bridge:
 
     @overload
     def wait(  # type: ignore[overload-overlap]  # a str is an iterable of str, too
-        self,
-        request: str,
-        *,
-        schema: Shape = ...,
-        timeout_s: float = ...,
-        on_stage: Callable[[Stage], None] = ...,
+        self, request: str, **options: Unpack[WaitOptions]
     ) -> Result: ...
 
     @overload
     def wait(
-        self,
-        request: Iterable[str],
-        *,
-        schema: Shape = ...,
-        timeout_s: float = ...,
-        on_stage: Callable[[Stage], None] = ...,
+        self, request: Iterable[str], **options: Unpack[WaitOptions]
     ) -> Iterator[Result]: ...
 
     def wait(
@@ -171,7 +164,6 @@ class Bridge:
             StateVanished: the state directory was removed meanwhile.
         """
         from bridge.api.result import result_or_raise
-        from bridge.api.wait import Waiter
 
         check_seconds(timeout_s)
         waiter = Waiter(self._quick, on_stage=on_stage)
@@ -257,6 +249,20 @@ class Bridge:
             return tell(self.store, request)
         return story
 
+    def prune(
+        self, *, older_than_days: float | None = None, max_bytes: int | None = None
+    ) -> Pruned:
+        """Remove what has ended, and what sessions that are gone left behind.
+
+        The options are those of `Store.prune`.
+        """
+        from bridge.host import pins
+
+        gone = self.store.prune(older_than_days=older_than_days, max_bytes=max_bytes)
+        bells = wakeups.remove_gone(self.store)
+        pins.forget_gone(self.store.place)
+        return replace(gone, bells=bells)
+
     def _has_moved(self, request: Request | None, response: Response | None) -> bool:
         """End or give back the request if needed; True if it must be read again."""
         if request is None or response is not None:
@@ -272,7 +278,12 @@ class Bridge:
         return self._look_after([check_id(request.request_id)])
 
     def _look_after(self, ids: Iterable[RequestId]) -> bool:
-        return look_after(self._quick, ids)
+        """End what is overdue, give back what a dead host held; False if it cannot."""
+        try:
+            sweep(self._quick, waiting=ids)
+        except StateUnavailable:
+            return False
+        return True
 
 
 def ask(

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bridge.protocol.contract import full_prompt
-from bridge.protocol.ids import RequestId, check_id
-from bridge.store import subagent_runs, tool_calls
+from bridge.protocol.ids import check_id
+from bridge.store import subagent_runs
+from bridge.store.tool_calls import seen_calls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,33 +67,33 @@ def tell(store: Store, request: str) -> Story:
     if not store.exists():
         raise store.unknown(request_id)
     with store.open() as opened:
-        return _tell(opened, request_id)
-
-
-def _tell(store: Store, request_id: RequestId) -> Story:
-    found = store.find(request_id)
-    own = tuple(r for r in subagent_runs.all_runs(store) if r.request_id == request_id)
-    history = tuple(store.history(request_id))
-    turns = tuple(store.run_log(request_id))
-    files = store.files_about(request_id, [run.agent_id for run in own])
-    if found is None and not history and not files:
-        raise store.unknown(request_id)
-    return Story(
-        request_id=request_id,
-        status=found.status if found else None,
-        problem=None if found else store.why_unreadable(request_id),
-        request=found.request if found else None,
-        response=found.response if found else None,
-        history=history,
-        runs=own,
-        calls=tuple(
-            call for run in own for call in tool_calls.seen_calls(store, run.agent_id)
-        ),
-        messages=_messages_to(found.request if found else None, turns),
-        turns=tuple(event for event in turns if event.get("event") != _MESSAGE),
-        evidence=tuple(store.evidence(request_id)),
-        files=tuple(files),
-    )
+        found = opened.find(request_id)
+        runs = tuple(
+            run
+            for run in subagent_runs.all_runs(opened)
+            if run.request_id == request_id
+        )
+        history = tuple(opened.history(request_id))
+        turns = tuple(opened.run_log(request_id))
+        files = opened.files_about(request_id, [run.agent_id for run in runs])
+        if found is None and not history and not files:
+            raise opened.unknown(request_id)
+        return Story(
+            request_id=request_id,
+            status=found.status if found else None,
+            problem=None if found else opened.why_unreadable(request_id),
+            request=found.request if found else None,
+            response=found.response if found else None,
+            history=history,
+            runs=runs,
+            calls=tuple(
+                call for run in runs for call in seen_calls(opened, run.agent_id)
+            ),
+            messages=_messages_to(found.request if found else None, turns),
+            turns=tuple(event for event in turns if event.get("event") != _MESSAGE),
+            evidence=tuple(opened.evidence(request_id)),
+            files=tuple(files),
+        )
 
 
 def _messages_to(

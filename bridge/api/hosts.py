@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bridge.store.sessions import Session
     from bridge.store.store import Store
 
+_OFF = "the bridge is switched off here"
 _LATER = "leave it for a later session: `hostbridge submit --timeout 86400`"
 _HERE = (
     "have it answered here: `--route local` (a local model), `--route claude` "
@@ -78,27 +79,21 @@ class Hosts:
         claim = parent.request.claim if parent and parent.request else None
         return not (claim and claim.background)
 
-
-def no_host(store: Store, request: Request, settings: Settings) -> NoHost:
-    """The error for a request that no live session could take: why, and what to do."""
-    if settings.off:
-        why, ways = _off_by("BRIDGE_OFF is set", "unset BRIDGE_OFF")
-    elif switch.is_off(store):
-        why, ways = _off_by("`hostbridge off`", "`hostbridge on`")
-    else:
-        live = sessions.live_sessions(store)
-        why, ways = _cause(store.place.owner, request, live)
-        if not live and (nearby := find_nearby(store)):
-            why += f"; one is open in {nearby.project}"
-            ways = (
-                f"ask that one: `hostbridge -C {shlex.quote(str(nearby.project))} ask`",
-                *ways,
-            )
-    return NoHost(f"{why}. Ways out: {'; '.join(ways)}", stage=str(Stage.NO_HOST))
-
-
-def _off_by(cause: str, cure: str) -> tuple[str, tuple[str, ...]]:
-    return f"the bridge is switched off here ({cause})", (cure, _LATER)
+    def none_for(self, request: Request) -> NoHost:
+        """The error for a request that none could take: why, and what to do."""
+        ways: tuple[str, ...]
+        if self._settings.off:
+            why, ways = f"{_OFF} (BRIDGE_OFF is set)", ("unset BRIDGE_OFF", _LATER)
+        elif self.is_off:
+            why, ways = f"{_OFF} (`hostbridge off`)", ("`hostbridge on`", _LATER)
+        else:
+            live = sessions.live_sessions(self._store)
+            why, ways = _cause(self._store.place.owner, request, live)
+            if not live and (nearby := find_nearby(self._store)):
+                folder = shlex.quote(str(nearby.project))
+                why += f"; one is open in {nearby.project}"
+                ways = (f"ask that one: `hostbridge -C {folder} ask`", *ways)
+        return NoHost(f"{why}. Ways out: {'; '.join(ways)}", stage=str(Stage.NO_HOST))
 
 
 def _cause(

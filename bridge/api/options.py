@@ -80,12 +80,16 @@ class AskOptions(RequestOptions, total=False):
     on_progress: Callable[[Progress], None]
 
 
+class WaitOptions(TypedDict, total=False):
+    """The options of `wait`; see `Bridge.wait`."""
+
+    schema: Shape
+    timeout_s: float
+    on_stage: Callable[[Stage], None]
+
+
 def check_names(of: Literal["ask", "submit"], options: Mapping[str, object]) -> None:
     """Raise TypeError for an unknown option, as Python does for a keyword."""
     known = AskOptions if of == "ask" else SubmitOptions
     for name in options.keys() - known.__optional_keys__:
         raise TypeError(f"{of}() got an unexpected keyword argument {name!r}")
-
-
-def ignore(_event: object) -> None:
-    """Do nothing: the default callback."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 SHOWN_WAITING = 20
 SHOWN_ENDED = 5
 # How many lines of the journal are read to find what ended last.
-_LOOKED_AT = 500
+_LINES_READ = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,19 +98,22 @@ class Overview:
     exists: bool
     is_off: bool
     is_off_here: bool
-    sessions: tuple[OpenSession, ...]
-    requests: tuple[LiveRequest, ...]
-    unreadable: tuple[str, ...]
-    claimed: int
-    waiting: int
-    ended: int
-    last: tuple[EndedRequest, ...]
+    sessions: tuple[OpenSession, ...] = ()
+    requests: tuple[LiveRequest, ...] = ()
+    unreadable: tuple[str, ...] = ()
+    claimed: int = 0
+    waiting: int = 0
+    ended: int = 0
+    last: tuple[EndedRequest, ...] = ()
 
 
 def overview(store: Store, settings: Settings) -> Overview:
     """Look at the project once; creates nothing."""
+    project, path = str(store.place.owner), str(store.place.state)
     if not store.exists():
-        return _untouched(store, settings)
+        return Overview(
+            project, path, exists=False, is_off=False, is_off_here=settings.off
+        )
     live = sessions.live_sessions(store)
     off = switch.switched_off(store)
     hosts = [s for s in live if s.session_id not in off]
@@ -123,10 +126,11 @@ def overview(store: Store, settings: Settings) -> Overview:
 
         claimed = [r for r in queries.all_claimed(state) if not is_over(r.request_id)]
         names = [name for name in state["requests"].names() if not is_over(name)]
-        waiting = _first_waiting(state, names)
+        first = islice(in_order(names, Ranks(state, most=MAX_ASKED)), SHOWN_WAITING)
+        waiting = [request for name in first if (request := state.waiting(name))]
         return Overview(
-            project=str(store.place.owner),
-            state=str(store.place.state),
+            project,
+            path,
             exists=True,
             is_off=state.directory.has("off"),
             is_off_here=settings.off,
@@ -143,24 +147,6 @@ def overview(store: Store, settings: Settings) -> Overview:
             ended=len(ended),
             last=tuple(islice(_last_ended(state), SHOWN_ENDED)),
         )
-
-
-def _untouched(store: Store, settings: Settings) -> Overview:
-    """A project in which nothing was asked and no session was open."""
-    return Overview(
-        project=str(store.place.owner),
-        state=str(store.place.state),
-        exists=False,
-        is_off=False,
-        is_off_here=settings.off,
-        sessions=(),
-        requests=(),
-        unreadable=(),
-        claimed=0,
-        waiting=0,
-        ended=0,
-        last=(),
-    )
 
 
 def _open_session(
@@ -199,13 +185,6 @@ def _live(request: Request, hosts: list[Session], now_ms: int) -> LiveRequest:
     )
 
 
-def _first_waiting(state: State, names: list[str]) -> list[Request]:
-    """The requests that would be taken first."""
-    ranks = Ranks(state, most=MAX_ASKED)
-    first = islice(in_order(names, ranks), SHOWN_WAITING)
-    return [request for name in first if (request := state.waiting(name))]
-
-
 def _last_ended(state: State) -> Iterator[EndedRequest]:
     """What ended last, newest first; found in the journal, read from the records."""
     for request_id in _ended_ids(state.directory):
@@ -227,19 +206,15 @@ def _last_ended(state: State) -> Iterator[EndedRequest]:
 def _ended_ids(state: Folder) -> Iterator[RequestId]:
     """Ids that the end of the journal says have ended, newest first, each once."""
     seen: set[str] = set()
-    for line in _newest_lines(state):
-        with suppress(orjson.JSONDecodeError, AttributeError):
-            event = orjson.loads(line)
-            request_id = str(event.get("requestId"))
-            if event.get("event") in FINAL and request_id not in seen:
-                seen.add(request_id)
-                if is_id(request_id):
-                    yield RequestId(request_id)
-
-
-def _newest_lines(state: Folder) -> Iterator[bytes]:
     for name in (journal.NAME, journal.OLDER):
         data = b""
         with suppress(OSError):
             data = state.read(name) or b""
-        yield from reversed(data.rsplit(b"\n", _LOOKED_AT)[1:])
+        for line in reversed(data.rsplit(b"\n", _LINES_READ)[1:]):
+            with suppress(orjson.JSONDecodeError, AttributeError):
+                event = orjson.loads(line)
+                request_id = str(event.get("requestId"))
+                if event.get("event") in FINAL and request_id not in seen:
+                    seen.add(request_id)
+                    if is_id(request_id):
+                        yield RequestId(request_id)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bridge.api.requester import default_requester
 from bridge.api.routing import on_route
 from bridge.api.type_checks import check_seconds, check_text
 from bridge.errors import DepthExceeded, InvalidRequest
+from bridge.host.output import one_line
 from bridge.protocol.ids import PRIORITIES, check_id, new_request_id
 from bridge.protocol.record import first_problem
 from bridge.protocol.request import Request
 from bridge.store.clock import uptime
+from bridge.store.host_process import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +29,12 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Node, RouteName
     from bridge.store.store import Store
 
+_MAX_REQUESTER = 60
+# If we were started as one of these, our parent is the program that asks.
+_OURSELVES = frozenset({"hostbridge", "__main__.py"})
 
+
+@dataclass
 class Draft:
     """A checked request that has no route yet, and its agent's definition.
 
@@ -33,27 +42,20 @@ class Draft:
     the request is made for, and also if this process serves it.
     """
 
-    def __init__(
-        self,
-        request: Request,
-        definition: Definition | None,
-        store: Store,
-        agents: Agents,
-        *,
-        is_model_asked: bool,
-    ) -> None:
-        self.request = request
-        self._definition = definition
-        self._store = store
-        self._agents = agents
-        self._is_model_asked = is_model_asked
-        self._found: dict[RouteName, Definition | None] = {"host": None}
-        self._applied: Request | None = None
+    request: Request
+    definition: Definition | None
+    store: Store
+    agents: Agents
+    is_model_asked: bool
+    _found: dict[RouteName, Definition | None] = field(
+        default_factory=lambda: {"host": None}
+    )
+    _applied: Request | None = None
 
     @property
     def routes(self) -> tuple[RouteName, ...] | None:
         """The routes that the definition accepts; None for any."""
-        return self._definition.routes if self._definition else None
+        return self.definition.routes if self.definition else None
 
     def definition_on(self, route: RouteName) -> Definition | None:
         """The definition that a route needs.
@@ -64,10 +66,10 @@ class Draft:
             UnknownAgent: the agent's prompt is not available on this route.
             BadDefinition, NotTrusted: its definition cannot be used.
         """
-        if self._definition is not None:
-            return self._definition
+        if self.definition is not None:
+            return self.definition
         if route not in self._found:
-            self._found[route] = self._agents.find_on(self.request.agent_type, route)
+            self._found[route] = self.agents.find_on(self.request.agent_type, route)
         return self._found[route]
 
     def on(self, route: RouteName) -> Request:
@@ -80,7 +82,7 @@ class Draft:
             UnknownAgent, BadDefinition, NotTrusted: as `definition_on`.
         """
         definition = self.definition_on(route)
-        request = on_route(self.request, route, is_model_asked=self._is_model_asked)
+        request = on_route(self.request, route, is_model_asked=self.is_model_asked)
         if definition is None:
             if request.arguments:
                 raise InvalidRequest(
@@ -92,8 +94,8 @@ class Draft:
         from bridge.agents.resolve import parent_variables, with_context
 
         if self._applied is None:
-            request = with_context(definition, request, self._store.place.project)
-            parent = parent_variables(self._store, request)
+            request = with_context(definition, request, self.store.place.project)
+            parent = parent_variables(self.store, request)
             self._applied = applied(definition, request, parent)
         else:
             check_route(definition, route)
@@ -107,7 +109,7 @@ class Draft:
         """
         if held.request_id != self.request.request_id:
             # Found by its dedup key: another caller's.
-            return self._agents.define(self._store, held)
+            return self.agents.define(self.store, held)
         from bridge.agents.resolve import filled_in
 
         route = held.served_on
@@ -177,7 +179,7 @@ def draft(
             prompt=prompt,
             created_at=now_us // 1000,
             uptime=uptime(store.clock),
-            requester=settings.requester or default_requester(),
+            requester=settings.requester or _default_requester(),
             parent_request_id=parent_id,
             depth=depth,
             **fields,
@@ -185,7 +187,21 @@ def draft(
     except ValueError as exc:
         raise InvalidRequest(first_problem(exc)) from None
     is_model_asked = options.get("model") is not None
-    return Draft(request, definition, store, agents, is_model_asked=is_model_asked)
+    return Draft(request, definition, store, agents, is_model_asked)
+
+
+def _default_requester() -> str:
+    """The program's name and pid, such as `pytest (pid 4711)`.
+
+    For the command line that is the program that ran it: a shell, make, a script.
+    """
+    program, pid = os.path.basename(sys.argv[0] or ""), os.getpid()
+    if program in _OURSELVES:
+        pid = os.getppid()
+        program = name_of(pid) or "a program"
+    if program in ("", "-c", "-m"):
+        program = "python"
+    return one_line(f"{program} (pid {pid})", _MAX_REQUESTER)
 
 
 def _node(node: str | Node | None, project: Path) -> Node | None:

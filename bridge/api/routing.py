@@ -9,7 +9,7 @@ from bridge.api.model_support import check_model
 from bridge.api.type_checks import check_seconds
 from bridge.errors import InvalidRequest
 from bridge.protocol.request import RouteName
-from bridge.routes import OWN
+from bridge.routes import OWN, check_own
 
 if TYPE_CHECKING:
     from bridge.protocol.request import Request
@@ -45,15 +45,15 @@ class Plan:
 
 
 def plan(
-    choice: RouteChoice,
+    route: str,
     *,
-    flag: OwnRoute | None,
-    fallback: OwnRoute | None = None,
-    fallback_after_s: float | None,
-    has_host: bool,
+    flag: OwnRoute | None = None,
+    fallback: str | None = None,
+    fallback_after_s: float | None = None,
+    has_host: bool = False,
     accepted: tuple[RouteName, ...] | None = None,
 ) -> Plan:
-    """Decide on a route. Pure.
+    """Decide on a route, given the chosen one. Pure.
 
     `flag` is the value of `BRIDGE_CLI_FALLBACK`; `fallback` is the route to fall back
     to after `fallback_after_s`, by default the flag; `has_host` says whether a live
@@ -61,11 +61,13 @@ def plan(
     the preferred one first; None for any.
 
     Raises:
-        InvalidRequest: `fallback_after_s` is no time, or there is nothing to fall back
-            from, or to.
+        InvalidRequest: there is no such route; `fallback_after_s` is no time; or there
+            is nothing to fall back from, or to.
     """
+    choice = check_route(route)
+    own = flag if fallback is None else check_own(fallback, "fallback")
     if fallback_after_s is not None:
-        own = _fallback(choice, fallback or flag, fallback_after_s)
+        own = _fallback(choice, own, fallback_after_s)
         if choice == "auto" and not has_host:
             return Plan(own, own)
         return Plan("host", own, fallback_after_s)

@@ -21,7 +21,7 @@ from bridge.store import wakeups
 from bridge.store.lifecycle import expired
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Callable, Hashable
 
     from bridge.protocol.ids import RequestId
     from bridge.protocol.request import Request
@@ -40,18 +40,6 @@ _LOOKS_A_SECOND = 50
 
 class Abandoned(BaseException):
     """Nobody waits for the answer any more: every step ends at once."""
-
-
-def look_after(store: Store, ids: Iterable[RequestId]) -> bool:
-    """End those of `ids` that are overdue, and give back what a dead host held.
-
-    False if that cannot be done now.
-    """
-    try:
-        sweep(store, waiting=ids)
-    except StateUnavailable:
-        return False
-    return True
 
 
 class _Turns:
@@ -84,6 +72,24 @@ class _Turns:
 
 
 _turns = _Turns()
+
+
+def stage_of(store: Store, found: Found | None) -> Stage:
+    """The stage of a request, as a waiter reports it."""
+    request = found.request if found else None
+    if found is None or request is None:
+        return Stage.WAITING
+    waits_for_host = found.status is Status.PENDING and request.route == "host"
+    if waits_for_host and not eligible_hosts(store, request):
+        return Stage.NO_HOST
+    return request.stage
+
+
+def complaint_of(store: Store, request: Request | None, stage: str) -> str:
+    """Why no open session has heard of a waiting request; empty if one has."""
+    if request is None or request.route != "host" or stage != Stage.WAITING:
+        return ""
+    return complaint(store, eligible_hosts(store, request))
 
 
 class Tender:
@@ -125,40 +131,23 @@ class Tender:
         ids = sorted(self._ids)[:_LOOKED_AT]
         # First, because the callback may find its caller gone, and must not wait for
         # the lock.
-        seen: list[Found] = []
+        live: list[Found] = []
         with suppress(StateUnavailable):
-            seen = [found for each in ids if (found := self._seen(each)) is not None]
-            for found in seen:
-                self._stage = self.stage_of(found)
+            live = self._live(ids)
+            for found in live:
+                self._stage = stage_of(self._store, found)
                 self._on_stage(self._stage)
         with suppress(StateUnavailable):
             if self._is_turn(now, "sweep"):
                 sweep(self._store)
-                seen = [found for each in ids if (found := self._seen(each))]
-            for found in seen:
+                live = self._live(ids)
+            for found in live:
                 self._look_after(found, wake=wake)
 
-    def stage_of(self, found: Found) -> Stage:
-        """The stage of a request, as a waiter reports it."""
-        request = found.request
-        if request is None:
-            return Stage.WAITING
-        waits_for_host = found.status is Status.PENDING and request.route == "host"
-        if waits_for_host and not eligible_hosts(self._store, request):
-            return Stage.NO_HOST
-        return request.stage
-
-    def complaint_of(self, request: Request, stage: str) -> str:
-        """Why no open session has heard of a waiting request; empty if one has."""
-        if request.route != "host" or stage != Stage.WAITING:
-            return ""
-        hosts = eligible_hosts(self._store, request)
-        return complaint(self._store, hosts)
-
-    def _seen(self, request_id: RequestId) -> Found | None:
-        """The request, unless it has ended."""
-        found = self._store.find(request_id)
-        return None if found is None or found.response is not None else found
+    def _live(self, ids: list[RequestId]) -> list[Found]:
+        """Those of the requests that have not ended."""
+        found = map(self._store.find, ids)
+        return [each for each in found if each and each.response is None]
 
     def _is_turn(self, now_s: float, *what: object) -> bool:
         return _turns.take((self._store.place.state, *what), now_s)
@@ -169,8 +158,8 @@ class Tender:
             return
         now_ms = self._store.now_ms()
         if now_ms >= request.deadline_ms:
-            stage = self.stage_of(found)
-            why = self.complaint_of(request, stage)
+            stage = stage_of(self._store, found)
+            why = complaint_of(self._store, request, stage)
             late = expired(request, now_ms, stage, why)
             self._store.publish(late, source="waiter")
         elif wake and request.stage in (Stage.WAITING, Stage.OFFERED):
@@ -183,6 +172,6 @@ class Tender:
         whose = ("again" if again else "wake", request.session, request.declined_by)
         if not self._is_turn(self._tended, *whose):
             return
-        hosts = eligible_hosts(self._store, request)
         with suppress(StateUnavailable):
+            hosts = eligible_hosts(self._store, request)
             wakeups.wake(self._store, hosts, again=again)

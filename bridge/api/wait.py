@@ -7,13 +7,8 @@ import os
 from typing import TYPE_CHECKING
 
 from bridge.api.result import result_of
-from bridge.api.upkeep import TEND_S, Tender
-from bridge.errors import (
-    StateUnavailable,
-    StateVanished,
-    UnknownRequest,
-    WaitTimeout,
-)
+from bridge.api.upkeep import TEND_S, Tender, complaint_of, stage_of
+from bridge.errors import StateUnavailable, StateVanished, UnknownRequest, WaitTimeout
 from bridge.protocol.duration import seconds
 from bridge.protocol.ids import check_id
 from bridge.protocol.response import failed
@@ -54,7 +49,7 @@ class Waiter:
         Raises:
             WaitTimeout: `timeout_s` seconds passed; the request is left as it was.
         """
-        tend = self._tender({request_id})
+        tend = Tender(self._store, {request_id}, on_stage=self._on_stage)
         found = self._store.wait([request_id], timeout_s=timeout_s, tend=tend)
         for response in found:
             return response
@@ -113,7 +108,7 @@ class Waiter:
         Raises:
             WaitTimeout: `timeout_s` seconds passed before the last one.
         """
-        tend = self._tender(ids)
+        tend = Tender(self._store, ids, on_stage=self._on_stage)
         for response in self._store.wait(ids, timeout_s=timeout_s, tend=tend):
             ids.discard(check_id(response.request_id))
             yield result_of(response, shape)
@@ -129,19 +124,24 @@ class Waiter:
         """
         found = self._store.find(request_id)
         if found is not None and found.request is not None and found.response is None:
-            why = self._tender({request_id}).complaint_of(found.request, stage)
+            why = complaint_of(self._store, found.request, stage)
+            message = f"no answer within {seconds(timeout_s)}; stage: {stage}"
+            message += why and f"; {why}"
             response = failed(
                 found.request,
                 "timeout",
-                f"no answer within {seconds(timeout_s)}; stage: {stage}"
-                f"{why and f'; {why}'}",
+                message,
                 now_ms=self._store.now_ms(),
                 stage=Stage(stage),
             )
             try:
                 self._store.publish(response, source="asker")
             except StateUnavailable as exc:
-                raise self._not_ended(request_id, response, exc) from None
+                raise WaitTimeout(
+                    f"request {request_id}: {message}; it could not be ended: {exc}",
+                    stage=stage,
+                    request_id=request_id,
+                ) from None
             found = self._store.find(request_id)
         if found is None or found.response is None:
             raise UnknownRequest(
@@ -152,10 +152,8 @@ class Waiter:
     def late(self, ids: list[RequestId], timeout_s: float) -> WaitTimeout:
         """The error for requests that did not end within `timeout_s` seconds."""
         found = self._store.find(ids[0])
-        tender = self._tender(set(ids))
-        stage = tender.stage_of(found) if found else Stage.WAITING
-        request = found.request if found else None
-        why = tender.complaint_of(request, stage) if request else ""
+        stage = stage_of(self._store, found)
+        why = complaint_of(self._store, found.request if found else None, stage)
         more = f" (and {len(ids) - 1} more)" if len(ids) > 1 else ""
         return WaitTimeout(
             f"request {ids[0]}{more}: no answer within {seconds(timeout_s)}; stage: "
@@ -163,21 +161,6 @@ class Waiter:
             stage=str(stage),
             request_id=ids[0],
         )
-
-    def _not_ended(
-        self, request_id: RequestId, response: Response, why: StateUnavailable
-    ) -> WaitTimeout:
-        """The error for a request whose time is up but which cannot be ended."""
-        failure = response.error
-        assert failure is not None, "it has failed"  # noqa: S101
-        return WaitTimeout(
-            f"request {request_id}: {failure.message}; it could not be ended: {why}",
-            stage=failure.stage,
-            request_id=request_id,
-        )
-
-    def _tender(self, ids: set[RequestId]) -> Tender:
-        return Tender(self._store, ids, on_stage=self._on_stage)
 
     def _trouble(self) -> str:
         """What prevents any answer from being written, if anything."""

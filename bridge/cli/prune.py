@@ -7,7 +7,6 @@ left-over temporary files, and bells of sessions that are gone, go in any case.
 from argparse import Namespace
 
 from bridge.api.bridge import Bridge
-from bridge.api.pruning import prune
 from bridge.cli.options import AS_JSON, at_least, option
 from bridge.cli.output import say, say_json
 
@@ -37,8 +36,7 @@ def command(options: Namespace) -> None:
     days, max_mib = options.days, options.max_mib
     if days is None and max_mib is None:
         days = KEPT_DAYS
-    gone = prune(
-        Bridge.open(),
+    gone = Bridge.open().prune(
         older_than_days=days,
         max_bytes=None if max_mib is None else int(max_mib * MIB),
     )

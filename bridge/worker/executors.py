@@ -15,6 +15,7 @@ from bridge.agents.known_agents import Agents
 from bridge.config import environment_for_a_client
 from bridge.errors import BridgeError, ExtraMissing, NoRoute
 from bridge.protocol.names import INHERIT, OF_SERVER
+from bridge.protocol.outcome import ignore
 from bridge.routes import OWN, check_own
 from bridge.worker.worker import Worker
 
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
     from bridge.routes import OwnRoute
     from bridge.store.store import Store
     from bridge.worker.worker import Define, Executor
-
-
-def _ignore(_event: object) -> None:
-    pass
 
 
 def claude(settings: Settings, store: Store) -> Executor:
@@ -122,8 +119,8 @@ def open_worker(
     route: OwnRoute,
     *,
     define: Define | None = None,
-    on_stage: Callable[[Stage], None] = _ignore,
-    on_progress: Callable[[Progress], None] = _ignore,
+    on_stage: Callable[[Stage], None] = ignore,
+    on_progress: Callable[[Progress], None] = ignore,
 ) -> Worker:
     """The worker of a route in this process; see `Worker`.
 

@@ -48,7 +48,8 @@ class Watch:
         self._deadline_s = deadline_s
         self._until_s = until_s
         self._store = store
-        self._request = request
+        self._request_id = RequestId(request.request_id)
+        self._session = request.claim.session if request.claim else ""
         self._on_stage = on_stage
         self._looked_s = self._beat_s = store.clock.monotonic_s()
         state, file = store.place.state, f"{request.request_id}.json"
@@ -87,7 +88,7 @@ class Watch:
 
     def _look(self, *, beat: bool) -> None:
         with self._store.open() as store:
-            self.has_ended = store.is_over(RequestId(self._request.request_id))
+            self.has_ended = store.is_over(self._request_id)
             if beat:
                 sessions.beat(store, self._session)
             self.is_off = is_off(store)
@@ -101,12 +102,6 @@ class Watch:
     def is_given_up(self) -> bool:
         """Whether the asker's time is up, but not the request's."""
         return self._store.clock.monotonic_s() >= self._until_s < self._deadline_s
-
-    @property
-    def _session(self) -> str:
-        claim = self._request.claim
-        assert claim is not None, "what is served is claimed"  # noqa: S101
-        return claim.session
 
     def stop(self) -> None:
         """Remove the heartbeat."""

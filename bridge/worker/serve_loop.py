@@ -15,6 +15,7 @@ from bridge.routes import OWN
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping
 
+    from bridge.protocol.request import Request
     from bridge.protocol.response import Response
     from bridge.store.store import Store
     from bridge.worker.worker import Worker
@@ -27,10 +28,6 @@ _SHARE = 0.05
 _SHORT = 256
 
 
-def _ignore(_exc: StateUnavailable) -> None:
-    pass
-
-
 def serve(
     store: Store,
     workers: Mapping[str, Worker],
@@ -38,7 +35,7 @@ def serve(
     is_off: Callable[[], bool],
     once: bool = False,
     on_bug: Callable[[RequestId, Exception], None],
-    on_trouble: Callable[[StateUnavailable], None] = _ignore,
+    on_trouble: Callable[[StateUnavailable], None],
 ) -> Iterator[Response]:
     """Yield the response of each request that was served, or found overdue.
 
@@ -90,16 +87,18 @@ def waiting_for_others(store: Store, served: Container[str]) -> Counter[str]:
     Raises:
         StateUnavailable: the state cannot be used just now.
     """
-    waiting = map(store.find, store.waiting())
-    routes = (found.request.route for found in waiting if found and found.request)
+    routes = (request.route for request in _waiting(store))
     return Counter(name for name in routes if name in OWN and name not in served)
+
+
+def _waiting(store: Store) -> list[Request]:
+    found = map(store.find, store.waiting())
+    return [each.request for each in found if each and each.request]
 
 
 def _overdue(store: Store, routes: Container[str]) -> Iterator[Response]:
     """Sweep, and yield the responses of what was overdue on these routes."""
-    waiting = map(store.find, store.waiting())
-    live = [found.request for found in waiting if found and found.request]
-    live += store.claimed()
+    live = _waiting(store) + store.claimed()
     store.sweep(everything=True)
     for request in live:
         found = store.find(RequestId(request.request_id))

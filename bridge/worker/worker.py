@@ -11,7 +11,8 @@ import math
 import os
 import time
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from bridge.agents.resolve import filled_in
@@ -19,7 +20,7 @@ from bridge.errors import BridgeError, StateUnavailable, StateVanished, UnknownA
 from bridge.protocol.failure_codes import MEANINGS
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import Verdict, judge
-from bridge.protocol.outcome import Outcome
+from bridge.protocol.outcome import Outcome, ignore
 from bridge.protocol.response import Failure, answered, failed
 from bridge.protocol.status import Stage
 from bridge.store import Claimant
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.agents.definition import Definition
+    from bridge.protocol.failure_codes import FailureCode
     from bridge.protocol.outcome import Progress
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
@@ -65,10 +67,11 @@ class Executor(Protocol):
         """
 
 
+@dataclass
 class Worker:
     """Serves requests of one route, one at a time.
 
-    Args:
+    Attributes:
         store: one that waits for its lock: a busy lock must not cost an answer.
         route: the route that `executor` serves.
         executor: answers the requests.
@@ -79,27 +82,20 @@ class Worker:
         on_progress: receives the executor's progress.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        route: OwnRoute,
-        executor: Executor,
-        *,
-        define: Define,
-        max_depth: int,
-        on_stage: Callable[[Stage], None],
-        on_progress: Callable[[Progress], None],
-    ) -> None:
+    store: Store
+    route: OwnRoute
+    executor: Executor
+    define: Define
+    max_depth: int
+    on_stage: Callable[[Stage], None] = ignore
+    on_progress: Callable[[Progress], None] = ignore
+
+    @cached_property
+    def claimant(self) -> Claimant:
+        """This process, as the one that holds a request."""
         host = identify(os.getpid())
         assert host is not None, "this process runs"  # noqa: S101
-        self.route = route
-        self.claimant = Claimant(f"{route}-{host.pid}", host, route)
-        self._store = store
-        self._executor = executor
-        self._define = define
-        self._max_depth = max_depth
-        self._on_stage = on_stage
-        self._on_progress = on_progress
+        return Claimant(f"{self.route}-{host.pid}", host, self.route)
 
     def serve(self, request_id: RequestId, *, until_s: float = math.inf) -> bool:
         """Serve a waiting request to its end; False if it is not waiting any more.
@@ -111,23 +107,23 @@ class Worker:
         Raises:
             StateUnavailable: the answer could not be written before the deadline.
         """
-        request = self._store.claim_one(request_id, self.claimant)
+        request = self.store.claim_one(request_id, self.claimant)
         if request is None:
             return False
-        left_ms = request.deadline_ms - self._store.now_ms()
+        left_ms = request.deadline_ms - self.store.now_ms()
         watch = Watch(
-            self._store,
+            self.store,
             request,
-            self._on_stage,
-            deadline_s=self._store.clock.monotonic_s() + left_ms / 1000,
+            self.on_stage,
+            deadline_s=self.store.clock.monotonic_s() + left_ms / 1000,
             until_s=until_s,
         )
         try:
-            if request.depth > self._max_depth:
-                detail = f"{request.depth}; {self._max_depth} is the limit"
+            if request.depth > self.max_depth:
+                detail = f"{request.depth}; {self.max_depth} is the limit"
                 self._end(request, Outcome(code="depth", detail=detail), watch)
             else:
-                self._on_stage(Stage.RUNNING)
+                self.on_stage(Stage.RUNNING)
                 self._answer(request, watch)
         except BridgeError:
             raise
@@ -143,22 +139,21 @@ class Worker:
         """Have a claimed request answered, and publish the outcome."""
         try:
             request, definition = self._defined(request)
-            outcome = self._executor.answer(
+            outcome = self.executor.answer(
                 request,
                 definition,
                 deadline_s=watch.end_s,
-                on_progress=self._on_progress,
+                on_progress=self.on_progress,
                 should_stop=watch,
             )
         except StateUnavailable:
             # Not the request's fault (a full disk, say): it waits again.
             self._give_back(request)
             raise
-        except UnknownAgent as exc:
-            self._end(request, Outcome(code="agent_missing", detail=str(exc)), watch)
-            return
         except BridgeError as exc:
-            self._end(request, Outcome(code="AGENT_001", detail=str(exc)), watch)
+            is_unknown = isinstance(exc, UnknownAgent)
+            code: FailureCode = "agent_missing" if is_unknown else "AGENT_001"
+            self._end(request, Outcome(code=code, detail=str(exc)), watch)
             return
         if not _is_answer(outcome) and watch.is_given_up:
             # The request has more time than its asker here: somebody else may serve it.
@@ -176,10 +171,10 @@ class Worker:
 
     def _defined(self, request: Request) -> tuple[Request, Definition | None]:
         """Apply the definition as it is now, and write that into the record."""
-        asked, definition = self._define(request)
+        asked, definition = self.define(request)
         if asked == request:
             return request, definition
-        held = self._store.change_held(
+        held = self.store.change_held(
             RequestId(request.request_id),
             self.claimant.host,
             lambda held: filled_in(held, asked),
@@ -200,7 +195,7 @@ class Worker:
         stops waiting: only this process has the answer, and its claim keeps everybody
         else away.
         """
-        now_ms = self._store.now_ms()
+        now_ms = self.store.now_ms()
         response = response_of(request, outcome, now_ms=now_ms, must_verify=must_verify)
         is_first = True
         while True:
@@ -210,7 +205,7 @@ class Worker:
             except StateVanished:
                 raise
             except StateUnavailable:
-                if self._store.clock.monotonic_s() >= watch.end_s:
+                if self.store.clock.monotonic_s() >= watch.end_s:
                     self._give_back(request)
                     raise
             else:
@@ -225,37 +220,37 @@ class Worker:
         if response.parsed_output is None and not self._is_ours(request):
             if response.raw_output:
                 reason = response.error.code if response.error else ""
-                self._store.keep_evidence(
+                self.store.keep_evidence(
                     request.request_id,
                     reason=f"{reason}, but somebody else has the request now",
                     source=self.route,
                     words=response.raw_output,
                 )
             return
-        self._store.publish(response, source=self.route)
+        self.store.publish(response, source=self.route)
 
     def _give_back(self, request: Request) -> None:
         with suppress(StateUnavailable):
-            self._store.give_back(
+            self.store.give_back(
                 RequestId(request.request_id), self.claimant.host, lambda held: held
             )
 
     def _was_written(self, response: Response) -> bool:
         """Whether an attempt that failed had written it after all; finish it then."""
-        found = self._store.find(RequestId(response.request_id))
+        found = self.store.find(RequestId(response.request_id))
         written = found.response if found else None
         if written is None or (written.completed_at, written.raw_output) != (
             response.completed_at,
             response.raw_output,
         ):
             return False
-        self._store.sync_responses()
+        self.store.sync_responses()
         with suppress(StateUnavailable):
-            self._store.sweep()
+            self.store.sweep()
         return True
 
     def _is_ours(self, request: Request) -> bool:
-        found = self._store.find(RequestId(request.request_id))
+        found = self.store.find(RequestId(request.request_id))
         claim = found.request.claim if found and found.request else None
         return claim is not None and claim == request.claim
 
@@ -278,7 +273,17 @@ def response_of(
     if outcome.code == "timeout":
         late = expired(request, now_ms)
         return late.with_(raw_output=outcome.words, **details)
-    verdict = _verdict(request, outcome, now_ms=now_ms, must_verify=must_verify)
+    verdict = outcome.verdict
+    if outcome.code is not None:
+        verdict = Verdict(code=outcome.code, complaint=outcome.detail)
+    elif verdict is None:
+        verdict = judge(
+            request,
+            outcome.words,
+            calls=outcome.calls,
+            now_ms=now_ms,
+            must_verify=must_verify,
+        )
     code, detail = verdict.code, verdict.complaint
     if code is not None and not verdict.is_valid:
         message = MEANINGS[code] + (f": {detail}" if detail else "")
@@ -293,18 +298,3 @@ def response_of(
         route=request.claim.route if request.claim else "none",
         failure=failure or None,
     ).with_(**details)
-
-
-def _verdict(
-    request: Request, outcome: Outcome, *, now_ms: int, must_verify: bool
-) -> Verdict:
-    """The executor's own verdict, or ours on its words."""
-    if outcome.code is not None:
-        return Verdict(code=outcome.code, complaint=outcome.detail)
-    return outcome.verdict or judge(
-        request,
-        outcome.words,
-        calls=outcome.calls,
-        now_ms=now_ms,
-        must_verify=must_verify,
-    )

@@ -12,6 +12,7 @@ import pytest
 from bridge.api.aio import AsyncBridge
 from bridge.api.bridge import Bridge
 from bridge.api.hosts import Hosts
+from bridge.api.options import WaitOptions
 from bridge.config import Settings
 from bridge.protocol.response import RequestFailed
 
@@ -102,7 +103,10 @@ def public(kind: type) -> dict[str, list[str]]:
 def test_it_has_the_methods_of_the_blocking_one() -> None:
     """Two were missing, and one argument of a third."""
     blocking, ours = public(Bridge), public(AsyncBridge)
-    assert ours.pop("as_completed")[2:] == blocking["wait"][2:]
+    # What they have instead of arguments is the same as well: `WaitOptions`.
+    assert ours.pop("as_completed") == ["self", "requests", "options"]
+    assert ours.pop("wait") == ["self", "request", "options"]
+    assert set(blocking.pop("wait")[2:]) == WaitOptions.__optional_keys__
     assert ours == blocking
 
 

@@ -7,6 +7,7 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from servingworld import GOOD, new_worker
 from storeworld import claimant, dead_process, request, store_in
 
 from bridge.errors import BridgeError, StateUnavailable
@@ -15,9 +16,8 @@ from bridge.protocol.outcome import Outcome
 from bridge.store import Claimant
 from bridge.store.lock import TURN_S
 from bridge.store.switch import is_off, switch_off, switch_on
-from bridge.worker import serve_loop as serving
+from bridge.worker import serve_loop
 from bridge.worker.serve_loop import serve
-from bridge.worker.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,22 +25,30 @@ if TYPE_CHECKING:
 
     from bridge.protocol.request import Request
     from bridge.store.store import Store
+    from bridge.worker.worker import Executor
 
-GOOD = '{"status": "success", "summary": "fine"}'
 
+class Busy:
+    """Answers; while it does, something happens."""
 
-class Sometimes:
-    """Answers, but for what its request is called."""
-
-    def __init__(self, raised: Exception) -> None:
+    def __init__(self, meanwhile: Callable[[str], object] = lambda _: None) -> None:
         self.asked: list[str] = []
-        self._raised = raised
+        self._meanwhile = meanwhile
 
-    def answer(self, asked: Request, _definition: None, **_: Any) -> Outcome:
+    def answer(self, asked: Request, _definition: object, **_: Any) -> Outcome:
         self.asked.append(asked.request_id)
-        if asked.request_id == "bad":
-            raise self._raised
+        self._meanwhile(asked.request_id)
         return Outcome(GOOD)
+
+
+def failing(raised: Exception) -> Busy:
+    """Answers, but not the request that is called bad."""
+
+    def act(name: str) -> None:
+        if name == "bad":
+            raise raised
+
+    return Busy(act)
 
 
 @pytest.fixture
@@ -53,56 +61,63 @@ def store(tmp_path: Path) -> Store:
 
 def served(
     store: Store,
-    executor: Sometimes | Busy,
-    told: list[tuple[str, Exception]],
+    executor: Executor,
+    bugs: list[tuple[str, Exception]] | None = None,
     *,
     once: bool = True,
     on_trouble: Callable[[StateUnavailable], None] = lambda _: None,
 ) -> list[tuple[str, str | None]]:
-    """Each request that was served with its error code, by what a bridge gives."""
-    worker = Worker(
-        store,
-        "claude",
-        executor,
-        define=lambda asked: (asked, None),
-        max_depth=2,
-        on_stage=lambda _: None,
-        on_progress=lambda _: None,
-    )
-
-    def on_bug(request_id: RequestId, exc: Exception) -> None:
-        told.append((request_id, exc))
-
+    """Each request that was served, with its error code."""
+    noted = [] if bugs is None else bugs
     found = serve(
         store,
-        {"claude": worker},
+        {"claude": new_worker(store, executor)},
         is_off=lambda: is_off(store),
         once=once,
-        on_bug=on_bug,
+        on_bug=lambda request_id, exc: noted.append((request_id, exc)),
         on_trouble=on_trouble,
     )
     return [(each.request_id, each.error and each.error.code) for each in found]
 
 
+def rest(
+    monkeypatch: pytest.MonkeyPatch, naps: int, at: dict[int, Callable[[], object]]
+) -> None:
+    """Act at some naps of a loop that serves for ever; the last one interrupts it."""
+    taken = 0
+
+    def nap(seconds: float) -> None:
+        nonlocal taken
+        # A wait for the lock is shorter than one between two looks.
+        if seconds <= TURN_S:
+            return
+        taken += 1
+        at.get(taken, lambda: None)()
+        if taken >= naps:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(serve_loop.time, "sleep", nap)
+
+
 def test_error_a_bug_ends_one_request_and_no_other(store: Store) -> None:
     bug = ZeroDivisionError("one of ours")
-    told: list[tuple[str, Exception]] = []
+    bugs: list[tuple[str, Exception]] = []
 
-    ended = served(store, Sometimes(bug), told)
+    ended = served(store, failing(bug), bugs)
 
     assert sorted(ended, key=str) == [
         ("bad", "agent_error"),
         ("good", None),
         ("more", None),
     ]
-    assert told == [("bad", bug)]
+    assert bugs == [("bad", bug)]
 
 
 def test_error_what_cannot_even_be_ended_is_not_tried_for_ever(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its claim is given up with the process, or ended by the deadline."""
-    told: list[tuple[str, Exception]] = []
+    bugs: list[tuple[str, Exception]] = []
     bug = ZeroDivisionError("when it was claimed")
     claim_one = store.claim_one
 
@@ -113,19 +128,19 @@ def test_error_what_cannot_even_be_ended_is_not_tried_for_ever(
 
     monkeypatch.setattr(store, "claim_one", claim)
 
-    ended = served(store, Sometimes(bug), told)
+    ended = served(store, failing(bug), bugs)
 
     assert sorted(ended, key=str) == [("good", None), ("more", None)]
-    assert told == [("bad", bug)]
+    assert bugs == [("bad", bug)]
 
 
 def test_error_a_definition_that_cannot_be_used_is_no_bug(store: Store) -> None:
-    told: list[tuple[str, Exception]] = []
+    bugs: list[tuple[str, Exception]] = []
 
-    ended = served(store, Sometimes(BridgeError("nobody knows it")), told)
+    ended = served(store, failing(BridgeError("nobody knows it")), bugs)
 
     assert ("bad", "AGENT_001") in ended
-    assert (len(ended), told) == (3, [])
+    assert (len(ended), bugs) == (3, [])
 
 
 def test_a_queue_that_does_not_change_is_not_read_again(
@@ -135,7 +150,7 @@ def test_a_queue_that_does_not_change_is_not_read_again(
     for name in ("bad", "good", "more"):
         store.claim_one(RequestId(name), claimant())
     store.submit(request("theirs", route="host"))
-    looks, naps = 0, 0
+    looks = 0
     waiting = store.waiting
 
     def counted() -> list[RequestId]:
@@ -143,22 +158,14 @@ def test_a_queue_that_does_not_change_is_not_read_again(
         looks += 1
         return waiting()
 
-    def nap(_seconds: float) -> None:
-        nonlocal naps
-        naps += 1
-        if naps == 5:
-            store.submit(request("late", route="claude"))
-        if naps == 10:
-            raise KeyboardInterrupt
-
     monkeypatch.setattr(store, "waiting", counted)
-    monkeypatch.setattr(serving.time, "sleep", nap)
-    executor = Sometimes(ZeroDivisionError())
+    rest(monkeypatch, 10, {5: lambda: store.submit(request("late", route="claude"))})
+    busy = Busy()
 
     with pytest.raises(KeyboardInterrupt):
-        served(store, executor, [], once=False)
+        served(store, busy, once=False)
 
-    assert executor.asked == ["late"]
+    assert busy.asked == ["late"]
     # The sweep's and the first; when something came; when that had gone.
     assert looks == 4
 
@@ -166,14 +173,12 @@ def test_a_queue_that_does_not_change_is_not_read_again(
 def test_error_once_with_the_lock_held(store: Store, tmp_path: Path) -> None:
     """It left as if it had served all, and said nothing."""
     hurried = store_in(tmp_path, lock_wait_s=0.05)
-    executor = Sometimes(ZeroDivisionError())
-
     lock = re.escape(f"{store.place.state}/locks/store.lock")
     with (
         store.exclusive(),
         pytest.raises(StateUnavailable, match=f"^{lock} is held by this very thread"),
     ):
-        served(hurried, executor, [])
+        served(hurried, Busy())
 
     assert len(store.waiting()) == 3
 
@@ -184,58 +189,22 @@ def test_a_lock_that_is_held_is_told_once_and_tried_again(
     """Not silent for ever; and told again when it is held another time."""
     hurried = store_in(tmp_path, lock_wait_s=0.0)
     holder = ExitStack()
-    naps = 0
 
-    def nap(_seconds: float) -> None:
-        nonlocal naps
-        naps += 1
-        if naps == 3:
-            holder.close()
-        if naps == 4:
-            store.submit(request("late", route="claude"))
-            holder.enter_context(store.exclusive())
-        if naps == 6:
-            raise KeyboardInterrupt
+    def hold_again() -> None:
+        store.submit(request("late", route="claude"))
+        holder.enter_context(store.exclusive())
 
-    monkeypatch.setattr(serving.time, "sleep", nap)
-    executor = Sometimes(ZeroDivisionError())
-    told: list[StateUnavailable] = []
+    rest(monkeypatch, 6, {3: holder.close, 4: hold_again})
+    busy = Busy()
+    troubles: list[StateUnavailable] = []
 
     holder.enter_context(store.exclusive())
 
     with holder, pytest.raises(KeyboardInterrupt):
-        served(hurried, executor, [], once=False, on_trouble=told.append)
+        served(hurried, busy, once=False, on_trouble=troubles.append)
 
-    assert sorted(executor.asked) == ["bad", "good", "more"]
-    assert len(told) == 2
-
-
-class Busy:
-    """Answers; while it does, something happens."""
-
-    def __init__(self, meanwhile: Callable[[str], object]) -> None:
-        self.asked: list[str] = []
-        self._meanwhile = meanwhile
-
-    def answer(self, asked: Request, _definition: None, **_: Any) -> Outcome:
-        self.asked.append(asked.request_id)
-        self._meanwhile(asked.request_id)
-        return Outcome(GOOD)
-
-
-def serve_until(naps: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
-    """Interrupt what serves for ever when it has rested so often; how often it has."""
-    rested = 0
-
-    def nap(seconds: float) -> None:
-        nonlocal rested
-        # Between two looks; for the lock one waits less.
-        rested += seconds > TURN_S
-        if rested >= naps:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(serving.time, "sleep", nap)
-    return lambda: rested
+    assert sorted(busy.asked) == ["bad", "good", "more"]
+    assert len(troubles) == 2
 
 
 @pytest.mark.parametrize("once", [True, False])
@@ -243,11 +212,11 @@ def test_switched_off_nothing_more_is_taken(
     store: Store, monkeypatch: pytest.MonkeyPatch, *, once: bool
 ) -> None:
     """What had only been waiting goes on waiting; it is not ended as stopped."""
-    serve_until(3, monkeypatch)
+    rest(monkeypatch, 3, {})
     busy = Busy(lambda _: switch_off(store))
 
     with suppress(KeyboardInterrupt):
-        served(store, busy, [], once=once)
+        served(store, busy, once=once)
 
     assert len(busy.asked) == 1
     assert len(store.waiting()) == 2
@@ -257,21 +226,11 @@ def test_switched_on_again_it_goes_on(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the queue has not changed meanwhile."""
-    naps = 0
-
-    def nap(_seconds: float) -> None:
-        nonlocal naps
-        naps += 1
-        if naps == 2:
-            switch_on(store)
-        if naps == 4:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(serving.time, "sleep", nap)
-    busy = Busy(lambda _: switch_off(store) if naps == 0 else None)
+    rest(monkeypatch, 4, {2: lambda: switch_on(store)})
+    busy = Busy(lambda _: switch_off(store) if len(busy.asked) == 1 else None)
 
     with pytest.raises(KeyboardInterrupt):
-        served(store, busy, [], once=False)
+        served(store, busy, once=False)
 
     assert sorted(busy.asked) == ["bad", "good", "more"]
 
@@ -288,11 +247,11 @@ def test_what_comes_meanwhile_takes_its_place(
         if served_now == "first":
             store.submit(request("urgent", route="claude", priority="high"))
 
-    serve_until(1, monkeypatch)
+    rest(monkeypatch, 1, {})
     busy = Busy(ask)
 
     with pytest.raises(KeyboardInterrupt):
-        served(store, busy, [], once=False)
+        served(store, busy, once=False)
 
     assert busy.asked == ["first", "urgent", "second"]
 
@@ -303,7 +262,7 @@ def test_once_serves_what_waits_at_its_start(tmp_path: Path) -> None:
     store.submit(request("first", route="claude"))
     busy = Busy(lambda name: store.submit(request(f"{name}-more", route="claude")))
 
-    served(store, busy, [])
+    served(store, busy)
 
     assert busy.asked == ["first"]
     assert store.waiting() == ["first-more"]
@@ -323,13 +282,13 @@ def test_it_sweeps_between_two_requests(
             assert store.claim_one(served_by_the_dead, gone)
         now_s += 10.0
 
-    monkeypatch.setattr(serving.time, "monotonic", lambda: now_s)
-    serve_until(1, monkeypatch)
+    monkeypatch.setattr(serve_loop.time, "monotonic", lambda: now_s)
+    rest(monkeypatch, 1, {})
     store.submit(request("z", route="claude", priority="high"))
     busy = Busy(work)
 
     with pytest.raises(KeyboardInterrupt):
-        served(store, busy, [], once=False)
+        served(store, busy, once=False)
 
     assert busy.asked[0] == "z"
     assert sorted(busy.asked) == ["bad", "good", "more", "z"]
@@ -339,7 +298,7 @@ def test_the_end_of_a_long_queue_costs_no_more_than_its_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not its whole length at each request; and what is for others is read once."""
-    monkeypatch.setattr(serving, "_SHORT", 4)
+    monkeypatch.setattr(serve_loop, "_SHORT", 4)
     store = store_in(tmp_path)
     for number in range(40):
         store.submit(request(f"theirs-{number}", priority="high"))
@@ -363,15 +322,15 @@ def test_the_end_of_a_long_queue_costs_no_more_than_its_start(
         now_s += 1.0
 
     now_s = 0.0
-    monkeypatch.setattr(serving.time, "monotonic", lambda: now_s)
-    monkeypatch.setattr(serving, "_SWEEP_S", 1e6)
+    monkeypatch.setattr(serve_loop.time, "monotonic", lambda: now_s)
+    monkeypatch.setattr(serve_loop, "_SWEEP_S", 1e6)
     monkeypatch.setattr(store, "waiting", slow)
     monkeypatch.setattr(store, "find", counted)
-    serve_until(1, monkeypatch)
+    rest(monkeypatch, 1, {})
     busy = Busy(work)
 
     with pytest.raises(KeyboardInterrupt):
-        served(store, busy, [], once=False)
+        served(store, busy, once=False)
 
     assert len(busy.asked) == 40
     # The sweep's, the first, one in twenty seconds, the last.

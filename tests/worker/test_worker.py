@@ -8,7 +8,16 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from servingworld import GOOD, A, Scripted, new_worker, response, saying, until_stopped
+from servingworld import (
+    GOOD,
+    A,
+    Scripted,
+    failure,
+    new_worker,
+    response,
+    saying,
+    until_stopped,
+)
 from storeworld import (
     CountingStore,
     FakeClock,
@@ -53,15 +62,10 @@ def test_a_valid_answer_is_published_as_on_the_host_route(store: Store):
 
     assert new_worker(store, saying(outcome)).serve(A)
 
-    told = response(store)
-    assert (told.success, told.route, told.model, told.degraded) == (
-        True,
-        "claude",
-        "claude-opus-5-5",
-        True,
-    )
-    assert told.raw_output == GOOD
-    assert told.parsed_output["summary"] == "fine"
+    ended = response(store)
+    assert (ended.success, ended.route, ended.degraded) == (True, "claude", True)
+    assert (ended.model, ended.raw_output) == ("claude-opus-5-5", GOOD)
+    assert ended.parsed_output["summary"] == "fine"
     assert rooms_of(store, "a") == ["done"]
 
 
@@ -103,18 +107,16 @@ def test_error_code_of_an_end(store: Store, name: str):
 
     new_worker(store, saying(outcome)).serve(A)
 
-    told = response(store)
-    assert told.error is not None
-    assert (told.error.code, told.status, told.success) == (code, status, False)
-    assert (told.raw_output, told.route) == (outcome.words, "claude")
+    ended = response(store)
+    assert ended.error is not None
+    assert (ended.error.code, ended.status, ended.success) == (code, status, False)
+    assert (ended.raw_output, ended.route) == (outcome.words, "claude")
 
 
 def test_error_message_names_the_meaning_and_the_detail(store: Store):
     new_worker(store, saying(Outcome(code="quota", detail="Slow down"))).serve(A)
 
-    told = response(store)
-    assert told.error is not None
-    assert told.error.message == (
+    assert failure(store).message == (
         "the model refused because of usage limits: Slow down"
     )
 
@@ -140,9 +142,7 @@ def test_evidence_counts_where_the_call_was_seen(store: Store):
 def test_error_evidence_of_a_call_that_nobody_made(store: Store):
     new_worker(store, saying(Outcome(CLAIMED, calls=()))).serve(A)
 
-    told = response(store)
-    assert told.error is not None
-    assert told.error.code == "unverified"
+    assert failure(store).code == "unverified"
 
 
 def test_an_answerer_may_weigh_the_words_itself(store: Store):
@@ -151,12 +151,9 @@ def test_an_answerer_may_weigh_the_words_itself(store: Store):
 
     new_worker(store, saying(Outcome("words", verdict=Verdict(parsed=parsed)))).serve(A)
 
-    told = response(store)
-    assert (told.success, told.parsed_output, told.raw_output) == (
-        True,
-        parsed,
-        "words",
-    )
+    ended = response(store)
+    assert ended.success
+    assert (ended.parsed_output, ended.raw_output) == (parsed, "words")
 
 
 def test_error_an_answerer_may_refuse_the_words(store: Store):
@@ -164,9 +161,9 @@ def test_error_an_answerer_may_refuse_the_words(store: Store):
 
     new_worker(store, saying(Outcome(GOOD, verdict=refused))).serve(A)
 
-    told = response(store)
-    assert told.error is not None
-    assert (told.error.code, told.parsed_output) == ("AGENT_003", None)
+    ended = response(store)
+    assert ended.error is not None
+    assert (ended.error.code, ended.parsed_output) == ("AGENT_003", None)
 
 
 def test_error_a_definition_that_cannot_be_used(store: Store):
@@ -177,9 +174,8 @@ def test_error_a_definition_that_cannot_be_used(store: Store):
 
     assert new_worker(store, Scripted(refuse)).serve(A)
 
-    told = response(store)
-    assert told.error is not None
-    assert (told.error.code, told.error.message) == (
+    ended = failure(store)
+    assert (ended.code, ended.message) == (
         "AGENT_001",
         (
             "the definition, or the schema of the answer, cannot be used: "
@@ -274,9 +270,8 @@ def test_switching_off_stops_the_work(store: Store):
 
     new_worker(store, Scripted(off)).serve(A)
 
-    told = response(store)
-    assert told.error is not None
-    assert (told.error.code, told.error.message) == (
+    ended = failure(store)
+    assert (ended.code, ended.message) == (
         "agent_stopped",
         "the agent was stopped before it answered: hostbridge was switched off",
     )
@@ -327,9 +322,7 @@ def test_a_bug_ends_the_request_and_is_not_hidden(store: Store):
     with pytest.raises(ZeroDivisionError):
         new_worker(store, Scripted(broken)).serve(A)
 
-    told = response(store)
-    assert told.error is not None
-    assert told.error.code == "agent_error"
+    assert failure(store).code == "agent_error"
 
 
 def test_a_bug_in_the_check_of_an_answer_ends_the_request(
@@ -344,9 +337,7 @@ def test_a_bug_in_the_check_of_an_answer_ends_the_request(
     with pytest.raises(ZeroDivisionError):
         new_worker(store, saying(GOOD)).serve(A)
 
-    told = response(store)
-    assert told.error is not None
-    assert told.error.code == "agent_error"
+    assert failure(store).code == "agent_error"
     assert rooms_of(store, "a") == ["done"]
 
 
@@ -357,9 +348,7 @@ def test_too_many_agents_above_it(tmp_path: Path):
 
     new_worker(store, saying(GOOD)).serve(A)
 
-    told = response(store)
-    assert told.error is not None
-    assert told.error.code == "depth"
+    assert failure(store).code == "depth"
 
 
 def test_the_deadline_is_that_of_the_record(tmp_path: Path):
@@ -384,9 +373,8 @@ def test_a_claim_of_a_process_that_is_gone_is_taken_back(store: Store):
         assert store.claim_one(A, gone)
         assert store.sweep() == 1
 
-    told = response(store)
-    assert told.error is not None
-    assert (told.error.code, told.error.message) == (
+    ended = failure(store)
+    assert (ended.code, ended.message) == (
         "host_gone",
         "the process that served the request is gone, and 2 attempts were used up",
     )

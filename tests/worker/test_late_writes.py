@@ -1,0 +1,249 @@
+"""A worker whose clock somebody sets, or whose disk takes no answer yet."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from servingworld import GOOD, A, Scripted, failure, new_worker, response
+from storeworld import FakeClock, path_of, request, rooms_of, store_in
+
+from bridge.api.upkeep import Abandoned
+from bridge.errors import StateUnavailable
+from bridge.protocol.ids import RequestId
+from bridge.protocol.outcome import Outcome
+from bridge.worker import worker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from bridge.protocol.status import Stage
+    from bridge.store.store import Store
+
+DAY_S = 86_400
+
+
+class Pauses:
+    """Time that passes only while the worker pauses before it tries again."""
+
+    def __init__(self, clock: FakeClock, beat: Path) -> None:
+        self.total_s = 0.0
+        self.beats: list[bool] = []
+        self._clock = clock
+        self._beat = beat
+
+    def sleep(self, pause_s: float) -> None:
+        self.total_s += pause_s
+        self.beats.append(self._beat.exists())
+        self._clock.go_on(pause_s)
+        assert self.total_s < 1000, "it tries for ever"
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: FakeClock) -> Store:
+    made = store_in(tmp_path, clock=clock)
+    made.submit(request("a", route="claude", timeout=60_000))
+    return made
+
+
+@pytest.fixture
+def beat(store: Store) -> Path:
+    """The file of the worker's heartbeat."""
+    return path_of(store, "sessions") / f"claude-{os.getpid()}.beat"
+
+
+@pytest.fixture
+def pauses(clock: FakeClock, beat: Path, monkeypatch: pytest.MonkeyPatch) -> Pauses:
+    made = Pauses(clock, beat)
+    monkeypatch.setattr(worker.time, "sleep", made.sleep)
+    return made
+
+
+def fail(
+    monkeypatch: pytest.MonkeyPatch,
+    call: str,
+    times: int,
+    number: int = errno.ENOSPC,
+    *,
+    once_there: Path | None = None,
+) -> list[str]:
+    """So many calls fail from now on, or once a file is there; their list grows."""
+    failed_calls: list[str] = []
+    system_call = getattr(os, call)
+
+    def failing(*how: Any, **more: Any) -> Any:
+        is_time = once_there is None or once_there.exists()
+        if is_time and len(failed_calls) < times:
+            failed_calls.append(call)
+            raise OSError(number, os.strerror(number))
+        return system_call(*how, **more)
+
+    monkeypatch.setattr(f"bridge.store.directory.os.{call}", failing)
+    return failed_calls
+
+
+def answer_on_a_full_disk(monkeypatch: pytest.MonkeyPatch, times: int) -> Scripted:
+    """An executor that answers; from then on so many answers cannot be written."""
+
+    def full(*_: Any, **__: Any) -> Outcome:
+        fail(monkeypatch, "link", times)
+        return Outcome(GOOD)
+
+    return Scripted(full)
+
+
+@pytest.mark.usefixtures("pauses")
+@pytest.mark.parametrize("has_its_name", [False, True])
+def test_an_answer_that_cannot_be_written_at_once_is_not_lost(
+    store: Store, monkeypatch: pytest.MonkeyPatch, *, has_its_name: bool
+):
+    """Nobody asks for it again, and the disk is full for a moment only."""
+    calls: list[list[str]] = []
+
+    def full(*_: Any, **__: Any) -> Outcome:
+        if has_its_name:
+            path = path_of(store, "responses", "a")
+            made = fail(monkeypatch, "fsync", 1, errno.EIO, once_there=path)
+        else:
+            made = fail(monkeypatch, "link", 3)
+        calls.append(made)
+        return Outcome(GOOD)
+
+    assert new_worker(store, Scripted(full)).serve(A)
+
+    assert calls == [["fsync"] if has_its_name else ["link"] * 3]
+    ended = response(store)
+    assert (ended.success, ended.raw_output) == (True, GOOD)
+    assert (rooms_of(store, "a"), store.evidence(A)) == (["done"], [])
+
+
+@pytest.mark.usefixtures("pauses")
+def test_error_an_answer_that_cannot_be_written_in_time(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    """The claim of a live process would keep the request from its end."""
+    full = answer_on_a_full_disk(monkeypatch, 10_000)
+    with pytest.raises(StateUnavailable) as caught:
+        new_worker(store, full).serve(A)
+
+    assert str(caught.value) == (
+        f"{store.place.state}: No space left on device; see `hostbridge doctor`"
+    )
+    assert rooms_of(store, "a") == ["requests"]
+    monkeypatch.undo()
+    assert store.sweep(everything=True) == 1
+    assert response(store).status == "timeout"
+
+
+def test_the_heartbeat_goes_on_while_it_tries(
+    store: Store, beat: Path, pauses: Pauses, monkeypatch: pytest.MonkeyPatch
+):
+    """Otherwise whoever cannot see this process would take the request back."""
+    assert new_worker(store, answer_on_a_full_disk(monkeypatch, 100)).serve(A)
+
+    assert (pauses.beats[0], pauses.beats[-1]) == (False, True)
+    assert not beat.exists()
+
+
+@pytest.mark.usefixtures("pauses")
+def test_it_stops_trying_when_nobody_waits(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    answers = iter([None, Abandoned("gone")])
+
+    def on_stage(_stage: Stage) -> None:
+        if gone := next(answers):
+            raise gone
+
+    full = answer_on_a_full_disk(monkeypatch, 10_000)
+    with pytest.raises(Abandoned):
+        new_worker(store, full, on_stage=on_stage).serve(A)
+
+
+def test_a_clock_set_back_does_not_make_it_try_for_a_day(
+    store: Store, clock: FakeClock, pauses: Pauses, monkeypatch: pytest.MonkeyPatch
+):
+    def answer_after_the_clock_is_set(*_: object, **_how: Any) -> Outcome:
+        clock.set_wall(-DAY_S)
+        fail(monkeypatch, "link", 10_000)
+        return Outcome(GOOD)
+
+    with pytest.raises(StateUnavailable):
+        new_worker(store, Scripted(answer_after_the_clock_is_set)).serve(A)
+
+    assert 50 < pauses.total_s < 70
+
+
+def test_a_full_disk_does_not_hold_up_an_asker_with_less_time_than_the_request(
+    store: Store, clock: FakeClock, pauses: Pauses, monkeypatch: pytest.MonkeyPatch
+):
+    """Another asker's request, served by one that joined it: it waits again."""
+    until_s = clock.monotonic_s() + 5
+
+    with pytest.raises(StateUnavailable):
+        new_worker(store, answer_on_a_full_disk(monkeypatch, 10_000)).serve(
+            A, until_s=until_s
+        )
+
+    assert pauses.total_s < 10
+    assert rooms_of(store, "a") == ["requests"]
+
+
+def test_the_deadline_stands_when_the_clock_is_set_back(store: Store, clock: FakeClock):
+    """The request ran until then: it is not given back as if it had not."""
+
+    def run_out_of_time(*_: object, deadline_s: float, **_how: Any) -> Outcome:
+        clock.set_wall(-DAY_S)
+        clock.go_on(deadline_s - clock.monotonic_s())
+        return Outcome("", "timeout")
+
+    until_s = clock.monotonic_s() + 60
+    new_worker(store, Scripted(run_out_of_time)).serve(A, until_s=until_s)
+
+    assert (failure(store).code, failure(store).stage) == ("timeout", "running")
+
+
+def test_a_deadline_is_not_reported_as_a_cancellation(store: Store, clock: FakeClock):
+    """An executor that first asks whether to stop, and then looks at the time."""
+
+    def work(*_: object, deadline_s: float, should_stop: Any, **_how: Any) -> Outcome:
+        while not should_stop():
+            if clock.monotonic_s() >= deadline_s:
+                return Outcome(code="AGENT_005", detail="at work")
+            clock.go_on(1)
+        return Outcome(code="cancelled", detail="the reply was wanted no more")
+
+    until_s = clock.monotonic_s() + 60
+    new_worker(store, Scripted(work)).serve(A, until_s=until_s)
+
+    assert failure(store).code == "AGENT_005"
+
+
+def test_long_work_has_a_heartbeat(store: Store, clock: FakeClock, beat: Path):
+    """Where this process cannot be seen, a lease stands in, and has to be renewed."""
+    began_s = time.time() - 1
+    renewed = []
+
+    def work(*_: Any, should_stop: Callable[[], bool], **__: Any) -> Outcome:
+        for seconds in (1, 29, 30, 30, 30):
+            clock.go_on(seconds)
+            assert not should_stop()
+            renewed.append(beat.exists() and beat.stat().st_mtime > began_s)
+            if beat.exists():
+                os.utime(beat, (1, 1))
+        return Outcome(GOOD)
+
+    store.submit(request("long", route="claude"))
+    new_worker(store, Scripted(work)).serve(RequestId("long"))
+
+    assert renewed == [False, True, True, True, True]
+    assert not beat.exists()
