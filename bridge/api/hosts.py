@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.errors import NoHost, StateRefused, StateUnavailable
@@ -14,7 +15,7 @@ from bridge.protocol.status import Stage
 from bridge.store import sessions, switch, wakeups
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from bridge.config import Settings
     from bridge.protocol.request import Request
@@ -27,6 +28,7 @@ _HERE = (
     "have it answered here: `--route local` (a local model), `--route claude` "
     "(claude -p) or `--route endpoint`, or BRIDGE_CLI_FALLBACK for every ask"
 )
+_DIAGNOSE = "see what is wrong with `hostbridge doctor`"
 
 
 def eligible_hosts(store: Store, request: Request) -> list[Session]:
@@ -35,6 +37,23 @@ def eligible_hosts(store: Store, request: Request) -> list[Session]:
         store, which=lambda session: may_take(session, request)
     )
     return eligible(store, live, request)
+
+
+@dataclass(frozen=True, slots=True)
+class NoHostReason:
+    """Why no open session could take a request, and the ways out.
+
+    The first way out also helps a request that waits already. `is_chosen`: somebody
+    chose it, with `--session` or `off --session`.
+    """
+
+    why: str
+    ways: tuple[str, ...]
+    is_chosen: bool = False
+
+
+OFF = NoHostReason(f"{_OFF} (`hostbridge off`)", ("`hostbridge on`", _LATER))
+OFF_HERE = NoHostReason(f"{_OFF} (BRIDGE_OFF is set)", ("unset BRIDGE_OFF", _LATER))
 
 
 class Hosts:
@@ -81,45 +100,57 @@ class Hosts:
 
     def none_for(self, request: Request) -> NoHost:
         """The error for a request that none could take: why, and what to do."""
-        ways: tuple[str, ...]
         if self._settings.off:
-            why, ways = f"{_OFF} (BRIDGE_OFF is set)", ("unset BRIDGE_OFF", _LATER)
+            reason = OFF_HERE
         elif self.is_off:
-            why, ways = f"{_OFF} (`hostbridge off`)", ("`hostbridge on`", _LATER)
+            reason = OFF
         else:
             live = sessions.live_sessions(self._store)
-            why, ways = _cause(self._store.place.owner, request, live)
+            reason = why_no_host(request, live, str(self._store.place.owner))
             if not live and (nearby := find_nearby(self._store)):
-                folder = shlex.quote(str(nearby.project))
-                why += f"; one is open in {nearby.project}"
-                ways = (f"ask that one: `hostbridge -C {folder} ask`", *ways)
-        return NoHost(f"{why}. Ways out: {'; '.join(ways)}", stage=str(Stage.NO_HOST))
+                there = shlex.quote(str(nearby.project))
+                ask_there = f"ask that one: `hostbridge -C {there} ask`"
+                why = f"{reason.why}; one is open in {nearby.project}"
+                reason = NoHostReason(why, (ask_there, *reason.ways))
+        ways = "; ".join(reason.ways)
+        return NoHost(f"{reason.why}. Ways out: {ways}", stage=str(Stage.NO_HOST))
 
 
-def _cause(
-    project: Path, request: Request, live: list[Session]
-) -> tuple[str, tuple[str, ...]]:
-    """Why none of the live sessions could take a request, and the ways out."""
-    meant = [session for session in live if may_take(session, request)]
+def why_no_host(
+    request: Request, live: Sequence[Session], project: str
+) -> NoHostReason:
+    """Why none of the live sessions could take a request."""
+    meant = [s for s in live if request.session in (None, *s.ids)]
+    willing = [session for session in meant if may_take(session, request)]
+    if willing:
+        on = " or ".join(f"`hostbridge on --session {s.session_id}`" for s in willing)
+        why = "the bridge is switched off in every session that could take it"
+        return NoHostReason(why, (on, _LATER), is_chosen=True)
     if meant:
-        on = " or ".join(f"`hostbridge on --session {s.session_id}`" for s in meant)
-        return "the bridge is switched off in every session that could take it", (
-            on,
-            _LATER,
+        return NoHostReason(
+            "every open session that could take it has declined",
+            (
+                "restart the session, perhaps with another model",
+                "`hostbridge doctor --live` shows whether it takes any",
+            ),
         )
     if request.session is not None:
         known = ", ".join(s.session_id for s in live) or "none"
-        return (
+        return NoHostReason(
             f"session {request.session!r} is not open in {project} (open: {known})",
             (
-                "ask without naming a session",
                 f"open it again: `claude --resume {request.session}`",
+                "ask without naming a session",
                 _LATER,
             ),
+            is_chosen=bool(live),
         )
-    return f"no Claude Code session with hostbridge is open in {project}", (
-        f"start `claude` in {project} (after `hostbridge install`)",
-        _LATER,
-        _HERE,
-        "see what is wrong with `hostbridge doctor`",
+    return NoHostReason(
+        f"no Claude Code session with hostbridge is open in {project}",
+        (
+            f"start `claude` in {project} (after `hostbridge install`)",
+            _LATER,
+            _HERE,
+            _DIAGNOSE,
+        ),
     )

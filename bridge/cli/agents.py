@@ -13,7 +13,6 @@ from bridge.agents.client_agents import check_agent
 from bridge.agents.load import Loaded, load
 from bridge.agents.names import SUFFIXES
 from bridge.agents.registry import Registry
-from bridge.cli.definition_source import visible
 from bridge.cli.definition_text import (
     entry_text,
     entry_value,
@@ -22,7 +21,7 @@ from bridge.cli.definition_text import (
 )
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import AS_JSON, option
-from bridge.cli.output import counted, say, say_json
+from bridge.cli.output import counted, say, say_json, visible
 from bridge.cli.schema_limits import shape_problems
 from bridge.config import Settings
 from bridge.errors import InvalidRequest

@@ -1,19 +1,23 @@
-"""Definitions as people read them: a line each, or all that one would do."""
+"""Definitions as people read them: one line each, or everything that one would do.
+
+People decide by this whether to trust a definition. Whatever reaches an agent or is run
+is shown as it is in the file; characters that a terminal obeys or hides are escaped.
+"""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.names import CLIENT_LAYERS
-from bridge.cli.definition_source import visible, words_of
-from bridge.cli.output import indented
+from bridge.cli.output import counted, indented, visible
 from bridge.policy.grant_description import what_it_lets
 from bridge.policy.permissions import parse_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from bridge.agents.definition import Definition
+    from bridge.agents.definition import Definition, ScriptTool
     from bridge.agents.diagnostic import Diagnostic
     from bridge.agents.load import Loaded
     from bridge.agents.registry import Entry
@@ -21,10 +25,15 @@ if TYPE_CHECKING:
 UNTRUSTED = "not trusted; look at it with: hostbridge trust"
 UNTRUSTED_CLIENTS = f"known to an open session; elsewhere {UNTRUSTED}"
 BROKEN = "stays untrusted until it is mended"
+_CONTEXT = {"change": "the change of the project that is not committed"}
+_MODES = {
+    "merge": "lifecycle_variables",
+    "replace": "lifecycle_variables, replacing those of the agent that asks",
+}
 
 
 def list_text(entries: Sequence[Entry]) -> str:
-    """One line for each definition, what it hides and what is wrong below it."""
+    """One line for each definition; below it what is wrong with it."""
     width = max((len(visible(entry.loaded.name)) for entry in entries), default=0)
     layers = max((len(entry.loaded.layer) for entry in entries), default=0)
     lines = []
@@ -32,7 +41,7 @@ def list_text(entries: Sequence[Entry]) -> str:
         loaded = entry.loaded
         name = visible(loaded.name) if entry.is_used else ""
         lines.append(f"{name:<{width}}  {loaded.layer:<{layers}}  {_state(entry)}")
-        lines += [f"{'':<{width}}    {p}" for p in problems_of(loaded)]
+        lines += [f"{'':<{width}}    {p}" for p in _problems(loaded)]
     return "\n".join(lines)
 
 
@@ -41,8 +50,7 @@ def _state(entry: Entry) -> str:
     if not entry.is_used:
         return visible(f"{loaded.file}, hidden by {entry.hidden_by}")
     if loaded.errors:
-        count = len(loaded.errors)
-        return f"cannot be used: {count} {'error' if count == 1 else 'errors'}"
+        return f"cannot be used: {counted(len(loaded.errors), 'error')}"
     if not entry.is_trusted:
         return _untrusted(loaded)
     return visible(loaded.definition.description.strip()) if loaded.definition else ""
@@ -53,7 +61,7 @@ def _untrusted(loaded: Loaded) -> str:
 
 
 def entry_value(entry: Entry) -> dict[str, Any]:
-    """A definition among all, as JSON."""
+    """A definition as JSON, without its text."""
     loaded = entry.loaded
     definition = loaded.definition
     return {
@@ -82,31 +90,13 @@ def problem_value(problem: Diagnostic) -> dict[str, Any]:
     }
 
 
-def problems_of(loaded: Loaded) -> list[str]:
-    """What is wrong with a definition, a line each, whatever is in its words."""
+def _problems(loaded: Loaded) -> list[str]:
     return [visible(str(problem)) for problem in loaded.problems]
 
 
-def effects_text(loaded: Loaded) -> str:
-    """What a definition would do: who it is, what it may call, what it would run.
-
-    One line each.
-    """
-    definition = loaded.definition
-    if definition is None:
-        first, told = f"{loaded.name}: cannot be used", []
-    else:
-        first = ": ".join(filter(None, (definition.name, definition.description)))
-        facts = [("file", str(loaded.file)), *_facts(definition)]
-        width = max(len(name) for name, _ in facts)
-        told = [f"{name:<{width}}  {visible(value)}" for name, value in facts]
-    lines = [visible(first.strip()), *map(indented, (*told, *problems_of(loaded)))]
-    return "\n".join(lines)
-
-
 def entry_text(entry: Entry) -> str:
-    """All of a definition, and first of all whether it counts."""
-    text = whole_text(entry.loaded)
+    """All of a definition; first of all, whether it is trusted."""
+    text = "\n\n".join(parts_of(entry.loaded))
     if entry.is_trusted:
         return text
     first, _, rest = text.partition("\n")
@@ -114,9 +104,24 @@ def entry_text(entry: Entry) -> str:
     return f"{first}\n{indented(state)}\n{rest}"
 
 
+def parts_of(loaded: Loaded) -> list[str]:
+    """All of a definition: first what it would do, then its words, part by part."""
+    definition = loaded.definition
+    if definition is None:
+        lines = [f"{loaded.name}: cannot be used"]
+    else:
+        title = ": ".join(filter(None, (definition.name, definition.description)))
+        facts = [("file", str(loaded.file)), *_facts(definition)]
+        width = max(len(name) for name, _ in facts)
+        lines = [title.strip(), *(f"{name:<{width}}  {value}" for name, value in facts)]
+    first, *others = map(visible, lines)
+    effects = [first, *map(indented, (*others, *_problems(loaded)))]
+    return ["\n".join(effects), *(_words_of(definition) if definition else ())]
+
+
 def _facts(definition: Definition) -> list[tuple[str, str]]:
-    """What there is to know, where it is not the default."""
-    told = {
+    """The settings that differ from the defaults."""
+    named = {
         "routes": ", ".join(definition.routes) or "none yet",
         "model": definition.model,
         "runs as": definition.subagent_type,
@@ -129,7 +134,7 @@ def _facts(definition: Definition) -> list[tuple[str, str]]:
         "tries": definition.max_attempts,
         "evidence": "must be verified" if definition.require_verified_evidence else "",
     }
-    facts = [(name, str(value)) for name, value in told.items() if value]
+    facts = [(name, str(value)) for name, value in named.items() if value]
     facts += [("granted", _grant(text)) for text in definition.allow]
     for tool in definition.script_tools:
         scripts = (tool.pym, *tool.context_providers)
@@ -144,24 +149,46 @@ def _grant(text: str) -> str:
     return f"{text}: {lets}" if lets else text
 
 
-_CONTEXT = {"change": "the change of the project that is not committed"}
-
-
 def _tools(definition: Definition) -> str:
-    """What it may call beside its own scripts, which are told one by one."""
+    """The tools it may call; its own scripts are listed one by one elsewhere."""
     if definition.tools is None:
         return "all of its route"
     none = "its own alone" if definition.script_tools else "none"
     return ", ".join(definition.tools) or none
 
 
-def whole_text(loaded: Loaded) -> str:
-    """All of a definition: what it would do, what it says and what it runs."""
-    return "\n\n".join(parts_of(loaded))
+def _words_of(definition: Definition) -> Iterator[str]:
+    """Each part under its title; empty parts are left out."""
+    for field in ("system_prompt", "node_context", "prompt"):
+        if words := getattr(definition, field):
+            yield _part(field, words)
+    values: dict[str, Any] = {
+        "default_variables": definition.default_variables,
+        _MODES[definition.lifecycle_variables_mode]: definition.lifecycle_variables,
+        "output_schema": definition.output_schema,
+        "examples": [each.model_dump(mode="json") for each in definition.examples],
+    }
+    for title, value in values.items():
+        if value:
+            yield _part(title, _json(value))
+    for tool in definition.script_tools:
+        yield from _tool(tool)
 
 
-def parts_of(loaded: Loaded) -> list[str]:
-    """The parts of the whole: first what it would do, then its words one by one."""
-    definition = loaded.definition
-    words = words_of(definition) if definition else ()
-    return [effects_text(loaded), *words]
+def _tool(tool: ScriptTool) -> Iterator[str]:
+    words = f"{tool.description}\nparameters: {_json(tool.parameters)}"
+    yield _part(f"tool {tool.name}", words)
+    for path, code in zip(tool.context_providers, tool.provider_codes, strict=True):
+        yield _part(f"runs before tool {tool.name}, {path}", code)
+    yield _part(f"runs as tool {tool.name}, {tool.pym}", tool.code)
+
+
+def _part(title: str, words: str) -> str:
+    # Only what ends a line in every program ends one here.
+    lines = visible(words.replace("\r\n", "\n").rstrip(), kept="\n\t")
+    return f"{visible(title)}:\n{indented(lines)}"
+
+
+def _json(value: Any) -> str:
+    # orjson refuses large numbers and lone surrogates.
+    return json.dumps(value, ensure_ascii=False, indent=2, default=str)

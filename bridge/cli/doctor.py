@@ -8,11 +8,14 @@ there is a problem.
 
 import sys
 from argparse import Namespace
+from collections import Counter
 from dataclasses import asdict
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from bridge.cli.options import AS_JSON, at_least, option, switch
-from bridge.cli.output import say, say_json
+from bridge.cli.output import counted, say, say_json
 from bridge.config import environment
 from bridge.doctor.examine import examine, guarded, worst
 from bridge.doctor.finding import Finding, Verdict
@@ -40,20 +43,17 @@ OPTIONS = (
 def command(options: Namespace) -> int:
     """Run every check and print what it found."""
     looked_at = subject(environment(), Path())
-    findings = []
-    for finding in examine(looked_at):
-        findings.append(finding)
-        if not options.as_json:
-            _print(finding)
+    checks = examine(looked_at)
     if options.live:
         from bridge.doctor.live import ask
 
-        for finding in guarded(
-            "live", lambda: ask(looked_at, timeout_s=options.timeout_s)
-        ):
-            findings.append(finding)
-            if not options.as_json:
-                _print(finding)
+        live = partial(ask, looked_at, timeout_s=options.timeout_s)
+        checks = chain(checks, guarded("live", live))
+    findings = []
+    for finding in checks:
+        findings.append(finding)
+        if not options.as_json:
+            _print(finding)
     verdict = worst(findings)
     if options.as_json:
         say_json({"verdict": verdict, "checks": [asdict(f) for f in findings]})
@@ -69,7 +69,7 @@ def _print(finding: Finding) -> None:
     if finding.verdict is not Verdict.OK:
         lines += [f"{indent}cause: {finding.cause}", f"{indent}cure:  {finding.cure}"]
     if sys.stdout.isatty():
-        # `say` strips escape sequences: whatever was found cannot bring its own.
+        # Not with `say`, which strips escape sequences.
         sys.stdout.write(f"\x1b[{_COLOURS[finding.verdict]}m{verdict}\x1b[0m ")
     else:
         sys.stdout.write(f"{verdict} ")
@@ -78,9 +78,7 @@ def _print(finding: Finding) -> None:
 
 
 def _sum_up(findings: list[Finding]) -> None:
-    counts = {
-        verdict: sum(f.verdict is verdict for f in findings)
-        for verdict in (Verdict.PROBLEM, Verdict.WARNING)
-    }
-    counted = [f"{n} {v}{'s' if n > 1 else ''}" for v, n in counts.items() if n]
-    say(", ".join(counted) or "nothing is wrong")
+    counts = Counter(finding.verdict for finding in findings)
+    worse = [v for v in (Verdict.PROBLEM, Verdict.WARNING) if counts[v]]
+    summary = ", ".join(counted(counts[verdict], verdict) for verdict in worse)
+    say(summary or "nothing is wrong")

@@ -23,8 +23,6 @@ from bridge.errors import (
     CannotWaitHere,
     ExtraMissing,
     InvalidRequest,
-    NoHost,
-    NoRoute,
     NotTrusted,
     UnknownAgent,
 )
@@ -47,18 +45,15 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-# Any other error of the user's means that what was asked for has failed.
+# Other errors exit as the failure code that they carry.
 _BY_CLASS: dict[type[BridgeError], Exit] = {
     InvalidRequest: Exit.USAGE,
     UnknownAgent: Exit.USAGE,
     BadSetting: Exit.USAGE,
-    # On a route it is NoRoute, and of a request that was asked its failure.
+    # These are raised before anything is asked; later they are failures of the request.
     ExtraMissing: Exit.USAGE,
-    # Raised where nothing was asked yet; of a request that was, it is its failure.
     BadDefinition: Exit.USAGE,
     NotTrusted: Exit.USAGE,
-    NoHost: Exit.NO_ROUTE,
-    NoRoute: Exit.NO_ROUTE,
     CannotWaitHere: Exit.SUBMITTED,
 }
 _BY_CODE = {
@@ -69,20 +64,17 @@ _BY_CODE = {
 
 
 def exit_code(error: BridgeError) -> Exit:
-    """The exit code for an error of the user's."""
+    """The exit code for an error that ends a command."""
     return _BY_CLASS.get(type(error)) or of_failure(error.code)
 
 
 def of_result(result: Result, *, accept_degraded: bool = False) -> Exit:
-    """The exit code for an answer, or for a failure that took its place.
-
-    `accept_degraded` is whether a degraded answer is as good as any to the caller.
-    """
+    """The exit code for a result; `accept_degraded`: a degraded answer is a success."""
     if result.success:
         return Exit.OK if accept_degraded or result.trusted else Exit.DEGRADED
     return of_failure(result.error.code if result.error else None)
 
 
 def of_failure(code: str | None) -> Exit:
-    """The exit code for a failure code of DESIGN's table."""
+    """The exit code for a failure code; the table is in state/FAILURES.md."""
     return _BY_CODE.get(code or "", Exit.FAILED)

@@ -7,6 +7,7 @@ that is held to a schema. Exits 1 when the one in use is missing, broken or fail
 """
 
 from argparse import Namespace
+from collections.abc import Iterator
 from typing import Any
 
 from bridge.cli.options import AS_JSON, at_least, option, switch
@@ -49,7 +50,8 @@ def command(options: Namespace) -> int:
         if options.test and candidate.model is not None:
             facts["test"] = _test(candidate, settings, options.timeout_s)
         if candidate.in_use:
-            works = candidate.model is not None and not _failed(facts)
+            failed = facts.get("test", {}).get("problem") is not None
+            works = candidate.model is not None and not failed
         listed.append(facts)
         if not options.as_json:
             _print(facts)
@@ -97,37 +99,32 @@ def _test(candidate: Candidate, settings: Settings, timeout_s: float) -> dict[st
     }
 
 
-def _failed(facts: dict[str, Any]) -> bool:
-    return facts.get("test", {}).get("problem") is not None
-
-
 def _print(facts: dict[str, Any]) -> None:
     mark = "*" if facts["inUse"] else " "
     say(f"{mark} {facts.get('name', facts['path'])}")
-    say(f"    {facts['path']} ({facts['found']})")
+    lines = [f"{facts['path']} ({facts['found']})"]
     if facts["problem"] is not None:
-        say(f"    cannot be used: {facts['problem']}")
-        return
-    size = f"{facts['bytes'] / MIB:.0f} MiB"
-    say(
-        f"    {facts['format']} {facts['quantization']}, {size}, "
+        lines.append(f"cannot be used: {facts['problem']}")
+    else:
+        lines += _details(facts)
+    say("\n".join(f"    {line}" for line in lines))
+
+
+def _details(facts: dict[str, Any]) -> Iterator[str]:
+    yield (
+        f"{facts['format']} {facts['quantization']}, {facts['bytes'] / MIB:.0f} MiB, "
         f"{facts['parameters'] / 1e6:,.0f} million parameters, "
         f"context {facts['contextLength']:,}"
     )
     if not facts["chatTemplate"]:
-        say("    no chat template: a base model, which continues text")
+        yield "no chat template: a base model, which continues text"
     if facts["degraded"]:
         bound = f"{SMALL_BELOW / 1e9:g} billion parameters"
-        say(f"    small (below {bound}): its answers are marked degraded")
-    _print_test(facts.get("test"))
-
-
-def _print_test(test: dict[str, Any] | None) -> None:
-    if test is None:
-        return
-    if test["problem"] is not None:
-        say(f"    test failed: {test['problem']}")
-        return
-    speed = f"{test['tokensPerSecond']:.0f} tokens/s"
-    say(f"    test: {test['seconds']:.1f} s with loading, then {speed}")
-    say(f"    it said: {test['reply']}")
+        yield f"small (below {bound}): its answers are marked degraded"
+    test = facts.get("test")
+    if test and test["problem"] is not None:
+        yield f"test failed: {test['problem']}"
+    elif test:
+        speed = f"{test['tokensPerSecond']:.0f} tokens/s"
+        yield f"test: {test['seconds']:.1f} s with loading, then {speed}"
+        yield f"it said: {test['reply']}"

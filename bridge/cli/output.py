@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import sys
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
 
 # Characters that orjson leaves alone, and that a terminal may obey or reorder text by.
 _ODD = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+# These are invisible, too, though they count as letters, marks or symbols. They can
+# hide from people what a model reads.
+# Source: Unicode, DerivedCoreProperties.txt, Default_Ignorable_Code_Point; U+2800.
+_BLANK = frozenset(
+    {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0}
+    | {*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
+)
 _FIRST = ("requestId", "success", "route", "parsedOutput")
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
@@ -38,6 +46,25 @@ def complain(text: str) -> None:
     """Print on stderr, for people, under our name."""
     sys.stdout.flush()
     sys.stderr.write(f"hostbridge: {clean(text, len(text))}\n")
+
+
+def visible(text: str, *, kept: str = "") -> str:
+    r"""`text` with what a terminal obeys or hides as `\u202e`, except `kept`."""
+    return "".join(
+        _escape(char) if char not in kept and _is_unseen(char) else char
+        for char in text
+    )
+
+
+def _is_unseen(char: str) -> bool:
+    kind = unicodedata.category(char)
+    # Line and paragraph separators, too: not every program treats them as such.
+    return kind[0] == "C" or kind in ("Zl", "Zp") or ord(char) in _BLANK
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    return f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"
 
 
 def say_json(value: Any, *, pretty: bool = False) -> None:

@@ -17,16 +17,15 @@ from bridge.agents.load import Loaded
 from bridge.agents.names import OF_PROJECT
 from bridge.agents.registry import Entry, Registry
 from bridge.api.bridge import Bridge
-from bridge.cli.definition_source import visible
 from bridge.cli.definition_text import BROKEN, parts_of
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import switch
-from bridge.cli.output import complain, counted, say
+from bridge.cli.output import complain, counted, say, visible
 from bridge.cli.terminal import confirm
 from bridge.errors import InvalidRequest
 from bridge.store.sessions import live_sessions
 
-# Limits for one part of a definition: a long one must not push others out of sight.
+# Limits for one part of a definition: a long one must not push the others out of sight.
 _MAX_SHOWN = 4_000
 _MAX_LINE = 1_000
 _MAX_LINES = 60
@@ -89,7 +88,7 @@ def _clients(bridge: Bridge) -> list[int]:
 def _text(
     project: Path, entries: list[Entry], below: Mapping[str, Loaded | None]
 ) -> str:
-    """All of them; `below` are the agents they hide, None for one of the client's."""
+    """All of them; `below` has the agents they hide, None for one of the client's."""
     parts = [f"{project} brings definitions of agents:"]
     for entry in entries:
         marks = "".join(f"  ({mark})" for mark in _marks(entry, below))
@@ -116,7 +115,7 @@ def _marks(entry: Entry, below: Mapping[str, Loaded | None]) -> Iterator[str]:
 
 
 def _cut_lines(part: str, entry: Entry) -> str:
-    """What it may do, line by line; long lines and long lists are cut."""
+    """The lines of a part; long lines and long lists are cut."""
     lines = part.split("\n")
     kept = [line[:_MAX_LINE] for line in lines[:_MAX_LINES]]
     if kept == lines:

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from bridge.doctor.finding import Finding, Verdict, ok
+from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.protocol.failure_codes import ANSWERED, MEANINGS, cure_of
 
 if TYPE_CHECKING:
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from bridge.doctor.subject import Subject
     from bridge.protocol.response import Response
 
-_LOOKED_AT = 20
+_SHOWN = 20
 _DAY_MS = 24 * 3_600_000
-# So many times in a row is no accident.
+# This many times in a row is no accident.
 _REPEATED = 3
 
-# What somebody wanted, and what an agent reports itself, is no fault.
+# No fault: somebody wanted it, or the agent itself reported it.
 _WANTED = ANSWERED | {"cancelled"}
 
 
@@ -29,7 +29,7 @@ def recent(subject: Subject) -> Iterator[Finding]:
     store = subject.store()
     if store is None or not store.place.state.is_dir():
         return
-    ended = list(islice(store.newest_responses(2 * _LOOKED_AT), _LOOKED_AT))
+    ended = list(islice(store.newest_responses(2 * _SHOWN), _SHOWN))
     yield from judge(ended, store.now_ms())
 
 
@@ -39,19 +39,18 @@ def judge(ended: Sequence[Response], now_ms: int) -> Iterator[Finding]:
     codes = [r.error.code if r.error else None for r in fresh]
     counted = Counter(code for code in codes if code and code not in _WANTED)
     for code, count in counted.most_common():
-        id_, error = next(
-            (r.request_id, r.error) for r in fresh if r.error and r.error.code == code
-        )
+        newest = fresh[codes.index(code)]
+        assert newest.error is not None  # noqa: S101 - it has this code
         in_a_row = codes[:_REPEATED] == [code] * _REPEATED
-        all_newest = ", the newest all in a row" if in_a_row else ""
-        yield Finding(
-            "answers",
-            Verdict.PROBLEM if in_a_row else Verdict.WARNING,
-            f"{count} of the last {len(fresh)} ended with {code}{all_newest}: {id_}: "
-            f"{error.message}",
+        report = problem if in_a_row else warning
+        yield report(
+            f"{count} of the last {len(fresh)} ended with {code}"
+            f"{', the newest all in a row' if in_a_row else ''}: {newest.request_id}: "
+            f"{newest.error.message}",
             MEANINGS[code],
-            cure_of(code, error.stage, id_),
+            cure_of(code, newest.error.stage, newest.request_id),
         )
     if not counted:
-        found = f"no failure among the last {len(fresh)}" if fresh else "none in a day"
-        yield ok("answers", found)
+        yield ok(
+            f"no failure among the last {len(fresh)}" if fresh else "none in a day"
+        )

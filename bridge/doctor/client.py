@@ -1,4 +1,4 @@
-"""The Claude Code client, and its sessions against those that we know of."""
+"""The Claude Code client, and its list of sessions compared with ours."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.doctor.finding import Finding, ok, warning
 from bridge.host.wake_problems import JUST_STARTED, why_unheard
-from bridge.store import sessions, switch
+from bridge.store import switch
 from bridge.store.location import find_owner
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bridge.host.wake_problems import Unheard
     from bridge.store.sessions import Session
 
-# What DESIGN's host contract was measured on.
+# The version on which the client's behaviour was measured.
 KNOWN_VERSION = "2.1.330"
 _TIMEOUT_S = 15
 
@@ -30,104 +30,94 @@ def version(subject: Subject) -> Iterator[Finding]:
     program = _program(subject)
     if program is None:
         yield warning(
-            "client",
             "no `claude` on PATH",
-            cause="it may still be there, inside an editor or under another name",
-            cure="install Claude Code, or look at its sessions there",
+            "it may still be installed inside an editor or under another name",
+            "install Claude Code, or look at its sessions there",
         )
         return
     number = version_of(subject, program) or "no version"
-    note = (
-        "" if number == KNOWN_VERSION else f" (hostbridge knows {KNOWN_VERSION} best)"
-    )
-    yield ok("client", f"{program} {number}{note}")
+    is_known = number == KNOWN_VERSION
+    note = "" if is_known else f" (hostbridge knows {KNOWN_VERSION} best)"
+    yield ok(f"{program} {number}{note}")
 
 
 def version_of(subject: Subject, program: str) -> str:
-    """The number that a client says of itself; empty where it says none."""
+    """The version number that a client prints; empty if it prints none."""
     words = _ask(subject, program, "--version").split()
     return words[0] if words else ""
 
 
 def open_sessions(subject: Subject) -> Iterator[Finding]:
-    """Who could answer a request."""
+    """Which sessions could answer a request."""
     store = subject.store()
     if store is None:
         return
-    ours = sessions.live_sessions(store)
-    off = switch.switched_off(store)
+    ours = subject.live_sessions()
     program = _program(subject)
-    theirs = _listed(subject, program) if program else None
-    unheard = {s.session_id: why_unheard(store, s) for s in ours}
     yield from judge_sessions(
-        ours, theirs, off=off, unheard=unheard, project=str(subject.project)
+        ours,
+        _listed(subject, program) if program else [],
+        off=switch.switched_off(store),
+        unheard={s.session_id: why_unheard(store, s) for s in ours},
+        project=str(subject.project),
     )
 
 
 def judge_sessions(
     ours: list[Session],
-    theirs: list[dict[str, Any]] | None,
+    theirs: list[dict[str, Any]],
     *,
     off: Container[str],
     unheard: Mapping[str, Unheard | None],
     project: str,
 ) -> Iterator[Finding]:
-    """Compare our records with the client's list, None where it gave none.
+    """Compare our records with the client's list.
 
-    `unheard` says of a session why it does not hear its bell.
+    `unheard` says why a session cannot be woken.
     """
     for session in ours:
-        found = f"{session.session_id} (pid {session.host.pid})"
-        if session.session_id in off:
-            yield warning(
-                "session",
-                f"{found} is switched off",
-                cause="`hostbridge off --session`",
-                cure=f"hostbridge on --session {session.session_id}",
-            )
-        elif (why := unheard.get(session.session_id)) is JUST_STARTED:
-            yield ok("session", f"{found} {why.what}: {why.cause}")
-        elif why is not None:
-            yield warning(
-                "session",
-                f"{found} takes requests, but does not wake from idle: it {why.what}",
-                cause=why.cause,
-                cure=why.cure,
-            )
-        else:
-            yield ok("session", f"{found} takes requests and wakes from idle")
+        yield _session(session, unheard.get(session.session_id), off)
     known = {session.host.pid for session in ours}
-    unknown = [each for each in theirs or () if each.get("pid") not in known]
+    unknown = [each for each in theirs if each.get("pid") not in known]
     for each in unknown:
         yield warning(
-            "session",
             f"{each.get('sessionId')} (pid {each.get('pid')}) is open in this project, "
             "but no hook of ours has run in it",
-            cause="it was opened before the install and is idle since, does not read "
+            "it was opened before the install and has been idle since, does not read "
             "these settings, has BRIDGE_OFF set, or is itself a request's agent",
-            cure="type anything into it, or restart it; /hooks shows what it runs",
+            "type anything into it, or restart it; /hooks shows what it runs",
         )
     if not ours and not unknown:
         yield warning(
-            "session",
             f"none is open in {project}",
-            cause="a request waits until one is; `ask` fails at once",
-            cure=f"cd {project} && claude",
+            "a request waits until one is; `ask` fails at once",
+            f"cd {project} && claude",
         )
 
 
-def _listed(subject: Subject, program: str) -> list[dict[str, Any]] | None:
-    """The client's own list of sessions in this project; None when it gives none."""
+def _session(session: Session, why: Unheard | None, off: Container[str]) -> Finding:
+    found = f"{session.session_id} (pid {session.host.pid})"
+    if session.session_id in off:
+        cure = f"hostbridge on --session {session.session_id}"
+        return warning(f"{found} is switched off", "`hostbridge off --session`", cure)
+    if why is None:
+        return ok(f"{found} takes requests and wakes from idle")
+    if why is JUST_STARTED:
+        return ok(f"{found} {why.what}: {why.cause}")
+    found += f" takes requests, but does not wake from idle: it {why.what}"
+    return warning(found, why.cause, why.cure)
+
+
+def _listed(subject: Subject, program: str) -> list[dict[str, Any]]:
+    """The client's own list of sessions in this project."""
     try:
         listed = json.loads(_ask(subject, program, "agents", "--json"))
     except ValueError:
-        return None
-    if not isinstance(listed, list):
-        return None
+        return []
     owner = find_owner(subject.project)
     return [
         each
-        for each in listed
+        for each in (listed if isinstance(listed, list) else ())
         if isinstance(each, dict)
         and isinstance(each.get("cwd"), str)
         and find_owner(Path(each["cwd"])) == owner
@@ -145,7 +135,7 @@ def _ask(subject: Subject, program: str, *arguments: str) -> str:
             capture_output=True,
             stdin=subprocess.DEVNULL,
             env=dict(subject.env),
-            # Not in the project: the client would read its settings.
+            # In the project the client would read its settings.
             cwd="/",
             timeout=_TIMEOUT_S,
             check=False,

@@ -1,8 +1,8 @@
-"""Sessions of this project that look into another state directory than this shell.
+"""Sessions of this project whose state directory is not the one that this shell uses.
 
 Hooks find the state by the environment of their session, a command by that of its
-shell. Where only the shell has `BRIDGE_HOME` or `BRIDGE_STATE_DIR`, both work and never
-meet. The other way round cannot be seen: nothing here names the other place.
+shell. If only the shell has `BRIDGE_HOME` or `BRIDGE_STATE_DIR`, both work and never
+meet. The reverse cannot be detected: nothing here names the other place.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from bridge.config import Settings
 from bridge.doctor.finding import Finding, warning
 from bridge.host.nearby_sessions import find_nearby
-from bridge.store import sessions
 from bridge.store.location import locate
+from bridge.store.sessions import live_sessions
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
@@ -34,36 +34,32 @@ def open_elsewhere(subject: Subject) -> Iterator[Finding]:
         if place.state in seen:
             continue
         seen.add(place.state)
-        store = Store(place, lease_s=settings.lease_s)
-        count = len(sessions.live_sessions(store))
+        count = len(live_sessions(Store(place, lease_s=settings.lease_s)))
         if count:
-            named = " and ".join(variables)
             yield warning(
-                "place",
                 f"{count} open session{'s' if count > 1 else ''} of this project: in "
                 f"{place.state}; this shell looks into {subject.place.state}",
-                cause=f"{named} is set in this shell, and was not where they started",
-                cure=f"unset {' '.join(variables)}; or start the sessions with it",
+                f"{' and '.join(variables)} is set in this shell, and was not where "
+                "they started",
+                f"unset {' '.join(variables)}; or start the sessions with it",
             )
 
 
 def open_nearby(subject: Subject) -> Iterator[Finding]:
     """Whether sessions are open in a folder around the project, and none in it."""
     store = subject.store()
-    if store is None or sessions.live_sessions(store):
+    if store is None or live_sessions(store):
         return
     nearby = find_nearby(store)
     if nearby is None:
         return
     ids = ", ".join(session.session_id for session in nearby.sessions)
-    there = shlex.quote(str(nearby.project))
     yield warning(
-        "place",
         f"a session is open in {nearby.project} ({ids}), none in {store.place.owner}",
-        cause="a submodule, a nested repository or a folder mounted twice is a project "
-        "of its own",
-        cure=f"ask that session: `hostbridge -C {there} ask`; or `hostbridge install` "
-        "here, and start `claude` here",
+        "a submodule, a nested repository or a folder mounted twice is a project of "
+        "its own",
+        f"ask that session: `hostbridge -C {shlex.quote(str(nearby.project))} ask`; or "
+        "`hostbridge install` here, and start `claude` here",
     )
 
 

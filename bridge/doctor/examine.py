@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -26,10 +27,8 @@ if TYPE_CHECKING:
 
     from bridge.doctor.subject import Subject
 
-    Check = Callable[[Subject], Iterator[Finding]]
-
-# In the order in which one thing rests on another.
-CHECKS: tuple[tuple[str, Check], ...] = (
+# Each check relies on those before it.
+CHECKS: tuple[tuple[str, Callable[[Subject], Iterator[Finding]]], ...] = (
     ("python", machine.python),
     ("settings", machine.variables),
     ("switch", machine.switch),
@@ -54,29 +53,24 @@ CHECKS: tuple[tuple[str, Check], ...] = (
 )
 
 
-def examine(
-    subject: Subject, checks: Iterable[tuple[str, Check]] = CHECKS
-) -> Iterator[Finding]:
-    """Run every check, whatever the others say; each finding as it is there."""
-    for name, check in checks:
+def examine(subject: Subject) -> Iterator[Finding]:
+    """Run every check, whatever the others find; yields each finding at once."""
+    for name, check in CHECKS:
         yield from guarded(name, partial(check, subject))
 
 
 def guarded(name: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
-    """What `look` finds; when it cannot look, that is the finding."""
+    """What `look` finds, under this name; if it fails, that is the finding."""
+    failed = "this could not be checked"
     try:
-        yield from look()
+        for finding in look():
+            yield replace(finding, name=name)
     except BridgeError as exc:
-        yield problem(
-            name, str(exc), cause="it could not be looked at", cure="as it says"
-        )
-    except Exception as exc:  # noqa: BLE001 - a doctor does not die of the illness
-        yield problem(
-            name,
-            f"{type(exc).__name__}: {exc}",
-            cause="it could not be looked at",
-            cure="mend what is said above; if nothing is, it is a bug of hostbridge",
-        )
+        yield replace(problem(str(exc), failed, "as it says"), name=name)
+    except Exception as exc:  # noqa: BLE001 - a doctor survives the illness
+        cure = "correct what is said above; if that is nothing, report a bug"
+        found = f"{type(exc).__name__}: {exc}"
+        yield replace(problem(found, failed, cure), name=name)
 
 
 def worst(findings: Iterable[Finding]) -> Verdict:

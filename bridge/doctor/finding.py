@@ -19,30 +19,30 @@ class Finding:
     """One fact and what it means.
 
     Attributes:
-        name: the check's name, a few words.
         verdict: how bad it is.
-        found: what was found, one line or a few.
-        cause: why it is so, where it is not ok.
+        found: what was found, in one or a few lines.
+        cause: why, unless all is well.
         cure: what to do about it.
+        name: the name of the check; the table of checks sets it.
     """
 
-    name: str
     verdict: Verdict
     found: str
     cause: str = ""
     cure: str = ""
+    name: str = ""
 
 
-def ok(name: str, found: str) -> Finding:
-    """Nothing is wrong here."""
-    return Finding(name, Verdict.OK, found)
+def ok(found: str) -> Finding:
+    """All is well."""
+    return Finding(Verdict.OK, found)
 
 
-def warning(name: str, found: str, *, cause: str, cure: str) -> Finding:
-    """It works, but not as it could."""
-    return Finding(name, Verdict.WARNING, found, cause, cure)
+def warning(found: str, cause: str, cure: str) -> Finding:
+    """It works, but not as well as it could."""
+    return Finding(Verdict.WARNING, found, cause, cure)
 
 
-def problem(name: str, found: str, *, cause: str, cure: str) -> Finding:
+def problem(found: str, cause: str, cure: str) -> Finding:
     """It does not work."""
-    return Finding(name, Verdict.PROBLEM, found, cause, cure)
+    return Finding(Verdict.PROBLEM, found, cause, cure)

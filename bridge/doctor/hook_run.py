@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.doctor.finding import Finding, ok, problem, warning
-from bridge.doctor.hooks import Registered, all_registered
+from bridge.doctor.hooks import all_registered
 from bridge.host.hook_table import HOOKS, POINTER, entries, of_this_machine
 from bridge.host.registration import WATCHING
 from bridge.shipped import hooks_folder
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SESSION = "hostbridge-doctor"
 TIMEOUT_S = 30
 _ROUNDS = 9
-# Starting any process costs this on a machine that is not overloaded.
+# More than starting a process costs on a machine that is not overloaded.
 _SLOW_MS = 25.0
 
 
@@ -38,8 +38,9 @@ def run(subject: Subject) -> Iterator[Finding]:
     """Start what is registered, as the client would; what is shipped, if nothing is."""
     places = all_registered(subject)
     for place in places:
-        name = f"--{place.target.kind}"
-        yield _try(subject, name, _by_event(place), place.target.kind)
+        # The first command of each event: the one for any tool.
+        commands = dict(reversed(list(place.commands())))
+        yield _try(subject, f"--{place.target.kind}", commands, place.target.kind)
     if not places:
         form = of_this_machine("local", hooks_folder(), sys.executable)
         shipped = {
@@ -49,50 +50,35 @@ def run(subject: Subject) -> Iterator[Finding]:
         yield _try(subject, "as they would be registered", shipped, "local")
 
 
-def _by_event(place: Registered) -> dict[str, list[str]]:
-    """One argv for each event: the first, which is the one for any tool."""
-    found: dict[str, list[str]] = {}
-    for event, argv in place.commands():
-        found.setdefault(event, argv)
-    return found
-
-
 def _try(
     subject: Subject, name: str, argvs: dict[str, list[str]], kind: str
 ) -> Finding:
-    # What follows the answer of a hook may still be at work there.
+    # A hook may still be at work there after it has answered.
     with tempfile.TemporaryDirectory(
         prefix="hostbridge-doctor-", ignore_cleanup_errors=True
     ) as scratch:
         try:
             idle_ms, floor_ms = _rehearse(subject, argvs, Path(scratch))
         except HookFailed as exc:
-            return problem(
-                "hooks run",
-                f"{name}: {exc}",
-                cause="no session can be served by hooks that do not start",
-                cure=f"hostbridge install --{kind}; see also `python` above",
-            )
+            cause = "no session can be served by hooks that do not start"
+            cure = f"hostbridge install --{kind}; see also `python` above"
+            return problem(f"{name}: {exc}", cause, cure)
     found = (
         f"{name}: they start; an idle tool call costs {idle_ms:.1f} ms, starting a "
         f"bare shell {floor_ms:.1f} ms (best of {_ROUNDS})"
     )
-    if idle_ms - floor_ms > _SLOW_MS:
-        return warning(
-            "hooks run",
-            found,
-            cause="the machine is busy, or the state lies on a slow file system",
-            cure="try again when it is idle; see `state` above",
-        )
-    return ok("hooks run", found)
+    if idle_ms - floor_ms <= _SLOW_MS:
+        return ok(found)
+    cause = "the machine is busy, or the state lies on a slow file system"
+    return warning(found, cause, "try again when it is idle; see `state` above")
 
 
 def _rehearse(
     subject: Subject, argvs: dict[str, list[str]], scratch: Path
 ) -> tuple[float, float]:
-    """Begin a session, make idle tool calls; the best time and a bare shell's.
+    """Start a session, make idle tool calls; the time of one, and of a bare shell.
 
-    The best of several: whatever else the machine does only makes a run slower.
+    The best time of several: anything else on the machine only makes a run slower.
     """
     env = _environment(subject, scratch)
     missing = {hook.event for hook in HOOKS} - set(argvs)
@@ -102,29 +88,32 @@ def _rehearse(
     for event in sorted(argvs.keys() - {"SessionStart", "SessionEnd"}):
         said = _call(argvs[event], event, env)
         if event in WATCHING:
-            if not _names_a_bell(event, said):
+            if not _names_a_watch(event, said):
                 raise HookFailed(f"{event} named no folder to watch")
         elif said:
             raise HookFailed(
                 f"{event} said something with nothing to say: {said[:200]}"
             )
-    idle, floor = [], []
+    idle_ms = _best_ms(argvs["PostToolUse"], env)
+    floor_ms = _best_ms(["/bin/sh", "-c", ":"], env)
+    _call(argvs["SessionEnd"], "SessionEnd", env)
+    return idle_ms, floor_ms
+
+
+def _best_ms(argv: list[str], env: dict[str, str]) -> float:
+    times = []
     for _ in range(_ROUNDS):
         begun = time.perf_counter()
-        _call(argvs["PostToolUse"], "PostToolUse", env)
-        idle.append(time.perf_counter() - begun)
-        begun = time.perf_counter()
-        _call(["/bin/sh", "-c", ":"], "PostToolUse", env)
-        floor.append(time.perf_counter() - begun)
-    _call(argvs["SessionEnd"], "SessionEnd", env)
-    return min(idle) * 1000, min(floor) * 1000
+        _call(argv, "PostToolUse", env)
+        times.append(time.perf_counter() - begun)
+    return min(times) * 1000
 
 
 def _environment(subject: Subject, scratch: Path) -> dict[str, str]:
-    """As the client would set it, with a home of ours that nobody uses."""
+    """What the client would set, with a hostbridge home of its own."""
     home, project = scratch / "home", scratch / "project"
     home.mkdir(mode=0o700)
-    # A project of its own, wherever the scratch folder lies.
+    # So that no repository around the scratch folder is the project.
     (project / ".git").mkdir(parents=True)
     pointer = subject.settings.home / POINTER
     if pointer.is_file():
@@ -140,8 +129,8 @@ def _environment(subject: Subject, scratch: Path) -> dict[str, str]:
 
 
 def _begin(said: str, scratch: Path) -> None:
-    """Check what SessionStart must say: words for the model, a folder to watch."""
-    if _names_a_bell("SessionStart", said):
+    """Check that SessionStart names a folder to watch; if not, say why."""
+    if _names_a_watch("SessionStart", said):
         return
     output = json.loads(said or "{}")
     if output.get("systemMessage"):
@@ -152,7 +141,7 @@ def _begin(said: str, scratch: Path) -> None:
     raise HookFailed("SessionStart said nothing: its scripts or its Python are missing")
 
 
-def _names_a_bell(event: str, said: str) -> bool:
+def _names_a_watch(event: str, said: str) -> bool:
     try:
         output: dict[str, Any] = json.loads(said or "{}")
     except ValueError:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bridge.doctor.finding import Finding, ok, problem, warning
-from bridge.doctor.policy import read_or_empty
+from bridge.doctor.policy import read_or_empty, settings_files
 from bridge.errors import BridgeError
 from bridge.host import pins, settings_file, settings_text
 from bridge.host.hook_table import BESIDE, POINTER
@@ -38,7 +38,7 @@ class Registered:
 
 
 def all_registered(subject: Subject) -> list[Registered]:
-    """Where hooks of ours are; a file that cannot be read is left out."""
+    """Where our hooks are registered; files that cannot be read are left out."""
     found = []
     for kind in SCOPES:
         target = target_of(kind, subject.settings, subject.project)
@@ -53,10 +53,9 @@ def all_registered(subject: Subject) -> list[Registered]:
 
 
 def enabled_plugins(subject: Subject) -> list[str]:
-    """Plugins of ours that settings switch on, with the file that does."""
+    """Plugins of ours that settings switch on, each with its settings file."""
     found = []
-    for kind in SCOPES:
-        file = target_of(kind, subject.settings, subject.project).file
+    for file in settings_files(subject):
         plugins = read_or_empty(file).get("enabledPlugins")
         for name, is_on in plugins.items() if isinstance(plugins, dict) else ():
             if name.partition("@")[0] == "hostbridge" and is_on:
@@ -69,48 +68,44 @@ def registered(subject: Subject) -> Iterator[Finding]:
     places = all_registered(subject)
     named = [f"--{p.target.kind} ({p.target.file})" for p in places]
     named += enabled_plugins(subject)
-    if not named and _acts_for_a_session(subject, "plugin"):
+    store = subject.store()
+    if not named and store and pins.acts(store.place, "plugin"):
         named = ["plugin, by --plugin-dir"]
     if not named:
         yield problem(
-            "hooks",
             f"not registered for {subject.project}",
-            cause="without hooks no session sees a request",
-            cure=f"{INSTALL} (or start claude with --plugin-dir)",
+            "without hooks no session sees a request",
+            f"{INSTALL} (or start claude with --plugin-dir)",
         )
         return
     yield from _each(subject, places)
     if len(named) > 1:
         yield warning(
-            "hooks",
             f"registered {len(named)} times: {'; '.join(named)}",
-            cause="each tool call starts all of them, though only one acts",
-            cure="keep one: hostbridge uninstall --local | --user | --project",
+            "each tool call starts all of them, though only one acts",
+            "keep one: hostbridge uninstall --local | --user | --project",
         )
     else:
-        yield ok("hooks", f"registered once: {named[0]}")
+        yield ok(f"registered once: {named[0]}")
 
 
 def _each(subject: Subject, places: list[Registered]) -> Iterator[Finding]:
-    """What is wrong with one registration."""
+    """What is wrong with each registration."""
     for place in places:
-        kind = place.target.kind
+        file, kind = place.target.file, place.target.kind
         again = f"{INSTALL} --{kind}"
-        missing = sorted(set(_missing(subject, place)))
-        if missing:
+        if missing := sorted(set(_missing(subject, place))):
             yield problem(
-                "hooks",
-                f"{place.target.file} names missing files: {', '.join(missing)}",
-                cause="hostbridge was moved or removed; its hooks do nothing",
-                cure=f"{again}, or hostbridge uninstall --{kind}",
+                f"{file} names missing files: {', '.join(missing)}",
+                "hostbridge was moved or removed; its hooks do nothing",
+                f"{again}, or hostbridge uninstall --{kind}",
             )
         elif not _is_current(place):
             yield warning(
-                "hooks",
-                f"{place.target.file} holds {len(place.hooks)} hooks, not as this "
-                "hostbridge would register them",
-                cause="another version or installation registered them, or an edit did",
-                cure=again,
+                f"{file} holds {len(place.hooks)} hooks, not as this hostbridge would "
+                "register them",
+                "another version or installation registered them, or an edit did",
+                again,
             )
 
 
@@ -128,20 +123,13 @@ def _missing(subject: Subject, place: Registered) -> Iterator[str]:
         yield from (path for path in (script, *python) if not os.path.exists(path))
 
 
-def _python(place: Registered) -> str:
-    """Our interpreter, by the name it is registered under: python, python3, ..."""
-    for _, argv in place.commands():
-        if os.path.dirname(argv[-1]) == os.path.dirname(sys.executable):
-            return argv[-1]
-    return sys.executable
-
-
 def _is_current(place: Registered) -> bool:
-    form = form_of(place.target.kind, hooks_folder(), _python(place))
-    expected = settings_text.wanted(form)
+    """Whether it is what this installation would register.
+
+    Our interpreter may be registered under any of its names: python, python3, ...
+    """
+    folder = os.path.dirname(sys.executable)
+    named = (argv[-1] for _, argv in place.commands())
+    python = next((p for p in named if os.path.dirname(p) == folder), sys.executable)
+    expected = settings_text.wanted(form_of(place.target.kind, hooks_folder(), python))
     return sorted(map(repr, place.hooks)) == sorted(map(repr, expected))
-
-
-def _acts_for_a_session(subject: Subject, kind: str) -> bool:
-    store = subject.store()
-    return store is not None and pins.acts(store.place, kind)

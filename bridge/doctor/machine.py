@@ -1,48 +1,22 @@
-"""Python, the libraries, the settings of the environment, the off switch."""
+"""Python, the libraries, the settings in the environment, the off switch."""
 
 from __future__ import annotations
 
 import platform
 import sys
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+from bridge.config import Settings
 from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.store.switch import is_off
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from bridge.doctor.subject import Subject
 
-LIBRARIES = (
-    "pydantic",
-    "orjson",
-    "watchdog",
-    "jsonschema-rs",
-)
-VARIABLES = (
-    "BRIDGE_AGENTS_PER_HOUR",
-    "BRIDGE_CLAUDE",
-    "BRIDGE_CLI_FALLBACK",
-    "BRIDGE_DEBUG",
-    "BRIDGE_HOME",
-    "BRIDGE_LEASE_S",
-    "BRIDGE_LOCAL_CACHE_MB",
-    "BRIDGE_LOCAL_CONTEXT",
-    "BRIDGE_LOCAL_MEMORY_MB",
-    "BRIDGE_LOCAL_MODEL",
-    "BRIDGE_MAX_DEPTH",
-    "BRIDGE_MAX_OFFERS",
-    "BRIDGE_OFF",
-    "BRIDGE_OPENAI_API_KEY",
-    "BRIDGE_OPENAI_BASE_URL",
-    "BRIDGE_OPENAI_MODEL",
-    "BRIDGE_REQUESTER",
-    "BRIDGE_SLOTS",
-    "BRIDGE_STATE_DIR",
-)
+LIBRARIES = ("pydantic", "orjson", "watchdog", "jsonschema-rs")
 
 
 def python(_subject: Subject) -> Iterator[Finding]:
@@ -55,68 +29,75 @@ def python(_subject: Subject) -> Iterator[Finding]:
             missing.append(name)
     found = f"{sys.executable} ({platform.python_version()}); {', '.join(known)}"
     if missing:
-        yield problem(
-            "python",
-            f"{found}; missing: {', '.join(missing)}",
-            cause="the installation is incomplete",
-            cure="install hostbridge again",
-        )
+        found += f"; missing: {', '.join(missing)}"
+        cause = "the installation is incomplete"
+        yield problem(found, cause, "install hostbridge again")
     else:
-        yield ok("python", found)
+        yield ok(found)
+
+
+class _Recorder(Mapping[str, str]):
+    """An empty environment that notes which variables it is asked for."""
+
+    def __init__(self) -> None:
+        self.asked: set[str] = set()
+
+    def __getitem__(self, name: str) -> str:
+        self.asked.add(name)
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def _known_variables() -> list[str]:
+    """The `BRIDGE_*` variables that the settings are read from."""
+    environment = _Recorder()
+    Settings.from_environment(environment)
+    return sorted(name for name in environment.asked if name.startswith("BRIDGE_"))
 
 
 def variables(subject: Subject) -> Iterator[Finding]:
     """Whether every `BRIDGE_*` variable is known and valid."""
+    known = _known_variables()
     ours = sorted(name for name in subject.env if name.startswith("BRIDGE_"))
-    known = [name for name in ours if name in VARIABLES]
     if subject.complaint:
         yield problem(
-            "settings",
             subject.complaint,
-            cause="no command and no hook works with an invalid setting",
-            cure="correct the variable, or unset it",
+            "no command and no hook works with an invalid setting",
+            "correct the variable, or unset it",
         )
     else:
-        values = ", ".join(
-            f"{name}={_shown(name, subject.env[name])}" for name in known
-        )
+        values = [f"{n}={_shown(n, subject.env[n])}" for n in ours if n in known]
         none = "" if ours else "; no BRIDGE_* variable is set"
-        yield ok("settings", values or f"the defaults{none}")
+        yield ok(", ".join(values) or f"the defaults{none}")
     for name in ours:
-        near = get_close_matches(name, VARIABLES, n=1, cutoff=0.85)
-        if name not in VARIABLES and near:
-            yield warning(
-                "settings",
-                f"{name} is set; hostbridge has no such setting",
-                cause="perhaps it is misspelt",
-                cure=f"was {near[0]} meant?",
-            )
+        near = get_close_matches(name, known, n=1, cutoff=0.85)
+        if name not in known and near:
+            found = f"{name} is set; hostbridge has no such setting"
+            yield warning(found, "perhaps it is misspelt", f"was {near[0]} meant?")
 
 
 def _shown(name: str, value: str) -> str:
-    """The value, unless it is a secret: what doctor prints is pasted into reports."""
+    """The value, unless it is a secret: doctor's output is pasted into reports."""
     return "…" if name.endswith("_KEY") else value
 
 
 def switch(subject: Subject) -> Iterator[Finding]:
-    """Whether somebody has switched the bridge off."""
+    """Whether the bridge is switched off."""
     if subject.settings.off:
         yield problem(
-            "switch",
             "off in this shell: BRIDGE_OFF is set",
-            cause="`ask` and sessions that are started from here do nothing",
-            cure="unset BRIDGE_OFF, and start sessions without it",
+            "`ask` and sessions that are started from here do nothing",
+            "unset BRIDGE_OFF, and start sessions without it",
         )
     store = subject.store()
     if store is None or not store.place.state.is_dir():
         return
     if is_off(store):
-        yield problem(
-            "switch",
-            f"off in {subject.project}",
-            cause="`hostbridge off`",
-            cure="hostbridge on",
-        )
-        return
-    if not subject.settings.off:
-        yield ok("switch", "on")
+        yield problem(f"off in {subject.project}", "`hostbridge off`", "hostbridge on")
+    elif not subject.settings.off:
+        yield ok("on")

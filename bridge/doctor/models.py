@@ -1,7 +1,7 @@
-"""What the routes claude, local and endpoint would find here. Asks no model.
+"""What the routes claude, local and endpoint would find here; no model is asked.
 
-The open session works without any of them. A route that was never set up is reported as
-ok; one that was set up and cannot work is a warning.
+The open session works without any of them. A route that was never set up is ok; one
+that was set up and cannot work is a warning.
 """
 
 from __future__ import annotations
@@ -40,23 +40,21 @@ def claude(subject: Subject) -> Iterator[Finding]:
     name = settings.claude
     program = shutil.which(name, path=subject.env.get("PATH"))
     if program is None and not is_wanted:
-        # That none is on PATH says the check of the client.
-        yield ok("claude", f"not set up: no program {name!r} can be run")
+        # The check of the client warns if none is on PATH.
+        yield ok(f"not set up: no program {name!r} can be run")
     elif program is None:
         yield warning(
-            "claude",
             f"cannot be used: no program {name!r} can be run",
-            cause="the settings name the route claude, and its program is not there",
-            cure="install Claude Code, or name its program in BRIDGE_CLAUDE",
+            "the settings name the route claude, and its program is not there",
+            "install Claude Code, or name its program in BRIDGE_CLAUDE",
         )
-    elif said := client.version_of(subject, program):
-        yield ok("claude", f"{program} {said}")
+    elif number := client.version_of(subject, program):
+        yield ok(f"{program} {number}")
     else:
         yield warning(
-            "claude",
             f"{program} does not say its version",
-            cause="it cannot be started, or is not Claude Code",
-            cure=f"try it: {program} --version; or name another in BRIDGE_CLAUDE",
+            "it cannot be started, or is not Claude Code",
+            f"try it: {program} --version; or name another in BRIDGE_CLAUDE",
         )
 
 
@@ -71,12 +69,9 @@ def local(subject: Subject) -> Iterator[Finding]:
     in_use = next((each for each in models if each.in_use), None)
     if in_use is None:
         names = ", ".join(each.path.name for each in models)
-        yield warning(
-            "local",
-            f"no model is in use; by name only: {names}" if names else "no model",
-            cause="the extra is installed without the model that comes along",
-            cure=HOW_TO_USE_ONE,
-        )
+        found = f"no model is in use; by name only: {names}" if names else "no model"
+        cause = "the extra is installed without its default model"
+        yield warning(found, cause, HOW_TO_USE_ONE)
     else:
         yield _model(in_use)
     yield _kept(subject)
@@ -88,12 +83,11 @@ def _without_extra(subject: Subject, exc: BridgeError) -> Finding:
     lacks = "" if has_compiler else "; that needs a C++ compiler, and none is on PATH"
     settings = subject.settings
     if settings.local_model is None and settings.cli_fallback != "local":
-        return ok("local", f"not set up: {exc}{lacks}")
+        return ok(f"not set up: {exc}{lacks}")
     return warning(
-        "local",
         f"cannot be used: {exc}{lacks}",
-        cause="the settings name the local route, and the extra is not installed",
-        cure="pip install 'hostbridge[local]'",
+        "the settings name the local route, and the extra is not installed",
+        "pip install 'hostbridge[local]'",
     )
 
 
@@ -101,38 +95,30 @@ def _model(candidate: Candidate) -> Finding:
     model = candidate.model
     if model is None:
         return warning(
-            "local",
             f"{candidate.path} ({candidate.found}) is no model: {candidate.problem}",
-            cause="the file is not whole, not a GGUF file, or not there",
-            cure="name another in BRIDGE_LOCAL_MODEL; see: hostbridge models",
+            "the file is incomplete, not a GGUF file, or not there",
+            "name another in BRIDGE_LOCAL_MODEL; see: hostbridge models",
         )
     size = f"{model.header.parameters / 1e6:,.0f} million parameters"
-    small = ", small: what it answers is marked degraded" if model.is_small else ""
-    return ok("local", f"{candidate.path} ({candidate.found}), {size}{small}")
+    small = ", small: its answers are marked degraded" if model.is_small else ""
+    return ok(f"{candidate.path} ({candidate.found}), {size}{small}")
 
 
 def _kept(subject: Subject) -> Finding:
-    """What the prompts on disk take; and where they lie."""
+    """How much disk space saved prompts take, and where they are."""
     from bridge.llama.load_options import prompts_folder
 
     limit_mib = subject.settings.local_cache_mb
     folder = prompts_folder(subject.settings)
-    in_the_way = [
-        path
-        for path in (folder.parent, folder)
-        if path.is_symlink() or (path.exists() and not path.is_dir())
-    ]
-    if in_the_way and limit_mib:
-        return warning(
-            "local",
-            f"prompts are not kept: {in_the_way[0]} is no folder",
-            cause="something else lies where they would be kept",
-            cure=f"mv {in_the_way[0]} {in_the_way[0]}.aside",
-        )
+    for path in (folder.parent, folder):
+        if limit_mib and (path.is_symlink() or (path.exists() and not path.is_dir())):
+            return warning(
+                f"prompts are not kept: {path} is no folder",
+                "something else lies where they would be kept",
+                f"mv {path} {path}.aside",
+            )
     used = sum(map(_size, folder.iterdir())) if folder.is_dir() else 0
-    return ok(
-        "local", f"prompts kept: {used / _MIB:.0f} of {limit_mib} MiB, in {folder}"
-    )
+    return ok(f"prompts kept: {used / _MIB:.0f} of {limit_mib} MiB, in {folder}")
 
 
 def _size(file: Path) -> int:
@@ -143,40 +129,33 @@ def _size(file: Path) -> int:
 
 
 def endpoint(subject: Subject) -> Iterator[Finding]:
-    """Whether a server is set, and takes a connection; nothing is sent."""
+    """Whether a server is set and accepts a connection; nothing is sent."""
     from bridge.endpoint.endpoint_model import check_endpoint
 
     settings = subject.settings
     url = settings.openai_base_url
     if url is None and settings.cli_fallback != "endpoint":
-        yield ok("endpoint", "not set up: BRIDGE_OPENAI_BASE_URL is not set")
+        yield ok("not set up: BRIDGE_OPENAI_BASE_URL is not set")
         return
     try:
         check_endpoint(settings)
     except BridgeError as exc:
-        yield warning(
-            "endpoint",
-            f"cannot be used: {exc}",
-            cause="the settings name the endpoint, and lack what it needs",
-            cure="as it says, or unset them",
-        )
+        cause = "the settings name the endpoint, and lack what it needs"
+        yield warning(f"cannot be used: {exc}", cause, "as it says, or unset them")
         return
     if why := _unreachable(url or ""):
         yield warning(
-            "endpoint",
             f"{url} takes no connection: {why}",
-            cause="the server is not running, or somewhere else",
-            cure="start it, or correct BRIDGE_OPENAI_BASE_URL",
+            "the server is not running, or somewhere else",
+            "start it, or correct BRIDGE_OPENAI_BASE_URL",
         )
         return
-    model = (
-        settings.openai_model or f"none by default; name one with --model {OF_SERVER}…"
-    )
-    yield ok("endpoint", f"{url} takes connections; model: {model}")
+    none = f"none by default; name one with --model {OF_SERVER}…"
+    yield ok(f"{url} takes connections; model: {settings.openai_model or none}")
 
 
 def _unreachable(url: str) -> str | None:
-    """Why nobody listens at an address; None where somebody does."""
+    """Why a connection to an address fails; None if it succeeds."""
     parts = urlsplit(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     try:

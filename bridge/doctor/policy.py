@@ -7,6 +7,7 @@ Source: measured and read in Claude Code 2.1.330; the managed settings are those
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bridge.doctor.finding import Finding, ok, problem
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 
     from bridge.doctor.subject import Subject
 
-# The first counts wherever it stands, the others in an administrator's settings.
+# The first counts in any settings, the others only in an administrator's.
 _KEYS = ("disableAllHooks", "allowManagedHooksOnly", "strictPluginOnlyCustomization")
-# Variables by which the client starts without hooks.
+# Variables that make the client start without hooks.
 _MODES = ("CLAUDE_CODE_SAFE_MODE", "CLAUDE_CODE_SIMPLE")
 _TRUE = frozenset({"1", "true", "yes", "on"})
 
@@ -30,62 +31,54 @@ _TRUE = frozenset({"1", "true", "yes", "on"})
 def allowed(subject: Subject) -> Iterator[Finding]:
     """Whether anything keeps hooks from running."""
     findings = [*_unreadable(subject), *_policies(subject)]
-    findings += [
-        _stopped(f"{name} is set", cure="unset it")
-        for name in _MODES
-        if subject.env.get(name, "").lower() in _TRUE
-    ]
-    yield from findings or [
-        ok("hook policy", "no setting or policy keeps hooks from running")
-    ]
+    findings += [_stopped(f"{name} is set", "unset it") for name in _modes(subject.env)]
+    yield from findings or [ok("no setting or policy keeps hooks from running")]
+
+
+def settings_files(subject: Subject) -> list[Path]:
+    """The settings files that an install may write to."""
+    settings, project = subject.settings, subject.project
+    return [target_of(kind, settings, project).file for kind in SCOPES]
 
 
 def _unreadable(subject: Subject) -> Iterator[Finding]:
-    for kind in SCOPES:
-        file = target_of(kind, subject.settings, subject.project).file
+    for file in settings_files(subject):
         try:
             settings_text.ours(settings_file.load(file) or "", str(file))
         except BridgeError as exc:
-            yield problem(
-                "hook policy",
-                str(exc),
-                cause="Claude Code ignores settings that it cannot read",
-                cure="mend that file, then install again",
-            )
+            cause = "Claude Code ignores settings that it cannot read"
+            yield problem(str(exc), cause, "correct that file, then install again")
 
 
 def _policies(subject: Subject) -> Iterator[Finding]:
-    for file, is_managed in _settings_files(subject):
+    managed = [
+        subject.managed / "managed-settings.json",
+        *sorted((subject.managed / "managed-settings.d").glob("*.json")),
+    ]
+    for file in (*managed, *settings_files(subject)):
         content = read_or_empty(file)
-        cure = "it is your administrator's to change" if is_managed else "remove it"
+        is_managed = file in managed
+        cure = "only your administrator can change it" if is_managed else "remove it"
         for key in _KEYS if is_managed else _KEYS[:1]:
             value = content.get(key)
             if value is True or (isinstance(value, list) and "hooks" in value):
-                yield _stopped(f"{file} sets {key}", cure=cure)
-        variables = content.get("env")
-        if not isinstance(variables, dict):
-            continue
-        for name in _MODES:
-            if str(variables.get(name)).lower() in _TRUE:
-                yield _stopped(f"{file} sets {name} in env", cure=cure)
+                yield _stopped(f"{file} sets {key}", cure)
+        for name in _modes(content.get("env")):
+            yield _stopped(f"{file} sets {name} in env", cure)
 
 
-def _stopped(found: str, *, cure: str) -> Finding:
-    cause = "with it, Claude Code does not run hooks like these"
-    return problem("hook policy", found, cause=cause, cure=cure)
+def _modes(variables: object) -> list[str]:
+    """The variables among these that switch hooks off."""
+    env = variables if isinstance(variables, Mapping) else {}
+    return [name for name in _MODES if str(env.get(name)).lower() in _TRUE]
 
 
-def _settings_files(subject: Subject) -> Iterator[tuple[Path, bool]]:
-    """Each settings file, and whether an administrator wrote it."""
-    yield subject.managed / "managed-settings.json", True
-    parts = subject.managed / "managed-settings.d"
-    yield from ((file, True) for file in sorted(parts.glob("*.json")))
-    for kind in SCOPES:
-        yield target_of(kind, subject.settings, subject.project).file, False
+def _stopped(found: str, cure: str) -> Finding:
+    return problem(found, "with it, Claude Code does not run hooks like these", cure)
 
 
 def read_or_empty(file: Path) -> dict[str, Any]:
-    """The settings in a file; empty where there are none to be read."""
+    """The settings in a file; empty if there are none, or they cannot be read."""
     try:
         content = json.loads(file.read_bytes())
     except (OSError, ValueError, RecursionError):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
 import stat
-import subprocess
-import sys
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from bridge.doctor.finding import Finding, ok, problem, warning
@@ -24,77 +24,54 @@ if TYPE_CHECKING:
     from bridge.store.store import Store
 
 _MIB = 1024 * 1024
-_LITTLE_MIB, _HARDLY_MIB = 200, 5
+_LOW_MIB, _TOO_LOW_MIB = 200, 5
 _PROBE = "doctor.lock"
-_TRY_LOCK = """
-import fcntl, os, sys
-try:
-    fcntl.flock(os.open(sys.argv[1], os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB)
-except BlockingIOError:
-    sys.exit(9)
-"""
-_REFUSED = 9
 _ENTRY = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d ", re.MULTILINE)
 _LOG_TAIL = 64 * 1024
 
 
 def directory(subject: Subject) -> Iterator[Finding]:
-    """Whether the state directory is there, ours, writable, with room."""
-    store = subject.store()
-    if store is None:
-        yield problem(
-            "state",
-            subject.refusal,
-            cause="requests and answers would not be safe there",
-            cure="as it says",
-        )
-        return
-    place = store.place
+    """Whether the state directory is there, safe, writable, with free space."""
     try:
-        mode, room = _try_out(store)
+        store = subject.store()
+        if store is None:
+            raise BridgeError(subject.refusal)  # noqa: TRY301 - told as any other
+        place = store.place
+        mode, disk = _try_out(store)
     except BridgeError as exc:
-        yield problem(
-            "state",
-            str(exc),
-            cause="requests and answers would not be safe there",
-            cure="as it says",
-        )
+        cause = "requests and answers would not be safe there"
+        yield problem(str(exc), cause, "as it says")
         return
     except OSError as exc:
         yield problem(
-            "state",
             f"{place.state}: {os.strerror(exc.errno or 0).lower()}",
-            cause="hooks and commands must be able to read and write there",
-            cure=f"see `ls -ld {place.state}`, `df {place.guard}`; or set BRIDGE_HOME",
+            "hooks and commands must be able to read and write there",
+            f"see `ls -ld {place.state}`, `df {place.guard}`; or set BRIDGE_HOME",
         )
         return
-    free_mib = room.f_bavail * room.f_frsize // _MIB
+    free_mib = disk.f_bavail * disk.f_frsize // _MIB
     found = f"{place.state} ({place.reason}); {mode}, {free_mib:,} MiB free"
-    if free_mib >= _LITTLE_MIB:
-        yield ok("state", found)
+    if free_mib >= _LOW_MIB:
+        yield ok(found)
         return
-    report = problem if free_mib < _HARDLY_MIB else warning
-    yield report(
-        "state",
-        found,
-        cause="the disk is nearly full; then requests are refused",
-        cure="make room; `hostbridge prune` removes finished requests",
-    )
+    report = problem if free_mib < _TOO_LOW_MIB else warning
+    cause = "the disk is nearly full; when it is full, requests are refused"
+    cure = "make space; `hostbridge prune` removes finished requests"
+    yield report(found, cause, cure)
 
 
 def _try_out(store: Store) -> tuple[str, os.statvfs_result]:
-    """Whose it is and whether one can write there; the room around it.
+    """Who owns the state directory, whether it can be written, and its file system.
 
-    What is not there yet is not made for that: its place is looked at.
+    A missing one is not made for this: the folder that would hold it is examined.
     """
     place = store.place
     if store.exists():
         with store.state() as state:
             folder = state.directory
             folder.remove(folder.prepare("doctor", b"x"))
-            facts = os.fstat(folder.fd)
-            mode = f"mode {stat.S_IMODE(facts.st_mode):04o}, yours, writable"
-            return mode, os.statvfs(folder.fd)
+            mode = stat.S_IMODE(os.fstat(folder.fd).st_mode)
+            return f"mode {mode:04o}, yours, writable", os.statvfs(folder.fd)
     check(place)
     above = next(folder for folder in place.state.parents if folder.exists())
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
@@ -103,63 +80,53 @@ def _try_out(store: Store) -> tuple[str, os.statvfs_result]:
 
 
 def locks(subject: Subject) -> Iterator[Finding]:
-    """Whether a second process is refused a lock that the first one holds."""
-    import fcntl
-
+    """Whether a lock can be held only once, and whether the store's lock is free."""
     store = subject.store()
     if store is None or not store.exists():
         return
+    why = ""
     with store.state() as state, state["locks"] as folder:
-        fd = os.open(
-            _PROBE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=folder.fd
-        )
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            second = subprocess.run(
-                [sys.executable, "-IS", "-c", _TRY_LOCK, f"{folder.path}/{_PROBE}"],
-                capture_output=True,
-                check=False,
-                timeout=20,
-            )
+            if _locks_twice(folder):
+                why = "one lock was held twice"
         except OSError as exc:
-            yield _no_flock(folder, os.strerror(exc.errno or 0).lower())
-            return
-        finally:
-            os.close(fd)
-            folder.remove(_PROBE)
-    if second.returncode != _REFUSED:
-        yield _no_flock(folder, "two processes held one lock")
+            why = os.strerror(exc.errno or 0).lower()
+    if why:
+        yield problem(
+            f"flock does not work in {folder.path}: {why}",
+            "the file system (a network share, perhaps) has no kernel locks",
+            "set BRIDGE_HOME to a folder on a local file system",
+        )
         return
-    yield from _store_lock(store)
-
-
-def _no_flock(folder: Folder, why: str) -> Finding:
-    return problem(
-        "locks",
-        f"flock does not work in {folder.path}: {why}",
-        cause="the file system (a network share, perhaps) has no kernel locks",
-        cure="set BRIDGE_HOME to a folder on a local file system",
-    )
-
-
-def _store_lock(store: Store) -> Iterator[Finding]:
     begun = time.monotonic()
     try:
         with store.exclusive():
             took_ms = (time.monotonic() - begun) * 1000
     except BridgeError as exc:
-        yield problem(
-            "locks",
-            str(exc),
-            cause="whoever holds it is stopped, or stuck in a slow file system",
-            cure="end that process; the kernel then frees the lock",
-        )
+        cause = "whoever holds it is stopped, or stuck in a slow file system"
+        cure = "end that process; the kernel then frees the lock"
+        yield problem(str(exc), cause, cure)
     else:
-        yield ok("locks", f"flock works; the store's lock was free ({took_ms:.0f} ms)")
+        yield ok(f"flock works; the store's lock was free ({took_ms:.0f} ms)")
+
+
+def _locks_twice(folder: Folder) -> bool:
+    """Whether a file that is locked can be locked again through a second descriptor."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+    with ExitStack() as stack:
+        stack.callback(folder.remove, _PROBE)
+        for _ in range(2):
+            fd = os.open(_PROBE, flags, 0o600, dir_fd=folder.fd)
+            stack.callback(os.close, fd)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+    return True
 
 
 def quarantine(subject: Subject) -> Iterator[Finding]:
-    """Files that nobody could read."""
+    """Files that could not be read."""
     store = subject.store()
     if store is None or not store.place.state.is_dir():
         return
@@ -168,14 +135,14 @@ def quarantine(subject: Subject) -> Iterator[Finding]:
         count = sum(not name.endswith(".reason") for name in os.listdir(folder.fd))
         path = folder.path
     if not count:
-        yield ok("quarantine", "empty")
+        yield ok("empty")
         return
     why = f"{newest.origin}: {newest.why}" if newest else "no reason is known"
     yield warning(
-        "quarantine",
         f"{count} file{'s' if count > 1 else ''} in {path}; the newest: {why}",
-        cause="a program wrote what is not a request, or a disk lost part of a file",
-        cure="each has its reason beside it (*.reason); remove what you do not need",
+        "a program wrote something that is not a request, or a disk lost part of a "
+        "file",
+        "each has its reason beside it (*.reason); remove what you do not need",
     )
 
 
@@ -185,20 +152,19 @@ def hook_errors(subject: Subject) -> Iterator[Finding]:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
-        yield ok("hook errors", "none were logged")
+        yield ok("none were logged")
         return
     with open(fd, "rb") as file:
         file.seek(max(0, os.fstat(fd).st_size - _LOG_TAIL))
         text = file.read().decode("utf-8", "replace")
     starts = [match.start() for match in _ENTRY.finditer(text)]
     if not starts:
-        yield ok("hook errors", f"none in {path}")
+        yield ok(f"none in {path}")
         return
     newest = text[starts[-1] :].strip().splitlines()
     yield warning(
-        "hook errors",
         f"{len(starts)} in {path}; the newest, {newest[0]}: {newest[-1]}",
-        cause="a hook failed; the session went on without it",
-        cure="unless something else said here explains it, report it with that log; "
-        "then remove the log",
+        "a hook failed; the session went on without it",
+        "unless another finding here explains it, report it with that log; then remove "
+        "the log",
     )

@@ -1,4 +1,4 @@
-"""What is looked at: settings, project, state. Whatever is broken is kept as words."""
+"""What is examined: settings, project, state. Problems are kept as text."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.config import Settings
-from bridge.errors import BridgeError
+from bridge.errors import BadSetting, BridgeError
 from bridge.store.location import Place, find_project, locate
+from bridge.store.sessions import live_sessions
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bridge.store.sessions import Session
+
 _MANAGED = {
     "darwin": Path("/Library/Application Support/ClaudeCode"),
     "linux": Path("/etc/claude-code"),
 }
-# Locks are held for milliseconds; longer is worth a word.
+# Locks are held for milliseconds; a longer wait is worth a word.
 _LOCK_WAIT_S = 2.0
 
 
@@ -29,12 +32,12 @@ class Subject:
 
     Attributes:
         env: the environment it is seen in.
-        settings: what `env` says, or the defaults where it means nothing.
-        complaint: why `env` means nothing.
+        settings: what `env` says, with defaults for invalid variables.
+        complaint: what is invalid in `env`.
         project: the project's folder.
-        place: where the state lies; None when it is refused.
+        place: where the state lies; None if it is refused.
         refusal: why it is refused.
-        managed: folder of the settings that an administrator sets.
+        managed: the folder of an administrator's settings.
     """
 
     env: Mapping[str, str]
@@ -46,17 +49,22 @@ class Subject:
     managed: Path
 
     def store(self) -> Store | None:
-        """The store; None when its place is refused."""
+        """The store; None if its place is refused."""
         if self.place is None:
             return None
         lease_s = self.settings.lease_s
         return Store(self.place, lock_wait_s=_LOCK_WAIT_S, lease_s=lease_s)
 
+    def live_sessions(self) -> list[Session]:
+        """The project's open sessions."""
+        store = self.store()
+        return live_sessions(store) if store else []
+
 
 def subject(
     env: Mapping[str, str], start: Path, *, managed: Path | None = None
 ) -> Subject:
-    """Look at the project around `start`; never raises for what is merely broken."""
+    """The project around `start`; raises nothing for what is merely broken."""
     settings, complaint = _settings(env)
     place, refusal = None, ""
     try:
@@ -75,15 +83,12 @@ def subject(
 
 
 def _settings(env: Mapping[str, str]) -> tuple[Settings, str]:
-    """The settings; without what means nothing, one variable after the other."""
-    left = dict(env)
-    complaint = ""
+    """The settings without invalid variables, and the first complaint about one."""
+    left, complaint = dict(env), ""
     while True:
         try:
             return Settings.from_environment(left), complaint
-        except BridgeError as exc:
+        except BadSetting as exc:
             complaint = complaint or str(exc)
-            bad = str(exc).partition("=")[0]
-            if left.pop(bad, None) is None:
-                plain = {k: v for k, v in env.items() if not k.startswith("BRIDGE_")}
-                return Settings.from_environment(plain), complaint
+            # Each of these errors starts with the variable's name.
+            del left[str(exc).partition("=")[0]]

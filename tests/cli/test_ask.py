@@ -228,8 +228,8 @@ CAUSES = {
         {},
         ["--session", "s2"],
         (
-            "session 's2' is not open in {0} (open: session-1). Ways out: ask without "
-            f"naming a session; open it again: `claude --resume s2`; {LATER}"
+            "session 's2' is not open in {0} (open: session-1). Ways out: open it "
+            f"again: `claude --resume s2`; ask without naming a session; {LATER}"
         ),
     ),
 }

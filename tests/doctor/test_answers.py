@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bridge.doctor.answers import judge
-from bridge.doctor.finding import Finding, Verdict
+from bridge.doctor.finding import Verdict, ok, warning
 from bridge.protocol.failure_codes import (
     CURES,
     MEANINGS,
@@ -34,9 +34,7 @@ def ended(
 def test_one_failure_is_a_warning(code: FailureCode) -> None:
     (finding,) = judge([ended(), ended(code), ended()], NOW)
 
-    assert finding == Finding(
-        "answers",
-        Verdict.WARNING,
+    assert finding == warning(
         f"1 of the last 3 ended with {code}: r1: why",
         MEANINGS[code],
         CURES[code].replace("hostbridge show ID", "hostbridge show r1"),
@@ -69,6 +67,6 @@ def test_what_was_wanted_and_what_is_old_is_left_out() -> None:
     old = ended("timeout", at=NOW - 25 * 3_600_000)
 
     assert list(judge([ended("cancelled"), old], NOW)) == [
-        Finding("answers", Verdict.OK, "no failure among the last 1")
+        ok("no failure among the last 1")
     ]
-    assert list(judge([], NOW)) == [Finding("answers", Verdict.OK, "none in a day")]
+    assert list(judge([], NOW)) == [ok("none in a day")]

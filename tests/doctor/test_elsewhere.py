@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.doctor.elsewhere import open_elsewhere
-from bridge.doctor.finding import Finding, Verdict
+from bridge.doctor.finding import warning
 from bridge.store.host_process import identify
 from bridge.store.sessions import Session
 
@@ -47,9 +47,7 @@ def test_a_session_in_the_default_place_is_told_of(
     findings = patient.found(open_elsewhere, **env)
 
     assert findings == [
-        Finding(
-            "place",
-            Verdict.WARNING,
+        warning(
             f"1 open session of this project: in {patient.state}; this shell looks "
             f"into {place.state}",
             f"{named} is set in this shell, and was not where they started",

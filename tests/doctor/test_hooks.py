@@ -10,7 +10,7 @@ import pytest
 from pinworld import pin
 
 from bridge.doctor import hook_run, hooks, policy
-from bridge.doctor.finding import Finding, Verdict
+from bridge.doctor.finding import Verdict, ok, problem, warning
 from bridge.host.hook_table import entries, of_this_machine
 from bridge.host.install import Installer, Scope, target_of
 from bridge.shipped import hooks_folder
@@ -39,9 +39,7 @@ def write(file: Path, content: Any) -> None:
 
 def test_no_registration_is_a_problem(patient: Patient) -> None:
     assert patient.found(hooks.registered) == [
-        Finding(
-            "hooks",
-            Verdict.PROBLEM,
+        problem(
             f"not registered for {patient.project}",
             "without hooks no session sees a request",
             "hostbridge install (or start claude with --plugin-dir)",
@@ -54,7 +52,7 @@ def test_one_registration_is_right(patient: Patient, kind: Scope) -> None:
     file = install(patient, kind)
 
     assert patient.found(hooks.registered) == [
-        Finding("hooks", Verdict.OK, f"registered once: --{kind} ({file})")
+        ok(f"registered once: --{kind} ({file})")
     ]
 
 
@@ -66,9 +64,7 @@ def test_more_than_one_is_named(patient: Patient) -> None:
 
     (finding,) = patient.found(hooks.registered)
 
-    assert finding == Finding(
-        "hooks",
-        Verdict.WARNING,
+    assert finding == warning(
         f"registered 3 times: --local ({local}); --user ({user}); plugin "
         f"hostbridge@market ({user})",
         "each tool call starts all of them, though only one acts",
@@ -82,7 +78,7 @@ def test_a_plugin_that_acts_for_a_session_counts(patient: Patient) -> None:
     pin(patient.bridge, "one", "plugin", patient.state)
 
     assert patient.found(hooks.registered) == [
-        Finding("hooks", Verdict.OK, "registered once: plugin, by --plugin-dir")
+        ok("registered once: plugin, by --plugin-dir")
     ]
 
 
@@ -91,9 +87,7 @@ def test_paths_that_are_gone_are_named(patient: Patient) -> None:
 
     (finding, _) = patient.found(hooks.registered)
 
-    assert finding == Finding(
-        "hooks",
-        Verdict.PROBLEM,
+    assert finding == problem(
         f"{file} names missing files: /gone/bin/python",
         SILENT,
         "hostbridge install --local, or hostbridge uninstall --local",
@@ -109,9 +103,7 @@ def test_a_committed_install_without_pointer_does_nothing_here(
 
     (finding, _) = patient.found(hooks.registered)
 
-    assert finding == Finding(
-        "hooks",
-        Verdict.PROBLEM,
+    assert finding == problem(
         f"{file} names missing files: {pointer}",
         SILENT,
         "hostbridge install --project, or hostbridge uninstall --project",
@@ -126,9 +118,7 @@ def test_an_edited_registration_is_noticed(patient: Patient) -> None:
 
     (finding, _) = patient.found(hooks.registered)
 
-    assert finding == Finding(
-        "hooks",
-        Verdict.WARNING,
+    assert finding == warning(
         f"{file} holds 14 hooks, not as this hostbridge would register them",
         "another version or installation registered them, or an edit did",
         "hostbridge install --local",
@@ -147,13 +137,13 @@ POLICIES = {
         "managed/managed-settings.json",
         "allowManagedHooksOnly",
         True,
-        "it is your administrator's to change",
+        "only your administrator can change it",
     ),
     "managed part": (
         "managed/managed-settings.d/10.json",
         "strictPluginOnlyCustomization",
         ["skills", "hooks"],
-        "it is your administrator's to change",
+        "only your administrator can change it",
     ),
 }
 
@@ -167,9 +157,7 @@ def test_error_hooks_are_not_allowed(
     write(patient.root / place, {key: value})
 
     assert patient.found(policy.allowed) == [
-        Finding(
-            "hook policy",
-            Verdict.PROBLEM,
+        problem(
             f"{patient.root / place} sets {key}",
             "with it, Claude Code does not run hooks like these",
             cure,
@@ -190,12 +178,10 @@ def test_error_settings_that_the_client_cannot_read(patient: Patient) -> None:
     patient.local.write_text('{\n  "a": 1,\n}')
 
     assert patient.found(policy.allowed) == [
-        Finding(
-            "hook policy",
-            Verdict.PROBLEM,
+        problem(
             f"{patient.local}:3:1: expected a key in double quotes",
             "Claude Code ignores settings that it cannot read",
-            "mend that file, then install again",
+            "correct that file, then install again",
         )
     ]
 

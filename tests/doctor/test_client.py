@@ -9,7 +9,7 @@ import pytest
 
 from bridge.doctor import client
 from bridge.doctor.client import judge_sessions
-from bridge.doctor.finding import Finding, Verdict
+from bridge.doctor.finding import Verdict, ok, warning
 from bridge.host.wake_problems import JUST_STARTED, NO_WATCH, UNANSWERED
 from bridge.protocol.request import HostProcess
 from bridge.store.sessions import Session
@@ -31,7 +31,7 @@ CASES = {
         set(),
         "s1 (pid 7) takes requests and wakes from idle",
     ),
-    "no list": ([OURS], None, set(), "s1 (pid 7) takes requests and wakes from idle"),
+    "no list": ([OURS], [], set(), "s1 (pid 7) takes requests and wakes from idle"),
     "off": ([OURS], [THEIRS], {"s1"}, "s1 (pid 7) is switched off"),
     "never seen": (
         [],
@@ -40,36 +40,35 @@ CASES = {
         "s2 (pid 8) is open in this project, but no hook of ours has run in it",
     ),
     "none": ([], [], set(), "none is open in /p"),
-    "none, no list": ([], None, set(), "none is open in /p"),
 }
 
 
 @pytest.mark.parametrize(("ours", "theirs", "off", "found"), CASES.values(), ids=CASES)
 def test_each_session_has_its_words(
     ours: list[Session],
-    theirs: list[dict[str, Any]] | None,
+    theirs: list[dict[str, Any]],
     off: set[str],
     found: str,
 ) -> None:
     (finding,) = judge_sessions(ours, theirs, off=off, unheard={}, project="/p")
 
-    assert (finding.name, finding.found) == ("session", found)
+    assert finding.found == found
     assert (finding.verdict is Verdict.OK) == ("takes requests and wakes" in found)
 
 
 @pytest.mark.parametrize("why", [NO_WATCH, UNANSWERED], ids=lambda why: why.what)
 def test_a_session_that_does_not_hear_is_told_with_its_cause(why: Unheard) -> None:
     (finding,) = judge_sessions(
-        [OURS], None, off=set(), unheard={"s1": why}, project="/p"
+        [OURS], [], off=set(), unheard={"s1": why}, project="/p"
     )
 
     told = f"s1 (pid 7) takes requests, but does not wake from idle: it {why.what}"
-    assert finding == Finding("session", Verdict.WARNING, told, why.cause, why.cure)
+    assert finding == warning(told, why.cause, why.cure)
 
 
 def test_a_session_that_has_just_started_is_no_issue() -> None:
     (finding,) = judge_sessions(
-        [OURS], None, off=set(), unheard={"s1": JUST_STARTED}, project="/p"
+        [OURS], [], off=set(), unheard={"s1": JUST_STARTED}, project="/p"
     )
 
     told = "s1 (pid 7) has just started: its client does not watch the bell yet"
@@ -89,11 +88,9 @@ def test_a_missing_client_is_no_problem(patient: Patient) -> None:
     """It may live inside an editor."""
     (finding,) = patient.found(client.version)
 
-    assert finding == Finding(
-        "client",
-        Verdict.WARNING,
+    assert finding == warning(
         "no `claude` on PATH",
-        "it may still be there, inside an editor or under another name",
+        "it may still be installed inside an editor or under another name",
         "install Claude Code, or look at its sessions there",
     )
 
@@ -111,7 +108,7 @@ def test_another_version_is_a_note(patient: Patient, words: str, told: str) -> N
 
     (finding,) = patient.found(client.version, PATH=path)
 
-    assert finding == Finding("client", Verdict.OK, f"{patient.root}/bin/claude {told}")
+    assert finding == ok(f"{patient.root}/bin/claude {told}")
 
 
 def test_sessions_of_other_projects_do_not_count(patient: Patient) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from bridge.doctor import machine, state
 from bridge.doctor.examine import CHECKS, examine, guarded, worst
-from bridge.doctor.finding import Finding, Verdict
+from bridge.doctor.finding import Finding, Verdict, ok, problem, warning
 from bridge.store.host_process import name_of
 
 if TYPE_CHECKING:
@@ -149,9 +149,7 @@ def test_error_state_is_open_to_others(patient: Patient) -> None:
     open_to_others(patient)
 
     assert patient.found(state.directory) == [
-        Finding(
-            "state",
-            Verdict.PROBLEM,
+        problem(
             f"{patient.bridge}: others can write to it (mode 0777); run: chmod 700 "
             f"{patient.bridge}",
             "requests and answers would not be safe there",
@@ -299,10 +297,8 @@ def test_a_slip_in_a_variables_name_is_noticed(patient: Patient) -> None:
     findings = patient.found(machine.variables, BRIDGE_SLOT="2", BRIDGE_OF_SIGHS="1")
 
     assert findings == [
-        Finding("settings", Verdict.OK, "the defaults"),
-        Finding(
-            "settings",
-            Verdict.WARNING,
+        ok("the defaults"),
+        warning(
             "BRIDGE_SLOT is set; hostbridge has no such setting",
             "perhaps it is misspelt",
             "was BRIDGE_SLOTS meant?",
@@ -334,16 +330,16 @@ def test_off_is_a_problem_with_a_cure(patient: Patient) -> None:
 
 def test_a_check_that_breaks_is_a_finding() -> None:
     def look() -> Iterator[Finding]:
-        yield Finding("x", Verdict.OK, "so far")
+        yield ok("so far")
         raise ZeroDivisionError("division by zero")
 
     first, second = guarded("x", look)
 
     assert first.found == "so far"
     assert second == Finding(
-        "x",
         Verdict.PROBLEM,
         "ZeroDivisionError: division by zero",
-        "it could not be looked at",
-        "mend what is said above; if nothing is, it is a bug of hostbridge",
+        "this could not be checked",
+        "correct what is said above; if that is nothing, report a bug",
+        name="x",
     )

@@ -1,0 +1,289 @@
+"""Why requests stand still: the table of common issues, from records alone."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bridge.api.hosts import OFF, OFF_HERE
+from bridge.doctor import requests as queue_check
+from bridge.doctor.finding import Verdict, ok, problem
+from bridge.doctor.requests import Queue, judge
+from bridge.host.wake_problems import JUST_STARTED, NO_WATCH, UNANSWERED
+from bridge.protocol.request import Claim, HostProcess, Request
+from bridge.store.host_process import identify
+from bridge.store.sessions import HOUR_MS, Session
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from conftest import Patient
+
+NOW = 1_800_000_000_000
+HOST = HostProcess(pid=7, start_time="1", boot="b")
+OTHER = HostProcess(pid=8, start_time="1", boot="b")
+
+
+def session(**fields: Any) -> Session:
+    usual = {"session_id": "s1", "host": HOST, "registered_at": NOW, "wakes": True}
+    return Session(**{**usual, **fields})
+
+
+def request(**fields: Any) -> Request:
+    usual = {"request_id": "r1", "prompt": "?", "created_at": NOW - 60_000}
+    return Request(**{**usual, **fields})
+
+
+def queue(**fields: Any) -> Queue:
+    usual: dict[str, Any] = {
+        "project": "/p",
+        "waiting": (),
+        "held": (),
+        "live": (session(),),
+        "off": frozenset(),
+        "is_off": False,
+        "is_off_here": False,
+        "slots": 4,
+        "agents_per_hour": 50,
+        "now_ms": NOW,
+    }
+    return Queue(**{**usual, **fields})
+
+
+def waits(seen: Mapping[str, Any] | None = None, **fields: Any) -> Queue:
+    """One request with these fields waits in a queue with `seen`."""
+    return queue(waiting=(request(**fields),), **(seen or {}))
+
+
+def held(*, timeout: int = 120_000, **fields: Any) -> Queue:
+    """One request is held, by a claim with these fields."""
+    usual = {"session": "s1", "host": HOST, "at": NOW - 90_000}
+    claim = Claim(**{**usual, **fields})
+    return queue(held=(request(timeout=timeout, claim=claim),))
+
+
+NONE_CAN = "1 waiting, and no session can take it: r1"
+NEW = "1 asked just now: r1"
+NOBODY = {"live": ()}
+OTHER_SESSION = session(session_id="s2")
+SPENT = session(launches=(NOW - HOUR_MS - 1, NOW - 2, NOW - 1))
+LEFT_ALONE = "waiting, though a session is open that should have taken it"
+CASES = {
+    "nothing": (queue(), "ok", "none waits; 0 running"),
+    "an agent at work": (
+        held(launched_at=NOW - 50_000),
+        "ok",
+        "none waits; 1 running",
+    ),
+    "overdue, whatever else": (
+        waits(NOBODY, timeout=60_000),
+        "warning",
+        "1 overdue: r1",
+    ),
+    "overdue in the hands of an agent": (
+        held(timeout=60_000, launched_at=NOW),
+        "warning",
+        "1 overdue: r1",
+    ),
+    "switched off": (waits({"is_off": True}), "problem", NONE_CAN),
+    "no session": (waits(NOBODY), "problem", NONE_CAN),
+    "off in this shell": (
+        waits({"live": (), "is_off_here": True}),
+        "problem",
+        NONE_CAN,
+    ),
+    "off in this shell, not in the session": (
+        waits({"is_off_here": True}, created_at=NOW - 1),
+        "ok",
+        NEW,
+    ),
+    "for another session": (waits(session="s2"), "warning", NONE_CAN),
+    "for a former id of this one": (
+        waits(
+            {"live": (session(former_ids=("s0",)),)}, session="s0", created_at=NOW - 1
+        ),
+        "ok",
+        NEW,
+    ),
+    "declined": (waits(declined_by=("s1",)), "problem", NONE_CAN),
+    "session off": (waits({"off": frozenset({"s1"})}), "warning", NONE_CAN),
+    "budget": (
+        waits({"live": (SPENT,), "agents_per_hour": 2}),
+        "warning",
+        "1 waiting, and the sessions have used up their agents of this hour: r1",
+    ),
+    "slots": (waits({"slots": 0}), "ok", "1 waiting for a free slot: r1"),
+    "for a process of ours": (
+        waits(route="local"),
+        "warning",
+        "1 waiting for `hostbridge serve`: r1",
+    ),
+    "for a process of ours, just now": (
+        waits(NOBODY, route="local", created_at=NOW - 2_000),
+        "ok",
+        NEW,
+    ),
+    "served": (
+        held(route="claude", host=identify(os.getpid()), launched_at=NOW),
+        "ok",
+        "none waits; 1 running",
+    ),
+    "served by a process that is gone": (
+        held(route="claude", launched_at=NOW),
+        "warning",
+        "1 held by a process that served it and is gone: r1",
+    ),
+    "asked just now": (waits(created_at=NOW - 2_000), "ok", NEW),
+    "has no watch": (
+        waits({"unheard": {"s1": NO_WATCH}}),
+        "warning",
+        f"1 waiting, and the open session {NO_WATCH.what}: r1",
+    ),
+    "does not answer its bell": (
+        waits({"unheard": {"s1": UNANSWERED}}),
+        "problem",
+        f"1 waiting, and the open session {UNANSWERED.what}: r1",
+    ),
+    "has just started": (
+        waits({"unheard": {"s1": JUST_STARTED}}),
+        "ok",
+        f"1 waiting, and the open session {JUST_STARTED.what}: r1",
+    ),
+    "one of two hears": (
+        waits({"live": (session(), OTHER_SESSION), "unheard": {"s1": NO_WATCH}}),
+        "problem",
+        f"1 {LEFT_ALONE}: r1",
+    ),
+    "hooks do not process": (
+        queue(waiting=tuple(request(request_id=f"r{n}") for n in range(5))),
+        "problem",
+        f"5 {LEFT_ALONE}: r0, r1, r2, …",
+    ),
+    "offered, no agent started": (
+        held(offers=(NOW - 90_000, NOW)),
+        "warning",
+        "1 offered, but no agent was started: r1",
+    ),
+    "offered just now": (held(offers=(NOW - 1_000,)), "ok", "none waits; 1 running"),
+    "its session is gone": (
+        held(host=OTHER, launched_at=NOW),
+        "warning",
+        "1 held by a session that is gone: r1",
+    ),
+    "killed while it was claimed": (
+        queue(held=(request(),)),
+        "warning",
+        "1 held by a session that is gone: r1",
+    ),
+}
+
+
+@pytest.mark.parametrize(("seen", "verdict", "found"), CASES.values(), ids=CASES)
+def test_each_reason_has_its_words(seen: Queue, verdict: str, found: str) -> None:
+    (finding,) = judge(seen)
+
+    assert (finding.verdict, finding.found) == (verdict, found)
+    assert verdict == "ok" or (finding.cause and finding.cure)
+
+
+@pytest.mark.parametrize(
+    ("seen", "cause", "cure"),
+    [
+        (waits({"is_off": True}), OFF.why, "`hostbridge on`"),
+        (waits({"live": (), "is_off_here": True}), OFF_HERE.why, "unset BRIDGE_OFF"),
+        (
+            waits(NOBODY),
+            "no Claude Code session with hostbridge is open in /p",
+            "start `claude` in /p (after `hostbridge install`)",
+        ),
+        (
+            waits(session="s2"),
+            "session 's2' is not open in /p (open: s1)",
+            "open it again: `claude --resume s2`",
+        ),
+        (
+            waits(declined_by=("s1",)),
+            "every open session that could take it has declined",
+            "restart the session, perhaps with another model",
+        ),
+        (
+            waits({"off": frozenset({"s1"})}),
+            "the bridge is switched off in every session that could take it",
+            "`hostbridge on --session s1`",
+        ),
+    ],
+)
+def test_no_host_is_explained_as_ask_explains_it(
+    seen: Queue, cause: str, cure: str
+) -> None:
+    (finding,) = judge(seen)
+
+    assert (finding.cause, finding.cure) == (cause, cure)
+
+
+def test_reasons_do_not_hide_each_other() -> None:
+    seen = queue(waiting=(request(), request(request_id="r2", session="s2")))
+
+    assert [f.found for f in judge(seen)] == [
+        f"1 {LEFT_ALONE}: r1",
+        "1 waiting, and no session can take it: r2",
+    ]
+
+
+def requests_of(patient: Patient) -> Path:
+    """The folder of what waits, made as ours alone."""
+    folder = patient.state / "requests"
+    folder.mkdir(parents=True)
+    for path in (patient.bridge, *patient.state.parents, patient.state):
+        if patient.bridge in (path, *path.parents):
+            path.chmod(0o700)
+    return folder
+
+
+def test_a_request_on_disk_that_nobody_can_take(patient: Patient) -> None:
+    """The whole way, from the file that a program wrote by hand."""
+    folder = requests_of(patient)
+    (folder / "by-hand.json").write_text(
+        '{"requestId": "by-hand", "agentType": "Explore", "prompt": "?"}'
+    )
+
+    findings = patient.found(queue_check.stuck)
+
+    assert findings == [
+        problem(
+            "1 waiting, and no session can take it: by-hand",
+            f"no Claude Code session with hostbridge is open in {patient.project}",
+            f"start `claude` in {patient.project} (after `hostbridge install`)",
+        )
+    ]
+
+
+def test_a_file_that_nobody_can_read_is_named(patient: Patient) -> None:
+    """It waits for ever, and nobody who asks learns of it."""
+    folder = requests_of(patient)
+    file = folder / "cut.json"
+    file.write_text('{"prompt": ')
+    os.utime(file, (0, 0))
+    (folder / "new.json").write_text('{"schemaVersion": 99, "prompt": "?"}')
+
+    (newer, finding, *_) = patient.found(queue_check.stuck)
+
+    assert (newer.found, newer.cure) == (
+        "1 waiting for a newer hostbridge: new",
+        "upgrade this one",
+    )
+
+    assert (finding.verdict, finding.found) == (
+        Verdict.WARNING,
+        "1 waiting, and nobody can read it: cut",
+    )
+    assert finding.cause.startswith(f"{folder}/cut.json: ")
+
+
+def test_an_offer_of_500_requests_stays_below_the_clients_cap(patient: Patient) -> None:
+    (finding,) = patient.found(queue_check.output_cap)
+
+    assert finding == ok("500 offers at once are 9,000 characters in the session")
