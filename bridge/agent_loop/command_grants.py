@@ -22,9 +22,8 @@ from bridge.policy.command_options import (
     why_not_covered,
 )
 from bridge.policy.permissions import (
-    Rule,
     command_pattern,
-    parse_rule,
+    command_specs,
     why_no_rule_covers,
 )
 from bridge.policy.shell_syntax import shell_sign
@@ -62,12 +61,7 @@ class Grants:
         self, allow: Sequence[str], is_inside: IsInside = looks_inside
     ) -> None:
         self._is_inside = is_inside
-        found = map(parse_rule, allow)
-        self._rules = tuple(
-            (rule.spec or "*").strip()
-            for rule in found
-            if isinstance(rule, Rule) and rule.tool == "Bash"
-        )
+        self._rules = tuple((spec or "*").strip() for spec in command_specs(allow))
         read = [(rule, read_named(rule)) for rule in self._rules]
         self._named = tuple(n for _, n in read if isinstance(n, NamedOptions))
         self._patterns = tuple(command_pattern(r) for r, n in read if n is None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.policy.grant_description import is_wide, what_it_lets
-from bridge.policy.permissions import Rule, is_about, parse_rule
+from bridge.policy.permissions import Rule, command_specs, is_about, parse_rule
 from bridge.policy.tool_names import on_host
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def why_bash_is_idle(
     """
     is_named = tools is not None and "Bash" in tools
     is_expected = is_named or (tools is None and tuple(routes) == ("claude",))
-    if not is_expected or "Bash" in blocked or _grants_a_command(allow):
+    if not is_expected or "Bash" in blocked or command_specs(allow):
         return None
     return (
         "no rule in `allow` grants a command, and nobody can approve one: only "
@@ -90,10 +90,6 @@ def _rules(allow: Iterable[str]) -> Iterator[tuple[Place, Rule]]:
             yield ("allow", position), rule
 
 
-def _grants_a_command(allow: Iterable[str]) -> bool:
-    return any(rule.tool == "Bash" for _, rule in _rules(allow))
-
-
 def _why_no_command(
     agent: AgentFields, tools: tuple[str, ...] | None, blocked: tuple[str, ...]
 ) -> str | None:
@@ -102,7 +98,7 @@ def _why_no_command(
         return "it cannot run a command to verify: Bash is in `blocked_tools`"
     if tools is not None and "Bash" not in tools:
         return "it cannot run a command to verify: Bash is not in `tools`"
-    if not _grants_a_command(agent.allow):
+    if not command_specs(agent.allow):
         return (
             "no rule in `allow` grants a command to verify: only commands that the "
             "session's own settings allow will run"

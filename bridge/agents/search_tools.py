@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.policy.permissions import Rule, parse_rule
+from bridge.policy.permissions import command_specs
 from bridge.policy.tool_names import on_host
 from bridge.protocol.names import GENERAL
 
@@ -60,10 +60,7 @@ def _tools(definition: Definition) -> set[str]:
 
 
 def _granted(definition: Definition) -> str:
-    rules = [parse_rule(text) for text in definition.allow]
-    specs = [
-        rule.spec for rule in rules if isinstance(rule, Rule) and rule.tool == "Bash"
-    ]
+    specs = command_specs(definition.allow)
     if None in specs:
         return "Every other command is granted, too."
     if not specs:

@@ -1,19 +1,18 @@
-"""The rules for commands that name the options which they cover. Pure.
+"""Rules for commands that list the options which they cover. Pure.
 
     rule      =  words " [" options "]" [" *"]     pytest [-q -x --tb=* -k=*] *
     option    =  -q | --lf | --                    without a value
               |  --tb=* | -p=no:* | -run=*         with one; `*` stands for anything
 
-The words come first in the command, as they are. `*` at the end covers operands;
-without it there are none. Every other word that begins with `-` or `+` is an option,
-wherever it stands, after `--` as well, and has to be named in full: an abbreviation is
-another option. A value is given as `--tb=short` or `--tb short`, that of a letter also
-as `-kvalue`. Letters may be joined (`-qx`), unless the rule names a word after one
-dash, as `go` has them (`-run`).
+The command must begin with the words. `*` at the end covers operands; without it none
+are allowed. Every other word that begins with `-` or `+` is an option, even after `--`,
+and must be listed in full: an abbreviation is another option. A value is written
+`--tb=short` or `--tb short`, and after a letter also `-kvalue`. Letters can be joined
+(`-qx`), unless the rule lists a word after a single dash, as in `go` (`-run`).
 
-Operands and values must stay in the project, and `@file`, from which some programs read
-options, is neither. What a shell would expand (`*`, `{a,b}`, `~`) must be quoted: it
-could become an option.
+Operands and values must stay in the project. `@file` is refused, as some programs read
+options from it. What a shell would expand (`*`, `{a,b}`, `~`) must be quoted: it could
+become an option.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from bridge.policy.shell_syntax import expansion_sign
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    # Whether a path, told from where the command starts, lies in the project.
+    # Whether a path, relative to where the command starts, is in the project.
     IsInside = Callable[[str], bool]
 
 GRAMMAR = "expected WORDS [OPTIONS] or WORDS [OPTIONS] *, as pytest [-q --tb=*] *"
@@ -41,10 +40,10 @@ _PARTS = re.compile(r"[=:,]")
 
 @dataclass(frozen=True, slots=True)
 class NamedOptions:
-    """A rule of this form, taken apart.
+    """A rule of this form in parts.
 
-    `options` are the names, each with the patterns of its values; None among them means
-    that it may stand without one.
+    `options` maps each name to the patterns of its values; None among them means that
+    it can have no value.
     """
 
     words: tuple[str, ...]
@@ -53,16 +52,16 @@ class NamedOptions:
 
     @property
     def has_clusters(self) -> bool:
-        """Whether several letters may stand after one dash."""
+        """Whether one dash can have several letters."""
         return not any(
             len(name) > _LETTER and not name.startswith("--") for name in self.options
         )
 
 
 def read_named(spec: str) -> NamedOptions | str | None:
-    """Take a rule of this form apart: what is wrong with it, or None for another form.
+    """Parse a rule of this form: what is wrong with it, or None for another form.
 
-    `spec` is what stands in the parentheses of a `Bash` rule.
+    `spec` is the text in the parentheses of a `Bash` rule.
     """
     match = _LOOKS_NAMED.match(spec)
     if match is None:
@@ -84,7 +83,7 @@ def read_named(spec: str) -> NamedOptions | str | None:
 def why_not_covered(
     rule: NamedOptions, command: str, is_inside: IsInside
 ) -> str | None:
-    """Why a rule that is about a command does not cover it; None where it does.
+    """Why a rule that is about a command does not cover it; None if it does.
 
     `command` is one plain command (`bridge.policy.shell_syntax`).
     """
@@ -105,9 +104,9 @@ def is_about(rule: NamedOptions, command: str) -> bool:
 
 
 def pattern_of(rule: NamedOptions) -> str:
-    """A regular expression for commands that the rule covers, in plain words.
+    """A regular expression for plain commands that the rule covers.
 
-    For a model that is held to it: it has an end, and covers less than the rule.
+    It constrains what a model writes: it is finite, and covers less than the rule.
     """
     word = "[A-Za-z0-9_]+(?:[./-][A-Za-z0-9_]+|::[A-Za-z0-9_]+)*"
     options = [
@@ -131,7 +130,7 @@ class _Walk:
     def __init__(self, rule: NamedOptions, is_inside: IsInside) -> None:
         self._rule = rule
         self._is_inside = is_inside
-        # The option before, where its value may stand in a word of its own.
+        # The previous option, if the next word can be its value.
         self._open: str | None = None
 
     def why_not(self, argv: Sequence[str]) -> str | None:
@@ -161,7 +160,7 @@ class _Walk:
         for at, letter in enumerate(word[1:], 1):
             name, rest = word[0] + letter, word[at + 1 :]
             if name not in self._rule.options:
-                # Of a word that is no cluster all of it is the option.
+                # The word is not a cluster but one option.
                 whole = word.partition("=")[0]
                 return self._unnamed(name if at > 1 or not rest else whole)
             if self._takes_value(name):
@@ -197,7 +196,7 @@ class _Walk:
         return None
 
     def _unvalued(self) -> str | None:
-        """An option that has to have a value, and none is there to be seen."""
+        """The previous option, if it requires a value and has none."""
         name = self._open
         if name is None or None in self._rule.options[name]:
             return None
@@ -229,8 +228,8 @@ def _fits(pattern: str, value: str) -> bool:
 def starred(text: str) -> str:
     """A regular expression for `text`, in which each `*` stands for anything.
 
-    Atomic: what a word between two stars is first found at will do. To try all the
-    places takes a rule of five stars and a long command for ever.
+    Atomic: the first match of each word between two stars is final. With backtracking,
+    five stars and a long command would take for ever.
     """
     first, *rest = map(re.escape, text.split("*"))
     if not rest:

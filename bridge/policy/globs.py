@@ -1,17 +1,17 @@
-"""Patterns for paths: the one language of `allow` rules and of file searches. Pure.
+"""Patterns for paths, in `allow` rules and in file searches. Pure.
 
-    *       any letters of one name
-    ?       one letter of a name
-    **      any letters, and folders
-    **/     any number of folders, and none: `src/**/t.py` covers `src/t.py`
-    dir/**  all below `dir`, and `dir` itself
+    *       any characters of one name
+    ?       one character of a name
+    **      any characters, and folders
+    **/     any number of folders, or none: `src/**/t.py` covers `src/t.py`
+    dir/**  everything below `dir`, and `dir` itself
 
-A search knows two things more: a pattern without a slash is held against the name, at
-any depth, and `[ab]` is one letter of a set, `[!ab]` one of no other. To a rule a
-bracket is itself: what it grants is not to grow.
+Searches have two more features: a pattern without a slash matches the name at any
+depth, and `[ab]` or `[!ab]` matches one character. In a rule a bracket stands for
+itself, so that a rule never grants more than it seems to.
 
-The standard library has such a translation from Python 3.13 on (`glob.translate`), and
-none that is sure to go through a path once.
+Python has such a translation only from 3.13 on (`glob.translate`), and its regular
+expressions may backtrack.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _WORD = re.compile(r"(\*\*/|\*\*|\*|\?)")
-# Alternatives that are whole names, or ends of them.
+# Alternatives that are whole names, or the ends of names.
 _ONE = r"[^{},./]+(?:\.[^{},./]+)*"
 _BRACES = re.compile(rf"\{{{_ONE}(?:,{_ONE})*\}}")
 _SET = re.compile(r"(\[(?!!\])!?[^/][^]/]*\])")
@@ -34,32 +34,32 @@ _SET = re.compile(r"(\[(?!!\])!?[^/][^]/]*\])")
 def covers(pattern: str, path: str) -> bool:
     """Whether a rule's pattern covers a path.
 
-    Both are told from one folder, or both are absolute.
+    Both are relative to the same folder, or both are absolute.
     """
     return _is_covered(_words(pattern), path)
 
 
 def finds(pattern: str, path: str) -> bool:
-    """Whether a search with this pattern finds the file at `path`, told from its root.
+    """Whether a search with this pattern finds the file at `path`, below its root.
 
-    `./` or `/` before the pattern is that root, and makes it one with a slash.
+    `./` or `/` at the beginning stands for the root, and counts as a slash.
     """
     words: list[str | re.Pattern[str]] = []
     for place, part in enumerate(_SET.split(from_root(pattern))):
-        # What was split at stands at every second place.
+        # Every second part is one that matched the separator.
         words += [re.compile(fnmatch.translate(part))] if place % 2 else _words(part)
     return _is_covered(words, path if "/" in pattern else path.rpartition("/")[2])
 
 
 def from_root(pattern: str) -> str:
-    """A pattern without the `./` or `/` that stands for the folder it is told from."""
+    """The pattern without the `./` or `/` that stands for the root."""
     return pattern.removeprefix("./").lstrip("/")
 
 
 def stays_below(pattern: str) -> bool:
-    """Whether what a search finds with this pattern lies below where it begins.
+    """Whether a search with this pattern finds only files below its root.
 
-    Of braces only the plain ones count: `{.,x}.` stands for `..`.
+    Only plain braces are accepted: `{.,x}.` stands for `..`.
     """
     if pattern[:1] in "/~" or ".." in pattern or "\\" in pattern:
         return False
@@ -68,7 +68,7 @@ def stays_below(pattern: str) -> bool:
 
 
 def fixed_part(pattern: str) -> str:
-    """The folders that a search pattern names in plain letters, before any other."""
+    """The leading folders of a search pattern that have no special characters."""
     return "/".join(itertools.takewhile(_is_fixed, pattern.split("/")))
 
 
@@ -83,8 +83,8 @@ def _words(pattern: str) -> list[str]:
 def _is_covered(words: Sequence[str | re.Pattern[str]], path: str) -> bool:
     """Go through both once, whatever the pattern.
 
-    All the places of the path are kept that the words so far may reach: there is no
-    going back.
+    This keeps every position in the path that the words so far can reach, so it never
+    goes back.
     """
     # `src/**` covers the folder itself, for tools that look into it.
     is_folder = False
@@ -104,7 +104,7 @@ def _is_covered(words: Sequence[str | re.Pattern[str]], path: str) -> bool:
 
 
 def _reached(word: str | re.Pattern[str], path: str, places: set[int]) -> set[int]:
-    """The places of a path after a word of a pattern, from any of `places`."""
+    """The positions in a path after a word of a pattern, from any of `places`."""
     end = len(path)
     if word == "**":
         return set(range(min(places), end + 1))

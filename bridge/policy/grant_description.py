@@ -1,6 +1,6 @@
 """What a permission rule lets an agent do, in plain words. Pure.
 
-A grant of a program is a grant of all that it can do with the options it gets.
+To grant a program is to grant everything that its options can do.
 """
 
 from __future__ import annotations
@@ -20,59 +20,40 @@ _RUN, _WRITE, _READ, _NET = (
     "reach the network",
 )
 _ALL = (_RUN, _WRITE, _READ, _NET)
-# By some option of theirs, or by what they are for.
-_CAN: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(
-        (
-            "bash", "sh", "zsh", "dash", "fish", "python", "python3", "node", "deno",
-            "bun", "perl", "ruby", "php", "env", "xargs", "sudo", "ssh", "make", "npm",
-            "npx", "pnpm", "yarn", "cargo", "go", "git", "gh", "docker", "uv", "uvx",
-            "pip", "pip3", "pipx", "poetry", "hatch", "tox", "nox", "pre-commit",
-            "bundle", "gem", "rake", "mvn", "gradle", "cmake", "ninja", "dotnet",
-            "vim", "vi", "tmux", "screen", "kubectl", "terraform", "psql", "mysql",
-            "rsync", "scp", "openssl", "gcc", "g++", "clang", "just", "task",
-        ),
-        _ALL,
-    ),
-    **dict.fromkeys(("curl", "wget", "nc", "ftp"), (_WRITE, _READ, _NET)),
-    **dict.fromkeys(
-        ("find", "fd", "tar", "zip", "unzip", "sed", "awk", "gawk", "sort", "split",
-         "sqlite3", "man", "less", "time", "timeout", "nice", "watch"),
-        (_RUN, _WRITE, _READ),
-    ),
-    **dict.fromkeys(
-        ("pytest", "py.test", "coverage", "mypy", "pylint", "eslint", "jest", "vitest",
-         "tsc", "rustc", "javac", "rg"),
-        (_RUN, _WRITE, _READ),
-    ),
-    **dict.fromkeys(
-        ("ruff", "black", "isort", "flake8", "prettier", "gofmt", "rustfmt", "cp", "mv",
-         "tee", "dd", "ln", "install", "touch", "truncate", "tree", "uniq", "xxd"),
-        (_WRITE, _READ),
-    ),
-    **dict.fromkeys(("rm", "rmdir", "shred", "chmod", "chown"), ("change any file",)),
-    **dict.fromkeys(
-        ("cat", "head", "tail", "grep", "egrep", "fgrep", "ls", "wc", "diff", "cmp",
-         "jq", "stat", "file", "du", "od", "strings", "cut", "nl"),
-        (_READ,),
-    ),
-    **dict.fromkeys(("echo", "true", "false", "pwd", "date", "whoami", "which"), ()),
-}  # fmt: skip
+# Each line: what the programs on it can do, by some option or by their purpose.
+_PROGRAMS: dict[tuple[str, ...], str] = {
+    _ALL: """
+        bash sh zsh dash fish python python3 node deno bun perl ruby php env xargs sudo
+        ssh make npm npx pnpm yarn cargo go git gh docker uv uvx pip pip3 pipx poetry
+        hatch tox nox pre-commit bundle gem rake mvn gradle cmake ninja dotnet vim vi
+        tmux screen kubectl terraform psql mysql rsync scp openssl gcc g++ clang just
+        task
+    """,
+    (_WRITE, _READ, _NET): "curl wget nc ftp",
+    (_RUN, _WRITE, _READ): """
+        find fd tar zip unzip sed awk gawk sort split sqlite3 man less time timeout nice
+        watch pytest py.test coverage mypy pylint eslint jest vitest tsc rustc javac rg
+    """,
+    (_WRITE, _READ): """
+        ruff black isort flake8 prettier gofmt rustfmt cp mv tee dd ln install touch
+        truncate tree uniq xxd
+    """,
+    ("change any file",): "rm rmdir shred chmod chown",
+    (_READ,): """
+        cat head tail grep egrep fgrep ls wc diff cmp jq stat file du od strings cut nl
+    """,
+    (): "echo true false pwd date whoami which",
+}
+_CAN = {name: can for can, names in _PROGRAMS.items() for name in names.split()}
 # They run what the project says, whatever the options: tests, scripts, plugins that its
-# configuration names.
-_RUNNERS = frozenset(
-    {
-        *("pytest", "py.test", "tox", "nox", "make", "npm", "npx", "pnpm", "yarn"),
-        *("cargo", "go", "rake", "mvn", "gradle", "just", "task", "jest", "vitest"),
-        *("unittest", "eslint", "prettier", "pre-commit", "hatch", "coverage"),
-        *("mypy", "dmypy", "pylint", "flake8", "sphinx-build", "mkdocs", "cmake"),
-        *("ninja", "bundle", "rspec", "rubocop", "phpunit", "composer", "dotnet"),
-        # What they start is said behind them.
-        *("env", "time", "timeout", "nice", "xargs", "sudo", "uv", "uvx", "pipx"),
-        *("poetry", "pdm"),
-    }
-)
-# They run the file that they are given, unless this keeps them from it.
+# configuration names. Those in the last line run the command in their operands.
+_RUNNERS = """
+    pytest py.test tox nox make npm npx pnpm yarn cargo go rake mvn gradle just task
+    jest vitest unittest eslint prettier pre-commit hatch coverage mypy dmypy pylint
+    flake8 sphinx-build mkdocs cmake ninja bundle rspec rubocop phpunit composer dotnet
+    env time timeout nice xargs sudo uv uvx pipx poetry pdm
+"""
+# They run the file that they are given, unless they have this option.
 _INTERPRETERS = {
     **dict.fromkeys(("bash", "sh", "dash", "zsh"), "-n"),
     **dict.fromkeys(("perl", "ruby", "deno", "bun")),
@@ -95,7 +76,7 @@ _OWN = "runs the project's own programs"
 
 
 def what_it_lets(rule: Rule) -> str | None:
-    """What a rule lets an agent do; None where its own words say it."""
+    """What a rule lets an agent do; None if the rule itself says it."""
     if rule.tool != "Bash":
         return None if rule.spec else _WHOLE.get(rule.tool)
     if rule.spec is None:
@@ -103,8 +84,8 @@ def what_it_lets(rule: Rule) -> str | None:
     program = _program(rule.spec)
     own = f", and {_OWN}" if _runs_own(rule.spec) else ""
     if isinstance(read_named(rule.spec), NamedOptions):
-        told = set(rule.spec.partition(" [")[0].split())
-        if program in _CONFIGURED and "--isolated" not in told:
+        words = rule.spec.partition(" [")[0].split()
+        if program in _CONFIGURED and "--isolated" not in words:
             own += ", and what the project's configuration says"
         return f"only the options named, inside the project{own}"
     if "*" not in rule.spec:
@@ -120,7 +101,7 @@ def what_it_lets(rule: Rule) -> str | None:
 
 
 def is_wide(rule: Rule) -> bool:
-    """Whether a rule lets a program do more than to look, by an option of its own."""
+    """Whether some option lets the program do more than read."""
     if rule.tool != "Bash" or rule.spec is None or "*" not in rule.spec:
         return False
     if read_named(rule.spec) is not None:
@@ -134,7 +115,7 @@ def _program(spec: str) -> str:
 
 
 def _runs_own(spec: str) -> bool:
-    """Whether a command runs what lies in the project, as far as its words tell."""
+    """Whether a command runs the project's own code, judging by its words."""
     words = spec.partition(" [")[0].removesuffix(":*").split()
     if not words:
         return False
@@ -143,11 +124,11 @@ def _runs_own(spec: str) -> bool:
         return True
     if re.fullmatch(r"python[0-9.]*", program):
         module = words[words.index("-m") + 1 :][:1] if "-m" in words else []
-        # Without -I a module of the project comes before that of Python.
-        return "-I" not in words or not module or module[0] in _RUNNERS
+        # Without -I, a module of the project hides one of Python's own.
+        return "-I" not in words or not module or module[0] in _RUNNERS.split()
     if program in _INTERPRETERS:
         return _INTERPRETERS[program] not in words
-    return program in _RUNNERS
+    return program in _RUNNERS.split()
 
 
 def _joined(can: tuple[str, ...]) -> str:

@@ -7,11 +7,10 @@
     WebFetch(domain:x.org)  one host
     mcp__server             every tool of a server
 
-A rule for `Read` covers Grep and Glob, one for `Edit` covers every tool that writes
-files, as the client has it. A pattern never covers a command that could run a second
-one; what one for a path covers is told in `bridge.policy.globs`. Nothing here grants a
-change of what governs the session itself (`.claude`, `.git`, `.bridge`), unless the
-rule names that folder.
+As in the client, a rule for `Read` covers Grep and Glob, and one for `Edit` every tool
+that writes files. No pattern covers a command that could run another one; see
+`bridge.policy.globs` for patterns of paths. No rule grants a change of what governs the
+session itself (`.claude`, `.git`, `.bridge`), unless it names that folder.
 
 Source: Claude Code permissions reference, "Permission rule syntax".
 """
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
     from bridge.policy.command_options import IsInside
 
-    # A path as the tool was given it -> where that really is, absolute.
+    # A path as the tool was given it -> the real absolute path.
     Resolve = Callable[[str], str]
 
 _RULE = re.compile(r"([A-Za-z_][A-Za-z0-9_.*-]*)(?:\((.+)\))?\Z", re.S)
@@ -52,20 +51,20 @@ _FAMILIES = {
     "Edit": _WRITING,
     "Write": _WRITING,
 }
-# Where each tool reads its path, and no other key: one that it drops proves nothing.
+# The one key from which each tool reads its path.
 _PATH_KEYS = {
     **dict.fromkeys(("Read", "Edit", "Write", "MultiEdit"), "file_path"),
     **dict.fromkeys(("NotebookEdit", "NotebookRead"), "notebook_path"),
     **dict.fromkeys(("Grep", "Glob", "LS"), "path"),
 }
-# The tools that look below a folder, and where they read their patterns for paths.
+# The tools that search a folder, and the keys with their patterns for paths.
 _SEARCHES = {"Grep": ("glob",), "Glob": ("pattern",), "LS": ()}
 _GOVERNING = frozenset({".claude", ".git", ".bridge"})
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule, taken apart; `spec` is what stands in parentheses."""
+    """One rule in parts; `spec` is the text in parentheses."""
 
     tool: str
     spec: str | None = None
@@ -73,7 +72,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call, and where it is made."""
+    """A tool call, and the project in which it is made."""
 
     tool: str
     tool_input: Mapping[str, Any]
@@ -90,9 +89,9 @@ class _Call:
 
 
 def parse_rule(text: str) -> Rule | str:
-    """Take a rule apart; what is wrong with it, where it is none.
+    """Parse a rule; if it is invalid, return what is wrong with it.
 
-    Every reader of rules asks here. A tool of ours is told by the client's name.
+    Our own names of tools are replaced by the client's.
     """
     match = _RULE.match(rule_on_host(text))
     if match is None:
@@ -111,12 +110,15 @@ def parse_rule(text: str) -> Rule | str:
     return Rule(tool, spec)
 
 
+def command_specs(rules: Iterable[str]) -> list[str | None]:
+    """What the valid `Bash` rules have in parentheses; None for every command."""
+    parsed = (parse_rule(rule) for rule in rules)
+    return [r.spec for r in parsed if isinstance(r, Rule) and r.tool == "Bash"]
+
+
 def names_options(text: str) -> bool:
     """Whether a rule is of the form that the client does not know."""
-    rule = parse_rule(text)
-    if not isinstance(rule, Rule) or rule.tool != "Bash":
-        return False
-    return rule.spec is not None and read_named(rule.spec) is not None
+    return any(spec and read_named(spec) for spec in command_specs([text]))
 
 
 def is_granted(
@@ -129,15 +131,15 @@ def is_granted(
 ) -> bool:
     """Whether any rule grants the call.
 
-    `project` is the real path of the project; `resolve` makes a path of the tool's
-    absolute, with links followed.
+    `project` is the real path of the project; `resolve` makes a tool's path absolute
+    and follows links.
     """
     call = _Call(tool, tool_input, project, resolve)
     parsed = (parse_rule(rule) for rule in rules)
     try:
         return any(isinstance(rule, Rule) and _grants(rule, call) for rule in parsed)
     except ValueError:
-        # A path in letters that no file system has.
+        # A path that no file system can have.
         return False
 
 
@@ -149,18 +151,14 @@ def why_not_granted(
     project: str,
     resolve: Resolve,
 ) -> str | None:
-    """What keeps a call from being granted, where a rule comes near; None elsewhere.
+    """Why a call is not granted, if a rule comes near; None if none does.
 
-    That is a rule which names the options of the very command that is called.
+    A rule comes near if it names options of the same command.
     """
     call = _Call(tool, tool_input, project, resolve)
     if tool != "Bash" or call.command is None:
         return None
-    specs = [
-        rule.spec
-        for rule in map(parse_rule, rules)
-        if isinstance(rule, Rule) and rule.tool == "Bash" and rule.spec
-    ]
+    specs = filter(None, command_specs(rules))
     try:
         return why_no_rule_covers(specs, call.command, call.is_inside)
     except ValueError:
@@ -170,7 +168,7 @@ def why_not_granted(
 def why_no_rule_covers(
     specs: Iterable[str], command: str, is_inside: IsInside
 ) -> str | None:
-    """As `why_not_granted`; `specs` are what stands in the parentheses of the rules."""
+    """As `why_not_granted`; `specs` are the texts in parentheses of the rules."""
     if shell_sign(command) is not None:
         return None
     named = [
@@ -180,13 +178,13 @@ def why_no_rule_covers(
     ]
     if not named:
         return None
-    # The one that says most of the command is the one that was meant.
+    # The rule with the most words of the command is the one that was meant.
     nearest = max(named, key=lambda rule: len(rule.words))
     return why_not_covered(nearest, command, is_inside)
 
 
 def is_about(rule: Rule, tool: str) -> bool:
-    """Whether a rule speaks of a tool, by the client's name; not what it grants."""
+    """Whether a rule is about a tool, by the client's name, whatever it grants."""
     if tool in _FAMILIES.get(rule.tool, {rule.tool}):
         return True
     prefix = rule.tool.rstrip("*").removesuffix("__") + "__"
@@ -214,7 +212,7 @@ def _grants_command(spec: str | None, call: _Call) -> bool:
     if command is None or call.tool_input.get("dangerouslyDisableSandbox"):
         return False
     named = None if spec is None else read_named(spec)
-    # The letters of a rule that names options are no command that it covers.
+    # A rule that names options does not cover its own text as a command.
     if spec is None or (named is None and command == spec):
         return True
     if isinstance(named, str) or shell_sign(command) is not None:
@@ -227,7 +225,7 @@ def _grants_command(spec: str | None, call: _Call) -> bool:
 
 
 def command_pattern(spec: str) -> re.Pattern[str]:
-    """What stands in the parentheses of a `Bash` rule, for the whole of a command."""
+    """The pattern of a `Bash` rule, for a whole command."""
     # `pytest:*` is the client's older way to write `pytest *`.
     spec = re.sub(r":\*\Z", " *", spec)
     # `pytest *` covers bare `pytest`, too.
@@ -245,10 +243,10 @@ def _grants_path(rule: Rule, call: _Call) -> bool:
 
 
 def _path_given(call: _Call) -> list[str] | None:
-    """The paths that a call is about; None where they are not plain to see.
+    """The paths that a call is about; None if they cannot be known for sure.
 
-    The client trims a path, takes `~` for the home and makes its letters the composed
-    ones of Unicode: what it opens then would not be what is looked at here.
+    The client trims a path, expands `~` and normalizes Unicode. It would then open
+    another file than the one that is checked here.
     """
     given = call.tool_input.get(_PATH_KEYS[call.tool])
     if given is None and call.tool in _SEARCHES:
@@ -264,7 +262,7 @@ def _path_given(call: _Call) -> list[str] | None:
     ]
     if not all(isinstance(glob, str) and stays_below(glob) for glob in globs):
         return None
-    # A link that a search names in plain letters is followed.
+    # A search follows a link that its pattern names.
     return [given, *(posixpath.join(given, fixed_part(glob)) for glob in globs)]
 
 
@@ -297,18 +295,17 @@ def _covers_path(rule: Rule, call: _Call, path: str) -> bool:
 
 
 def _governing(path: PurePosixPath | str) -> set[str]:
-    """Which folders a path goes through that govern a session; case is no matter.
+    """The folders on a path that govern a session, whatever their case.
 
-    On a file system that takes `.Claude` for `.claude` it is one.
+    Some file systems take `.Claude` for `.claude`.
     """
     return {part.casefold() for part in PurePosixPath(path).parts} & _GOVERNING
 
 
 def _governing_above(project: str) -> set[str]:
-    """As `_governing`, but for `.claude/worktrees/`, where the client keeps worktrees.
+    """As `_governing`, except for `.claude/worktrees/`, the folder of worktrees.
 
-    What is in one of these is a project as any other; a project that is `.claude`
-    itself is what governs.
+    A worktree there is a project like any other.
     """
     parts = [part.casefold() for part in PurePosixPath(project).parts]
     below = zip(parts, [*parts[1:], ""], strict=True)

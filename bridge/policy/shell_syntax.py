@@ -1,16 +1,15 @@
-"""What in a command only a shell understands: signs that could run a second one. Pure.
+"""Signs in a command that only a shell understands, and that could run another. Pure.
 
-Both readers of the rules ask here: the hooks, whose client has a shell run the command,
-and our own loop, which has none. Some signs count wherever they stand, in quotes as
-well, because some programs read what is in the quotes again: in `bash`,
-`printf -v 'a[…]'` expands what stands in the brackets. The others count where a shell
-reads them:
+Both the hooks (the client runs commands in a shell) and our own loop (which has none)
+use this. Some signs count everywhere, even in quotes, because some programs evaluate
+quoted text again: in `bash`, `printf -v 'a[…]'` expands what is in the brackets. The
+others count only where a shell reads them:
 
     ; & | < > ` newline return NUL  $( ${ $[    anywhere
     $                                           outside single quotes
     ( )                                         outside quotes; zsh runs =(…) and *(e:…)
 
-A `$` that is escaped counts, too: to tell which `$` are is what a reader gets wrong.
+An escaped `$` counts, too: readers disagree about which ones are escaped.
 
 Source: Bash reference manual, "Quoting" and "Shell Parameter Expansion"; zsh manual,
 "Process Substitution" and "Glob Qualifiers".
@@ -21,7 +20,7 @@ from __future__ import annotations
 import re
 
 _ANYWHERE = re.compile(r"[;&|`<>\n\r\0]|\$[({\[]")
-# Of files, of braces, of a home, of what history and zsh make of a word.
+# Globs, braces, `~`, history, and what zsh expands.
 _EXPANDED = re.compile(r"[*?\[\]{}~^]|(?:\A|\s)[#=]")
 _STEP = re.compile(
     r"""
@@ -37,7 +36,7 @@ _STEP = re.compile(
 def shell_sign(command: str) -> str | None:
     """The first sign that only a shell understands; None for one plain command.
 
-    A quote that nobody closes is such a sign, and so is a backslash at the end.
+    So are an unclosed quote and a backslash at the end.
     """
     if found := _ANYWHERE.search(command):
         return found[0]
@@ -53,9 +52,9 @@ def shell_sign(command: str) -> str | None:
 
 
 def expansion_sign(command: str) -> str | None:
-    """The first sign outside quotes that a shell would expand; None for none.
+    """The first sign outside quotes that a shell would expand; None if there is none.
 
-    One word may become several by it, or none. `command` is one plain command.
+    Expansion can turn one word into several, or none. `command` is one plain command.
     """
     at = 0
     while step := _STEP.match(command, at):

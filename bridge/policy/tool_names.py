@@ -1,42 +1,37 @@
 """The tools that a definition may name: the client's, and those of the other routes.
 
-Both names of one tool mean the same in a definition, on every route: rules are
-rewritten to the client's when a definition is read, tools where a route lists them.
+In a definition, both names of a tool mean the same on every route. Rules get the
+client's names when a definition is read, tools when a route lists them.
 
 Source: Claude Code tools reference; measured on 2.1.330.
 """
 
 from __future__ import annotations
 
-# The client's name of each tool that the local and the endpoint route have, too.
+# The client's tools that the routes local and endpoint have, too.
 LOCAL_NAMES = {
     "Read": "read_file",
     "Glob": "list_files",
     "Grep": "search_text",
     "Bash": "run_command",
 }
-# What the client calls a tool that it also takes under another name.
+# The client's own name for a tool with two names.
 HOST_NAMES = {ours: theirs for theirs, ours in LOCAL_NAMES.items()} | {"Task": "Agent"}
 
-# The tool by which a model of ours answers, in a definition and in the loop.
+# The tool with which a model in our own loop answers.
 SUBMIT = "submit_result"
 
-KNOWN = frozenset(
-    {
-        *LOCAL_NAMES,
-        *HOST_NAMES,
-        *("Agent", "AskUserQuestion", "BashOutput", "Edit", "EnterPlanMode"),
-        *("ExitPlanMode", "KillShell", "LSP", "ListMcpResourcesTool", "MultiEdit"),
-        *("NotebookEdit", "NotebookRead", "ReadMcpResourceTool", "SendMessage"),
-        *("Skill", "SubagentHandback", "Task", "TaskCreate", "TaskGet", "TaskList"),
-        *("TaskOutput", "TaskStop", "TaskUpdate", "TodoWrite", "ToolSearch"),
-        *("WebFetch", "WebSearch", "Write"),
-    }
-)
+_OTHERS = """
+    Agent AskUserQuestion BashOutput Edit EnterPlanMode ExitPlanMode KillShell LSP
+    ListMcpResourcesTool MultiEdit NotebookEdit NotebookRead ReadMcpResourceTool
+    SendMessage Skill SubagentHandback Task TaskCreate TaskGet TaskList TaskOutput
+    TaskStop TaskUpdate TodoWrite ToolSearch WebFetch WebSearch Write
+"""
+KNOWN = frozenset({*LOCAL_NAMES, *HOST_NAMES, *_OTHERS.split()})
 
 
 def is_known(name: str) -> bool:
-    """Whether a tool of this name may exist; those of MCP servers cannot be seen."""
+    """Whether a tool of this name may exist; those of MCP servers are not known."""
     return name in KNOWN or name.startswith("mcp__")
 
 
