@@ -146,9 +146,7 @@ def write_example(folder: Path) -> None:
         [request] = store.claim(Claimant("b1946ac9", HOST), 4, lambda _: "take")
         clock.us += 300_000
         launched = {"tool_use_id": "toolu_01A", "launched_at": store.now_ms()}
-        store.change_claim(
-            ID, HOST, lambda c: c.model_copy(update=launched), event="launched"
-        )
+        store.change_claim(ID, HOST, lambda c: c.with_(**launched), event="launched")
         note_call(
             store,
             AgentRun(

@@ -106,7 +106,7 @@ def dead_process() -> HostProcess:
 
 def unseen_process() -> HostProcess:
     """A host in a container: its pid means nothing here."""
-    return this_process().model_copy(update={"pid_namespace": "pid:[4]"})
+    return this_process().with_(pid_namespace="pid:[4]")
 
 
 def claimant(host: HostProcess | None = None, session: str = "session-1") -> Claimant:

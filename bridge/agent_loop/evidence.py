@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bridge.protocol.agent_output import Evidence
-from bridge.protocol.judge import NOT_APPROVED, ToolCall, Verdict, judge, result_told
+from bridge.protocol.judge import (
+    NOT_APPROVED,
+    ToolCall,
+    Verdict,
+    judge,
+    reported_result,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +113,7 @@ def weigh(
         return verdict
     if request.answer_schema is None:
         verdict = _attached(verdict, value, seen)
-    told = result_told(verdict.parsed, request.answer_schema)
+    told = reported_result(verdict.parsed, request.answer_schema)
     if not must_be_verified or _claims_nothing(told):
         return verdict
     if told.get("status") == "failed" and _last_runs(seen):
@@ -166,7 +172,7 @@ def _attached(verdict: Verdict, value: dict[str, Any], seen: Sequence[Seen]) -> 
         }
         for claim, name in zip(parsed["evidence"], named, strict=True)
     ]
-    proof = [item.model_dump(mode="json", by_alias=True) for item in all_evidence(seen)]
+    proof = [item.to_data() for item in all_evidence(seen)]
     return replace(verdict, parsed={**parsed, "evidence": [*claims, *proof]})
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bridge.protocol.judge import Verdict
     from bridge.protocol.outcome import Progress
     from bridge.protocol.request import Request
-    from bridge.protocol.usage import RunSummary
+    from bridge.protocol.response import RunSummary
 
 
 @dataclass(frozen=True, slots=True)

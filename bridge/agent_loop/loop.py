@@ -37,7 +37,7 @@ from bridge.protocol.json_schema import problem_of, problem_of_schema
 from bridge.protocol.judge import Verdict
 from bridge.protocol.outcome import Progress
 from bridge.protocol.record import printable
-from bridge.protocol.usage import CHECK, RunSummary
+from bridge.protocol.response import CHECK, RunSummary
 
 if TYPE_CHECKING:
     from bridge.agent_loop.chat_model import Reply

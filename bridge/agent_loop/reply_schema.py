@@ -13,7 +13,7 @@ from bridge.agent_loop.model_policy import LARGE, ModelPolicy
 from bridge.agent_loop.tool import object_schema
 from bridge.policy.tool_names import SUBMIT
 from bridge.protocol.agent_output import ANSWER_SCHEMA
-from bridge.protocol.embedded_json import Oddity, find_json
+from bridge.protocol.embedded_json import Invalid, find_json
 from bridge.protocol.keywords import subschemas
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def read_call(text: str, tools: Iterable[str]) -> Call | NoCall:
     said = list(find_json(text))
     if not said:
         return NoCall("no_json", "the reply holds no JSON value")
-    if isinstance(said[0], Oddity):
+    if isinstance(said[0], Invalid):
         return NoCall("no_json", said[0].problem)
     value = said[0]
     if len(said) > 1 or not isinstance(value, dict):

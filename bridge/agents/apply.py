@@ -1,4 +1,4 @@
-"""Apply a definition to a request: fill in what the caller left open. Pure.
+"""Apply a definition to a request: fill in what the caller left open.
 
 This happens when a request is made. For one that another program dropped, it happens at
 its launch.
@@ -8,15 +8,67 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.prompt import check_arguments, render_request
 from bridge.errors import InvalidRequest
+from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.request import Applied
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from bridge.agents.definition import Definition
     from bridge.protocol.request import Request
+    from bridge.store.store import Store
+
+_FILLED_IN = (
+    "model", "answer_schema", "timeout", "max_attempts", "variables", "definition",
+    "context",
+)  # fmt: skip
+
+
+def resolve(definition: Definition | None, store: Store, request: Request) -> Request:
+    """The request with its agent's definition applied, if it has one.
+
+    Raises:
+        InvalidRequest: it does not fit the definition, or that no longer exists.
+    """
+    if definition is not None:
+        request = with_context(definition, request, store.place.project)
+        return applied(definition, request, parent_variables(store, request))
+    if request.definition is not None:
+        raise InvalidRequest(
+            f"the definition of agent {request.agent_type!r} is gone since it was asked"
+        )
+    return request
+
+
+def with_context(definition: Definition, request: Request, project: Path) -> Request:
+    """The request with the context that its definition needs.
+
+    It is read only once, so that every route sees the same.
+    """
+    if "change" not in definition.context or "change" in request.context:
+        return request
+    from bridge.change.collect import READ_S, read_change
+
+    # At most half of the time: the agent needs the rest.
+    timeout_s = min(READ_S, request.timeout / 1000 / 2)
+    change = read_change(project, timeout_s=timeout_s)
+    return request.with_(context={**request.context, "change": str(change)})
+
+
+def parent_variables(store: Store, request: Request) -> dict[str, Any]:
+    """The variables of the request whose agent made this one; none if unknown."""
+    parent = request.parent_request_id
+    if parent is None or not is_id(parent):
+        return {}
+    found = store.find(RequestId(parent))
+    return found.request.variables if found and found.request else {}
+
+
+def filled_in(held: Request, request: Request) -> Request:
+    """The claimed record, with the fields that the definition filled in."""
+    return held.with_(**{field: getattr(request, field) for field in _FILLED_IN})
 
 
 def choices(definition: Definition) -> dict[str, Any]:
@@ -35,21 +87,29 @@ def choices(definition: Definition) -> dict[str, Any]:
 def applied(
     definition: Definition, request: Request, parent: Mapping[str, Any] | None = None
 ) -> Request:
-    """The request with the definition applied, ready for its route.
+    """The request with the definition applied, ready for its route. Pure.
 
     `parent` has the variables of the calling agent. In the result, `definition.prompt`
-    is what the agent will be told, before the contract.
+    is the agent's whole prompt, without the contract.
 
     Raises:
         InvalidRequest: its route, schema or arguments do not fit the definition.
     """
+    # Late, as hooks import this module: it imports jinja2.
+    from bridge.agents.prompt import check_arguments, render_request
+
     check_route(definition, request.route)
     if request.definition is None:
-        request = request.with_(
-            **_left_open(request, choices(definition)),
-            variables=_variables(parent or {}, definition, request.variables),
-        )
-    check_schema(definition, request.answer_schema)
+        # The priority is part of the id, so it is too late for that.
+        left_open = {
+            field: value
+            for field, value in choices(definition).items()
+            if field != "priority"
+            and (field not in request.fields_set or getattr(request, field) is None)
+        }
+        variables = _variables(parent or {}, definition, request.variables)
+        request = request.with_(**left_open, variables=variables)
+    _check_schema(definition, request.answer_schema)
     check_arguments(definition, request)
     note = Applied(
         digest=definition.source.digest,
@@ -92,12 +152,7 @@ def check_route(definition: Definition, route: str) -> None:
         )
 
 
-def check_schema(definition: Definition, schema: Mapping[str, Any] | None) -> None:
-    """Check that an answer has room for the evidence that the definition needs.
-
-    Raises:
-        InvalidRequest: the schema has no property for it.
-    """
+def _check_schema(definition: Definition, schema: Mapping[str, Any] | None) -> None:
     # With script tools our own loop sees what runs, and needs no claim.
     if not definition.require_verified_evidence or definition.script_tools:
         return
@@ -106,16 +161,3 @@ def check_schema(definition: Definition, schema: Mapping[str, Any] | None) -> No
             f"agent {definition.name!r} must show evidence, but the requested schema "
             "has no property `evidence`"
         )
-
-
-def _left_open(request: Request, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The definition's fields that the request does not set, even to the default.
-
-    The priority is part of the id, so it is too late for that.
-    """
-    return {
-        field: value
-        for field, value in fields.items()
-        if field != "priority"
-        and (field not in request.model_fields_set or getattr(request, field) is None)
-    }

@@ -68,7 +68,7 @@ def check_away(name: str, route: str, registry: Registry) -> None:
     raise UnknownAgent(f"no agent is named {name!r}; {near}")
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, known: Iterable[str], *, what: str = "agents") -> str:
     """Similar names; if there are none, all names."""
     # Late, as hooks import this module.
     from difflib import get_close_matches
@@ -79,7 +79,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
         return f"did you mean {' or '.join(near)}?"
     rest = len(names) - MAX_NAMED
     more = f" and {rest} more (hostbridge agents list)" if rest > 0 else ""
-    return f"known agents are: {', '.join(names[:MAX_NAMED])}{more}"
+    return f"known {what} are: {', '.join(names[:MAX_NAMED])}{more}"
 
 
 def check_model(name: str) -> None:
@@ -88,15 +88,13 @@ def check_model(name: str) -> None:
     Raises:
         InvalidRequest: it does not; lists similar names.
     """
-    known = sorted(MODEL_NAMES)
-    if name in known:
+    if name in MODEL_NAMES:
         return
-
-    from difflib import get_close_matches
-
-    # A model's full name, such as claude-opus-4-1, holds the short one.
-    near = [short for short in known if short in name.lower()]
-    near = near or get_close_matches(name.lower(), known, n=2)
-    hint = f"did you mean {' or '.join(near)}?" if near else "known models are: "
-    listed = "" if near else ", ".join(known)
-    raise InvalidRequest(f"an open session knows no model {name!r}; {hint}{listed}")
+    # A model's full name, such as claude-opus-4-1, contains the short one.
+    near = [short for short in sorted(MODEL_NAMES) if short in name.lower()]
+    hint = (
+        f"did you mean {' or '.join(near)}?"
+        if near
+        else nearest(name.lower(), MODEL_NAMES, what="models")
+    )
+    raise InvalidRequest(f"an open session knows no model {name!r}; {hint}")

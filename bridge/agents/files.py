@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from io import BufferedReader
+    from io import FileIO
 
 MAX_BYTES = 256 * 1024
 # For a model that a project brings, which is digested as a whole before each use.
@@ -39,7 +39,7 @@ def read_bytes(path: Path, *, follow_links: bool = True) -> bytes:
     """
     if not follow_links and path.is_symlink():
         raise Unreadable(path, "is a link; a project must bring the file itself")
-    with _open_plain(path, 0 if follow_links else os.O_NOFOLLOW) as file:
+    with open_plain(path, follow_links=follow_links) as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise Unreadable(path, f"larger than {MAX_BYTES // 1024} KiB")
@@ -52,7 +52,7 @@ def digest_of_model(path: Path) -> str:
     Raises:
         Unreadable: it is not a plain file, or too large to be read at each use.
     """
-    with _open_plain(path) as file:
+    with open_plain(path) as file:
         if os.fstat(file.fileno()).st_size > MAX_MODEL_BYTES:
             raise Unreadable(
                 path,
@@ -63,15 +63,20 @@ def digest_of_model(path: Path) -> str:
 
 
 @contextmanager
-def _open_plain(path: Path, flags: int = 0) -> Iterator[BufferedReader]:
-    """A plain file, open for reading; a pipe cannot block it."""
-    flags |= os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+def open_plain(path: Path, *, follow_links: bool = True) -> Iterator[FileIO]:
+    """A plain file, open for reading; a pipe cannot block it.
+
+    Raises:
+        Unreadable: it is not a plain file, or cannot be read.
+    """
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+    flags |= 0 if follow_links else os.O_NOFOLLOW
     try:
         fd = os.open(path, flags)
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             os.close(fd)
             raise Unreadable(path, "not a plain file")
-        with open(fd, "rb") as file:
+        with open(fd, "rb", buffering=0) as file:
             yield file
     except OSError as exc:
         raise Unreadable(path, (exc.strerror or str(exc)).lower()) from None

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bridge.agents.apply import resolve
 from bridge.agents.client_agents import check_agent, check_away
 from bridge.agents.registry import Registry
-from bridge.agents.resolve import resolve
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,11 +12,11 @@ Looking up a name reads the head of each file: a kilobyte if the name is in it.
 from __future__ import annotations
 
 import os
-import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.agents import names
+from bridge.agents.files import Unreadable, open_plain
 from bridge.agents.names import CLIENT_LAYERS, OF_PROJECT, SUFFIXES, Layer
 from bridge.protocol.names import CARRIER
 
@@ -125,24 +125,15 @@ class LayerFolder:
 
     def _head(self, relative: str) -> bytes | None:
         """The beginning of a plain file, as far as needed; None if unreadable."""
-        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-        if self.is_projects:
-            flags |= os.O_NOFOLLOW
+        path = self.folder / relative
         try:
-            fd = os.open(f"{self.folder}/{relative}", flags)
-        except OSError:
+            with open_plain(path, follow_links=not self.is_projects) as file:
+                head = file.read(names.SHORT_HEAD)
+                if len(head) == names.SHORT_HEAD and not names.has_name(head):
+                    head += file.read(names.MAX_HEAD - names.SHORT_HEAD)
+                return head
+        except Unreadable:
             return None
-        try:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
-                return None
-            head = os.read(fd, names.SHORT_HEAD)
-            if len(head) == names.SHORT_HEAD and not names.has_name(head):
-                head += os.read(fd, names.MAX_HEAD - names.SHORT_HEAD)
-        except OSError:
-            return None
-        finally:
-            os.close(fd)
-        return head
 
 
 def _is_new(seen: set[str], path: str, folder: str) -> bool:

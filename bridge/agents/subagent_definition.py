@@ -247,15 +247,13 @@ def _read_tool(
         )
         for position, each in enumerate(tool.context_providers)
     ]
-    return ScriptTool(
-        name=tool.name,
-        pym=pym,
-        description=tool.description,
-        parameters=tool.parameters,
-        context_providers=providers,
-        code=scripts.get(pym, ""),
-        provider_codes=tuple(scripts.get(path, "") for path in providers),
-    )
+    read = {
+        "pym": pym,
+        "context_providers": providers,
+        "code": scripts.get(pym, ""),
+        "provider_codes": tuple(scripts.get(path, "") for path in providers),
+    }
+    return ScriptTool(**dict(tool) | read)
 
 
 def _is_python_name(name: str) -> bool:

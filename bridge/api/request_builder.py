@@ -90,8 +90,12 @@ class Draft:
                     "template could read arguments; say it in the prompt"
                 )
             return request
-        from bridge.agents.apply import applied, check_route
-        from bridge.agents.resolve import parent_variables, with_context
+        from bridge.agents.apply import (
+            applied,
+            check_route,
+            parent_variables,
+            with_context,
+        )
 
         if self._applied is None:
             request = with_context(definition, request, self.store.place.project)
@@ -110,7 +114,7 @@ class Draft:
         if held.request_id != self.request.request_id:
             # Found by its dedup key: another caller's.
             return self.agents.define(self.store, held)
-        from bridge.agents.resolve import filled_in
+        from bridge.agents.apply import filled_in
 
         route = held.served_on
         return filled_in(held, self.on(route)), self.definition_on(route)
@@ -139,7 +143,7 @@ def draft(
     fields = {
         name: value
         for name, value in options.items()
-        if name in Request.model_fields and name not in ("route", "request_id")
+        if name in Request.fields and name not in ("route", "request_id")
     }
     fields["node"] = _node(options.get("node"), store.place.project)
     agents = Agents.open(settings, store.place.project)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from bridge.api.result import result_of
 from bridge.api.upkeep import TEND_S, Tender, complaint_of, stage_of
 from bridge.errors import StateUnavailable, StateVanished, UnknownRequest, WaitTimeout
-from bridge.protocol.duration import seconds
 from bridge.protocol.ids import check_id
 from bridge.protocol.response import failed
 from bridge.protocol.status import Stage
+from bridge.protocol.wording import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

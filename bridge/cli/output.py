@@ -17,6 +17,7 @@ import orjson
 
 from bridge.host.output import clean
 from bridge.protocol.response import RequestFailed
+from bridge.protocol.value import Value
 
 if TYPE_CHECKING:
     from bridge.errors import BridgeError
@@ -93,8 +94,8 @@ def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
         fields = dataclasses.fields(value)
         return {_camel(field.name): getattr(value, field.name) for field in fields}
-    if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json", by_alias=True)
+    if isinstance(value, Value):
+        return value.to_data()
     return str(value)
 
 
@@ -105,7 +106,7 @@ def _camel(name: str) -> str:
 
 def record(response: Response) -> dict[str, Any]:
     """A response as JSON, with what a reader looks for first at the top."""
-    value = response.model_dump(mode="json", by_alias=True)
+    value = response.to_data()
     return {key: value[key] for key in _FIRST} | value
 
 

@@ -12,7 +12,7 @@ from bridge.api.result import result_of
 from bridge.cli.answer_text import answer_text
 from bridge.cli.output import counted, indented, json_text, span
 from bridge.host.output import one_line
-from bridge.protocol.duration import seconds
+from bridge.protocol.wording import seconds
 from bridge.store.host_process import Liveness, liveness
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from bridge.api.bridge import Bridge
 from bridge.doctor.finding import Finding, ok, problem
 from bridge.errors import BridgeError
 from bridge.host.wake_problems import why_unheard
-from bridge.protocol.duration import seconds
 from bridge.protocol.failure_codes import MEANINGS, cure_of
+from bridge.protocol.wording import seconds
 from bridge.store import wakeups
 
 if TYPE_CHECKING:

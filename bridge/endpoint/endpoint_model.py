@@ -21,7 +21,7 @@ from bridge.agent_loop.chat_model import LOOK_S, ModelFailed, Reply, never
 from bridge.endpoint.http_failures import failure_of
 from bridge.endpoint.http_transport import Lines, bound
 from bridge.errors import BadSetting, ExtraMissing
-from bridge.protocol.embedded_json import Oddity, find_json
+from bridge.protocol.embedded_json import Invalid, find_json
 from bridge.protocol.names import OF_SERVER
 from bridge.store.clock import Clock, SystemClock
 
@@ -318,7 +318,7 @@ class _Said:
             raise ModelFailed("agent_error", "the reply broke off")
         if not text.strip():
             raise ModelFailed("empty_answer", "the reply is empty")
-        if all(isinstance(value, Oddity) for value in find_json(text)):
+        if all(isinstance(value, Invalid) for value in find_json(text)):
             raise ModelFailed("no_json", f"the reply is not JSON: {text[:200]!r}")
         details = getattr(self._usage, "prompt_tokens_details", None)
         return Reply(

@@ -254,9 +254,7 @@ def _correct(
     changed = hook.store.change_claim(
         RequestId(run.request_id),
         run.host,
-        lambda c: c.model_copy(
-            update={"corrections": c.corrections + 1, "last_failure": code}
-        ),
+        lambda c: c.with_(corrections=c.corrections + 1, last_failure=code),
         event="corrected",
     )
     hook.store.keep_evidence(

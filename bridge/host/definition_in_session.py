@@ -43,7 +43,7 @@ def hosted(request: Request, definition: Definition, carrier: str | None) -> Req
         "subagent_type": carrier if is_carried else told.subagent_type,
         "prompt": f"{told.prompt}\n\n{note}" if note else told.prompt,
     }
-    return request.with_(definition=told.model_copy(update=changed))
+    return request.with_(definition=told.with_(**changed))
 
 
 def subagent_type(request: Request) -> str:

@@ -10,8 +10,8 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents.apply import filled_in, resolve
 from bridge.agents.registry import Registry
-from bridge.agents.resolve import filled_in, resolve
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import limits, pins, runs
 from bridge.host.definition_in_session import hosted, limits_of, subagent_type
@@ -159,7 +159,7 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
         if claim is None or claim.launched_at is not None:
             return held
         begun = {"tool_use_id": hook.event.tool_use_id, "launched_at": now_ms}
-        return filled_in(held, request).with_(claim=claim.model_copy(update=begun))
+        return filled_in(held, request).with_(claim=claim.with_(**begun))
 
     mine = hook.store.change_held(
         request_id, hook.session.host, launched, event="launched"

@@ -128,7 +128,7 @@ def _repeat(hook: HookContext, *, at_once: bool) -> list[Request]:
             changed = hook.store.change_claim(
                 RequestId(request.request_id),
                 hook.session.host,
-                lambda c: c.model_copy(update={"offers": (*c.offers, now_ms)}),
+                lambda c: c.with_(offers=(*c.offers, now_ms)),
                 event="offered again",
             )
         except StateUnavailable:

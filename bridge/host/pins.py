@@ -258,7 +258,7 @@ class Pins:
         try:
             for key, target in links.items():
                 os.symlink(target, f"{folder}/{key}")
-            told = orjson.dumps(host.model_dump(mode="json", by_alias=True))
+            told = orjson.dumps(host.to_data())
             fd = os.open(f"{folder}/host", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             try:
                 os.write(fd, told)

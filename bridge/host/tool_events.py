@@ -60,7 +60,7 @@ def subagent_tool(hook: HookContext) -> HookOutput:
     if event.tool == "SendMessage":
         interim.note_message(hook, run)
     agents = f"{hook.store.place.state}/agents/"
-    told = run.model_dump(mode="json", by_alias=True)
+    told = run.to_data()
     before_tool(agents, event.raw, told, run.agent_id, event.tool)
     return SILENT
 

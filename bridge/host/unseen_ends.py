@@ -133,7 +133,7 @@ def note_bound(
         hook.store.change_claim(
             RequestId(run.request_id),
             run.host,
-            lambda claim: claim.model_copy(update=update),
+            lambda claim: claim.with_(**update),
         )
 
 

@@ -1,4 +1,4 @@
-"""AgentOutput: the answer of every agent unless the caller asks for another shape."""
+"""AgentOutput: the form of an answer unless the caller gives a schema."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ AgentStatus = Literal["success", "partial", "failed", "blocked"]
 
 
 class Evidence(Value):
-    """One thing the agent's answer rests on.
+    """One piece of evidence for the agent's answer.
 
-    `command` names a command that the agent ran. `toolUseId` and `verified` are filled
-    in by the bridge: `verified` is true only where that call was seen to run with that
-    end.
+    `command` names a command that the agent ran. The bridge fills in `toolUseId` and
+    `verified`, which is true only if that call was seen to run with that result.
     """
 
     type: str
@@ -28,7 +27,7 @@ class Evidence(Value):
 
 
 class AgentOutput(Value):
-    """What an agent reports; `agentId`, `taskId`, `timestamp` come from the bridge."""
+    """An agent's report; the bridge fills in `agentId`, `taskId` and `timestamp`."""
 
     status: AgentStatus
     summary: Annotated[str, Limits(min_length=1)]
@@ -38,8 +37,7 @@ class AgentOutput(Value):
     timestamp: Milliseconds | None = None
 
 
-# The part that the agent itself writes, as JSON Schema: what the contract shows and
-# what is checked. By hand, not generated: it leaves out what the bridge fills in.
+# What the agent itself writes, as JSON Schema: without what the bridge fills in.
 ANSWER_SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["status", "summary"],

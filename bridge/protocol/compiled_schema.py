@@ -1,10 +1,10 @@
 """A JSON Schema that is ready to check values, in a bounded number of steps.
 
 The library checks in Rust, where neither a signal nor a thread can stop it, and a few
-lines of schema may describe 2**40 branches. A schema can only outgrow its own size
-through references, so each reference counts its steps; once they are used up, every
-further reference fails at once. Counted, not timed: an answer is worth the same on a
-slow machine. Regular expressions get a limited size and a limited number of tries.
+lines of schema can describe 2**40 branches. Only references let a check outgrow the
+schema, so each reference counts its steps. When they are used up, all other references
+fail at once. Steps are counted, not timed, so that a slow machine judges an answer as a
+fast one does. Regular expressions have a limited size and number of tries.
 
 Source: JSON Schema, drafts 4 to 2020-12; jsonschema-rs.
 """
@@ -17,27 +17,27 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs as library
 
-from bridge.protocol.keywords import IN_DATA, NAMED, subschemas
+from bridge.protocol.keywords import IN_DATA, NAMED, part_at, subschemas
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# What stands for the value in a message of the library, which would quote all of it.
+# Replaces the value in the library's messages, which would quote all of it.
 MASK = "\ue000"
 MAX_STEPS = 1_000_000
-# An object or array of so many values is one more step.
+# An object or array costs one more step for so many values.
 _VALUES_PER_STEP = 8
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
-# The library checks these where the draft leaves that open.
+# The library checks these, although the drafts make that optional.
 _NOTES = ("contentEncoding", "contentMediaType")
-# The library compiles what references lead to anew for each `unevaluated…`.
+# For each `unevaluated…`, the library compiles the targets of all references anew.
 _MAX_UNFOLDED = 20_000
 
-# In bytes: what one pattern may take once compiled, and all of them together.
+# In bytes: the compiled size of one pattern, and of all together.
 _PATTERN_BYTES = 10 * 2**20
 _ALL_PATTERNS_BYTES = 256 * 2**20
-# How often a pattern that looks around or refers back may try. Each try may read all
-# of the text, so both together have a limit.
+# How often a pattern with lookaround or backreferences may try. Each try may read the
+# whole text, so tries times text is limited as well.
 _MAX_TRIES = 10_000
 _MIN_TRIES = 100
 _MAX_TRIED_CHARS = 2_000_000_000
@@ -53,12 +53,12 @@ _DRAFTS: dict[str, tuple[type[library.Validator], int]] = {
     "2019-09": (library.Draft201909Validator, library.Draft201909),
     "2020-12": (library.Draft202012Validator, library.Draft202012),
 }
-# In these a reference hides what stands beside it.
+# In these drafts, a reference hides all keywords beside it.
 _OLDER = ("draft-04", "draft-06", "draft-07")
 
 
 class TooManySteps(Exception):
-    """The check would take too long, and was given up."""
+    """The check would take too long and was stopped."""
 
 
 class _Steps:
@@ -69,17 +69,17 @@ class _Steps:
         self._sizes: dict[int, int] = {}
 
     def __call__(self, *_schema_and_place: object) -> _Steps:
-        """As the library makes a keyword."""
+        """Called by the library to make a keyword."""
         return self
 
     def validate(self, value: object) -> None:
-        """As the library checks a keyword: an exception means invalid."""
+        """Called by the library to check a keyword: an exception means invalid."""
         self.left -= 1 + self._size(value) // _VALUES_PER_STEP
         if self.left < 0:
             raise TooManySteps
 
     def _size(self, value: object) -> int:
-        """How many values are in a value."""
+        """The number of values in a value."""
         if not isinstance(value, dict | list):
             return 1
         size = self._sizes.get(id(value))
@@ -90,9 +90,9 @@ class _Steps:
 
 
 class CompiledSchema:
-    """A schema and its parts, each named by its JSON pointer, ready to check `values`.
+    """A schema, ready to check `values`; a JSON pointer names each of its parts.
 
-    All checks together have `MAX_STEPS`.
+    All checks together may take `MAX_STEPS`.
     """
 
     def __init__(self, schema: dict[str, Any], values: Sequence[Any] = ()) -> None:
@@ -139,13 +139,13 @@ class CompiledSchema:
         return is_valid
 
     def errors(self, pointer: str, value: Any) -> Iterator[library.ValidationError]:
-        """What the library says against a value."""
+        """The library's errors for a value."""
         return self._validator(pointer).iter_errors(value)
 
     def errors_alone(
         self, part: dict[str, Any], value: Any
     ) -> Iterator[library.ValidationError]:
-        """The same for a part that refers to nothing."""
+        """The same for a part without references."""
         return self._kind(part, **self._options).iter_errors(value)
 
     def _validator(self, pointer: str) -> library.Validator:
@@ -156,7 +156,7 @@ class CompiledSchema:
 
 
 def _counted(part: Any, *, is_older: bool) -> Any:
-    """A schema whose references count their steps; pointers into it still hold."""
+    """The schema with references that count their steps; pointers stay valid."""
     if isinstance(part, list):
         return [_counted(each, is_older=is_older) for each in part]
     if not isinstance(part, dict):
@@ -180,9 +180,9 @@ def _counted(part: Any, *, is_older: bool) -> Any:
 
 
 def _unfolded(schema: dict[str, Any]) -> int:
-    """How large a schema is with each reference replaced by what it refers to.
+    """The size of a schema with each reference replaced by its target.
 
-    A reference back to where it stands in counts as one.
+    A reference to a schema that contains it counts as one.
     """
     sizes: dict[str, int] = {}
 
@@ -204,26 +204,12 @@ def _unfolded(schema: dict[str, Any]) -> int:
     return size(schema)
 
 
-def part_at(schema: Any, reference: str) -> Any:
-    """What a JSON pointer (`#/…`) leads to; None where it leads nowhere."""
-    if reference != "#" and not reference.startswith("#/"):
-        return None
-    place = schema
-    for name in reference.split("/")[1:]:
-        key = name.replace("~1", "/").replace("~0", "~")
-        if isinstance(place, list) and key.isdecimal() and int(key) < len(place):
-            place = place[int(key)]
-        else:
-            place = place.get(key) if isinstance(place, dict) else None
-    return place
-
-
 def _pattern_options(
     schema: dict[str, Any], values: Sequence[Any]
 ) -> library.FancyRegexOptions:
     patterns = set(_patterns(schema))
     looking = [pattern for pattern in patterns if _LOOKS.search(pattern)]
-    # Each group of a pattern that looks around is compiled by itself.
+    # With lookaround, each group of a pattern is compiled by itself.
     compiled = len(patterns) + sum(pattern.count("(") for pattern in looking)
     tries = _MAX_TRIES
     if looking and values:

@@ -56,11 +56,9 @@ def _is_same(field: str, asked: Request, earlier: Request) -> bool:
         return True
     if field not in _FILLED_IN or (not asked.definition) == (not earlier.definition):
         return False
-    # Only one of them knows yet what the definition makes of it.
+    # Only one of them has been filled in by the definition so far.
     bare = ours if asked.definition is None else theirs
-    return bool(
-        bare == Request.model_fields[field].get_default(call_default_factory=True)
-    )
+    return bool(bare == Request.fields[field].get_default())
 
 
 def _value(field: str, request: Request) -> Any:

@@ -1,25 +1,28 @@
-"""Find the JSON in what an agent said. Bounded in time and depth, whatever the text."""
+"""Find the JSON in an agent's message, whatever it is, in bounded time and depth."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from bridge.protocol.wording import shortened
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# How many places a scan through prose may try, and how many characters it may read.
+# For a scan through prose: how many places it tries, how many characters it reads.
 _MAX_STARTS = 200
 _MAX_READ = 20_000_000
-_SHOWN = 60
-# A record nests an answer this much deeper than it came.
-_ROOM = 16
-# No integer of 64 bits is longer.
+_MAX_QUOTED = 60
+# An answer in a record is nested this much deeper than in the message.
+_EXTRA_DEPTH = 16
+# No 64-bit integer is longer.
 _MAX_DIGITS = 20
 
 _OPENING = re.compile(r"[ \t]*(`{3,}|~{3,})([^\n]*)\Z")
@@ -27,22 +30,23 @@ _NOTHING = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Oddity:
-    """Text that looks like JSON but may not be kept."""
+class Invalid:
+    """Text that looks like JSON, and why it is rejected."""
 
     problem: str
 
 
-class _Odd(ValueError):
+class _Rejected(ValueError):
     pass
 
 
 def find_json(words: str) -> Iterator[Any]:
-    """Yield the JSON values in `words`, decoded; an `Oddity` where one is not sound.
+    """Yield the JSON values in `words`, decoded; `Invalid` for one that is rejected.
 
-    The whole text if it is one value; otherwise those in code fences, and then every
-    object or array in the prose. NaN, infinities, repeated keys, lone surrogates and
-    numbers beyond 64 bits are not sound: two readers could see two things.
+    If the whole text is one value, that is the only one. Otherwise they are the values
+    in code fences, then every object or array in the prose. NaN, infinities, duplicate
+    keys, lone surrogates and numbers beyond 64 bits are rejected: readers disagree
+    about them.
     """
     whole = _decode(words.strip())
     if whole is not _NOTHING:
@@ -52,38 +56,38 @@ def find_json(words: str) -> Iterator[Any]:
     fenced = [_decode(block.strip()) for block in _fenced(words, prose)]
     found = [value for value in fenced if value is not _NOTHING]
     yield from found
-    # What is said beside a fence is said as well: it may be another answer.
+    # The prose around a fence counts, too: it may hold another answer.
     yield from _scan("\n".join(prose) if found else words)
 
 
 def _decode(text: str) -> Any:
-    """One value or an `Oddity`; `_NOTHING` for text that is not JSON at all."""
+    """One value or `Invalid`; `_NOTHING` for text that is not JSON at all."""
     try:
-        return _sound(_DECODER.decode(text))
-    except _Odd as exc:
-        return Oddity(str(exc))
+        return _storable(_DECODER.decode(text))
+    except _Rejected as exc:
+        return Invalid(str(exc))
     except RecursionError:
-        return Oddity("the JSON is nested too deeply")
+        return Invalid("the JSON is nested too deeply")
     except ValueError:
         return _NOTHING
 
 
 def _fenced(words: str, prose: list[str]) -> Iterator[str]:
-    """The text in each code fence; one that is never closed goes to the end.
+    """The text in each code fence; an unclosed one extends to the end.
 
-    Every other line is added to `prose`.
+    All other lines are added to `prose`. It works line by line, so that its time grows
+    with the text and not with its square.
 
-    Line by line, so that the time grows with the text and not with its square.
     Source: CommonMark 0.31, "Fenced code blocks".
     """
     fence = ""
     block: list[str] = []
-    # Not `splitlines`: a JSON string may hold what Unicode calls a line separator.
+    # Not `splitlines`: a JSON string may contain Unicode line separators.
     for line in words.split("\n"):
         bare = line.strip(" \t\r")
         if not fence:
             opening = _OPENING.match(line)
-            # Backticks may not stand in what follows backticks: that is inline code.
+            # After a fence of backticks, another backtick makes it inline code.
             if opening and not (opening[1][0] == "`" and "`" in opening[2]):
                 fence, block = opening[1], []
             else:
@@ -98,6 +102,7 @@ def _fenced(words: str, prose: list[str]) -> Iterator[str]:
 
 
 def _scan(words: str) -> Iterator[Any]:
+    """The objects and arrays in prose, within the limits."""
     position = 0
     budget = _MAX_READ
     for _ in range(_MAX_STARTS):
@@ -107,69 +112,63 @@ def _scan(words: str) -> Iterator[Any]:
         start = min(starts)
         try:
             value, position = _DECODER.raw_decode(words, start)
-            yield _sound(value)
+            yield _storable(value)
             continue
-        except _Odd as exc:
-            yield Oddity(str(exc))
+        except _Rejected as exc:
+            yield Invalid(str(exc))
             read = len(words) - start
         except RecursionError:
-            yield Oddity("the JSON is nested too deeply")
+            yield Invalid("the JSON is nested too deeply")
             return
         except json.JSONDecodeError as exc:
-            # Of a string without end, the position is its beginning.
+            # For an unterminated string, the position is that of its beginning.
             is_cut = exc.msg.startswith("Unterminated")
             read = len(words) - start if is_cut else exc.pos - start
         budget -= read
         position = start + 1
 
 
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise _Odd(f"the key {_short(key)!r} stands twice in one JSON object")
-            seen.add(key)
+        keys = Counter(key for key, _ in pairs)
+        key = shortened(keys.most_common(1)[0][0], _MAX_QUOTED)
+        raise _Rejected(f"the key {key!r} stands twice in one JSON object")
     return value
 
 
 def _constant(name: str) -> Any:
-    raise _Odd(f"{name} is not JSON")
+    raise _Rejected(f"{name} is not JSON")
 
 
 def _integer(text: str) -> int:
     if len(text) > _MAX_DIGITS:
-        raise _Odd(f"the number {_short(text)} is too large")
+        raise _Rejected(f"the number {shortened(text, _MAX_QUOTED)} is too large")
     return int(text)
 
 
 def _number(text: str) -> float:
     value = float(text)
     if math.isinf(value):
-        raise _Odd(f"the number {_short(text)} is too large")
+        raise _Rejected(f"the number {shortened(text, _MAX_QUOTED)} is too large")
     return value
 
 
-def _sound(value: Any) -> Any:
-    """Return `value` if it can be written into a record and read back the same."""
+def _storable(value: Any) -> Any:
+    """Return `value` if a record can hold it and be read back."""
     wrapped = value
-    for _ in range(_ROOM):
+    for _ in range(_EXTRA_DEPTH):
         wrapped = [wrapped]
     try:
         orjson.dumps(wrapped)
     except orjson.JSONEncodeError as exc:
-        raise _Odd(f"the JSON cannot be kept: {exc}") from None
+        raise _Rejected(f"the JSON cannot be stored: {exc}") from None
     return value
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_pairs,
+    object_pairs_hook=_unique_keys,
     parse_constant=_constant,
     parse_float=_number,
     parse_int=_integer,
 )
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"

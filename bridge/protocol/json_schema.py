@@ -1,6 +1,6 @@
 """Check a value against a JSON Schema that any program wrote, and the schema itself.
 
-Both come to an end, whatever the schema: see `compiled_schema`.
+Both always end, whatever the schema: see `compiled_schema`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from jsonschema_rs import ValidationError
 
 from bridge.protocol.compiled_schema import CompiledSchema, TooManySteps
 from bridge.protocol.schema_fault import fault_in, message_of, place_of
+from bridge.protocol.wording import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,29 +34,29 @@ def problem_of(schema: dict[str, Any], value: Any) -> str | None:
 
 
 def problems_of(schema: dict[str, Any], values: Sequence[Any]) -> list[str | None]:
-    """What is wrong with each of `values`, as `problem_of` says it.
+    """What is wrong with each of `values`, as in `problem_of`.
 
-    All of them together have the steps of one.
+    Together they may take as many steps as one.
     """
     try:
         compiled = CompiledSchema(schema, values)
     except TooManySteps:
         return [_TOO_MANY_STEPS] * len(values)
-    except Exception as exc:  # noqa: BLE001 - a schema that any program wrote, unchecked
+    except Exception as exc:  # noqa: BLE001 - any program may have written the schema
         return [f"the schema cannot be used: {_message(exc)}"] * len(values)
     return [_problem_of(compiled, value) for value in values]
 
 
 def _problem_of(compiled: CompiledSchema, value: Any) -> str | None:
     try:
-        return (
-            None if compiled.is_valid("", value) else _short(fault_in(compiled, value))
-        )
+        if compiled.is_valid("", value):
+            return None
+        return shortened(fault_in(compiled, value), _MAX_COMPLAINT)
     except TooManySteps:
         return _TOO_MANY_STEPS
     except RecursionError:
         return "the answer is nested too deeply for its schema"
-    except Exception as exc:  # noqa: BLE001 - the same
+    except Exception as exc:  # noqa: BLE001 - as above
         return f"the answer cannot be checked: {_message(exc)}"
 
 
@@ -71,7 +72,7 @@ def problem_of_schema(schema: dict[str, Any]) -> str | None:
         if exc.instance_path:
             return f"{place_of(exc.instance_path)}: {_message(exc)}"
         return f"cannot be used: {_message(exc)}"
-    except Exception as exc:  # noqa: BLE001 - whatever a caller can think of
+    except Exception as exc:  # noqa: BLE001 - as above
         return f"cannot be used: {_message(exc)}"
     return None
 
@@ -81,8 +82,5 @@ def _message(exc: Exception) -> str:
     if isinstance(exc, ValidationError):
         text = message_of(exc, exc.instance)
     text = text.replace('not a "regex"', "no regular expression, or far too large")
-    return _short(_ELSEWHERE.sub(r"nothing is fetched from \1", text))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _MAX_COMPLAINT else text[:_MAX_COMPLAINT] + "…"
+    text = _ELSEWHERE.sub(r"nothing is fetched from \1", text)
+    return shortened(text, _MAX_COMPLAINT)

@@ -1,13 +1,13 @@
-"""Judge what an agent said: find the JSON in it, check it, name what is wrong.
+"""Judge an agent's last message: find the JSON in it, check it, say what is wrong.
 
-Pure. The complaint of a refused answer is written for the agent, which may try again.
-Everything an agent says is data from outside: sizes and depths are bounded.
+Pure. The complaint about a rejected answer is written for the agent, which may try
+again. The message is untrusted: its size and depth are bounded.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,9 @@ import orjson
 
 from bridge.protocol.agent_output import AgentOutput
 from bridge.protocol.contract import HEADING, answer_schema
-from bridge.protocol.embedded_json import Oddity, find_json
-from bridge.protocol.record import first_problem
+from bridge.protocol.embedded_json import Invalid, find_json
+from bridge.protocol.keywords import part_at
+from bridge.protocol.wording import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,18 +25,17 @@ if TYPE_CHECKING:
     from bridge.protocol.failure_codes import FailureCode
     from bridge.protocol.request import Request
 
-# Far above what a model can say in one message; checking it must not take a hook's
-# time.
+# Far more than a model can say in one message. Checking it must fit into a hook's time.
 MAX_ANSWER_CHARS = 4_000_000
-# A verdict that claims nothing that must be proved.
+# Verdicts that claim no success, so they need no proof.
 NOT_APPROVED = ("REJECTED", "NEEDS_REVIEW")
-_MAX_COMPLAINT = 600
+_MAX_QUOTED = 600
 _ECHO_FROM = 80
 _FILLED_IN = frozenset(
     {"agentId", "agent_id", "taskId", "task_id", "timestamp"}
     | {"toolUseId", "tool_use_id", "verified"}
 )
-# What the runner says of a command that it ran, in an item of evidence.
+# Our own loop adds these to the evidence of a command that it ran.
 _SEEN = frozenset({"exitCode", "exit_code", "outputSha256", "output_sha256"})
 
 _SPACE = re.compile(r"\s+")
@@ -43,7 +43,7 @@ _SPACE = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool call that hooks saw in the agent: `ok` is None while no end was seen."""
+    """An agent's tool call that a hook saw; `ok` is None until its end was seen."""
 
     tool: str
     tool_use_id: str
@@ -53,10 +53,10 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What an answer is worth.
+    """The result of judging an answer.
 
-    `code` is None for a valid answer, `agent_failed` or `agent_blocked` for a valid one
-    that reports trouble (`parsed` is set), any other code for one that does not count.
+    `code` is None for a valid answer, `agent_failed` or `agent_blocked` for a valid
+    answer that reports trouble (`parsed` is set), and another code for any other.
     """
 
     parsed: Any = None
@@ -78,11 +78,10 @@ def judge(
     now_ms: int = 0,
     must_verify: bool = False,
 ) -> Verdict:
-    """Decide what the agent's last words are worth as an answer to `request`.
+    """Judge the agent's last message as an answer to `request`.
 
-    `calls` are the tool calls seen in the agent; None where nobody could have seen any.
-    With `must_verify` success counts only with evidence of a command that was seen to
-    end well.
+    `calls` are the agent's tool calls that were seen; None if nobody could see any.
+    With `must_verify`, success needs evidence of a command that was seen to succeed.
     """
     words = words.lstrip("\ufeff")
     if not words.replace("\ufeff", "").strip():
@@ -96,37 +95,36 @@ def judge(
     verdict = _choose(request, words)
     if not verdict.is_valid:
         return verdict
-    if must_verify and not _is_verified(
-        verdict.parsed, request.answer_schema, calls or ()
-    ):
+    schema = request.answer_schema
+    if must_verify and not _is_verified(verdict.parsed, schema, calls or ()):
         return Verdict(
             code="unverified",
             complaint="success needs evidence: run the command, and name it in the "
             "`command` of an `evidence` item, letter for letter; or say how it failed",
         )
-    if request.answer_schema is not None:
+    if schema is not None:
         return verdict
     return _check_output(
         request, verdict.parsed, calls=calls, agent_id=agent_id, now_ms=now_ms
     )
 
 
-def result_told(value: Any, schema: dict[str, Any] | None) -> dict[str, Any]:
-    """The `status` and the `verdict` of an answer, as far as its form has them.
+def reported_result(value: Any, schema: dict[str, Any] | None) -> dict[str, Any]:
+    """The `status` and the `verdict` of an answer, if its schema has them.
 
-    An AgentOutput keeps keys that nobody asked for, and so may the caller's own form:
-    such a key would take back a success that everybody else reads. For the same reason
-    no verdict counts beside `status: success`. A form that names no key at all has any.
+    An answer may have keys that its schema does not name. Such a key must not take back
+    a success that every other reader sees. For the same reason, no verdict counts
+    beside `status: success`. A schema that names no key at all allows any.
     """
     if not isinstance(value, dict):
         return {}
-    form = _named_in(answer_schema(schema))
+    allowed = _named_in(answer_schema(schema))
     names = {"status"} if value.get("status") == "success" else {"status", "verdict"}
-    return {name: value[name] for name in names & (form or names) if name in value}
+    return {name: value[name] for name in names & (allowed or names) if name in value}
 
 
 def _named_in(schema: dict[str, Any]) -> set[str]:
-    """The properties that a schema names for the value itself, wherever in it."""
+    """All properties of the value itself that any part of a schema names."""
     found: set[str] = set()
     parts: list[Any] = [schema]
     seen: set[int] = set()
@@ -141,35 +139,24 @@ def _named_in(schema: dict[str, Any]) -> set[str]:
             branches = part.get(key)
             parts += branches if isinstance(branches, list) else []
         parts += [part.get(key) for key in ("if", "then", "else")]
-        parts.append(_referred(schema, part.get("$ref")))
+        parts.append(part_at(schema, str(part.get("$ref"))))
     return found
-
-
-def _referred(schema: dict[str, Any], reference: Any) -> Any:
-    """What a `$ref` into the schema itself points at; None for any other."""
-    if not isinstance(reference, str) or not reference.startswith("#"):
-        return None
-    place: Any = schema
-    for name in reference[1:].split("/")[1:]:
-        key = name.replace("~1", "/").replace("~0", "~")
-        place = place.get(key) if isinstance(place, dict) else None
-    return place
 
 
 def _is_verified(
     value: Any, schema: dict[str, Any] | None, calls: Sequence[ToolCall]
 ) -> bool:
-    """Whether an answer claims no success, or has a command that was seen to succeed.
+    """Whether an answer claims no success, or names a command that succeeded.
 
-    An answer of the caller's own form claims success unless its `status` or its
-    `verdict` is another word of ours.
+    An answer with its own schema claims success unless its `status` or its `verdict`
+    says otherwise, in the words of AgentOutput or of a review.
     """
     if not isinstance(value, dict):
         return False
-    told = result_told(value, schema)
-    if told.get("status") in ("partial", "failed", "blocked"):
+    result = reported_result(value, schema)
+    if result.get("status") in ("partial", "failed", "blocked"):
         return True
-    if told.get("verdict") in NOT_APPROVED:
+    if result.get("verdict") in NOT_APPROVED:
         return True
     evidence = value.get("evidence")
     items = evidence if isinstance(evidence, list) else []
@@ -182,15 +169,13 @@ def _choose(request: Request, words: str) -> Verdict:
     """Pick the one value in `words` that satisfies the schema."""
     schema = answer_schema(request.answer_schema)
     prompts = dict.fromkeys((request.prompt, request.spoken))
-    echoed = any(_is_echo(prompt, words) for prompt in prompts)
-    # By their bytes: to Python, 1 and true are equal.
+    # Compared as bytes: in Python, 1 and True are equal.
     said = list(find_json(words))
-    oddity = next((v.problem for v in said if isinstance(v, Oddity)), "")
-    values = {_bytes(v): v for v in said if not isinstance(v, Oddity)}
+    values = {_bytes(v): v for v in said if not isinstance(v, Invalid)}
     values.pop(_bytes(schema), None)
-    if echoed:
+    if any(_is_echo(prompt, words) for prompt in prompts):
         for value in chain.from_iterable(map(find_json, prompts)):
-            if not isinstance(value, Oddity):
+            if not isinstance(value, Invalid):
                 values.pop(_bytes(value), None)
         if not values:
             return Verdict(
@@ -198,23 +183,21 @@ def _choose(request: Request, words: str) -> Verdict:
                 complaint="the last message repeats the prompt instead of answering it",
             )
     found = list(values.values())
+    if not found:
+        why = next((v.problem for v in said if isinstance(v, Invalid)), None)
+        complaint = why or "the last message holds no JSON value"
+        return Verdict(code="no_json", complaint=complaint)
     problems = _problems_of(request.answer_schema, found)
     valid = [v for v, problem in zip(found, problems, strict=True) if problem is None]
     if len(valid) == 1:
         return Verdict(parsed=valid[0])
+    complaint = problems[0] or ""
     if valid:
-        return Verdict(
-            code="schema_mismatch",
-            complaint=f"the last message holds {len(valid)} different JSON values "
-            "that satisfy the schema; send exactly one",
+        complaint = (
+            f"the last message holds {len(valid)} different JSON values that satisfy "
+            "the schema; send exactly one"
         )
-    if found:
-        worst = problems[0] or ""
-        return Verdict(code="schema_mismatch", complaint=_short(worst))
-    return Verdict(
-        code="no_json",
-        complaint=oddity or "the last message holds no JSON value",
-    )
+    return Verdict(code="schema_mismatch", complaint=complaint)
 
 
 def _is_echo(prompt: str, words: str) -> bool:
@@ -234,30 +217,16 @@ def _bytes(value: Any) -> bytes:
 
 def _problems_of(
     schema: dict[str, Any] | None, values: Sequence[Any]
-) -> list[str | None]:
-    if schema is None:
-        return [_problem_of_output(value) for value in values]
+) -> Sequence[str | None]:
+    # Importing the JSON Schema library takes a hook's time; this seldom needs it.
+    if schema is None and all(
+        isinstance(value, dict) and AgentOutput.fits(_own_words(value))
+        for value in values
+    ):
+        return [None] * len(values)
     from bridge.protocol.json_schema import problems_of
 
-    return problems_of(schema, values)
-
-
-def _problem_of_output(value: Any) -> str | None:
-    """What is wrong with an AgentOutput; by its model, which is there already.
-
-    The JSON Schema says the same; to import what checks one takes a hook's time.
-    """
-    if not isinstance(value, dict):
-        return "expected a JSON object"
-    try:
-        AgentOutput.model_validate(_own_words(value), strict=True)
-    except ValueError as exc:
-        return _short(first_problem(exc))
-    return None
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _MAX_COMPLAINT else text[:_MAX_COMPLAINT] + "…"
+    return problems_of(answer_schema(schema), values)
 
 
 def _check_output(
@@ -268,51 +237,45 @@ def _check_output(
     agent_id: str | None,
     now_ms: int,
 ) -> Verdict:
-    """Fill in what the bridge knows, and refuse evidence of calls nobody saw."""
+    """Fill in what the bridge knows, and reject evidence of calls that nobody saw."""
     output = AgentOutput.model_validate(_own_words(value))
     evidence = []
-    for place, item in enumerate(output.evidence):
+    for position, item in enumerate(output.evidence):
         call = _find_call(calls or (), item.command)
+        quoted = repr(shortened(item.command or "", _MAX_QUOTED))
         if item.command is not None and call is None and calls is not None:
             return Verdict(
                 code="unverified",
-                complaint=f"evidence[{place}] names the command "
-                f"{_short(item.command)!r}, which was not seen to run here: run it, or "
-                "drop the claim",
+                complaint=f"evidence[{position}] names the command {quoted}, which was "
+                "not seen to run here: run it, or drop the claim",
             )
         if call and item.passed and call.ok is False:
             return Verdict(
                 code="unverified",
-                complaint=f"evidence[{place}] says that {_short(item.command or '')!r} "
-                "passed, but the call failed",
+                complaint=f"evidence[{position}] says that {quoted} passed, but the "
+                "call failed",
             )
-        known = call is not None and call.ok is not None
         evidence.append(
-            item.model_copy(
-                update={
-                    "verified": known,
-                    "tool_use_id": call.tool_use_id if call else None,
-                }
+            item.with_(
+                verified=call is not None and call.ok is not None,
+                tool_use_id=call.tool_use_id if call else None,
             )
         )
-    parsed = output.model_copy(
-        update={
-            "evidence": tuple(evidence),
-            "agent_id": agent_id,
-            "task_id": request.task_id,
-            "timestamp": now_ms,
-        }
-    ).model_dump(mode="json", by_alias=True)
-    verdict = Verdict(parsed=parsed)
+    parsed = output.with_(
+        evidence=tuple(evidence),
+        agent_id=agent_id,
+        task_id=request.task_id,
+        timestamp=now_ms,
+    ).to_data()
     if output.status == "failed":
-        return replace(verdict, code="agent_failed", complaint=output.summary)
+        return Verdict(parsed, "agent_failed", output.summary)
     if output.status == "blocked":
-        return replace(verdict, code="agent_blocked", complaint=output.summary)
-    return verdict
+        return Verdict(parsed, "agent_blocked", output.summary)
+    return Verdict(parsed)
 
 
 def _own_words(value: dict[str, Any]) -> dict[str, Any]:
-    """The answer without what the bridge fills in: whatever an agent says there."""
+    """The answer without the keys that the bridge fills in, whatever they say."""
     kept = {key: part for key, part in value.items() if key not in _FILLED_IN}
     evidence = value.get("evidence")
     if isinstance(evidence, list):
@@ -326,7 +289,7 @@ def _own_words(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _find_call(calls: Sequence[ToolCall], command: str | None) -> ToolCall | None:
-    """The newest finished call that ran `command`, or the newest at all."""
+    """The last finished call that ran `command`, or else the last one."""
     if command is None:
         return None
     wanted = _squeeze(command)

@@ -1,14 +1,13 @@
-"""The keywords of JSON Schema: those that a validator obeys, and those it ignores.
+"""The keywords of JSON Schema, and the parts of a schema.
 
-JSON Schema lets a schema hold any other keyword, so a misspelt one constrains nothing
-and is no error there. For a caller who wants a typed answer it is one.
+JSON Schema allows unknown keywords, so there a misspelt one is no error and constrains
+nothing. For a caller who wants a typed answer it is an error.
 
 Source: JSON Schema, drafts 4 to 2020-12, the core and validation vocabularies.
 """
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,18 +21,18 @@ _VALUES = """
     maxContains minContains maxProperties minProperties required dependentRequired
     contentEncoding contentMediaType
 """
-# Under these stands a schema, or a list of them.
+# Their value is a schema or a list of schemas.
 _SCHEMAS = """
     items additionalItems prefixItems unevaluatedItems contains additionalProperties
     unevaluatedProperties propertyNames not if then else allOf anyOf oneOf contentSchema
 """
-# Under these stand schemas by name.
+# Their value maps names to schemas.
 _NAMED = """
     $defs definitions properties patternProperties dependentSchemas dependencies
 """
 SCHEMAS = frozenset(_SCHEMAS.split())
 NAMED = frozenset(_NAMED.split())
-# Under these stands any value: what looks like a schema there is none.
+# Their value is data, even if it looks like a schema.
 IN_DATA = frozenset({"const", "enum", "default", "examples"})
 KEYWORDS = frozenset({*_VALUES.split(), *SCHEMAS, *NAMED})
 
@@ -55,6 +54,20 @@ def subschemas(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
                 waiting += [(f"{place}.{key}.{n}", each) for n, each in value.items()]
 
 
+def part_at(schema: Any, reference: str) -> Any:
+    """The part of a schema at a JSON pointer (`#/…`); None if there is none."""
+    if reference != "#" and not reference.startswith("#/"):
+        return None
+    place = schema
+    for name in reference.split("/")[1:]:
+        key = name.replace("~1", "/").replace("~0", "~")
+        if isinstance(place, list) and key.isdecimal() and int(key) < len(place):
+            place = place[int(key)]
+        else:
+            place = place.get(key) if isinstance(place, dict) else None
+    return place
+
+
 def constrains_nothing(schema: dict[str, Any]) -> bool:
     """Whether a schema holds keywords, and none that JSON Schema knows."""
     return bool(schema) and not KEYWORDS & schema.keys()
@@ -63,8 +76,11 @@ def constrains_nothing(schema: dict[str, Any]) -> bool:
 def misspelt_keywords(schema: dict[str, Any]) -> Iterator[str]:
     """Describe each unknown keyword that looks like a known one, place first.
 
-    Also each that stands in a schema with no known one beside it.
+    Also each in a schema that has no known keyword.
     """
+    # Late, as hooks import this module.
+    from difflib import get_close_matches
+
     for place, part in subschemas(schema):
         alone = constrains_nothing(part)
         for key in part:

@@ -1,7 +1,7 @@
 """What an executor reports: its progress while it works, and its outcome.
 
-An executor runs a request on a route other than the host's. It gives the agent's last
-words, or says why there are none; judging and recording them is left to its caller.
+An executor runs a request on a route other than the host's. It returns the agent's last
+message, or the reason why there is none. Its caller judges and records it.
 """
 
 from __future__ import annotations
@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from bridge.protocol.failure_codes import FailureCode
     from bridge.protocol.judge import ToolCall, Verdict
-    from bridge.protocol.usage import RunSummary
+    from bridge.protocol.response import RunSummary
 
 Doing = Literal["thinking", "tool", "checking"]
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an executor has come; what it cannot tell is None.
+    """The progress of an executor; None for what it does not know.
 
-    `turn` counts from 1, `tool` is the one being called; `tokens` and `tokens_per_s`
-    are those of the reply being made, or of the last. `note` is for the person who
-    waits, whatever becomes of the request.
+    `turn` counts from 1; `tool` is the one being called; `tokens` and `tokens_per_s`
+    are those of the current or the last reply. `note` is for the person who waits.
     """
 
     doing: Doing = "thinking"
@@ -37,17 +36,17 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an executor came back with.
+    """The result of an executor.
 
     Attributes:
-        words: the agent's last words, letter for letter.
-        code: why they do not count, or why there are none; None to have them judged.
+        words: the agent's last message, unchanged.
+        code: why it does not count, or why there is none; None if it is to be judged.
         detail: the same for people, in one line.
-        verdict: what they are worth, from an executor that has weighed them itself.
-        model: which model spoke, where that is known.
-        degraded: it is not the one that the definition or the call wanted.
-        calls: the tool calls seen to run; None where none could be seen.
-        run: what it took, where a loop of ours answered.
+        verdict: from an executor that has already judged it.
+        model: which model answered, if known.
+        degraded: it is not the one that the definition or the caller asked for.
+        calls: the tool calls that were seen to run; None if none could be seen.
+        run: what the run took, if our own loop answered.
     """
 
     words: str = ""

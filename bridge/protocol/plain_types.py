@@ -1,12 +1,13 @@
-"""Fields of a value, and the quick check of what is put into them.
+"""The fields of a value, and the quick check of what is put into them.
 
 The quick check takes only the exact type, within its limits: whatever it takes,
-pydantic would take unchanged. It raises `NotPlain` for all the rest, and pydantic
+pydantic would take unchanged. It raises `NotPlain` for everything else, and pydantic
 decides.
 """
 
 from __future__ import annotations
 
+import operator
 import re
 from enum import Enum
 from types import UnionType
@@ -19,101 +20,67 @@ if TYPE_CHECKING:
 
 
 class NotPlain(Exception):
-    """A value that does not plainly fit its field."""
+    """A value that the quick check cannot decide about."""
 
 
-class Default(Enum):
-    """What stands for no default."""
-
-    NONE = "none"
+REQUIRED = object()
 
 
 class Field:
-    """One field of a value."""
+    """One field of a value, with its name in JSON."""
 
     def __init__(
         self,
-        default: Any = Default.NONE,
+        default: Any = REQUIRED,
         default_factory: Callable[[], Any] | None = None,
         json_name: str = "",
     ) -> None:
-        """Describe a field; it is required where it has neither kind of default."""
+        """Describe a field; without a default it is required."""
         self.default = default
         self.default_factory = default_factory
         self.json_name = json_name
 
-    def named(self, name: str) -> Field:
-        """The field with its name in JSON: camelCase, unless it was given another."""
-        head, *rest = name.split("_")
-        camel = head + "".join(part[:1].upper() + part[1:] for part in rest)
-        return Field(self.default, self.default_factory, self.json_name or camel)
-
     def is_required(self) -> bool:
         """Whether it has no default."""
-        return self.default is Default.NONE and self.default_factory is None
+        return self.default is REQUIRED and self.default_factory is None
 
-    def get_default(self, *, call_default_factory: bool) -> Any:
-        """What it is where nothing is given."""
-        if self.default_factory is not None and call_default_factory:
-            return self.default_factory()
-        return self.default
+    def get_default(self) -> Any:
+        """The value if none is given."""
+        return self.default_factory() if self.default_factory else self.default
 
 
-def field(
-    *,
-    default: Any = Default.NONE,
-    default_factory: Callable[[], Any] | None = None,
-    json_name: str = "",
-) -> Any:
-    """Describe a field that needs more than a default."""
-    return Field(default, default_factory, json_name)
+def field(**description: Any) -> Any:
+    """Describe a field that needs more than a default, as `Field` takes it."""
+    return Field(**description)
+
+
+def camel_case(name: str) -> str:
+    """`a_name` as JSON has it: `aName`."""
+    head, *rest = name.split("_")
+    return head + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
 class Limits:
-    """What a number or a text must satisfy; named as pydantic names it."""
+    """What a number or a text must satisfy: `ge=1`, `max_length=9`, as in pydantic."""
 
-    def __init__(
-        self,
-        *,
-        ge: int | None = None,
-        gt: int | None = None,
-        le: int | None = None,
-        lt: int | None = None,
-        min_length: int | None = None,
-        max_length: int | None = None,
-        pattern: str | None = None,
-        strict: bool | None = None,
-    ) -> None:
-        """Keep the limits that are given."""
-        self.told = {
-            key: limit
-            for key, limit in locals().items()
-            if key != "self" and limit is not None
-        }
+    def __init__(self, **limits: Any) -> None:
+        """Keep the limits."""
+        self.limits = limits
 
     def allow(self, value: Any) -> bool:
         """Whether a value is within the limits."""
-        return all(_ALLOWS[key](value, limit) for key, limit in self.told.items())
+        return all(_ALLOWS[key](value, limit) for key, limit in self.limits.items())
 
 
 _ALLOWS: dict[str, Callable[[Any, Any], bool]] = {
-    "ge": lambda value, limit: value >= limit,
-    "gt": lambda value, limit: value > limit,
-    "le": lambda value, limit: value <= limit,
-    "lt": lambda value, limit: value < limit,
+    "ge": operator.ge,
+    "gt": operator.gt,
+    "le": operator.le,
+    "lt": operator.lt,
     "min_length": lambda value, limit: len(value) >= limit,
     "max_length": lambda value, limit: len(value) <= limit,
     "pattern": lambda value, limit: re.fullmatch(limit, value) is not None,
-    "strict": lambda _value, _limit: True,
 }
-
-
-class Check:
-    """A function that a value goes through: it returns it, or raises ValueError."""
-
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        """Check with this function."""
-        self.function = function
 
 
 def reader_of(hint: Any, base: type) -> Reader:
@@ -129,10 +96,6 @@ def reader_of(hint: Any, base: type) -> Reader:
         return _sequence(reader_of(parts[0], base))
     if origin is dict:
         return _mapping(reader_of(parts[1], base))
-    return _simple(hint, base)
-
-
-def _simple(hint: Any, base: type) -> Reader:
     if hint is Any:
         return lambda value: value
     if hint is str:
@@ -163,12 +126,14 @@ def _text(value: Any) -> Any:
 
 
 def _limited(read: Reader, rules: Sequence[Any]) -> Reader:
+    """A rule is `Limits`, or a function that returns the value or raises ValueError."""
+
     def limited(value: Any) -> Any:
         value = read(value)
         for rule in rules:
-            if isinstance(rule, Check):
+            if not isinstance(rule, Limits):
                 try:
-                    value = rule.function(value)
+                    value = rule(value)
                 except ValueError:
                     raise NotPlain from None
             elif not rule.allow(value):
@@ -219,7 +184,7 @@ def _mapping(read: Reader) -> Reader:
 
 def _member(kind: type[Enum]) -> Reader:
     def read(value: Any) -> Any:
-        if type(value) is not str and type(value) is not kind:
+        if type(value) not in (str, kind):
             raise NotPlain
         try:
             return kind(value)
@@ -231,12 +196,9 @@ def _member(kind: type[Enum]) -> Reader:
 
 def _value(kind: Any) -> Reader:
     def read(value: Any) -> Any:
-        if type(value) is kind:
-            return value
-        if type(value) is not dict:
+        # pydantic must judge the whole of which this is a part: no conversion here.
+        if type(value) is not kind and not kind.fits(value):
             raise NotPlain
-        # What does not plainly fit is judged with all that is around it.
-        kind._read(value)  # noqa: SLF001 - one class in two files
         return kind.model_validate(value)
 
     return read

@@ -1,15 +1,14 @@
-"""The pydantic model of a value: what the quick check does not take is judged here."""
+"""The pydantic model of a value: it decides where the quick check cannot."""
 
 from __future__ import annotations
 
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
-import orjson
 from pydantic import AfterValidator, BaseModel, ConfigDict, create_model
 from pydantic import Field as PydanticField
 
-from bridge.protocol.plain_types import Check
+from bridge.protocol.plain_types import Limits
 
 if TYPE_CHECKING:
     from bridge.protocol.plain_types import Field
@@ -25,7 +24,7 @@ def model_of(kind: Kind, base: type) -> type[BaseModel]:
     """The model with the fields of a value; `base` is the class of all values."""
     if kind not in _models:
         fields: Any = {
-            name: (_translate(hint, base), _field(kind.model_fields[name]))
+            name: (_translate(hint, base), _field(kind.fields[name]))
             for name, hint in kind.hints().items()
         }
         made: type[BaseModel] = create_model(
@@ -35,36 +34,32 @@ def model_of(kind: Kind, base: type) -> type[BaseModel]:
     return _models[kind]
 
 
-def convert(
-    kind: Kind, value: Any, base: type, *, strict: bool
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def convert(kind: Kind, data: Any, base: type) -> tuple[dict[str, Any], dict[str, Any]]:
     """The fields of a value as pydantic reads them, and the keys that are no fields.
 
     Raises:
         ValidationError: it is no such value.
     """
-    model = model_of(kind, base)
-    if strict:
-        read = model.model_validate_json(orjson.dumps(value), strict=True)
-    else:
-        read = model.model_validate(_as_data(value, base))
+    read = model_of(kind, base).model_validate(data)
     return _fields(read), read.model_extra or {}
 
 
-def _field(told: Field) -> Any:
-    if told.default_factory is not None:
-        return PydanticField(default_factory=told.default_factory, alias=told.json_name)
-    default = ... if told.is_required() else told.default
-    return PydanticField(default, alias=told.json_name)
+def _field(described: Field) -> Any:
+    if described.default_factory is not None:
+        return PydanticField(
+            default_factory=described.default_factory, alias=described.json_name
+        )
+    default = ... if described.is_required() else described.default
+    return PydanticField(default, alias=described.json_name)
 
 
 def _translate(hint: Any, base: type) -> Any:
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
         rules = (
-            AfterValidator(rule.function)
-            if isinstance(rule, Check)
-            else PydanticField(**rule.told)
+            PydanticField(**rule.limits)
+            if isinstance(rule, Limits)
+            else AfterValidator(rule)
             for rule in parts[1:]
         )
         return Annotated[(_translate(parts[0], base), *rules)]
@@ -79,20 +74,9 @@ def _translate(hint: Any, base: type) -> Any:
     return hint
 
 
-def _as_data(value: Any, base: type) -> Any:
-    """Values as the dicts that pydantic reads."""
-    if isinstance(value, base):
-        return value.model_dump(by_alias=True)  # type: ignore[attr-defined]
-    if isinstance(value, dict):
-        return {key: _as_data(part, base) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(_as_data(part, base) for part in value)
-    return value
-
-
 def _fields(read: BaseModel) -> dict[str, Any]:
-    given = read.model_fields_set & type(read).model_fields.keys()
-    return {name: _as_value(getattr(read, name)) for name in given}
+    fields_set = read.model_fields_set & type(read).model_fields.keys()
+    return {name: _as_value(getattr(read, name)) for name in fields_set}
 
 
 def _as_value(part: Any) -> Any:

@@ -1,12 +1,12 @@
 """The base of every record on disk, and the two ways of reading and writing one.
 
-JSON is UTF-8, camelCase, one object, a newline at the end. Keys we do not know survive
-a round trip; a record of a newer version is refused, never rewritten.
+JSON is UTF-8, camelCase, one object, a newline at the end. Unknown keys survive a round
+trip; a record of a newer version is refused, never rewritten.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import orjson
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
-# Of a value that is none of those that may be, so much is quoted.
+# How much of an invalid choice is quoted.
 _QUOTED_CHARS = 40
 
 R = TypeVar("R", bound="Record")
 
-# Every reader of JSON keeps a whole number up to this one.
+# The largest integer that every JSON reader keeps exact.
 LATEST_MS = 2**53 - 1
 Milliseconds = Annotated[int, Limits(ge=0, le=LATEST_MS)]
 # Bounded: an integer of more than 64 bits can be read (from a string) and not written.
@@ -34,11 +34,7 @@ Count = Annotated[int, Limits(ge=0, le=LATEST_MS)]
 class Record(Value):
     """A frozen value with a file of its own."""
 
-    schema_version: Annotated[int, Limits(strict=True, ge=1)] = SCHEMA_VERSION
-
-    def with_(self, **changes: Any) -> Self:
-        """Return a copy with some fields changed, unknown keys kept."""
-        return self.model_copy(update=changes)
+    schema_version: Annotated[int, Limits(ge=1)] = SCHEMA_VERSION
 
     def to_json(self) -> bytes:
         """The bytes of the file.
@@ -46,7 +42,7 @@ class Record(Value):
         Raises:
             ValueError: a string or number in it has no JSON form.
         """
-        return as_json(self.model_dump(mode="python", by_alias=True))
+        return as_json(self.to_data())
 
 
 def as_json(data: dict[str, Any]) -> bytes:
@@ -82,13 +78,15 @@ def parse(kind: type[R], data: bytes) -> R:
 def from_value(kind: type[R], value: Any) -> R:
     """Read one record from decoded JSON; raises as `parse` does.
 
-    What can be read can be written again: a record that could not would stop whoever
-    has to move it on, each time.
+    A record that can be read can be written again. Otherwise, every attempt to move it
+    on would fail.
     """
     if not isinstance(value, dict):
         raise Unparsable(f"expected a JSON object, got {type(value).__name__}")
     version = value.get("schemaVersion", SCHEMA_VERSION)
-    if isinstance(version, int) and version > SCHEMA_VERSION:
+    if type(version) is not int:
+        raise Unparsable("schemaVersion: input should be a valid integer")
+    if version > SCHEMA_VERSION:
         raise NewerSchema(
             f"schemaVersion {version} is newer than {SCHEMA_VERSION}, the newest this "
             "hostbridge reads; update hostbridge"
@@ -122,12 +120,13 @@ def printable(text: str) -> str:
 
 
 def first_problem(exc: ValueError) -> str:
-    """One line for the first thing pydantic found, place first."""
+    """The first thing that pydantic found, in one line, place first."""
     if TYPE_CHECKING:
         assert isinstance(exc, ValidationError)
     problem = exc.errors(include_url=False, include_context=False)[0]
     place = ".".join(str(part) for part in problem["loc"]) or "the object"
-    told = f"{place}: {problem['msg'][:1].lower()}{problem['msg'][1:]}"
-    given = problem["input"]
-    is_choice = problem["type"] == "literal_error" and isinstance(given, str)
-    return f"{told}, not {given[:_QUOTED_CHARS]!r}" if is_choice else told
+    line = f"{place}: {problem['msg'][:1].lower()}{problem['msg'][1:]}"
+    value = problem["input"]
+    if problem["type"] == "literal_error" and isinstance(value, str):
+        line += f", not {value[:_QUOTED_CHARS]!r}"
+    return line

@@ -10,7 +10,7 @@ import orjson
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import Priority, check_id
 from bridge.protocol.names import GENERAL
-from bridge.protocol.plain_types import Check, Limits, field
+from bridge.protocol.plain_types import Limits, field
 from bridge.protocol.record import Count, Milliseconds, Record, as_json
 from bridge.protocol.status import Stage, Status
 from bridge.protocol.value import Value
@@ -18,8 +18,8 @@ from bridge.routes import OwnRoute
 
 DEFAULT_TIMEOUT_MS = 120_000
 MAX_PROMPT_CHARS = 10_000_000
-# The clocks of a machine drift apart by less, in milliseconds.
-_SET_MS = 1000
+# Two clocks of one machine drift apart by less than this.
+_MIN_CHANGE_MS = 1000
 _ASKED = ("request_id", "agent_type", "prompt", "arguments", "node", "task_id")
 
 
@@ -30,36 +30,35 @@ def _check(value: str) -> str:
         raise ValueError(str(exc)) from None
 
 
-RequestIdField = Annotated[str, Check(_check)]
+RequestIdField = Annotated[str, _check]
 
 
 def _check_printable(name: str) -> str:
     if not name.isprintable():
-        raise ValueError("an agent's name holds nothing invisible")
+        raise ValueError("an agent's name cannot contain invisible characters")
     return name
 
 
-# `plugin:name`, and what Markdown agents are called, in any script: it stands in
-# sentences, so it has no marks of quotes and markup, and nothing invisible.
+# `plugin:name`, or the name of a Markdown agent, in any script. As it appears in
+# sentences, it has no quotes, no markup and no invisible characters.
 AgentName = Annotated[
     str,
     Limits(
         pattern=r"^([A-Za-z0-9]|[^\x00-\x7f])[^\x00-\x1f\x7f\"`\\<>{}\[\]|*?]{0,127}$"
     ),
-    Check(_check_printable),
+    _check_printable,
 ]
 SessionId = Annotated[str, Limits(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
 ToolUseId = Annotated[str, Limits(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
 
-
-# Who may answer: an open session, or a process of the asker's.
+# Who may answer: an open session, or a process that the asker starts.
 RouteName = Literal["host", OwnRoute]
 
 
 class HostProcess(Value):
-    """One running Claude Code client, told apart from any other that ever ran.
+    """One running Claude Code client, different from any other that ever ran.
 
-    `start_time` is in clock ticks since boot on Linux, a date on macOS: only compared.
+    `start_time` is only compared: clock ticks since boot on Linux, a date on macOS.
     """
 
     pid: Annotated[int, Limits(gt=0, lt=2**31)]
@@ -69,7 +68,7 @@ class HostProcess(Value):
 
 
 class Claim(Value):
-    """Who works on a request, and how far that has come. Times are milliseconds.
+    """Who works on a request, and its progress. Times are in milliseconds.
 
     On a route other than the host's, `session` and `host` are the serving process.
     """
@@ -88,14 +87,14 @@ class Claim(Value):
 
     @property
     def stage(self) -> Stage:
-        """How far this claim has come."""
+        """The progress of this claim."""
         if self.corrections:
             return Stage.INVALID_ANSWER
         return Stage.OFFERED if self.launched_at is None else Stage.RUNNING
 
 
 class Node(Value):
-    """A piece of source that a request is about, as it was when it was asked.
+    """A piece of source that a request is about, as it was when it was made.
 
     `file` is relative to the project; `line` counts from 1.
     """
@@ -117,12 +116,12 @@ class Node(Value):
         return self.file
 
     def __str__(self) -> str:
-        """As an agent reads it that has no template for it."""
+        """What an agent reads if no template of its definition uses the node."""
         return f"{self.file}, line {self.line}, {self.type} {self.name}:\n\n{self.text}"
 
 
 class Uptime(Value):
-    """A time on the clock that nobody sets: milliseconds in one run of the machine."""
+    """A time on a clock that nobody sets: milliseconds since this boot."""
 
     boot: str
     ms: Milliseconds
@@ -131,8 +130,8 @@ class Uptime(Value):
 class Applied(Value):
     """The agent definition that filled in what the asker left open.
 
-    `digest` is the SHA-256 of the definition, `prompt` what the agent is told with it,
-    without the contract, `subagent_type` the client's agent that runs it.
+    `digest` is the SHA-256 of the definition, `prompt` the whole prompt without the
+    contract, `subagent_type` the client's agent that runs it.
     """
 
     digest: str
@@ -143,10 +142,10 @@ class Applied(Value):
 class Request(Record):
     """One question to one agent.
 
-    Only `requestId`, `agentType` and `prompt` need be there. `timeout` is in
+    Only `requestId`, `agentType` and `prompt` are required. `timeout` is in
     milliseconds from `createdAt`, which is in milliseconds since 1970. `arguments` and
-    `variables` are what the templates of a defined agent know beside the prompt;
-    `context` is what is put behind it as data, such as the change to be judged.
+    `variables` are what the templates of a definition can use beside the prompt;
+    `context` is added after it as data, such as the change to be reviewed.
     """
 
     request_id: RequestIdField
@@ -179,75 +178,71 @@ class Request(Record):
     _set_ms = 0
 
     def to_json(self) -> bytes:
-        """The bytes of the file: what was said, and nothing that was left open.
+        """The bytes of the file, without the fields that were left open.
 
-        A definition may fill in what a program that dropped the file left out; a
-        default that was written down would look like its choice.
+        A definition may fill those in. A default in the file would look like a choice
+        of the program that wrote it.
         """
-        data = self.model_dump(mode="python", by_alias=True)
-        for name, told in type(self).model_fields.items():
-            if name not in self.model_fields_set:
-                del data[told.json_name]
+        data = self.to_data()
+        for name, described in self.fields.items():
+            if name not in self.fields_set:
+                del data[described.json_name]
         return as_json(data)
 
-    def whole(self) -> Self:
-        """The request with everything said that was left open."""
-        return self.with_(**{n: getattr(self, n) for n in type(self).model_fields})
+    def with_defaults(self) -> Self:
+        """The request with all its defaults set, as if they had been given."""
+        return self.with_(**{name: getattr(self, name) for name in self.fields})
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of what was asked, for an answer to name it by.
+        """The SHA-256 of what was asked, by which an answer names its request.
 
-        Only what nobody changes on the way is in it: a definition fills in more, a
-        claim is made, a file without a time gets one.
+        It covers only what never changes: a definition fills in other fields, a claim
+        is added, a file without a time gets one.
         """
-        return hashlib.sha256(
-            orjson.dumps(
-                self.model_dump(mode="json", include=set(_ASKED)),
-                option=orjson.OPT_SORT_KEYS,
-            )
-        ).hexdigest()
+        data = self.to_data()
+        asked = {name: data[self.fields[name].json_name] for name in _ASKED}
+        text = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)
+        return hashlib.sha256(text).hexdigest()
 
     def on_clock(self, now_ms: int, uptime: Uptime) -> Self:
-        """The same request, its times as the wall clock is set by now.
+        """The same request, with its times on the wall clock as it is now.
 
-        Somebody may have set it since the request was made: on the machine that it was
-        made on, until that is started again, the other clock tells by how much.
+        That clock may have been set since the request was made. Until the machine is
+        restarted, its uptime shows by how much.
         """
         made = self.uptime
         if made is None or made.boot != uptime.boot:
             return self
         set_ms = (now_ms - self.created_at) - (uptime.ms - made.ms)
-        if abs(set_ms) < _SET_MS:
-            return self
-        return self.model_copy(update={"_set_ms": set_ms})
+        return self if abs(set_ms) < _MIN_CHANGE_MS else self.with_(_set_ms=set_ms)
 
     @property
     def asked_ms(self) -> int:
-        """When it was asked, milliseconds since 1970, as the clock is set by now."""
+        """When it was made, in milliseconds since 1970, on the clock as it is now."""
         return self.created_at + self._set_ms
 
     @property
     def deadline_ms(self) -> int:
-        """When the request ends by itself, milliseconds since 1970."""
+        """When the request times out, in milliseconds since 1970."""
         return self.asked_ms + self.timeout
 
     @property
     def served_on(self) -> RouteName:
-        """The route of whoever works on it, or else the one it waits on."""
+        """The route on which it is claimed, or else the one on which it waits."""
         return self.claim.route if self.claim else self.route
 
     @property
     def asked(self) -> str:
-        """The asker's own words, with the node that they are about."""
+        """The asker's prompt, with the node that it is about."""
         return self.prompt if self.node is None else f"{self.prompt}\n\n{self.node}"
 
     @property
     def spoken(self) -> str:
-        """What the agent is told, without the contract."""
+        """The agent's whole prompt, without the contract."""
         return self.asked if self.definition is None else self.definition.prompt
 
     @property
     def stage(self) -> Stage:
-        """How far the request has come."""
+        """The progress of the request."""
         return self.claim.stage if self.claim else Stage.WAITING

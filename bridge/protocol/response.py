@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from bridge.errors import BridgeError
+from bridge.protocol.agent_output import Evidence
 from bridge.protocol.failure_codes import FailureCode
-from bridge.protocol.plain_types import Check
 from bridge.protocol.record import Milliseconds, Record, printable
 from bridge.protocol.request import Request, RequestIdField
 from bridge.protocol.status import Stage, Status
-from bridge.protocol.usage import RunSummary
 from bridge.protocol.value import Value
 from bridge.routes import OwnRoute
 
@@ -23,12 +22,33 @@ _STATUS_OF: dict[str, Status] = {
 }
 
 
-# An agent may say anything; what it said must be writable.
-Words = Annotated[str, Check(printable)]
+# An agent may say anything, but a record can only store valid Unicode.
+Words = Annotated[str, printable]
+
+# The prefix of a call in which a definition's own script checks the answer. The record
+# keeps what ran in it, but it is no evidence for an answer that was there before.
+CHECK = "submit-"
+
+
+class RunSummary(Value):
+    """What a run of our own loop took, for the record. Times are in milliseconds.
+
+    `tools` counts the calls of each tool; `evidence` is what the loop itself saw run,
+    whatever the form of the answer.
+    """
+
+    model: str
+    turns: int
+    tools: dict[str, int]
+    prompt_tokens: int
+    cached_tokens: int
+    tokens: int
+    duration: Milliseconds
+    evidence: tuple[Evidence, ...] = ()
 
 
 class Failure(Value):
-    """Why a request failed, and how far it had come."""
+    """Why a request failed, and at which stage."""
 
     code: FailureCode
     message: Words
@@ -38,12 +58,11 @@ class Failure(Value):
 class Response(Record):
     """The end of a request: written once, never changed.
 
-    `completedAt` and `duration` (since `createdAt`) are in milliseconds. `seal` tells
-    an answer that hostbridge wrote from one that somebody put there; see `store.seal`.
-    `requestDigest` tells which request it answers, should an id be used again.
-    `run` tells what it took where a loop of ours answered. With `ownForm` the answer
-    has the form that a caller or a definition gave: every word of `parsedOutput` is the
-    agent's then, also one that is called `verified`. `taskId` is the asker's.
+    `completedAt` and `duration` (since `createdAt`) are in milliseconds. `seal` proves
+    that hostbridge wrote the answer; see `store.seal`. `requestDigest` identifies the
+    request, as its id could be used again. `run` is set if our own loop answered. With
+    `ownForm` the caller or the definition gave the schema, so all of `parsedOutput` is
+    the agent's own claim, even a key named `verified`. `taskId` is the asker's.
     """
 
     request_id: RequestIdField

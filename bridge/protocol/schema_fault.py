@@ -1,8 +1,8 @@
-"""Name the one place where a value breaks its schema, and the rule that it breaks.
+"""Name one place where a value breaks its schema, and the rule that it breaks.
 
-The library can list every error with all that led to it, which for nested choices grows
-without bound. Here only the parts that fail are followed, down to the first rule that
-is broken; of several alternatives, the one that the value was meant for.
+The library can list every error with its causes, but for nested alternatives that list
+grows without bound. So this follows only the parts that fail, down to the first broken
+rule. Of several alternatives it follows the one that the value was meant for.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from jsonschema_rs import ValidationErrorKind
 
-from bridge.protocol.compiled_schema import MASK, REFERENCES, part_at
-from bridge.protocol.keywords import NAMED, SCHEMAS
+from bridge.protocol.compiled_schema import MASK, REFERENCES
+from bridge.protocol.keywords import NAMED, SCHEMAS, part_at
+from bridge.protocol.wording import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from bridge.protocol.compiled_schema import CompiledSchema
 
 _MAX_VALUE = 200
-# From an alternative to the schema that it stands for; some lead in a circle.
-_MAX_REFERENCES = 20
+# References can form a circle.
+_MAX_REFERENCES = 10
 _PLAIN_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_-]*\Z")
 
 
@@ -78,9 +79,9 @@ def _fault(
 
 
 def _own_rules(part: dict[str, Any]) -> dict[str, Any]:
-    """The rules of a schema that need no other: all but its parts.
+    """The rules of a schema without its subschemas.
 
-    Which properties are named matters to the ban of all others.
+    The names of the properties stay if no others are allowed.
     """
     others = (NAMED, SCHEMAS, REFERENCES, ("$schema", "$id", "id"))
     own = {k: v for k, v in part.items() if not any(k in keys for keys in others)}
@@ -94,7 +95,7 @@ def _own_rules(part: dict[str, Any]) -> dict[str, Any]:
 def _applied(
     schema: CompiledSchema, part: dict[str, Any], pointer: str, value: Any
 ) -> Iterator[tuple[str, str | int | None]]:
-    """The parts that a value must satisfy, each with the step to what it is about."""
+    """The subschemas that apply, each with the step to the part of the value."""
     reference = part.get("$ref")
     if isinstance(reference, str) and part_at(schema.root, reference) is not None:
         yield reference[1:], None
@@ -136,20 +137,14 @@ def _of_items(
 
 
 def _is_meant(schema: CompiledSchema, pointer: str, value: Any) -> bool:
-    """Whether a value has the type, and the fixed words, of an alternative."""
+    """Whether a value has the type and the constants of an alternative."""
     part = part_at(schema.root, f"#{pointer}")
-    for _ in range(10):
-        # What was a reference is an `allOf` with one; see `compiled_schema`.
-        reference = (
-            next((r for each in part.get("allOf", ()) if (r := each.get("$ref"))), None)
-            if isinstance(part, dict)
-            else None
-        )
-        if reference is None or (next_part := part_at(schema.root, reference)) is None:
-            break
-        part = next_part
-    if not isinstance(part, dict):
-        return False
+    for _ in range(_MAX_REFERENCES):
+        if not isinstance(part, dict):
+            return False
+        # A reference has become an `allOf` with one; see `compiled_schema`.
+        references = (each.get("$ref") for each in part.get("allOf", ()))
+        part = part_at(schema.root, next(filter(None, references), "")) or part
     fixed = {
         name: {key: each[key] for key in ("const", "enum") if key in each}
         for name, each in part.get("properties", {}).items()
@@ -159,17 +154,9 @@ def _is_meant(schema: CompiledSchema, pointer: str, value: Any) -> bool:
     return not any(schema.errors_alone({**mark, "properties": fixed}, value))
 
 
-def _reference_in(part: dict[str, Any]) -> str | None:
-    """The reference that a part, without a type of its own, consists of."""
-    if "type" in part:
-        return None
-    return next((r for each in part.get("allOf", ()) if (r := each.get("$ref"))), None)
-
-
 def _escaped(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
 def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _MAX_VALUE else text[:_MAX_VALUE] + "…"
+    return shortened(json.dumps(value, ensure_ascii=False), _MAX_VALUE)

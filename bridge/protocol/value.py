@@ -1,25 +1,26 @@
-"""Frozen values with typed fields, as they lie in JSON files.
+"""Frozen values with typed fields, as they are stored in JSON files.
 
-pydantic says what fits a field, but its import takes longer than a whole hook may. So a
-value that plainly fits (the exact type, within its limits) is taken without pydantic.
-Anything else goes to a pydantic model made from the same fields, which converts it or
-says what is wrong (`bridge.protocol.pydantic_model`).
+pydantic decides what fits a field, but importing it takes longer than a whole hook may.
+So a value that plainly fits (the exact type, within its limits) is taken without
+pydantic. Everything else goes to a pydantic model with the same fields, which converts
+it or says what is wrong (`bridge.protocol.pydantic_model`).
 
-Keys in JSON are camelCase. Keys that we do not know are kept.
+Keys in JSON are camelCase. Unknown keys are kept.
 """
 
 from __future__ import annotations
 
-import sys
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
+from typing import Any, ClassVar, Self, dataclass_transform, get_type_hints
 
-from bridge.protocol.plain_types import Default, Field, NotPlain, field, reader_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    from bridge.protocol.plain_types import Reader
+from bridge.protocol.plain_types import (
+    REQUIRED,
+    Field,
+    NotPlain,
+    camel_case,
+    field,
+    reader_of,
+)
 
 
 @dataclass_transform(
@@ -28,18 +29,17 @@ if TYPE_CHECKING:
 class Value:
     """A frozen value; its fields are the annotated names of the class."""
 
-    model_fields: ClassVar[dict[str, Field]] = {}
-    _readers: ClassVar[dict[str, tuple[str, Reader]] | None] = None
+    fields: ClassVar[dict[str, Field]] = {}
+    _readers: ClassVar[dict[str, Any] | None] = None
 
     def __init_subclass__(cls) -> None:
         """Collect the fields: those of the base class first."""
-        fields = dict(cls.model_fields)
-        for name in cls.__annotations__ if "__annotations__" in vars(cls) else ():
-            if name[0] != "_":
-                default = cls.__dict__.get(name, Default.NONE)
-                told = default if isinstance(default, Field) else Field(default)
-                fields[name] = told.named(name)
-        cls.model_fields = fields
+        cls.fields = dict(cls.fields)
+        for name in vars(cls).get("__annotations__", {}):
+            default = vars(cls).get(name, REQUIRED)
+            made = default if isinstance(default, Field) else Field(default)
+            made.json_name = made.json_name or camel_case(name)
+            cls.fields[name] = made
         cls._readers = None
 
     def __init__(self, **values: Any) -> None:
@@ -48,11 +48,11 @@ class Value:
         Raises:
             ValueError: pydantic's `ValidationError`, which names the field.
         """
-        self._fill(self, values)
+        self._fill(values)
 
     @classmethod
-    def model_validate(cls, value: Any, *, strict: bool = False) -> Self:
-        """Read a value from decoded JSON; with `strict` nothing is converted.
+    def model_validate(cls, value: Any) -> Self:
+        """Read a value from decoded JSON.
 
         Raises:
             ValueError: pydantic's `ValidationError`, which names the field.
@@ -60,22 +60,30 @@ class Value:
         if isinstance(value, cls):
             return value
         made = cls.__new__(cls)
-        cls._fill(made, value, strict=strict)
+        made._fill(value)  # noqa: SLF001 - one of our own
         return made
 
-    @classmethod
-    def _fill(cls, made: Value, value: Any, *, strict: bool = False) -> None:
+    def _fill(self, value: Any) -> None:
         try:
-            fields, extra = cls._read(value)
+            found, extra = self._read(value)
         except NotPlain:
             from bridge.protocol.pydantic_model import convert
 
-            fields, extra = convert(cls, value, Value, strict=strict)
-        given = frozenset(fields)
-        for name, told in cls.model_fields.items():
-            if name not in fields:
-                fields[name] = told.get_default(call_default_factory=True)
-        made.__dict__.update(fields, _extra=extra, _given=given)
+            found, extra = convert(type(self), _as_data(value), Value)
+        fields_set = frozenset(found)
+        for name, each in self.fields.items():
+            if name not in found:
+                found[name] = each.get_default()
+        self.__dict__.update(found, _extra=extra, _fields_set=fields_set)
+
+    @classmethod
+    def fits(cls, value: Any) -> bool:
+        """Whether a decoded JSON value plainly fits, without any conversion."""
+        try:
+            cls._read(value)
+        except NotPlain:
+            return False
+        return True
 
     @classmethod
     def _read(cls, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -83,7 +91,7 @@ class Value:
         if not isinstance(value, dict):
             raise NotPlain
         readers = cls._readers or cls._make_readers()
-        fields: dict[str, Any] = {}
+        found: dict[str, Any] = {}
         extra: dict[str, Any] = {}
         for key, part in value.items():
             known = readers.get(key)
@@ -91,34 +99,28 @@ class Value:
                 extra[key] = part
                 continue
             name, read = known
-            if name in fields:
+            if name in found:
                 raise NotPlain
-            fields[name] = read(part)
-        for name, told in cls.model_fields.items():
-            if told.is_required() and name not in fields:
+            found[name] = read(part)
+        for name, each in cls.fields.items():
+            if each.is_required() and name not in found:
                 raise NotPlain
-        return fields, extra
+        return found, extra
 
     @classmethod
-    def _make_readers(cls) -> dict[str, tuple[str, Reader]]:
+    def _make_readers(cls) -> dict[str, Any]:
         readers = {}
         for name, hint in cls.hints().items():
             read = reader_of(hint, Value)
-            readers[name] = readers[cls.model_fields[name].json_name] = (name, read)
+            readers[name] = readers[cls.fields[name].json_name] = (name, read)
         cls._readers = readers
         return readers
 
     @classmethod
     def hints(cls) -> dict[str, Any]:
         """The type of each field."""
-        found: dict[str, Any] = {}
-        for base in reversed(cls.__mro__):
-            names = vars(sys.modules[base.__module__])
-            hints = vars(base).get("__annotations__", {})
-            for name, hint in hints.items():
-                if name in cls.model_fields:
-                    found[name] = eval(hint, names)  # noqa: S307 - our own source
-        return found
+        hints = get_type_hints(cls, include_extras=True)
+        return {name: hints[name] for name in cls.fields}
 
     @classmethod
     def model_json_schema(cls) -> dict[str, Any]:
@@ -128,84 +130,55 @@ class Value:
         return model_of(cls, Value).model_json_schema(by_alias=True)
 
     @property
-    def model_fields_set(self) -> frozenset[str]:
-        """The fields that were given, and not left to their defaults."""
-        given: frozenset[str] = self.__dict__["_given"]
-        return given
+    def fields_set(self) -> frozenset[str]:
+        """The fields that were given, rather than left to their defaults."""
+        fields_set: frozenset[str] = self.__dict__["_fields_set"]
+        return fields_set
 
-    def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self:
+    def with_(self, **changes: Any) -> Self:
         """A copy with some fields changed, unknown keys kept; nothing is checked."""
         made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__)
-        if update:
-            given = self.model_fields_set.union(update.keys() & self.model_fields)
-            made.__dict__.update(update, _given=given)
+        fields_set = self.fields_set.union(changes.keys() & self.fields)
+        made.__dict__.update(self.__dict__ | changes, _fields_set=fields_set)
         return made
 
-    def model_dump(
-        self,
-        *,
-        mode: str = "python",
-        by_alias: bool = False,
-        include: Collection[str] | None = None,
-    ) -> dict[str, Any]:
-        """The value as a dict; with the mode "json" of what JSON has alone."""
-        whole = _json if mode == "json" else _python
+    def to_data(self) -> dict[str, Any]:
+        """The value as decoded JSON, with the unknown keys."""
         found = {
-            told.json_name if by_alias else name: whole(self.__dict__[name], by_alias)
-            for name, told in self.model_fields.items()
-            if include is None or name in include
+            each.json_name: _as_data(self.__dict__[name])
+            for name, each in self.fields.items()
         }
-        if include is None:
-            found.update(whole(self.__dict__["_extra"], by_alias))
-        return found
+        return {**found, **_as_data(self.__dict__["_extra"])}
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: a value is frozen."""
-        raise AttributeError(f"{type(self).__name__} is frozen: {name} stays as it is")
-
-    def __delattr__(self, name: str) -> None:
-        """Refuse: a value is frozen."""
-        raise AttributeError(f"{type(self).__name__} is frozen: {name} stays")
+        raise AttributeError(f"{type(self).__name__} is frozen: cannot set {name}")
 
     def __eq__(self, other: object) -> bool:
         """Whether it is the same kind of value, with the same fields and keys."""
         if type(other) is not type(self):
             return NotImplemented
         mine, theirs = dict(self.__dict__), dict(other.__dict__)
-        return (mine | {"_given": 0}) == (theirs | {"_given": 0})
+        return (mine | {"_fields_set": 0}) == (theirs | {"_fields_set": 0})
 
     def __hash__(self) -> int:
-        """By the fields; one that holds a dict has no hash."""
-        return hash(tuple(self.__dict__[name] for name in self.model_fields))
+        """By the fields; a value that holds a dict has no hash."""
+        return hash(tuple(self.__dict__[name] for name in self.fields))
 
     def __repr__(self) -> str:
         """The class and its fields, as one would write it."""
-        told = ", ".join(f"{n}={self.__dict__[n]!r}" for n in self.model_fields)
-        return f"{type(self).__name__}({told})"
+        fields = ", ".join(f"{n}={self.__dict__[n]!r}" for n in self.fields)
+        return f"{type(self).__name__}({fields})"
 
 
-def _python(value: Any, by_alias: bool) -> Any:  # noqa: FBT001 - as model_dump has it
-    return _convert(value, by_alias, _python)
-
-
-def _json(value: Any, by_alias: bool) -> Any:  # noqa: FBT001 - as model_dump has it
+def _as_data(value: Any) -> Any:
+    """Any value as decoded JSON has it."""
+    if isinstance(value, Value):
+        return value.to_data()
     if isinstance(value, Enum):
         return value.value
-    found = _convert(value, by_alias, _json)
-    return list(found) if isinstance(found, tuple) else found
-
-
-def _convert(
-    value: Any,
-    by_alias: bool,  # noqa: FBT001 - as model_dump has it
-    whole: Callable[[Any, bool], Any],
-) -> Any:
-    if isinstance(value, Value):
-        mode = "json" if whole is _json else "python"
-        return value.model_dump(mode=mode, by_alias=by_alias)
     if isinstance(value, dict):
-        return {key: whole(part, by_alias) for key, part in value.items()}
+        return {key: _as_data(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(whole(part, by_alias) for part in value)
+        return [_as_data(part) for part in value]
     return value

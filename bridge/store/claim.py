@@ -107,8 +107,8 @@ def _claim_of(claimant: Claimant, now_ms: int) -> Claim:
         route=claimant.route,
     )
     if claimant.route == "host":
-        return claim.model_copy(update={"offers": (now_ms,)})
-    return claim.model_copy(update={"launched_at": now_ms})
+        return claim.with_(offers=(now_ms,))
+    return claim.with_(launched_at=now_ms)
 
 
 def change_held(

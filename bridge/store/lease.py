@@ -53,5 +53,5 @@ def _last_beat_s(state: State, session: str, host: HostProcess) -> float:
 def _is_of(sessions: Folder, name: str, host: HostProcess) -> bool:
     with suppress(NotAPlainFile):
         found = json_object(sessions.read(f"{name}.json")).get("host")
-        return bool(found == host.model_dump(mode="json", by_alias=True))
+        return bool(found == host.to_data())
     return False

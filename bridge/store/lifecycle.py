@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from bridge.protocol.duration import seconds
 from bridge.protocol.response import failed
+from bridge.protocol.wording import seconds
 
 if TYPE_CHECKING:
     from bridge.protocol.request import Request

@@ -59,7 +59,7 @@ def sealed_json(response: Response, key: bytes) -> bytes:
     Raises:
         ValueError: a string or number in it cannot be written as JSON.
     """
-    value = response.model_dump(mode="python", by_alias=True)
+    value = response.to_data()
     try:
         value["seal"] = _mac(value, key)
     except orjson.JSONEncodeError as exc:

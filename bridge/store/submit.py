@@ -67,7 +67,7 @@ def submit(
 
 def _json(request: Request) -> bytes:
     try:
-        return request.whole().to_json()
+        return request.with_defaults().to_json()
     except ValueError as exc:
         raise InvalidRequest(
             f"the request {exc}", request_id=request.request_id

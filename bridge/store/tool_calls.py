@@ -122,7 +122,7 @@ def _names(note: object, pid: int, client: HostProcess | None) -> bool:
     """
     if client is None:
         return isinstance(note, dict) and note.get("pid") == pid
-    return bool(note == client.model_dump(mode="json", by_alias=True))
+    return bool(note == client.to_data())
 
 
 def _notes(store: Store, agent_id: str) -> list[dict[str, Any]]:

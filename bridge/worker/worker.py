@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from bridge.agents.resolve import filled_in
+from bridge.agents.apply import filled_in
 from bridge.errors import BridgeError, StateUnavailable, StateVanished, UnknownAgent
 from bridge.protocol.failure_codes import MEANINGS
 from bridge.protocol.ids import RequestId

@@ -151,10 +151,10 @@ def test_it_fills_in_what_was_left_open(world: World) -> None:
     assert request.answer_schema == {"type": "object"}
     assert request.variables == {"x": 1}
     assert request.definition is not None
-    assert request.definition.model_dump() == {
+    assert request.definition.to_data() == {
         "digest": definition.source.digest,
         "prompt": "Do it.",
-        "subagent_type": "Explore",
+        "subagentType": "Explore",
     }
 
 

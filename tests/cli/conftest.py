@@ -122,7 +122,7 @@ class Host:
             self.store.change_claim(
                 RequestId(request.request_id),
                 self.claimant.host,
-                lambda c: c.model_copy(update={"launched_at": self.store.now_ms()}),
+                lambda c: c.with_(launched_at=self.store.now_ms()),
                 event="launched",
             )
         return taken

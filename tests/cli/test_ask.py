@@ -64,7 +64,7 @@ def test_json_is_the_whole_record_on_one_line(project, host):
     assert response is not None
     assert (ran.code, ran.err) == (0, "")
     assert list(told)[:4] == ["requestId", "success", "route", "parsedOutput"]
-    assert told == response.model_dump(mode="json", by_alias=True)
+    assert told == response.to_data()
     assert told["parsedOutput"]["taskId"] == "T-1"
 
 

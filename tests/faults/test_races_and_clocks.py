@@ -41,15 +41,15 @@ A = RequestId("a")
 
 
 def other_start(host: HostProcess) -> HostProcess:
-    return host.model_copy(update={"start_time": f"{host.start_time}1"})
+    return host.with_(start_time=f"{host.start_time}1")
 
 
 def other_boot(host: HostProcess) -> HostProcess:
-    return host.model_copy(update={"boot": "an earlier one"})
+    return host.with_(boot="an earlier one")
 
 
 def other_pid(host: HostProcess) -> HostProcess:
-    return host.model_copy(update={"pid": 1})
+    return host.with_(pid=1)
 
 
 @pytest.mark.parametrize("change", [other_start, other_boot, other_pid])

@@ -88,9 +88,7 @@ def in_a_shell(command: str) -> tuple[str, ...]:
 
 
 def noted(world: HookWorld, name: str, request: str, depth: int, command: str) -> None:
-    host = subagent_runs.all_runs(world.store)[0].host.model_dump(
-        mode="json", by_alias=True
-    )
+    host = subagent_runs.all_runs(world.store)[0].host.to_data()
     note = {"agentId": "a", "requestId": request, "depth": depth, "host": host}
     file = world.store.place.state / "agents" / name
     file.write_text(json.dumps({**note, "command": command}))

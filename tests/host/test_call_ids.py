@@ -109,5 +109,5 @@ def _held_by_another(world: HookWorld, request: Any) -> None:
     record = json.loads(file.read_text())
     other = HostProcess(pid=1, start_time="1", boot="other")
     claim = Claim(session="other", host=other, at=1)
-    record["claim"] = claim.model_dump(mode="json", by_alias=True)
+    record["claim"] = claim.to_data()
     file.write_text(json.dumps(record))

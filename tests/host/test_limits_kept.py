@@ -69,7 +69,7 @@ def test_a_stop_ends_no_agents_of_another_client(world: HookWorld) -> None:
     world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
     run = find_agent(world.store, agent)
     assert run is not None
-    host = run.host.model_dump(mode="json", by_alias=True) | {"pid": 1}
+    host = run.host.to_data() | {"pid": 1}
     change(world, "agents", agent, host=host)
 
     world.say("Stop", background_tasks=[])

@@ -131,7 +131,7 @@ def test_pins_of_processes_that_are_gone_are_removed(
         assert settings.host_pid is not None
         alive = identify(settings.host_pid)
         assert alive is not None
-        gone = alive.model_copy(update={"pid": 2**22 - 1})
+        gone = alive.with_(pid=2**22 - 1)
         seen(world, "local", alive)
         seen(world, "local", gone, session_id="gone")
 

@@ -55,7 +55,7 @@ def test_another_run_of_the_machine_tells_nothing(tmp_path: Path) -> None:
     """Its clock began anew: the wall clock is all there is."""
     clock = FakeClock()
     store = store_in(tmp_path, clock=clock)
-    before = uptime(clock).model_copy(update={"boot": "another"})
+    before = uptime(clock).with_(boot="another")
     asked = request(timeout=100_000, uptime=before)
     store.submit(asked)
 
@@ -76,7 +76,7 @@ def test_a_file_that_does_not_say_when_is_of_now(tmp_path: Path) -> None:
         "agentType": "Explore",
         "prompt": "Why?",
     }
-    copied["uptime"] = uptime(clock).model_dump()
+    copied["uptime"] = uptime(clock).to_data()
     clock.go_on(DAY_S)
     file = drop(store, "requests", "a.json", json.dumps(copied))
     written_s = clock.now_us() / 1_000_000

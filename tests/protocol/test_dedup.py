@@ -50,7 +50,7 @@ def test_every_field_either_counts_or_is_known_not_to() -> None:
         "max_attempts", "dedup_key", "answer_to_host", "claim", "declined_by",
     }  # fmt: skip
 
-    assert set(Request.model_fields) == counts | bookkeeping
+    assert set(Request.fields) == counts | bookkeeping
 
 
 def test_how_soon_and_how_often_is_none() -> None:
@@ -60,8 +60,8 @@ def test_how_soon_and_how_often_is_none() -> None:
 
 
 def test_a_node_that_moved_down_its_file_is_the_same() -> None:
-    moved = NODE.model_copy(update={"line": 9})
-    changed = NODE.model_copy(update={"text": "def f(): return 1"})
+    moved = NODE.with_(line=9)
+    changed = NODE.with_(text="def f(): return 1")
 
     assert differences(which(node=moved), which(node=NODE)) == []
     assert differences(which(node=changed), which(node=NODE)) == ["node"]

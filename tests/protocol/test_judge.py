@@ -147,18 +147,18 @@ UNSEEN = (
         (
             '{"n": 18446744073709551616}',
             "no_json",
-            "the JSON cannot be kept: Integer exceeds 64-bit range",
+            "the JSON cannot be stored: Integer exceeds 64-bit range",
         ),
         (
             '{"n": "\\ud800"}',
             "no_json",
-            "the JSON cannot be kept: str is not valid UTF-8: surrogates not allowed",
+            "the JSON cannot be stored: str is not valid UTF-8: surrogates not allowed",
         ),
         ("[" * 10_000 + "]" * 10_000, "no_json", "the JSON is nested too deeply"),
         (
             "[" * 250 + "]" * 250,
             "no_json",
-            "the JSON cannot be kept: Recursion limit reached",
+            "the JSON cannot be stored: Recursion limit reached",
         ),
         ('{"n": "1"}', "schema_mismatch", '$.n: "1" is not of type "integer"'),
         ('{"m": 1}', "schema_mismatch", '$: "n" is a required property'),

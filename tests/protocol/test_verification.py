@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from bridge.protocol.agent_output import Evidence
-from bridge.protocol.response import Response
-from bridge.protocol.usage import RunSummary
+from bridge.protocol.response import Response, RunSummary
 from bridge.protocol.verification import rests_on_evidence
 
 
@@ -28,7 +27,7 @@ def ran(command: str = "pytest", **fields: Any) -> Evidence:
 
 FAILED = ran(passed=False, content="exit code 1")
 SCRIPT = ran(type="script", command=None, content="count ran")
-CHECK = SCRIPT.model_copy(update={"tool_use_id": "submit-1"})
+CHECK = SCRIPT.with_(tool_use_id="submit-1")
 # What was seen, oldest first, and whether an answer rests on it.
 SEEN: dict[str, tuple[list[Evidence], bool]] = {
     "nothing": ([], False),
@@ -72,7 +71,7 @@ def test_what_the_loop_saw(name: str, *, own_form: bool) -> None:
 @pytest.mark.parametrize("name", [n for n in SEEN if n[:3] != "the"])
 def test_what_was_seen_of_another_program(name: str) -> None:
     evidence, rests = SEEN[name]
-    told = [item.model_dump(mode="json", by_alias=True) for item in evidence]
+    told = [item.to_data() for item in evidence]
     parsed = {"status": "success", "summary": "done", "evidence": told}
 
     assert rests_on_evidence(response(parsed_output=parsed)) is rests

@@ -195,7 +195,7 @@ def test_only_the_holder_changes_its_claim(store: Store):
     claim_all(store)
 
     def launched(claim):
-        return claim.model_copy(update={"launched_at": 7})
+        return claim.with_(launched_at=7)
 
     assert store.change_claim(A, dead_process(), launched) is None
     changed = store.change_claim(A, this_process(), launched, event="launched")

@@ -230,7 +230,7 @@ def test_a_beat_in_the_future_does_no_harm(store: Store):
 def test_after_clear_the_beat_of_the_new_session_counts(store: Store):
     """`/clear` gives the process another session id; its agents run on."""
     host = unseen_process()
-    record = {"sessionId": "new", "host": host.model_dump(mode="json", by_alias=True)}
+    record = {"sessionId": "new", "host": host.to_data()}
     drop(store, "sessions", "new.json", orjson.dumps(record))
     beat(store, "new", 10_000)
     drop(store, "sessions", "other.json", b"{}")

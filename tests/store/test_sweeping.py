@@ -56,7 +56,7 @@ def test_after_the_last_attempt_the_failure_has_a_name(store: Store):
     assert found is not None
     assert found.response is not None
     assert found.response.error is not None
-    assert found.response.error.model_dump(mode="json") == {
+    assert found.response.error.to_data() == {
         "code": "host_gone",
         "message": "the session that held the request is gone, and 2 attempts were "
         "used up",

@@ -71,7 +71,7 @@ def test_the_bell_of_a_process_that_runs_stays(store: Store) -> None:
 
 def test_an_unseen_process_lives_by_its_lease(store: Store) -> None:
     """What a container watches cannot be seen from here."""
-    host = unseen_process().model_copy(update={"pid": 1, "start_time": "x"})
+    host = unseen_process().with_(pid=1, start_time="x")
     name = signalled(store, host, age_s=10 * LEASE_S)
     record(store, session(host))
     on_record = wakeups.remove_gone(store), left(store)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.protocol.duration import seconds
+from bridge.protocol.wording import seconds
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,0 @@
-"""Lengths of time in words: exact, and never in powers of ten."""
-
-from __future__ import annotations
-
-
-def seconds(value_s: float) -> str:
-    """Seconds to the millisecond: `0.25 s`, `120 s`, `2,592,000 s`."""
-    text = f"{value_s:,.3f}".rstrip("0").rstrip(".")
-    return f"{text} s"

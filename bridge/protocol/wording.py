@@ -1,0 +1,14 @@
+"""Text in messages: times to the millisecond, and long text cut short."""
+
+from __future__ import annotations
+
+
+def seconds(value_s: float) -> str:
+    """Seconds to the millisecond: `0.25 s`, `120 s`, `2,592,000 s`."""
+    text = f"{value_s:,.3f}".rstrip("0").rstrip(".")
+    return f"{text} s"
+
+
+def shortened(text: str, limit: int) -> str:
+    """The text, cut after `limit` characters."""
+    return text if len(text) <= limit else text[:limit] + "…"
