@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.agents import templates
 from bridge.agents.diagnostic import Place, describe, did_you_mean
-from bridge.agents.files import Unreadable
-from bridge.agents.model_paths import MODELS_FOLDER, model_places
+from bridge.agents.files import MODELS_FOLDER, Unreadable, model_places
 from bridge.agents.syntax_node import NODE_NAMES
 from bridge.policy import tool_names
 from bridge.policy.permissions import Rule, parse_rule
-from bridge.protocol.json_schema import problem_of, problem_of_schema
+from bridge.protocol.json_schema import problem_of_schema
 from bridge.protocol.names import MODEL_FILE, MODEL_NAMES, OF_SERVER, is_model
 
 if TYPE_CHECKING:
@@ -58,15 +57,6 @@ def check_schema(tree: Tree, place: Place, schema: dict[str, Any]) -> bool:
     if problem is not None:
         tree.error(place, f"not the JSON Schema of an object: {problem}")
     return problem is None
-
-
-def check_answer(
-    tree: Tree, place: Place, schema: dict[str, Any], answer: dict[str, Any]
-) -> None:
-    """Check that an example's answer satisfies the schema."""
-    problem = problem_of(schema, answer)
-    if problem is not None:
-        tree.error(place, f"does not satisfy output_schema: {problem}")
 
 
 def check_tools(tree: Tree, place: Place, names: Iterable[str]) -> None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 MAX_BYTES = 256 * 1024
 # For a model that a project brings, which is digested as a whole before each use.
 MAX_MODEL_BYTES = 16 << 30
+# In `~/.hostbridge/`: its models can be used by name in every definition.
+MODELS_FOLDER = "models"
 
 
 class Unreadable(Exception):
@@ -157,3 +159,14 @@ class Reader:
             name = os.path.relpath(path, self.folder)
             whole.update(f"{digest} {name}\n".encode("utf-8", "surrogateescape"))
         return whole.hexdigest()
+
+
+def model_places(named: str, beside: Path, models: Path) -> list[Path]:
+    """The possible paths of a model file; the first that exists counts.
+
+    `beside` is the folder of the definition, `models` that of the user's models. Once a
+    definition is read, it has an absolute path. If no file is there, its file name is
+    searched for in `models`.
+    """
+    path = Path(os.path.expanduser(named))
+    return list(dict.fromkeys([beside / path, models / path, models / path.name]))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.agents.diagnostic import Diagnostic
@@ -27,33 +27,25 @@ _FENCE = re.compile(r"---[ \t]*\r?\n(.*?)^[ \t]*---", re.S | re.M)
 _FIELD = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*:(?:[ \t]|$)")
 # Nobody writes more, and each may be tried twice.
 MAX_FIELDS = 200
+# Of the fields, in the file.
+_FIRST_LINE = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Frontmatter:
-    """A Markdown file: its fields, and the body below them."""
-
-    fields: str
-    body: str
-
-
-def split(text: str) -> Frontmatter | None:
-    """Split fields and body; None for a file without frontmatter."""
+def split(text: str) -> tuple[str, str] | None:
+    """The fields and the body; None for a file without frontmatter."""
     match = _FENCE.match(text)
-    if match is None:
-        return None
-    return Frontmatter(match[1], text[match.end() :].strip())
+    return (match[1], text[match.end() :].strip()) if match else None
 
 
-def read_fields(text: str, file: Path, *, first_line: int = 2) -> Tree:
+def read_fields(text: str, file: Path) -> Tree:
     """Read the fields; errors remain only if there are no fields at all."""
-    tree = read_tree(text, file, first_line=first_line, last_counts=True)
+    tree = read_tree(text, file, first_line=_FIRST_LINE, last_counts=True)
     if isinstance(tree.value, dict):
         return _tolerant(tree)
-    repaired, problems = _repaired(text, file, first_line)
+    repaired, problems = _repaired(text, file)
     if repaired is None:
         return tree
-    again = read_tree(repaired, file, first_line=first_line, last_counts=True)
+    again = read_tree(repaired, file, first_line=_FIRST_LINE, last_counts=True)
     if not isinstance(again.value, dict):
         return tree
     again.problems += problems
@@ -66,9 +58,7 @@ def _tolerant(tree: Tree) -> Tree:
     return tree
 
 
-def _repaired(
-    text: str, file: Path, first_line: int
-) -> tuple[str | None, list[Diagnostic]]:
+def _repaired(text: str, file: Path) -> tuple[str | None, list[Diagnostic]]:
     """The same fields as YAML, line for line, and a warning for each repair."""
     blocks = _blocks(text.splitlines())
     if blocks is None:
@@ -76,7 +66,7 @@ def _repaired(
     problems: list[Diagnostic] = []
     lines: list[str] = []
     for block in blocks:
-        at = first_line + len(lines)
+        at = _FIRST_LINE + len(lines)
         fixed, problem = _fix(block)
         if problem:
             field = _FIELD.match(block[0])

@@ -1,6 +1,11 @@
 """The agents that a project can ask: those with a definition, and the client's own.
 
-No other agent runs, whether a program asks for it or drops a file that names it.
+No other agent runs, whether a program asks for it or drops a file that names it. An
+unknown name is an error, with similar names, before anything is submitted; the client
+itself decides when the agent is launched. Agents of a plugin are named `plugin:name`.
+Any such name is accepted, since a session's plugins may be unknown here.
+
+Source: Claude Code subagents reference, "File locations"; measured on 2.1.330.
 """
 
 from __future__ import annotations
@@ -9,16 +14,98 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.agents.apply import resolve
-from bridge.agents.client_agents import check_agent, check_away
 from bridge.agents.registry import Registry
+from bridge.errors import InvalidRequest, UnknownAgent
+from bridge.protocol.names import GENERAL, MODEL_NAMES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from bridge.agents.definition import Definition
     from bridge.config import Settings
     from bridge.protocol.request import Request, RouteName
     from bridge.store.store import Store
+
+BUILT_IN = frozenset(
+    {GENERAL, "Explore", "Plan", "claude", "statusline-setup", "claude-code-guide"}
+)
+
+# Nobody reads a longer list.
+MAX_NAMED = 40
+
+
+def is_clients_own(name: str) -> bool:
+    """Whether only the client has the prompt of this agent: built in, or a plugin's.
+
+    general-purpose is not one of them: it has no prompt of its own that matters.
+    """
+    return name != GENERAL and (name in BUILT_IN or ":" in name)
+
+
+def check_agent(name: str, registry: Registry) -> None:
+    """Check that the client knows an agent.
+
+    Raises:
+        UnknownAgent: it does not; lists similar names.
+    """
+    if name == GENERAL or is_clients_own(name) or name in registry.client_agents():
+        return
+    known = {*BUILT_IN, *registry.names()}
+    raise UnknownAgent(f"no agent is named {name!r}; {nearest(name, known)}")
+
+
+def check_away(name: str, route: str, registry: Registry) -> None:
+    """Check that a route other than the host can serve an agent without a definition.
+
+    The route claude starts a client, which has every agent that a client has.
+
+    Raises:
+        UnknownAgent: the name is unknown, or its prompt is not available there.
+    """
+    if name == GENERAL or (route == "claude" and is_clients_own(name)):
+        return
+    here = BUILT_IN if route == "claude" else {GENERAL}
+    near = nearest(name, {*here, *registry.names()})
+    if is_clients_own(name):
+        whose = "a plugin's" if ":" in name else "Claude Code's own"
+        raise UnknownAgent(
+            f"agent {name!r} is {whose}: the route {route} does not have its "
+            f"prompt; ask by --route host or claude, or another agent: {near}"
+        )
+    raise UnknownAgent(f"no agent is named {name!r}; {near}")
+
+
+def nearest(name: str, known: Iterable[str], *, what: str = "agents") -> str:
+    """Similar names; if there are none, all names."""
+    # Late, as hooks import this module.
+    from difflib import get_close_matches
+
+    names = sorted(known)
+    near = get_close_matches(name, names, n=3, cutoff=0.5)
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    rest = len(names) - MAX_NAMED
+    more = f" and {rest} more (hostbridge agents list)" if rest > 0 else ""
+    return f"known {what} are: {', '.join(names[:MAX_NAMED])}{more}"
+
+
+def check_model(name: str) -> None:
+    """Check that the session's Agent tool takes a model.
+
+    Raises:
+        InvalidRequest: it does not; lists similar names.
+    """
+    if name in MODEL_NAMES:
+        return
+    # A model's full name, such as claude-opus-4-1, contains the short one.
+    near = [short for short in sorted(MODEL_NAMES) if short in name.lower()]
+    hint = (
+        f"did you mean {' or '.join(near)}?"
+        if near
+        else nearest(name.lower(), MODEL_NAMES, what="models")
+    )
+    raise InvalidRequest(f"an open session knows no model {name!r}; {hint}")
 
 
 @dataclass(frozen=True, slots=True)

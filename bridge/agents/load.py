@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from bridge.agents.names import Layer
     from bridge.agents.yaml_source import Tree
 
+_RULE_FIELDS = (
+    "on_after_tool", "on_before_tool", "on_session_start", "on_stop",
+    "on_subagent_stop", "on_user_prompt",
+)  # fmt: skip
+# Fields of a step that acts by itself, which those of a step workflow do not.
+_ACTIONS = {"id", "agent", "exec", "tool", "mcp", "wait", "approval", "pipeline"}
+
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
@@ -115,11 +122,10 @@ def _read(
         from bridge.agents.markdown_agent import read_markdown
 
         return "markdown", *read_markdown(text, file, layer, reader)
-    from bridge.agents.file_kinds import check_kind
     from bridge.agents.yaml_source import read_tree
 
     tree = read_tree(text, file)
-    if not check_kind(tree):
+    if not _check_kind(tree):
         return "yaml", tree, None
     if _is_subagent(tree.value):
         from bridge.agents.subagent_definition import read_subagent
@@ -136,3 +142,27 @@ def _is_subagent(value: Any) -> bool:
     tools = value.get("tools")
     has_scripts = isinstance(tools, list) and any(isinstance(t, dict) for t in tools)
     return has_scripts or "initial_context" in value
+
+
+def _check_kind(tree: Tree) -> bool:
+    """Whether a file may be an agent; if not, the tree says what it is."""
+    value = tree.value
+    if not isinstance(value, dict):
+        return True
+    steps = value.get("steps")
+    if rules := [field for field in _RULE_FIELDS if field in value]:
+        field, kind = rules[0], "a rules file"
+        place = "~/.hostbridge/rules.yaml or .bridge/rules.yaml"
+    elif "prompt" not in value and isinstance(steps, (list, dict)):
+        acts = [s for s in steps if isinstance(s, dict) and _ACTIONS & s.keys()]
+        is_pipeline = value.get("type") == "pipeline" or acts
+        field, kind = "steps", "a pipeline" if is_pipeline else "a workflow"
+        place = "~/.hostbridge/workflows or .bridge/workflows"
+    else:
+        return True
+    tree.error(
+        (field,),
+        f"this is {kind}, not an agent: it belongs in {place}, which this version does "
+        "not run yet",
+    )
+    return False

@@ -63,13 +63,14 @@ def read_markdown(
         tree = Tree(file)
         tree.error((), "expected frontmatter: --- on the first line, fields, ---")
         return tree, None
-    tree = read_fields(found.fields, file)
+    fields_text, prompt = found
+    tree = read_fields(fields_text, file)
     if not isinstance(tree.value, dict):
         if not tree.problems:
             tree.error((), f"expected a mapping of fields, got {describe(tree.value)}")
         return tree, None
     _warn_of_fields(tree)
-    if not found.body:
+    if not prompt:
         tree.warn((), "there is no prompt below the frontmatter")
     name = _string(tree, "name", is_required=True)
     description = _string(tree, "description", is_required=True)
@@ -84,7 +85,7 @@ def read_markdown(
         source=Source(
             file=file, layer=layer, spelling="markdown", digest=reader.digest
         ),
-        system_prompt=found.body or None,
+        system_prompt=prompt or None,
         model=_model(tree, reader),
         tools=_tools(tree, "tools"),
         blocked_tools=_tools(tree, "disallowedTools") or (),

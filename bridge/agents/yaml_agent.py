@@ -11,6 +11,7 @@ from bridge.agents.definition import AgentFields, Definition, Name, Source
 from bridge.agents.lint import lint
 from bridge.agents.validate import check
 from bridge.policy.tool_names import rule_on_host
+from bridge.protocol.json_schema import problem_of
 from bridge.protocol.request import RouteName
 
 if TYPE_CHECKING:
@@ -93,8 +94,9 @@ def _check_answers(agent: AgentFile, tree: Tree) -> None:
     if schema is None or not fields.check_schema(tree, place, schema):
         return
     for position, example in enumerate(agent.examples):
-        answer_place = ("examples", position, "answer")
-        fields.check_answer(tree, answer_place, schema, example.answer)
+        if problem := problem_of(schema, example.answer):
+            message = f"does not satisfy output_schema: {problem}"
+            tree.error(("examples", position, "answer"), message)
     needs_evidence = agent.require_verified_evidence
     if needs_evidence and "evidence" not in (schema.get("properties") or {}):
         message = "require_verified_evidence needs a property `evidence` here"

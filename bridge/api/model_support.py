@@ -9,7 +9,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from bridge.agents import client_agents
+from bridge.agents import known_agents
 from bridge.errors import BadSetting, ExtraMissing, InvalidRequest
 from bridge.protocol.names import MODEL_FILE, MODEL_NAMES, OF_CLIENT, OF_SERVER
 
@@ -46,7 +46,7 @@ def check_model(route: RouteName, model: str, *, is_asked: bool) -> None:
             f"route {route} takes no model {model!r}: {kind} is for --route {meant}"
         )
     if route == "host":
-        client_agents.check_model(model)
+        known_agents.check_model(model)
     elif not (route == "claude" and model.startswith(OF_CLIENT)):
         near = get_close_matches(model.lower(), sorted(MODEL_NAMES), n=1)
         hint = f"; did you mean {near[0]}?" if near else ""

@@ -9,7 +9,7 @@ from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
-from bridge.agents.client_agents import check_agent
+from bridge.agents.known_agents import check_agent
 from bridge.agents.load import Loaded, load
 from bridge.agents.names import SUFFIXES
 from bridge.agents.registry import Registry

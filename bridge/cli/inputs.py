@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from bridge.agents import client_agents
+from bridge.agents import known_agents
 from bridge.cli.model_name import from_here
 from bridge.cli.output import complain
 from bridge.errors import InvalidRequest, UnknownAgent
@@ -71,7 +71,7 @@ def _known(bridge: Bridge) -> Collection[str]:
 
     project = bridge.store.place.project
     defined = Registry.open(bridge.settings, project).names()
-    return {*client_agents.BUILT_IN, *defined}
+    return {*known_agents.BUILT_IN, *defined}
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from bridge.agents.model_paths import MODELS_FOLDER
+from bridge.agents.files import MODELS_FOLDER
 from bridge.protocol.names import MODEL_FILE
 
 if TYPE_CHECKING:

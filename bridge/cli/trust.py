@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from bridge.agents import trust
-from bridge.agents.client_agents import BUILT_IN
+from bridge.agents.known_agents import BUILT_IN
 from bridge.agents.load import Loaded
 from bridge.agents.names import OF_PROJECT
 from bridge.agents.registry import Entry, Registry

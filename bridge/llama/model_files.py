@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.agent_loop.chat_model import ModelFailed
-from bridge.agents.model_paths import MODELS_FOLDER, model_places
+from bridge.agents.files import MODELS_FOLDER, model_places
 from bridge.errors import ExtraMissing
 from bridge.llama.gguf import Header, NotAModel, read_header
 from bridge.protocol.names import CLIENT_MODELS, MODEL_FILE, MODEL_NAMES

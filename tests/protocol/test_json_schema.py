@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from typing import Any
 
 import jsonschema
@@ -289,6 +291,22 @@ def test_error_the_place_and_the_rule_are_named(name: str) -> None:
 
     assert problem_of_schema(schema) is None
     assert problem_of(schema, value) == fault
+
+
+def test_error_too_deep_to_name_the_place() -> None:
+    """A fault that cannot be named is a fault all the same."""
+    schema = {"type": ["array", "integer"], "items": {"$ref": "#"}}
+    value: Any = "x"
+    for _ in range(150):
+        value = [value]
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack(0)) + 100)
+    try:
+        problem = problem_of(schema, value)
+    finally:
+        sys.setrecursionlimit(limit)
+
+    assert problem == "the answer is nested too deeply for its schema"
 
 
 def test_data_that_looks_like_a_schema_is_data() -> None:

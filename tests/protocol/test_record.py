@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bridge.errors import NewerSchema
 from bridge.protocol.record import Unparsable, parse
-from bridge.protocol.request import Request
+from bridge.protocol.request import Node, Request
 from bridge.protocol.response import Response, answered, failed
 
 BAD_ID = (
@@ -87,6 +87,26 @@ def test_error_what_is_no_request_says_where(data: bytes, why: str):
         parse(Request, data)
 
     assert str(caught.value).startswith(why)
+
+
+def test_what_was_left_open_is_not_written():
+    """A definition may still fill it in, unless the caller has taken the defaults."""
+    request = Request(request_id="a", prompt="Why?", depth=0)
+    short, whole = (json.loads(r.to_json()) for r in (request, request.with_defaults()))
+
+    assert short == {"requestId": "a", "prompt": "Why?", "depth": 0}
+    assert whole.keys() == {each.json_name for each in Request.fields.values()}
+    assert (whole["timeout"], whole["agentType"]) == (120_000, "general-purpose")
+
+
+def test_what_is_asked_has_its_node():
+    node = Node(file="a.py", name="f", type="function", line=3, text="def f(): ...")
+    request = Request(request_id="a", prompt="Why?")
+
+    assert request.asked == "Why?"
+    assert request.with_(node=node).asked == (
+        "Why?\n\na.py, line 3, function f:\n\ndef f(): ..."
+    )
 
 
 @given(st.binary(max_size=300))
