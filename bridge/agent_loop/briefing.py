@@ -1,7 +1,7 @@
-"""What the model is told: who it is, its tools, examples, the task. Pure.
+"""The first messages to a model: instructions, tools, examples, the task. Pure.
 
-All of it but the task is the same for every request to an agent, so that a model can
-keep it. Nothing of a file or a result is ever put into the words of the system.
+All but the task are the same for every request to an agent, so that a model can keep
+them. No part of a file or a result ever gets into the system message.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _SUBMITTING = "Give the final answer and end."
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """The messages to begin with; `prefix` of them are the same for every request.
+    """The first messages; `prefix` of them are the same for every request.
 
-    `examples` are those that are shown in them.
+    `examples` are those that they show.
     """
 
     messages: tuple[Message, ...]
@@ -56,9 +56,9 @@ def brief(
 ) -> Briefing:
     """The messages for one task.
 
-    `submit` is the schema of an answer as the model writes it, `schema` the one it is
-    checked against, None for AgentOutput's. `instructions` are what the agent is told
-    beside the task. An agent without examples gets those of `policy`.
+    `submit` is the schema of an answer as the model writes it, `schema` the one that it
+    is checked against, None for AgentOutput's. `instructions` go before the examples,
+    apart from the task. An agent without examples gets those of `policy`.
     """
     who = definition.system_prompt if definition else None
     if who is None:
@@ -96,21 +96,17 @@ def result_text(tool: str, tool_use_id: str, text: str) -> str:
 def _fits(example: Example, tools: Mapping[str, Tool], schema: dict[str, Any]) -> bool:
     """Whether an example fits the tools and the answer.
 
-    A caller may ask for another shape than the definition's: examples of the wrong one
-    teach a model the wrong one.
+    A caller's schema may differ from the definition's; examples of the wrong form would
+    teach a model the wrong form.
     """
     has_tools = all(call.tool in tools for call in example.calls)
     return has_tools and problem_of(schema, example.answer) is None
 
 
 def _shown(example: Example, submit: dict[str, Any]) -> Iterator[Message]:
-    """An example as messages, its answer as the model writes one."""
+    """An example as messages, with its answer as the model writes one."""
     named = submit.get("properties") or example.answer
     answer = {key: value for key, value in example.answer.items() if key in named}
-    yield from _exchange(example, answer)
-
-
-def _exchange(example: Example, answer: dict[str, Any]) -> Iterator[Message]:
     yield Message("user", example.prompt)
     for number, call in enumerate(example.calls, 1):
         yield Message("assistant", call_text(call.tool, call.arguments))

@@ -1,7 +1,7 @@
 """Run a command that the definition allows: without a shell, bounded in time.
 
-`bridge.process` stops it together with everything it started. Here its output is
-counted and digested, and only its two ends are kept.
+`bridge.process` stops it with everything it started. Here its output is counted and
+digested, and only its beginning and end are kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KEPT_BYTES = 16_000
-# Commands must not read it: with it they could act for the user on another machine.
+# With it a command could act for the user on another machine.
 _SECRETS = frozenset({"BRIDGE_OPENAI_API_KEY"})
 _GRACE_S = 0.3
 
@@ -43,6 +43,13 @@ class Ran:
         """Whether it ended by itself, with success."""
         return self.exit_code == 0
 
+    @property
+    def ended(self) -> str:
+        """How it ended, in words."""
+        if self.exit_code is None:
+            return "ended at its time limit"
+        return f"exit code {self.exit_code}"
+
 
 def run_command(
     command: str,
@@ -55,8 +62,8 @@ def run_command(
 ) -> Ran:
     """Run `argv` in `folder` until it ends, or until `deadline_s` (monotonic).
 
-    It returns by then: the time to end by itself is part of that. `env` is added to
-    the environment.
+    It returns by then: the time that it gets to end by itself is part of that. `env` is
+    added to the environment.
 
     Raises:
         OSError: the system starts no more processes.
@@ -83,7 +90,7 @@ def run_command(
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without secrets and without what tells of a session around us."""
+    """Ours, without secrets and without signs of a session around us."""
     known = environment_for_a_client()
     return {name: value for name, value in known.items() if name not in _SECRETS}
 
@@ -91,7 +98,7 @@ def _environment() -> dict[str, str]:
 class _TwoEnds:
     """The beginning and the end of an output, and the digest of all of it."""
 
-    # However long it is: only its ends are kept.
+    # It may be of any length: only its ends are kept.
     is_full = False
 
     def __init__(self) -> None:

@@ -1,17 +1,17 @@
-"""An answer taken from an example is none. Pure.
+"""Reject answers copied from the few-shot examples. Pure.
 
-A small model that cannot do the work says after an example what that said. The rule, in
-this one place: an answer is refused as `prompt_echo` where
+A small model that cannot do the work repeats the answer of an example. An answer is
+rejected as `prompt_echo` if all of this is true:
 
-- each text of substance in it stands in the answer of one example that was shown, word
-  for word (spaces, marks and case aside), and there is such a text. Of substance are
-  four words or more that the schema does not spell out itself: a status, a name, a
-  path, a choice may well be the same;
-- the task does not ask what the example asks: it does not hold the example's question;
-- the run has not seen what the example shows: each of its calls, made here too, with
-  the same result, or as a command with the same exit code. Else the same words are due.
+- It has at least one text of substance, and all of them are in the answer of one
+  example that was shown, word for word (spaces, punctuation and case aside). A text of
+  substance has four or more words and is not spelt out by the schema: a status, a name,
+  a path or a choice may well be the same.
+- The task does not contain the example's question.
+- The run has not seen what the example shows: each of its calls, with the same result
+  or, for a command, with the same exit code. Otherwise the same answer may be right.
 
-The model is told, and may say it in words of its own.
+The model is told, and may answer in its own words.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from bridge.agent_loop.tool import ToolResult
     from bridge.agents.definition import Example, ExampleCall
 
-    # What a call of the run with these arguments gave; None where there was none.
-    Gave = Callable[[ExampleCall], ToolResult | None]
+    # The result of the run's own call with these arguments, if there was one.
+    ResultOf = Callable[[ExampleCall], ToolResult | None]
 
 _LEAST_WORDS = 4
 # Chinese, Japanese and Korean have no spaces between words.
@@ -40,9 +40,9 @@ def find_copied_from(
     *,
     task: str,
     schema: dict[str, Any],
-    gave: Gave,
+    result_of: ResultOf,
 ) -> Example | None:
-    """The example that a submitted answer was taken from; None for none."""
+    """The example that a submitted answer was copied from, if any."""
     spelt_out = set(map(_plain, _texts(schema)))
     said = {_plain(text) for text in _texts(value) if _is_of_substance(text)}
     said -= spelt_out
@@ -51,14 +51,14 @@ def find_copied_from(
     for example in examples:
         if not said <= set(map(_plain, _texts(example.answer))):
             continue
-        if _plain(example.prompt) in _plain(task) or _was_seen(example, gave):
+        if _plain(example.prompt) in _plain(task) or _was_seen(example, result_of):
             continue
         return example
     return None
 
 
-def _was_seen(example: Example, gave: Gave) -> bool:
-    results = [(call, gave(call)) for call in example.calls]
+def _was_seen(example: Example, result_of: ResultOf) -> bool:
+    results = [(call, result_of(call)) for call in example.calls]
     return bool(results) and all(
         result is not None and _is_same(call.result, result.text)
         for call, result in results
@@ -73,7 +73,7 @@ def _is_same(shown: str, seen: str) -> bool:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text in a value, at any depth; not the names of properties."""
+    """Every text in a value, at any depth, without the names of properties."""
     waiting = [value]
     while waiting:
         part = waiting.pop()

@@ -1,9 +1,8 @@
 """What any agent may do without a grant: read, list and search the project's files.
 
-The same three serve the model as tools and a script as functions; but a script, which
-computes, gets the whole text of a file, and a model pages through it. Of a look that
-ends before its end a model gets what there is and the reason, a script the error: it
-would take a part for the whole.
+They serve the model as tools and scripts as functions. A script gets the whole text of
+a file; a model pages through it. If a search ends early, a model gets what was found
+and the reason; a script gets the error, since it would take a part for the whole.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from bridge.agent_loop.tool import Tool, ToolResult, refused
+from bridge.agent_loop.tool import Tool, ToolResult, object_schema, refused
 from bridge.agent_loop.workspace import LeftOff, Refused
 
 if TYPE_CHECKING:
@@ -31,10 +30,11 @@ _PATH: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": 200}
 
 
 class Reader:
-    """The ways of looking at a project."""
+    """Reads, lists and searches a project."""
 
     def __init__(self, project: Project) -> None:
-        self._project = project
+        """`project` is whose files it reads."""
+        self.project = project
 
     def read_file(self, path: str, line: int = 1) -> str:
         """The text of a file from `line` on, `LINES_AT_ONCE` lines of it.
@@ -42,11 +42,11 @@ class Reader:
         Raises:
             Refused: there is nothing that may be read.
         """
-        # To JSON Schema, 1.0 is an integer.
+        # In JSON Schema 1.0 is an integer.
         line = int(line)
         if line < 1:
             raise Refused(f"lines count from 1; there is no line {line}")
-        lines = self._project.read(path).splitlines()
+        lines = self.project.read(path).splitlines()
         if not lines:
             return "(empty file)"
         if line > len(lines):
@@ -59,26 +59,26 @@ class Reader:
         return "\n".join(shown) + more
 
     def read_text(self, path: str) -> str:
-        """All of a file of up to `MAX_TEXT_BYTES`, letter for letter.
+        """The exact text of a file of up to `MAX_TEXT_BYTES`.
 
         Raises:
-            Refused: there is nothing that may be read, or more than that.
+            Refused: there is nothing that may be read, or it is larger.
         """
-        return self._project.read(path, MAX_TEXT_BYTES)
+        return self.project.read(path, MAX_TEXT_BYTES)
 
     def list_files(self, folder: str = ".", pattern: str = "*") -> list[str]:
-        """Paths of the files below a folder that a pattern finds, as `Project.files`.
+        """Paths of the files below a folder that match a pattern, as `Project.files`.
 
         Raises:
             Refused: the folder may not be read.
             LeftOff: there are too many to look at.
         """
-        return list(self.paths(folder, pattern))
+        return list(self.project.files(folder, pattern))
 
     def search_text(
         self, text: str, folder: str = ".", pattern: str = "*"
     ) -> list[str]:
-        """`path:line: text` of the lines that hold `text`, at most `MAX_MATCHES`.
+        """`path:line: text` of the lines that contain `text`, at most `MAX_MATCHES`.
 
         Raises:
             Refused: the folder may not be read.
@@ -86,24 +86,20 @@ class Reader:
         """
         return list(islice(self.matches(text, folder, pattern), MAX_MATCHES))
 
-    def paths(self, folder: str = ".", pattern: str = "*") -> Iterator[str]:
-        """As `list_files`, one by one."""
-        return self._project.files(folder, pattern)
-
     def matches(
         self, text: str, folder: str = ".", pattern: str = "*"
     ) -> Iterator[str]:
-        """As `search_text`, one by one and all."""
-        most = self._project.bytes_read + _SEARCHED_BYTES
-        for path in self._project.files(folder, pattern):
-            # Asked before each: a file that is refused was read in part, too.
-            if self._project.bytes_read >= most:
+        """As `search_text`, one by one, without the limit."""
+        most = self.project.bytes_read + _SEARCHED_BYTES
+        for path in self.project.files(folder, pattern):
+            # Before each: of a file that is refused a part was read, too.
+            if self.project.bytes_read >= most:
                 raise LeftOff(
                     f"only the first {_SEARCHED_BYTES:,} bytes were searched; "
                     "name a folder or a pattern"
                 )
             try:
-                content = self._project.read(path, _SEARCHED_FILE_BYTES)
+                content = self.project.read(path, _SEARCHED_FILE_BYTES)
             except Refused:
                 continue
             if text in content:
@@ -118,39 +114,32 @@ def reading_tools(reader: Reader) -> tuple[Tool, ...]:
         Tool(
             "read_file",
             "Read a text file of the project.",
-            _object({"path": _PATH, "line": {"type": "integer", "minimum": 1}}, "path"),
+            object_schema(
+                {"path": _PATH, "line": {"type": "integer", "minimum": 1}}, "path"
+            ),
             _guarded(lambda a: reader.read_file(a["path"], a.get("line", 1))),
         ),
         Tool(
             "list_files",
             "List the files of the project, or of one folder, by a name like *.py.",
-            _object({"folder": _PATH, "pattern": _PATH}),
-            _guarded(lambda a: _listing(reader.paths(**a))),
+            object_schema({"folder": _PATH, "pattern": _PATH}),
+            _guarded(lambda a: _listing(reader.project.files(**a))),
         ),
         Tool(
             "search_text",
             "Find the lines that hold a text, letter for letter.",
-            _object({"text": _PATH, "folder": _PATH, "pattern": _PATH}, "text"),
+            object_schema({"text": _PATH, "folder": _PATH, "pattern": _PATH}, "text"),
             _guarded(lambda a: _found(reader.matches(**a))),
         ),
     )
 
 
-def _object(properties: dict[str, Any], *required: str) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
 def _guarded(
-    give: Callable[[dict[str, Any]], str],
+    read: Callable[[dict[str, Any]], str],
 ) -> Callable[[dict[str, Any]], ToolResult]:
     def call(arguments: dict[str, Any]) -> ToolResult:
         try:
-            return ToolResult(give(arguments))
+            return ToolResult(read(arguments))
         except Refused as exc:
             return refused(exc)
 
@@ -158,23 +147,23 @@ def _guarded(
 
 
 def _listing(paths: Iterator[str]) -> str:
-    listed, why = _up_to_its_end(paths)
+    listed, why = _collected(paths)
     left = len(listed) - MAX_PATHS
     more = [f"… {left} more; name a folder or a pattern"] if left > 0 else []
     return "\n".join([*listed[:MAX_PATHS], *more, *why]) or "no files"
 
 
 def _found(matches: Iterator[str]) -> str:
-    found, why = _up_to_its_end(islice(matches, MAX_MATCHES))
+    found, why = _collected(islice(matches, MAX_MATCHES))
     more = ["… there may be more"] if len(found) >= MAX_MATCHES else []
     return "\n".join([*found, *more, *why]) or "nothing found"
 
 
-def _up_to_its_end(lines: Iterator[str]) -> tuple[list[str], list[str]]:
-    """What there is, and a line that says why there is no more."""
-    given: list[str] = []
+def _collected(lines: Iterator[str]) -> tuple[list[str], list[str]]:
+    """The lines, and one more that says why the search ended early."""
+    found: list[str] = []
     try:
-        given.extend(lines)
+        found.extend(lines)
     except LeftOff as exc:
-        return given, [f"… {exc}"]
-    return given, []
+        return found, [f"… {exc}"]
+    return found, []

@@ -8,8 +8,9 @@
     submit_result   turn, arguments, code, complaint
     error           turn, code, message
 
-Each line has `at`, milliseconds since 1970, and `requestId`. Long texts are cut. For
-people and for `hostbridge show`: a line that cannot be written ends no run.
+Each line has `at`, milliseconds since 1970, and `requestId`. Long texts are cut. The
+log is for people and for `hostbridge show`: if a line cannot be written, the run goes
+on.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ class TurnLog:
     """Writes the events of one run; call it with each.
 
     Args:
-        store: in whose state directory.
-        request_id: which run; an id, so never a path.
+        store: whose state directory it writes to, best held open.
+        request_id: the run; an id, so never a path.
     """
 
     def __init__(self, store: Store, request_id: str) -> None:
@@ -52,7 +53,7 @@ class TurnLog:
 
 
 def _capped(value: Any) -> Any:
-    """The value, or what its text begins with where it is long or has no JSON."""
+    """The value, or the beginning of its text if it is long or not JSON."""
     if not isinstance(value, (str, dict, list)):
         return value
     if isinstance(value, str):

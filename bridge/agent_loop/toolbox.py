@@ -1,17 +1,17 @@
-"""The tools that an agent has here: the route's own, as far as it may, and its scripts.
+"""The tools that an agent has here: those of the route, if allowed, and its scripts.
 
-Only the definition decides. No file, no result and no word of a model adds a tool.
+Only the definition decides: no file, result or word of a model adds a tool.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bridge.agent_loop.command_grants import Grants, NotGranted
 from bridge.agent_loop.command_tool import Ran, run_command
 from bridge.agent_loop.file_tools import Reader, reading_tools
-from bridge.agent_loop.tool import Tool, ToolResult, clipped, refused
+from bridge.agent_loop.tool import Tool, ToolResult, clipped, object_schema, refused
 from bridge.agent_loop.workspace import Refused
 from bridge.agents.syntax_node import NODE_NAMES, node_scope
 from bridge.policy.tool_names import LOCAL_NAMES, SUBMIT
@@ -26,75 +26,53 @@ if TYPE_CHECKING:
     from bridge.agents.definition import ScriptTool
 
 
-@dataclass(frozen=True, slots=True)
 class Toolbox:
     """What one run may call.
 
     Attributes:
-        tools: by name, `submit_result` not among them.
-        check: runs the script of a definition's own `submit_result`; None for none.
+        tools: by name, without `submit_result`.
+        check: runs the script of a definition's own `submit_result`, if it has one.
     """
 
-    tools: dict[str, Tool]
-    check: Callable[[dict[str, Any]], ToolResult] | None
-
-
-def toolbox_of(job: Job, project: Project, sandbox: Sandbox) -> Toolbox:
-    """The tools of the agent that answers `job`."""
-    definition = job.definition
-    workshop = _Workshop(job, project, sandbox)
-    offered = [*reading_tools(workshop.reader)]
-    if workshop.grants:
-        offered.append(workshop.command_tool())
-    wanted = None if definition is None else definition.tools
-    blocked = _names(() if definition is None else definition.blocked_tools)
-    if wanted is not None:
-        offered = [tool for tool in offered if tool.name in _names(wanted)]
-    scripts = () if definition is None else definition.script_tools
-    check = None
-    for script in scripts:
-        tool = workshop.script_tool(script)
-        if tool.name == SUBMIT:
-            check = tool.call
-        else:
-            # A definition's own tool stands in for the route's of that name.
-            offered = [t for t in offered if t.name != tool.name] + [tool]
-    return Toolbox({t.name: t for t in offered if t.name not in blocked}, check)
-
-
-def _names(written: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(LOCAL_NAMES.get(name, name) for name in written)
-
-
-class _Workshop:
-    """Makes the tools of one run, over its project, grants and limits."""
-
     def __init__(self, job: Job, project: Project, sandbox: Sandbox) -> None:
-        self.reader = Reader(project)
-        allow = job.definition.allow if job.definition else ()
-        self.grants = Grants(allow, project.has)
+        definition = job.definition
         self._job = job
         self._project = project
         self._sandbox = sandbox
+        self._reader = Reader(project)
+        self._grants = Grants(definition.allow if definition else (), project.has)
+        self.check: Callable[[dict[str, Any]], ToolResult] | None = None
+        self.tools = {tool.name: tool for tool in reading_tools(self._reader)}
+        if self._grants:
+            self.tools["run_command"] = self._command_tool()
+        if definition is None:
+            return
+        if definition.tools is not None:
+            self._leave_out(self.tools.keys() - _names(definition.tools))
+        for script in definition.script_tools:
+            tool = self._script_tool(script)
+            # A definition's own tool replaces the route's of that name, as the last.
+            self._leave_out({tool.name})
+            self.tools[tool.name] = tool
+        submit = self.tools.pop(SUBMIT, None)
+        self.check = None if submit is None else submit.call
+        self._leave_out(_names(definition.blocked_tools))
 
-    def command_tool(self) -> Tool:
+    def _leave_out(self, names: set[str]) -> None:
+        for name in names:
+            self.tools.pop(name, None)
+
+    def _command_tool(self) -> Tool:
+        is_held = self._job.policy.is_held_to_rules
+        command = self._grants.parameters(is_held_to_rules=is_held)
         return Tool(
             "run_command",
-            f"Run a command in the project. Granted: {self.grants.words}.",
-            {
-                "type": "object",
-                "properties": {
-                    "command": self.grants.parameters(
-                        is_held_to_rules=self._job.policy.is_held_to_rules
-                    )
-                },
-                "required": ["command"],
-                "additionalProperties": False,
-            },
+            f"Run a command in the project. Granted: {self._grants.words}.",
+            object_schema({"command": command}, "command"),
             self._call_command,
         )
 
-    def script_tool(self, script: ScriptTool) -> Tool:
+    def _script_tool(self, script: ScriptTool) -> Tool:
         def call(arguments: dict[str, Any]) -> ToolResult:
             return self._call_script(script, arguments)
 
@@ -105,21 +83,19 @@ class _Workshop:
             ran = self._run(arguments["command"])
         except (NotGranted, Refused, OSError) as exc:
             return refused(exc)
-        how = "ended at its time limit" if ran.exit_code is None else None
-        head = how or f"exit code {ran.exit_code}"
-        return ToolResult(f"{head}\n{ran.output}", ok=ran.ok, ran=(ran,))
+        return ToolResult(f"{ran.ended}\n{ran.output}", ok=ran.ok, ran=(ran,))
 
     def _run(self, command: str) -> Ran:
-        # A script may have many to run, and looks up at none of them.
+        # A script may run many, and catch what each of them raises.
         self._project.go_on()
         job = self._job
         limit_s = job.clock.monotonic_s() + job.limits.command_s
         return run_command(
             command,
-            self.grants.argv(command),
+            self._grants.argv(command),
             folder=self._project.root,
             deadline_s=min(limit_s, job.deadline_s),
-            # Who asks from within is a child of this request, however deep.
+            # A request from within the command is a child of this one.
             env={
                 "BRIDGE_PARENT": job.request.request_id,
                 "BRIDGE_DEPTH": str(job.request.depth),
@@ -130,15 +106,15 @@ class _Workshop:
     def _call_script(self, script: ScriptTool, arguments: dict[str, Any]) -> ToolResult:
         """The context providers in their order, then the tool itself."""
         ran: list[Ran] = []
-        parts = []
+        texts = []
         files = (*script.context_providers, script.pym)
         codes = (*script.provider_codes, script.code)
         for path, code in zip(files, codes, strict=True):
-            given = self._run_script(path, code, script, arguments, ran)
-            parts.append(given.text)
-            if not given.ok:
+            result = self._run_script(path, code, script, arguments, ran)
+            texts.append(result.text)
+            if not result.ok:
                 break
-        return replace(given, text="\n".join(parts), ran=tuple(ran), is_script=True)
+        return replace(result, text="\n".join(texts), ran=tuple(ran), is_script=True)
 
     def _run_script(
         self,
@@ -148,33 +124,36 @@ class _Workshop:
         arguments: dict[str, Any],
         ran: list[Ran],
     ) -> ToolResult:
+        job = self._job
+
         def command(command: str) -> dict[str, Any]:
             done = self._run(command)
             ran.append(done)
-            output = clipped(done.output, self._job.limits.result_chars)
+            output = clipped(done.output, job.limits.result_chars)
             return {"exit_code": done.exit_code, "output": output}
 
-        names = dict.fromkeys(script.parameters.get("properties", {}))
+        node = job.request.node
+        names = dict.fromkeys((*NODE_NAMES, *script.parameters.get("properties", {})))
         return self._sandbox.run(
-            self._as_written(path),
+            self._shown(path),
             code,
-            {**self._node(), **names, **arguments},
+            {**names, **(node_scope(node) if node else {}), **arguments},
             {
-                "read_file": self.reader.read_text,
-                "list_files": self.reader.list_files,
-                "search_text": self.reader.search_text,
+                "read_file": self._reader.read_text,
+                "list_files": self._reader.list_files,
+                "search_text": self._reader.search_text,
                 "run_command": command,
             },
-            seconds=self._job.deadline_s - self._job.clock.monotonic_s(),
+            seconds=job.deadline_s - job.clock.monotonic_s(),
         )
 
-    def _as_written(self, path: Path) -> str:
-        """A script's file as its definition names it: told from its folder."""
+    def _shown(self, path: Path) -> str:
+        """A script's file as its definition names it: relative to its folder."""
         definition = self._job.definition
         folder = definition.source.file.parent if definition else self._project.root
         inside = path.is_relative_to(folder)
         return str(path.relative_to(folder) if inside else path)
 
-    def _node(self) -> dict[str, str | None]:
-        node = self._job.request.node
-        return dict.fromkeys(NODE_NAMES) if node is None else {**node_scope(node)}
+
+def _names(written: tuple[str, ...]) -> set[str]:
+    return {LOCAL_NAMES.get(name, name) for name in written}

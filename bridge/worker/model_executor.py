@@ -57,7 +57,10 @@ class ModelExecutor:
     ) -> Outcome:
         """Run the loop to its end."""
         try:
-            with self.open_model(request, definition) as opened:
+            with (
+                self.open_model(request, definition) as opened,
+                self.store.open() as state,
+            ):
                 prompt = instructions = None
                 if definition is not None:
                     prompt = prompt_of(definition, request)
@@ -73,7 +76,7 @@ class ModelExecutor:
                         project=self.store.place.project,
                         deadline_s=deadline_s,
                         on_progress=on_progress,
-                        log=TurnLog(self.store, request.request_id),
+                        log=TurnLog(state, request.request_id),
                         is_cancelled=should_stop,
                         clock=self.store.clock,
                     )

@@ -21,7 +21,7 @@ from bridge.agent_loop.job import Job, Limits
 from bridge.agent_loop.model_policy import SMALL, policy_for
 from bridge.agent_loop.reply_schema import Call, call_shape, read_call, submit_schema
 from bridge.agent_loop.script_tools import Sandbox
-from bridge.agent_loop.toolbox import toolbox_of
+from bridge.agent_loop.toolbox import Toolbox
 from bridge.agent_loop.workspace import Project
 from bridge.agents.load import load
 from bridge.agents.prompt import instructions_of
@@ -274,5 +274,5 @@ def offered(definition: Definition) -> tuple[dict[str, Tool], dict[str, Any]]:
         definition=definition,
     )
     with Sandbox() as sandbox:
-        tools = toolbox_of(job, Project(folder), sandbox).tools
+        tools = Toolbox(job, Project(folder), sandbox).tools
     return tools, submit_schema(definition.output_schema, SMALL)

@@ -9,7 +9,7 @@ from runworld import FOUND, ScriptedModel, call, definition, submit
 from bridge.agent_loop.examples import DEFAULT
 from bridge.agent_loop.job import Job, Limits
 from bridge.agent_loop.script_tools import Sandbox
-from bridge.agent_loop.toolbox import toolbox_of
+from bridge.agent_loop.toolbox import Toolbox
 from bridge.agent_loop.workspace import Project
 from bridge.agents.definition import Example, ExampleCall
 from bridge.protocol.agent_output import ANSWER_SCHEMA
@@ -142,7 +142,7 @@ def test_the_default_examples_are_what_they_show():
         deadline_s=0,
     )
     with Sandbox() as sandbox:
-        tools = toolbox_of(job, Project(Path()), sandbox).tools
+        tools = Toolbox(job, Project(Path()), sandbox).tools
 
     assert {m.tool for example in DEFAULT for m in example.calls} == set(tools)
     for example in DEFAULT:

@@ -16,7 +16,7 @@ from runworld import ScriptedModel
 from bridge.agent_loop.command_grants import Grants, NotGranted
 from bridge.agent_loop.job import Job
 from bridge.agent_loop.script_tools import Sandbox
-from bridge.agent_loop.toolbox import toolbox_of
+from bridge.agent_loop.toolbox import Toolbox
 from bridge.agent_loop.workspace import Project
 from bridge.agents.load import Loaded, load
 from bridge.api.bridge import Bridge
@@ -66,7 +66,7 @@ def tools_of(definition: Definition, folder: Path) -> dict[str, Tool]:
         deadline_s=time.monotonic() + 9,
     )
     with Sandbox() as sandbox:
-        return toolbox_of(job, Project(folder), sandbox).tools
+        return Toolbox(job, Project(folder), sandbox).tools
 
 
 def test_these_come_along() -> None:
