@@ -1,7 +1,7 @@
 """Every failure code that can occur on the host route, from the real client.
 
 The ends of a subagent (agent_missing, agent_error, agent_stopped, quota) are in
-test_endings.py.
+test_ends_in_the_client.py.
 """
 
 from __future__ import annotations
