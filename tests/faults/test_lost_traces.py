@@ -71,8 +71,8 @@ def launch(world: HookWorld, request: str) -> str:
         tool_input={"description": "b", "prompt": f"bridge:{request}"},
     )
     new = said["hookSpecificOutput"]["updatedInput"]
-    world.given["toolu_a"] = new["prompt"]
-    world.described["toolu_a"] = new["description"]
+    world.prompts["toolu_a"] = new["prompt"]
+    world.descriptions["toolu_a"] = new["description"]
     return world.start("toolu_a")
 
 

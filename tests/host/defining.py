@@ -28,40 +28,18 @@ def define(world: HookWorld, more: str = "", *, project: bool = False) -> Path:
 
 def call(world: HookWorld, request: str) -> dict[str, Any]:
     """The rewritten call, or the denial."""
-    given = {"description": "b", "prompt": f"bridge:{request}"}
-    said = world.say(
-        "PreToolUse",
-        tool_name="Agent",
-        tool_input=given,
-        tool_use_id=f"toolu-{request}",
-    )
-    output: dict[str, Any] = said["hookSpecificOutput"]
-    return output
+    return world.call_agent(f"bridge:{request}", tool_use_id=f"toolu-{request}")
 
 
-def started(world: HookWorld, **fields: Any) -> str:
+def started(world: HookWorld) -> str:
     """A running agent of `worker`."""
-    request = world.submit("Do it.", agent="worker", **fields)
-    world.say("UserPromptSubmit", prompt="hello")
-    return world.start(world.launch(request))
+    return world.begin(prompt="Do it.", agent="worker")[2]
 
 
-def use(world: HookWorld, agent: str, tool: str, number: int = 0, **given: Any) -> Any:
-    """A tool call in the agent: why it is denied, or None."""
-    said = world.say(
-        "PreToolUse",
-        agent_id=agent,
-        tool_name=tool,
-        tool_use_id=f"t{number}",
-        tool_input=given,
-    )
+def use(
+    world: HookWorld, agent: str, tool: str, number: int = 0, **arguments: Any
+) -> tuple[Any, bool]:
+    """A tool call: why it is denied, or None; whether the agent goes on."""
+    said = world.use(agent, tool, tool_use_id=f"t{number}", tool_input=arguments)
     output = said.get("hookSpecificOutput", {})
     return output.get("permissionDecisionReason"), said.get("continue", True)
-
-
-def may(world: HookWorld, agent: str, tool: str, **given: Any) -> Any:
-    """The answer to a permission dialog."""
-    said = world.say(
-        "PermissionRequest", agent_id=agent, tool_name=tool, tool_input=given
-    )
-    return said["hookSpecificOutput"]["decision"]["behavior"]

@@ -14,31 +14,39 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from contextlib import contextmanager
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+import bridge
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.host import after_answer
 from bridge.host.hook import react
+from bridge.host.hook_table import of_this_machine
+from bridge.protocol.ids import check_id
 from bridge.store.sessions import live_sessions
 from bridge.store.subagent_runs import all_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     import pytest
 
+    from bridge.host.hook_table import Form, Hook
     from bridge.host.output import HookOutput
     from bridge.protocol.ids import RequestId
+    from bridge.protocol.response import Response
     from bridge.store import Found
     from bridge.store.sessions import Session
     from bridge.store.subagent_runs import AgentRun
 
+ROOT = Path(bridge.__file__).parents[1]
+INSTALLED = of_this_machine("local", ROOT / "hooks", sys.executable)
 GOOD = '{"status": "success", "summary": "s"}'
 _numbers = count(1)
 
@@ -56,8 +64,9 @@ class HookWorld:
         self.session = "session-1"
         # The install that registered the hooks; without one, none is asked for.
         self.kind = ""
-        self.given: dict[str, str] = {}
-        self.described: dict[str, str] = {}
+        # By call: what its agent is asked, and how the call is described.
+        self.prompts: dict[str, str] = {}
+        self.descriptions: dict[str, str] = {}
         for name in list(os.environ):
             if name.startswith(("BRIDGE_", "CLAUDE")):
                 monkeypatch.delenv(name)
@@ -65,7 +74,7 @@ class HookWorld:
         monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(self.project))
         monkeypatch.setenv("CLAUDE_PID", str(client_pid))
         monkeypatch.setenv("BRIDGE_REQUESTER", "a test")
-        # Nobody watches a bell here.
+        # Nothing watches for wake-ups here.
         monkeypatch.setattr(after_answer, "LOOKS_S", ())
         self.bridge = Bridge(Settings.from_environment(), self.project)
         self.store = self.bridge.store
@@ -103,10 +112,15 @@ class HookWorld:
 
     def drop(self, request_id: str, **fields: Any) -> None:
         """Ask by writing a file, as a program in any language may."""
-        told = {"requestId": request_id, "agentType": "general-purpose", **fields}
+        record = {"requestId": request_id, "agentType": "general-purpose", **fields}
         folder = self.store.place.state / "requests"
         folder.mkdir(exist_ok=True)
-        (folder / f"{request_id}.json").write_text(json.dumps(told))
+        (folder / f"{request_id}.json").write_text(json.dumps(record))
+
+    def change(self, folder: str, name: str, **fields: object) -> None:
+        """Change a record on disk."""
+        file = self.store.place.state / folder / f"{name}.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | fields))
 
     def found(self, request: RequestId) -> Found:
         """The request as it stands."""
@@ -119,37 +133,59 @@ class HookWorld:
             return None
         return response.error.code if response.error else "success"
 
+    def response(self, request: str) -> Response:
+        """The response to a request that has ended."""
+        response = self.found(check_id(request)).response
+        assert response is not None
+        return response
+
     def launch(self, request: str, **fields: Any) -> str:
         """Have the model make the call; returns the call's id."""
         call = f"toolu_{next(_numbers)}"
-        given = {"description": "b", "prompt": f"bridge:{request}"}
-        said = self.say(
-            "PreToolUse",
-            tool_name="Agent",
-            tool_input=given,
-            tool_use_id=call,
-            **fields,
-        )
-        output = said["hookSpecificOutput"]
+        output = self.call_agent(f"bridge:{request}", tool_use_id=call, **fields)
         assert output["permissionDecision"] == "allow", output
-        self.given[call] = output["updatedInput"]["prompt"]
-        self.described[call] = output["updatedInput"]["description"]
+        self.prompts[call] = output["updatedInput"]["prompt"]
+        self.descriptions[call] = output["updatedInput"]["description"]
         return call
+
+    def call_agent(
+        self, prompt: str, description: str = "b", **fields: Any
+    ) -> dict[str, Any]:
+        """Have the model call Agent; the decision, empty if the call is untouched."""
+        call = {"description": description, "prompt": prompt}
+        fields.setdefault("tool_use_id", f"toolu_{next(_numbers)}")
+        said = self.say("PreToolUse", tool_name="Agent", tool_input=call, **fields)
+        output: dict[str, Any] = said.get("hookSpecificOutput", {})
+        return output
+
+    def use(self, agent: str, tool: str = "Read", **fields: Any) -> dict[str, Any]:
+        """Have an agent call a tool; what the hook says."""
+        fields.setdefault("tool_use_id", f"toolu_{next(_numbers)}")
+        return self.say("PreToolUse", agent_id=agent, tool_name=tool, **fields)
+
+    def permission(
+        self, agent: str, tool: str = "Bash", mode: str = "default", **arguments: Any
+    ) -> dict[str, Any]:
+        """Have an agent need a permission; what is decided."""
+        fields = {"tool_name": tool, "tool_input": arguments, "permission_mode": mode}
+        said = self.say("PermissionRequest", agent_id=agent, **fields)
+        decision: dict[str, Any] = said["hookSpecificOutput"]["decision"]
+        return decision
 
     def start(self, call: str, *, below: str | None = None) -> str:
         """Have the client start the agent of a call; returns the agent's id.
 
-        Its prompt is what the call was rewritten to, or what `given` says by now.
+        Its prompt is what the call was rewritten to, or what `prompts` says by now.
         """
         agent = f"agent{next(_numbers)}"
         folder = self.transcripts / self.session / "subagents"
         folder.mkdir(parents=True, exist_ok=True)
-        meta = {"description": self.described.get(call, "d"), "toolUseId": call}
+        meta = {"description": self.descriptions.get(call, "d"), "toolUseId": call}
         if below is not None:
             meta["parentAgentId"] = below
         (folder / f"agent-{agent}.meta.json").write_text(json.dumps(meta))
-        if call in self.given:
-            message = {"role": "user", "content": self.given[call]}
+        if call in self.prompts:
+            message = {"role": "user", "content": self.prompts[call]}
             first = json.dumps({"type": "user", "message": message})
             (folder / f"agent-{agent}.jsonl").write_text(f"{first}\n")
         return agent
@@ -161,27 +197,33 @@ class HookWorld:
         call = self.launch(request)
         return request, call, self.start(call)
 
+    def working(self, **fields: Any) -> tuple[RequestId, str]:
+        """Begin, and have the agent call its first tool; returns request and agent."""
+        request, _, agent = self.begin(**fields)
+        self.use(agent)
+        return request, agent
+
     def nest(self, agent: str, **fields: Any) -> str:
         """Have an agent start one of its own in the background; returns its id."""
         call = f"toolu_{next(_numbers)}"
-        given = {"prompt": "inner", "description": "n"}
+        arguments = {"prompt": "inner", "description": "n"}
         fields |= {"agent_id": agent, "tool_name": "Agent", "tool_use_id": call}
-        self.say("PreToolUse", tool_input=given, **fields)
-        self.given[call] = "inner"
+        self.say("PreToolUse", tool_input=arguments, **fields)
+        self.prompts[call] = "inner"
         nested = self.start(call)
         launched = {"isAsync": True, "status": "async_launched", "agentId": nested}
-        self.say("PostToolUse", tool_input=given, tool_response=launched, **fields)
+        self.say("PostToolUse", tool_input=arguments, tool_response=launched, **fields)
         return nested
 
-    def tell(self, agent: str, ended: str) -> None:
+    def notify(self, agent: str, ended: str) -> None:
         """Have the client wake an agent with the end of one of its own."""
         words = f"<task-notification>\n<task-id>{ended}</task-id>\n</task-notification>"
         message = {"role": "user", "content": words}
-        told = {"type": "user", "message": message, "isMeta": True, "origin": {}}
+        notice = {"type": "user", "message": message, "isMeta": True, "origin": {}}
         sent = {"type": "api-request-blob", "message": message}
         folder = self.transcripts / self.session / "subagents"
         with (folder / f"agent-{agent}.jsonl").open("a") as file:
-            for each in (told, sent):
+            for each in (notice, sent):
                 file.write(json.dumps(each, separators=(",", ":")) + "\n")
 
     def stop(self, agent: str, words: str | None = GOOD, **fields: Any) -> Any:
@@ -192,8 +234,8 @@ class HookWorld:
 
     def notice(self, agent: str, status: str = "completed", **fields: str) -> Any:
         """Have the client tell that an agent has ended."""
-        told = {"task-id": agent, "status": status, "summary": 'Agent "d" f', **fields}
-        lines = "\n".join(f"<{name}>{text}</{name}>" for name, text in told.items())
+        parts = {"task-id": agent, "status": status, "summary": 'Agent "d" f', **fields}
+        lines = "\n".join(f"<{name}>{text}</{name}>" for name, text in parts.items())
         prompt = f"<task-notification>\n{lines}\n</task-notification>"
         return self.say("UserPromptSubmit", prompt=prompt)
 
@@ -204,6 +246,26 @@ class HookWorld:
     def runs(self) -> list[AgentRun]:
         """The agents that are known."""
         return all_runs(self.store)
+
+
+def running(*agents: str) -> list[dict[str, str]]:
+    """Background tasks as the client lists them."""
+    return [{"id": each, "type": "subagent", "status": "running"} for each in agents]
+
+
+def run_hook(
+    hook: Hook, event: dict[str, Any], form: Form = INSTALLED, **how: Any
+) -> tuple[int, bytes, bytes]:
+    """Run a hook as the client does; its exit code, stdout and stderr."""
+    done = subprocess.run(
+        ["/bin/sh", *form.arguments(hook)],
+        input=json.dumps(event).encode(),
+        capture_output=True,
+        timeout=60,
+        check=False,
+        **how,
+    )
+    return done.returncode, done.stdout, done.stderr
 
 
 @contextmanager

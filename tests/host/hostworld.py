@@ -5,7 +5,7 @@
         with world.stream():
             response = world.ended(request)
 
-What the hooks are told is recorded beside them where `record` names events.
+The events that `record` names are written down as the client sends them.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from stage.api import ScriptedApi
 from stage.client import Stage
 from stage.models import obedient_model
 from stage.oneshot import run_print
+from stage.replies import reply, tool_use
 from stage.stream import StreamSession
 from stage.terminal import TerminalSession
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from stage.api import Script
     from stage.oneshot import PrintResult
+    from stage.replies import Reply
     from stage.turns import ApiRequest
 
     from bridge.protocol.ids import RequestId
@@ -49,7 +51,9 @@ if TYPE_CHECKING:
 HOOKS = Path(bridge.__file__).parents[1] / "hooks"
 # The client tries for three minutes otherwise.
 QUICK = {"CLAUDE_CODE_MAX_RETRIES": "1"}
-RECORDER = 'told=$(cat); printf "%s\\n" "$told" >>"$CLAUDE_PROJECT_DIR/../told.jsonl"'
+RECORDER = (
+    'event=$(cat); printf "%s\\n" "$event" >>"$CLAUDE_PROJECT_DIR/../events.jsonl"'
+)
 
 
 class HostWorld:
@@ -105,8 +109,8 @@ class HostWorld:
 
     def _write_settings(self) -> None:
         permissions = {"allow": list(self._allowed), **self._rules}
-        told = {"hooks": self._hooks, "permissions": permissions, "env": self._env}
-        self.stage.settings(told)
+        hooks = {"hooks": self._hooks, "permissions": permissions, "env": self._env}
+        self.stage.settings(hooks)
 
     def add_command(self, event: str, command: str, matcher: str = "*") -> None:
         """Register somebody else's hook."""
@@ -120,10 +124,17 @@ class HostWorld:
         head = f"---\nname: {name}\ndescription: one of the stage\n{frontmatter}---\n"
         (folder / f"{name}.md").write_text(f"{head}Do what you are told.\n")
 
+    def define(self, name: str, text: str, folder: Path | None = None) -> None:
+        """Define an agent of ours, for the user where no folder is named."""
+        file = (folder or self.bridge.settings.home) / "agents" / f"{name}.yaml"
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file.parent.parent.chmod(0o700)
+        file.write_text(f"name: {name}\n{text}")
+
     @property
-    def told(self) -> list[dict[str, Any]]:
+    def events(self) -> list[dict[str, Any]]:
         """The recorded events, oldest first."""
-        file = self.stage.root / "told.jsonl"
+        file = self.stage.root / "events.jsonl"
         lines = file.read_text().splitlines() if file.exists() else []
         return [json.loads(line) for line in lines]
 
@@ -137,8 +148,8 @@ class HostWorld:
         """Ask by writing a file, as a program in any language may."""
         with self.store.state() as state, state["requests"] as folder:
             name = f"by-hand-{len(folder.names())}"
-            told = {"requestId": name, "agentType": "general-purpose", **fields}
-            folder.replace(f"{name}.json", json.dumps(told).encode())
+            record = {"requestId": name, "agentType": "general-purpose", **fields}
+            folder.replace(f"{name}.json", json.dumps(record).encode())
         return check_id(name)
 
     def responses(self) -> list[Response]:
@@ -234,7 +245,7 @@ class HostWorld:
         return response
 
     def wait_until_forgotten(self) -> None:
-        """Wait until nothing is written down about agents (any more).
+        """Wait until no agent is on record.
 
         Agents that agents have started are remembered for a while after their end.
         """
@@ -250,7 +261,7 @@ class HostWorld:
         return sessions.live_sessions(self.store)
 
     def wait_for_turns(self, count: int) -> list[ApiRequest]:
-        """Wait until the main thread's model was asked so often."""
+        """Wait until the main thread's model has had so many turns."""
         return wait_until(
             lambda: t if len(t := self.api.turns("main")) >= count else None,
             what=f"turn {count} of the main thread",
@@ -258,17 +269,13 @@ class HostWorld:
 
     def wait_for_run(self, request: RequestId) -> subagent_runs.AgentRun:
         """Wait until a subagent is known to work on a request."""
-        return wait_until(
-            lambda: next(
-                (
-                    run
-                    for run in subagent_runs.all_runs(self.store)
-                    if run.request_id == request and run.agent_id
-                ),
-                None,
-            ),
-            what="a bound subagent",
-        )
+
+        def bound() -> subagent_runs.AgentRun | None:
+            runs = subagent_runs.all_runs(self.store)
+            mine = (r for r in runs if r.request_id == request and r.agent_id)
+            return next(mine, None)
+
+        return wait_until(bound, what="a bound subagent")
 
     def run(self, agent_id: str) -> subagent_runs.AgentRun:
         """The run of a subagent."""
@@ -279,6 +286,21 @@ class HostWorld:
     def main_words(self) -> str:
         """Everything that the model of the main thread was ever shown."""
         return json.dumps([turn.body["messages"] for turn in self.api.turns("main")])
+
+    def subagent_words(self) -> str:
+        """Everything that the models of subagents were ever shown."""
+        turns = self.api.turns("subagent")
+        return json.dumps([turn.body["messages"] for turn in turns])
+
+
+def bash(command: str, **fields: object) -> Reply:
+    """A model's reply that runs a command."""
+    return reply(tool_use("Bash", {"command": command, "description": "d", **fields}))
+
+
+def code_of(response: Response) -> str | None:
+    """The code of a failure; None for success."""
+    return response.error.code if response.error else None
 
 
 @contextmanager

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hookworld import run_hook
 from storeworld import dead_process
 
-import bridge
 from bridge.host import after_answer
-from bridge.host.hook_table import entries, of_this_machine
+from bridge.host.context import HookContext
+from bridge.host.events import HookEvent
+from bridge.host.hook_table import HOOKS
 from bridge.protocol.ids import check_id
 from bridge.store import Claimant, wakeups
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hookworld import HookWorld
 
     from bridge.host.output import HookOutput
 
-HOOKS = Path(bridge.__file__).parents[1] / "hooks"
 LOOKS_S = (1.0, 2.0, 4.0)
 
 
@@ -43,10 +43,10 @@ def watched(reaction: HookOutput) -> list[str]:
     return list(json.loads(reaction.stdout)["hookSpecificOutput"]["watchPaths"])
 
 
-def clapper(world: HookWorld) -> Path:
+def signal_of(world: HookWorld) -> Path:
     (session,) = world.live()
-    bell = world.store.place.state / "bell" / wakeups.folder_name(session.host)
-    return bell / wakeups.SIGNAL
+    folder = world.store.place.state / "bell" / wakeups.folder_name(session.host)
+    return folder / wakeups.SIGNAL
 
 
 def stage(world: HookWorld, request: str) -> str:
@@ -76,7 +76,7 @@ def test_the_answer_comes_before_any_look_at_the_queue(world: HookWorld) -> None
     follow(reaction)
     after = [stage(world, each) for each in (held, overdue)]
 
-    assert watched(reaction) == [str(clapper(world).parent)]
+    assert watched(reaction) == [str(signal_of(world).parent)]
     assert before == ["processing", "pending"]
     assert after == ["pending", "timeout"]
 
@@ -97,41 +97,46 @@ def test_a_look_that_is_cut_short_begins_elsewhere_the_next_time(
     for _ in range(1000):
         world.store.sweep(everything=True, limit_s=1.5)
 
-    assert [stage(world, f"r{n}") for n in range(5) if f"r{n}" != last] == [
-        "pending"
-    ] * 4
+    others = [stage(world, f"r{n}") for n in range(5) if f"r{n}" != last]
+    assert others == ["pending"] * 4
     assert stage(world, last) == "timeout"
 
 
-def test_what_waits_rings_once_the_session_has_its_answer(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def looks(
+    world: HookWorld,  # noqa: ARG001 - it sets these first
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A ring before the watch is not reported, and nobody else may be waiting."""
+    """Look as often as in earnest, without the time in between."""
     monkeypatch.setattr(after_answer, "LOOKS_S", LOOKS_S)
     monkeypatch.setattr(after_answer.time, "sleep", lambda _: None)
+
+
+@pytest.mark.usefixtures("looks")
+def test_what_waits_wakes_once_the_session_has_its_answer(world: HookWorld) -> None:
+    """A wake-up before the watch is not reported, and nobody else may be waiting."""
     world.submit()
-    clapper(world).unlink()
+    signal_of(world).unlink()
 
     follow(start(world))
 
-    assert clapper(world).exists()
+    assert signal_of(world).exists()
 
 
-def test_what_a_dead_host_held_rings_the_session_that_is_resumed(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("looks")
+def test_what_a_dead_host_held_wakes_the_session_that_is_resumed(
+    world: HookWorld,
 ) -> None:
     """It is idle, and nobody else may be waiting."""
-    monkeypatch.setattr(after_answer, "LOOKS_S", LOOKS_S)
-    monkeypatch.setattr(after_answer.time, "sleep", lambda _: None)
     held = held_by_the_dead(world)
 
     follow(start(world, "resume"))
 
-    assert clapper(world).exists()
+    assert signal_of(world).exists()
     assert held in world.fire("FileChanged").stderr
 
 
-def test_what_a_dead_host_held_rings_the_other_sessions_too(
+def test_what_a_dead_host_held_wakes_the_other_sessions_too(
     world: HookWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may be meant for one of them."""
@@ -153,7 +158,7 @@ class Listener:
         self.seen: list[tuple[float, int]] = []
 
     def __call__(self, wait_s: float) -> None:
-        file = clapper(self.world)
+        file = signal_of(self.world)
         if len(self.seen) >= self.hears:
             file.unlink(missing_ok=True)
         changed = file.stat().st_mtime_ns if file.exists() else 0
@@ -167,9 +172,6 @@ class Listener:
 def settled(world: HookWorld, *, hears: int) -> list[float]:
     """For how long it waited before each look."""
     listener = Listener(world, hears=hears)
-    from bridge.host.context import HookContext
-    from bridge.host.events import HookEvent
-
     event = HookEvent(world.event("SessionStart"))
     (session,) = world.live()
     hook = HookContext(world.bridge.settings, world.store, event, session)
@@ -177,12 +179,12 @@ def settled(world: HookWorld, *, hears: int) -> list[float]:
     return [wait_s for wait_s, _ in listener.seen]
 
 
+@pytest.mark.usefixtures("looks")
 @pytest.mark.parametrize("hears", [0, 1, 2, 9])
-def test_a_ring_before_the_watch_is_repeated_until_it_is_heard(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch, hears: int
+def test_a_wake_up_before_the_watch_is_repeated_until_it_is_heard(
+    world: HookWorld, hears: int
 ) -> None:
-    """A few times: a session that never hears is not rung for ever."""
-    monkeypatch.setattr(after_answer, "LOOKS_S", LOOKS_S)
+    """A few times: a session that never hears is not woken for ever."""
     world.submit()
 
     waited = settled(world, hears=hears)
@@ -190,13 +192,10 @@ def test_a_ring_before_the_watch_is_repeated_until_it_is_heard(
     assert waited == list(LOOKS_S)[: max(2, hears + 1)]
 
 
-def test_where_nothing_waits_nothing_rings(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(after_answer, "LOOKS_S", LOOKS_S)
-
+@pytest.mark.usefixtures("looks")
+def test_where_nothing_waits_nothing_wakes(world: HookWorld) -> None:
     assert settled(world, hears=0) == [1.0]
-    assert not clapper(world).exists()
+    assert not signal_of(world).exists()
 
 
 # As a process
@@ -204,19 +203,11 @@ def test_where_nothing_waits_nothing_rings(
 
 def run(world: HookWorld, event: str, **fields: Any) -> dict[str, Any]:
     """What a hook process answers to one event."""
-    form = of_this_machine("local", HOOKS, sys.executable)
-    (entry,) = entries(form)[event]
-    (hook,) = entry["hooks"]
-    done = subprocess.run(
-        [hook["command"], *hook["args"]],
-        input=json.dumps(world.event(event, **fields)).encode(),
-        capture_output=True,
-        env={**os.environ, "CLAUDE_CODE_SESSION_ID": world.session},
-        timeout=60,
-        check=True,
-    )
-    assert done.stderr == b""
-    return dict(json.loads(done.stdout)["hookSpecificOutput"]) if done.stdout else {}
+    (hook,) = (each for each in HOOKS if each.event == event)
+    env = {**os.environ, "CLAUDE_CODE_SESSION_ID": world.session}
+    code, stdout, stderr = run_hook(hook, world.event(event, **fields), env=env)
+    assert (code, stderr) == (0, b"")
+    return dict(json.loads(stdout)["hookSpecificOutput"]) if stdout else {}
 
 
 def test_a_process_says_what_to_watch_while_the_store_is_locked(
@@ -228,7 +219,7 @@ def test_a_process_says_what_to_watch_while_the_store_is_locked(
         said = run(world, "SessionStart", source="startup")
         between = stage(world, overdue)
 
-    assert said["watchPaths"] == [str(clapper(world).parent)]
+    assert said["watchPaths"] == [str(signal_of(world).parent)]
     assert between == "pending"
 
 
@@ -236,32 +227,32 @@ def test_error_what_to_watch_is_said_where_nothing_can_be_written_down(
     world: HookWorld,
 ) -> None:
     """No later event could name it."""
-    bell = str(clapper(world).parent)
+    folder = str(signal_of(world).parent)
     sessions = world.store.place.state / "sessions"
     sessions.rename(sessions.with_name("elsewhere"))
     sessions.touch()
 
     for event in ("SessionStart", "CwdChanged"):
         said = run(world, event, source="startup")
-        assert said == {"hookEventName": event, "watchPaths": [bell]}
+        assert said == {"hookEventName": event, "watchPaths": [folder]}
 
 
-def test_a_change_of_the_folder_names_the_bell_again(world: HookWorld) -> None:
+def test_a_change_of_folder_names_it_again(world: HookWorld) -> None:
     """By the shell alone; by the library where that cannot tell which it is."""
-    bell = clapper(world).parent
-    told = {"hookEventName": "CwdChanged", "watchPaths": [str(bell)]}
+    folder = signal_of(world).parent
+    expected = {"hookEventName": "CwdChanged", "watchPaths": [str(folder)]}
     run(world, "SessionStart", source="startup")
 
     by_shell = run(world, "CwdChanged", cwd="/")
-    pid = bell.name.partition("-")[0]
-    stale = bell.with_name(f"{pid}-0123456789ab")
+    pid = folder.name.partition("-")[0]
+    stale = folder.with_name(f"{pid}-0123456789ab")
     stale.mkdir()
     by_library = run(world, "CwdChanged", cwd="/")
     stale.rmdir()
     world.submit()
     with_work = run(world, "CwdChanged", cwd="/")
 
-    assert [by_shell, by_library, with_work] == [told, told, told]
+    assert [by_shell, by_library, with_work] == [expected] * 3
 
 
 def test_a_session_from_before_the_install_hears_after_a_change_of_folder(
@@ -276,5 +267,5 @@ def test_a_session_from_before_the_install_hears_after_a_change_of_folder(
 
     told = world.say("CwdChanged", cwd="/")
 
-    assert told["hookSpecificOutput"]["watchPaths"] == [str(clapper(world).parent)]
+    assert told["hookSpecificOutput"]["watchPaths"] == [str(signal_of(world).parent)]
     assert world.live()[0].wakes

@@ -7,9 +7,9 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hostworld import HostWorld, host_world
+from hostworld import HostWorld, bash, code_of, host_world
 from stage.models import obedient_model
-from stage.replies import reply, tool_use
+from stage.replies import reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,11 +65,11 @@ AGENTS: dict[str, tuple[str, str | None, dict[str, Any]]] = {
     ),
 }
 LAZY = "Say that it passed without a look."
-GREEDY = "Do more than you may."
 # What an agent that may not edit once wrote a hook with, and what else it could do.
 SNEAKY = "Use an option that nobody thought of."
 HOOK = "git log -1 --format=evil --output=.git/hooks/pre-commit"
 OPTIONS = {
+    f"{TESTS}; touch made": "not granted to this agent",
     "pytest --basetemp=made": "--basetemp is not granted",
     "pytest --base=made": "--base is not granted",
     "ruff check --fix .": "--fix is not granted",
@@ -82,17 +82,10 @@ BROKEN_CHECK = "python3 -I -m py_compile broken.py"
 REJECTED = verdict(verdict="REJECTED", checks=[{"name": BROKEN_CHECK, "passed": False}])
 
 
-def bash(command: str) -> Answer:
-    return reply(tool_use("Bash", {"command": command, "description": "work"}))
-
-
 def turns_of(prompt: str) -> list[Answer]:
     """What the model says, turn by turn, to one of the agents."""
     if LAZY in prompt:
         return [reply(json.dumps(RAN | {"evidence": []}))]
-    if GREEDY in prompt:
-        failed = {"status": "failed", "summary": "not granted", "evidence": []}
-        return [bash(f"{TESTS}; touch made"), reply(json.dumps(failed))]
     if SNEAKY in prompt:
         failed = {"status": "failed", "summary": "not granted", "evidence": []}
         return [*map(bash, OPTIONS), reply(json.dumps(failed))]
@@ -153,41 +146,26 @@ def test_each_is_told_its_own_and_answers_in_its_own_form(
     judges = ("validator-logic", "validator-security", "validator-integration")
     assert ("\n+x = 1\n" in turn.prompt) is (name in judges)
     assert (response.success, response.route) == (True, "host"), response
-    told = response.parsed_output
-    assert {key: told[key] for key in answer if key != "evidence"} == {
-        key: value for key, value in answer.items() if key != "evidence"
-    }
+    parsed = response.parsed_output
+    said = {key: value for key, value in answer.items() if key != "evidence"}
+    assert {key: parsed[key] for key in said} == said
     if name == "validation-runner":
-        assert [(e["command"], e["verified"]) for e in told["evidence"]] == [
-            (command, True)
-        ]
+        [evidence] = parsed["evidence"]
+        assert (evidence["command"], evidence["verified"]) == (command, True)
 
 
 def test_error_success_without_a_run(world: HostWorld) -> None:
     response = ask(world, "validation-runner", LAZY)
 
-    assert response.error is not None
-    assert response.error.code == "unverified"
+    assert code_of(response) == "unverified"
 
 
-def test_a_command_outside_its_grants_is_refused(world: HostWorld) -> None:
-    """Granted are commands one by one; what comes after a `;` is another."""
-    response = ask(world, "validation-runner", GREEDY)
-
-    [result] = [r for turn in asked_with(world, GREEDY) for r in turn.tool_results]
-    assert "not granted to this agent" in result.text
-    assert not (world.stage.project / "made").exists()
-    assert response.error is not None
-    assert response.error.code == "agent_failed"
-
-
-def test_an_option_that_no_rule_names_is_refused_by_its_name(world: HostWorld) -> None:
-    """Denied is the option; the plain use of the same program runs, as shown above."""
+def test_what_no_rule_names_is_refused_by_its_name(world: HostWorld) -> None:
+    """A second command, an option: the same program runs without them, see above."""
     ask(world, "validation-runner", SNEAKY)
 
-    told = [r.text for turn in asked_with(world, SNEAKY) for r in turn.tool_results]
-    assert len(told) == len(OPTIONS)
-    for text, why in zip(told, OPTIONS.values(), strict=True):
+    results = [r.text for turn in asked_with(world, SNEAKY) for r in turn.tool_results]
+    for text, why in zip(results, OPTIONS.values(), strict=True):
         assert why in text
         if "option" in why:
             assert "a rule for it: Bash(" in text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -25,14 +25,12 @@ def test_a_spoilt_note_of_a_call_stops_nobody(world: HookWorld, note: bytes) -> 
     agents = world.store.place.state / "agents"
     agents.mkdir(exist_ok=True)
     (agents / "toolu_x.bash").write_bytes(note)
-    request = world.submit()
-    world.say("UserPromptSubmit", prompt="hello")
-    agent = world.start(world.launch(request))
+    request, _, agent = world.begin()
     (agents / f"{agent}.calls").write_bytes(note + b"\n")
     claim = {"type": "t", "content": "c", "command": "ls"}
-    told = {"status": "success", "summary": "s", "evidence": [claim]}
+    answer = {"status": "success", "summary": "s", "evidence": [claim]}
 
-    said = world.stop(agent, json.dumps(told))
+    said = world.stop(agent, json.dumps(answer))
     assert "was not seen to run" in said["reason"]
     world.stop(agent)
     world.notice(agent)
@@ -49,11 +47,8 @@ def test_a_call_whose_id_is_no_name_is_served(world: HookWorld, call: str) -> No
     request = world.submit()
     world.say("UserPromptSubmit", prompt="hello")
 
-    given = {"description": "b", "prompt": f"bridge:{request}"}
-    fields = {"tool_name": "Agent", "tool_input": given, "tool_use_id": call}
-    said = world.say("PreToolUse", **fields)
-    assert said["hookSpecificOutput"]["permissionDecision"] == "allow"
-    assert world.found(request).request is not None
+    said = world.call_agent(f"bridge:{request}", tool_use_id=call)
+    assert said["permissionDecision"] == "allow"
     world.stop(world.start(call))
 
     assert world.code(request) == "success"
@@ -66,11 +61,9 @@ def test_error_a_call_without_an_id_loses_nothing(
     request = world.submit()
     world.say("UserPromptSubmit", prompt="hello")
 
-    given = {"description": "b", "prompt": f"bridge:{request}"}
-    fields = {"tool_name": "Agent", "tool_input": given, "tool_use_id": call}
-    said = world.say("PreToolUse", **fields)
+    said = world.call_agent(f"bridge:{request}", tool_use_id=call)
 
-    assert said["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert said["permissionDecision"] == "deny"
     world.stop(world.start(world.launch(request)))
     assert world.code(request) == "success"
 
@@ -81,11 +74,9 @@ def test_error_two_calls_with_one_id_are_not_mixed_up(world: HookWorld) -> None:
     world.say("UserPromptSubmit", prompt="hello")
     call = world.launch(one)
 
-    given = {"description": "b", "prompt": f"bridge:{other}"}
-    fields = {"tool_name": "Agent", "tool_input": given, "tool_use_id": call}
-    said = world.say("PreToolUse", **fields)
+    said = world.call_agent(f"bridge:{other}", tool_use_id=call)
 
-    assert said["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert said["permissionDecision"] == "deny"
     world.stop(world.start(call))
     assert (world.code(one), world.code(other)) == ("success", None)
     world.stop(world.start(world.launch(other)))
@@ -94,20 +85,12 @@ def test_error_two_calls_with_one_id_are_not_mixed_up(world: HookWorld) -> None:
 
 def test_an_old_run_does_not_fail_what_another_has_now(world: HookWorld) -> None:
     """The request was taken back; the end of the first agent is not its end."""
-    request, _, agent = world.begin()
-    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
-    _held_by_another(world, request)
+    request, agent = world.working()
+    other = HostProcess(pid=1, start_time="1", boot="other")
+    claim = Claim(session="other", host=other, at=1)
+    world.change("processing", request, claim=claim.to_data())
 
     world.say("StopFailure", agent_id=agent, error="server_error")
     world.notice(agent, "failed")
 
     assert world.code(request) is None
-
-
-def _held_by_another(world: HookWorld, request: Any) -> None:
-    file = world.store.place.state / "processing" / f"{request}.json"
-    record = json.loads(file.read_text())
-    other = HostProcess(pid=1, start_time="1", boot="other")
-    claim = Claim(session="other", host=other, at=1)
-    record["claim"] = claim.to_data()
-    file.write_text(json.dumps(record))

@@ -10,7 +10,6 @@ import pytest
 from hookworld import GOOD, HookWorld
 
 from bridge.host import capture, unseen_ends
-from bridge.protocol.ids import RequestId
 from bridge.store.tool_calls import running_bash_depth
 
 if TYPE_CHECKING:
@@ -56,8 +55,7 @@ def test_a_stop_of_another_agent_is_not_ours(world: HookWorld) -> None:
 
 
 def test_an_agent_that_never_stops_is_missed(world: HookWorld) -> None:
-    request, _, agent = world.begin()
-    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+    request, _ = world.working()
 
     world.say("Stop", background_tasks=[])
 
@@ -86,38 +84,30 @@ def test_an_agent_that_ends_with_the_turn_is_heard(
     world: HookWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The client no longer lists it, but the hook of its own end has yet to start."""
-    request, _, agent = world.begin()
-    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+    request, agent = world.working()
     clock = Waiting(lambda: world.stop(agent, GOOD))
     monkeypatch.setattr(unseen_ends, "time", clock)
 
     world.say("Stop", background_tasks=[])
 
     assert clock.waited_s > 0
-    response = world.found(request).response
-    assert response is not None
-    assert response.success
+    assert world.code(request) == "success"
 
 
 def test_agents_that_are_missed_are_waited_for_at_once(
     world: HookWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One after the other, many would outlast the hook, which then offers nothing."""
-    begun = [world.begin() for _ in range(4)]
-    for _, _, agent in begun:
-        world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
-    clock = Waiting(lambda: world.stop(begun[1][2], GOOD))
+    begun = [world.working() for _ in range(4)]
+    clock = Waiting(lambda: world.stop(begun[1][1], GOOD))
     monkeypatch.setattr(unseen_ends, "time", clock)
 
     world.say("Stop", background_tasks=[])
 
     assert unseen_ends.SETTLE_S <= clock.waited_s < 1.5 * unseen_ends.SETTLE_S
-    assert [world.code(request) for request, _, _ in begun] == [
-        "agent_stopped",
-        "success",
-        "agent_stopped",
-        "agent_stopped",
-    ]
+    codes = [world.code(request) for request, _ in begun]
+    stopped = "agent_stopped"
+    assert codes == [stopped, "success", stopped, stopped]
 
 
 def test_a_host_that_says_it_is_done_is_not_believed(world: HookWorld) -> None:
@@ -151,10 +141,8 @@ def test_a_host_that_writes_an_answer_itself_is_not_believed(world: HookWorld) -
     before = world.found(request).response
     world.stop(agent)
 
-    response = world.found(request).response
     assert before is None
-    assert response is not None
-    assert response.raw_output == GOOD
+    assert world.response(request).raw_output == GOOD
 
 
 def test_error_an_answer_to_what_was_asked_before(world: HookWorld) -> None:
@@ -201,8 +189,7 @@ def test_error_an_answer_that_cannot_be_checked_in_time(
     for _ in range(3):
         world.stop(agent, words)
 
-    response = world.found(RequestId("slow")).response
-    assert response is not None
+    response = world.response("slow")
     assert response.error is not None
     assert response.error.code == "schema_mismatch"
     assert response.error.message.endswith(
@@ -222,8 +209,7 @@ def test_a_failed_notice_that_comes_first_has_its_own_code(
     world: HookWorld, summary: str, code: str
 ) -> None:
     """StopFailure may come after it; the words of a description are not the reason."""
-    request, _, agent = world.begin()
-    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+    request, agent = world.working()
 
     swallowed = world.notice(agent, "failed", summary=summary, result=GOOD)
 
@@ -235,8 +221,7 @@ def test_a_failed_notice_that_comes_first_has_its_own_code(
 def test_a_handback_and_a_stop_come_in_either_order(world: HookWorld) -> None:
     for first in ("message", "stop"):
         request, _, agent = world.begin()
-        handed = {"tool_name": "SubagentHandback", "tool_input": {"message": GOOD}}
-        world.say("PreToolUse", agent_id=agent, tool_use_id="h", **handed)
+        world.use(agent, "SubagentHandback", tool_input={"message": GOOD})
         message = f'<agent-message from="{agent}">\n{GOOD}\n</agent-message>'
         if first == "stop":
             world.stop(agent, None)
@@ -250,8 +235,7 @@ def test_a_handback_and_a_stop_come_in_either_order(world: HookWorld) -> None:
 
 
 def test_a_message_is_the_last_chance_of_a_report_nobody_saw(world: HookWorld) -> None:
-    request, _, agent = world.begin()
-    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+    request, agent = world.working()
     frame = "[Subagent hand-back] … The report follows:\n"
 
     world.say(
@@ -259,9 +243,7 @@ def test_a_message_is_the_last_chance_of_a_report_nobody_saw(world: HookWorld) -
         prompt=f'<agent-message from="{agent}">\n{frame}  {GOOD}\n</agent-message>',
     )
 
-    response = world.found(request).response
-    assert response is not None
-    assert response.raw_output == GOOD
+    assert world.response(request).raw_output == GOOD
 
 
 def test_agents_that_the_user_stopped(world: HookWorld) -> None:
@@ -283,7 +265,7 @@ def test_a_helper_that_was_stopped_with_its_agent_is_ours(world: HookWorld) -> N
     """The keys stop all: the host has not started it, and need not hear of it."""
     request, _, agent = world.begin()
     helper = world.nest(agent)
-    world.fire("PreToolUse", agent_id=helper, tool_name="Read", tool_use_id="t")
+    world.use(helper)
 
     said = world.say(
         "UserPromptSubmit",
@@ -312,8 +294,7 @@ def test_the_host_hears_of_other_agents_that_the_user_stopped(
 
 
 def test_the_end_of_a_session_lets_go_but_not_on_clear(world: HookWorld) -> None:
-    request, _, agent = world.begin()
-    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+    request, _ = world.working()
 
     world.fire("SessionEnd", reason="clear")
     after_clear = (world.found(request).status, len(world.runs()), len(world.live()))
@@ -326,12 +307,10 @@ def test_the_end_of_a_session_lets_go_but_not_on_clear(world: HookWorld) -> None
 
 def test_agents_of_dead_clients_are_forgotten(world: HookWorld) -> None:
     """Otherwise every tool call of every later session would look at them."""
-    _, _, agent = world.begin()
-    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
-    file = world.store.place.state / "agents" / f"{agent}.json"
-    record = json.loads(file.read_text())
-    record["host"]["startTime"] = "1"
-    file.write_text(json.dumps(record))
+    _, agent = world.working()
+    (run,) = world.runs()
+    gone = run.host.model_copy(update={"start_time": "1"})
+    world.change("agents", agent, host=gone.model_dump(mode="json", by_alias=True))
 
     world.fire("SessionStart", source="startup")
 

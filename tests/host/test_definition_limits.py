@@ -6,8 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from defining import define, may, started, use
+from defining import define, started, use
 from hookworld import GOOD, HookWorld
+
+from bridge.host.gate import after_bash
 
 # Tools and turns
 
@@ -72,20 +74,14 @@ def test_turns_run_out(world: HookWorld) -> None:
     """Twice it is told to answer now, then it is ended, by name."""
     define(world, "max_turns: 2\n")
     agent = started(world)
-    [run] = world.runs() or [None]
+    [run] = world.runs()
 
     calls = [use(world, agent, "Read", n) for n in range(5)]
 
     words = "hostbridge: the 2 tool calls of this request are"
     assert [goes_on for _, goes_on in calls] == [True, True, True, True, False]
-    assert [reason and reason[: len(words)] for reason, _ in calls] == [
-        None,
-        None,
-        words,
-        words,
-        words,
-    ]
-    assert run is not None
+    reasons = [reason and reason[: len(words)] for reason, _ in calls]
+    assert reasons == [None, None, words, words, words]
     assert world.code(run.request_id) == "AGENT_004"  # type: ignore[arg-type]
 
 
@@ -136,13 +132,13 @@ def test_what_is_granted_is_allowed_and_nothing_else(
     (world.project / "src" / "link").symlink_to(world.project)
     agent = started(world)
 
-    assert may(world, agent, tool, **given) == behavior
+    assert world.permission(agent, tool, **given)["behavior"] == behavior
 
 
 def test_without_grants_everything_is_refused_as_ever(world: HookWorld) -> None:
     define(world)
 
-    assert may(world, started(world), "Bash", command="ls") == "deny"
+    assert world.permission(started(world), command="ls")["behavior"] == "deny"
 
 
 # Evidence
@@ -155,17 +151,11 @@ def claim(command: str | None, status: str = "success") -> str:
 
 
 def run_bash(world: HookWorld, agent: str, command: str, *, ok: bool) -> None:
-    given = {
-        "agent_id": agent,
-        "tool_name": "Bash",
-        "tool_use_id": "bash-1",
-        "tool_input": {"command": command},
-    }
-    world.say("PreToolUse", **given)
-    from bridge.host.gate import after_bash
-
+    call = {"tool_use_id": "bash-1", "tool_input": {"command": command}}
+    world.use(agent, "Bash", **call)
     agents = f"{world.store.place.state}/agents/"
-    after_bash(agents, world.event("x", **given), agent, ok=ok)
+    event = world.event("x", agent_id=agent, tool_name="Bash", **call)
+    after_bash(agents, event, agent, ok=ok)
 
 
 @pytest.mark.parametrize(
@@ -188,11 +178,11 @@ def test_success_needs_evidence_that_was_verified(
     if ran is not None:
         run_bash(world, agent, "pytest", ok=ran)
 
-    told = world.stop(agent, said)
+    output = world.stop(agent, said)
 
     assert world.code(run.request_id) == code  # type: ignore[arg-type]
     if code is None:
-        assert "success needs evidence" in told["reason"]
+        assert "success needs evidence" in output["reason"]
 
 
 def test_error_after_the_usual_corrections_it_is_unverified(world: HookWorld) -> None:

@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hostworld import HostWorld, host_world
+from hostworld import HostWorld, bash, code_of, host_world
 from polling import wait_until
 from stage.models import agent_output, answering, launching, obedient_model
 from stage.replies import error, reply, tool_use
@@ -29,6 +29,9 @@ pytestmark = pytest.mark.host
 HOWS = ("one-shot", "stream")
 CALL = tool_use("Bash", {"command": "touch made", "description": "work"})
 WORK = reply(CALL)
+BAD_REQUEST = error(400, "invalid_request_error", "Not like that")
+RATE_LIMIT = error(429, "rate_limit_error", "Slow down")
+SERVER_ERROR = error(500, "api_error", "Sorry")
 
 
 def denied(world: HostWorld) -> None:
@@ -71,24 +74,9 @@ ENDS: dict[str, tuple[Answer, Callable[[HostWorld], None], str, str | None]] = {
     "no word": (reply(), as_it_is, "general-purpose", "empty_answer"),
     "continue false": (WORK, cut_off, "general-purpose", "empty_answer"),
     "max turns": (reply("Soon.", CALL), few_turns, "hasty", "no_json"),
-    "bad request": (
-        error(400, "invalid_request_error", "Not like that"),
-        as_it_is,
-        "general-purpose",
-        "agent_error",
-    ),
-    "rate limit": (
-        error(429, "rate_limit_error", "Slow down"),
-        as_it_is,
-        "general-purpose",
-        "quota",
-    ),
-    "server error": (
-        error(500, "api_error", "Sorry"),
-        as_it_is,
-        "general-purpose",
-        "agent_error",
-    ),
+    "bad request": (BAD_REQUEST, as_it_is, "general-purpose", "agent_error"),
+    "rate limit": (RATE_LIMIT, as_it_is, "general-purpose", "quota"),
+    "server error": (SERVER_ERROR, as_it_is, "general-purpose", "agent_error"),
     "unknown agent": (agent_output(), as_it_is, "nobody:knows", "agent_missing"),
     "call denied": (agent_output(), denied, "general-purpose", "agent_error"),
     "interrupted": (WORK, interrupted, "general-purpose", "agent_stopped"),
@@ -104,8 +92,7 @@ def test_an_end_is_a_typed_response(tmp_path: Path, how: str, end: str) -> None:
         prepare(world)
         response = world.serve(how, agent=agent)
 
-    assert response.error is None if code is None else response.error, response
-    assert (response.error.code if response.error else None) == code, response
+    assert code_of(response) == code, response
 
 
 def test_an_agent_that_the_model_stops(tmp_path: Path) -> None:
@@ -125,8 +112,7 @@ def test_an_agent_that_the_model_stops(tmp_path: Path) -> None:
             session.send(f"stop {run.agent_id}")
             response = world.ended(request)
 
-    assert response.error is not None
-    assert response.error.code == "agent_stopped"
+    assert code_of(response) == "agent_stopped"
 
 
 def test_an_agent_waits_for_a_command_of_its_own(tmp_path: Path) -> None:
@@ -135,8 +121,7 @@ def test_an_agent_waits_for_a_command_of_its_own(tmp_path: Path) -> None:
     def answers(_prompt: str, request: ApiRequest) -> Answer:
         if not request.own_calls:
             command = "while [ ! -e go ]; do sleep 0.05; done"
-            given = {"command": command, "description": "w", "run_in_background": True}
-            return reply(tool_use("Bash", given))
+            return bash(command, run_in_background=True)
         if "completed" in request.newest_text:
             return agent_output()
         return reply("I am waiting.")
@@ -163,12 +148,7 @@ def test_an_agent_in_the_foreground_does_not_wait(tmp_path: Path) -> None:
 
     def answers(_prompt: str, request: ApiRequest) -> Answer:
         if not request.own_calls:
-            given = {
-                "command": "sleep 9",
-                "description": "w",
-                "run_in_background": True,
-            }
-            return reply(tool_use("Bash", given))
+            return bash("sleep 9", run_in_background=True)
         if "could not use this answer" in request.newest_text:
             return agent_output()
         return reply("I am waiting.")

@@ -11,10 +11,10 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from hostworld import host_world
+from hostworld import bash, code_of, host_world
 from polling import wait_until
 from stage.models import agent_output, answering, ignoring, launching, obedient_model
-from stage.replies import error, reply, tool_use
+from stage.replies import error, reply
 
 from bridge.errors import NoHost
 from bridge.protocol.response import RequestFailed
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from stage.replies import Answer
     from stage.turns import ApiRequest
 
-    from bridge.protocol.response import Response
-
 pytestmark = pytest.mark.host
 
 SLOW = reply("late", delay_s=60)
@@ -34,15 +32,11 @@ SLOW = reply("late", delay_s=60)
 
 def working(_prompt: str, _request: ApiRequest) -> Answer:
     """Call a tool, and another, and never answer."""
-    return reply(tool_use("Bash", {"command": "sleep 0.2", "description": "w"}))
+    return bash("sleep 0.2")
 
 
 def says(**output: object) -> Answer:
     return reply(json.dumps({"summary": "s", **output}))
-
-
-def code_of(response: Response) -> str | None:
-    return response.error.code if response.error else None
 
 
 CLAIM = {"type": "test", "content": "ran", "command": "pytest -q", "passed": True}
@@ -86,17 +80,13 @@ def test_error_prompt_replaced(tmp_path: Path, how: str, mode: str) -> None:
     The agent ends at once, in the foreground before the event of its call tells what
     it was given.
     """
-    given = {
-        "description": "d",
-        "prompt": "Sing.",
-        "subagent_type": "general-purpose",
-        "run_in_background": how == "stream",
-    }
-    output = {"hookEventName": "PreToolUse", "updatedInput": given}
+    call: dict[str, object] = {"description": "d", "prompt": "Sing."}
+    call |= {"subagent_type": "general-purpose", "run_in_background": how == "stream"}
+    output = {"hookEventName": "PreToolUse", "updatedInput": call}
     words = json.dumps({"hookSpecificOutput": output})
 
-    sung = json.dumps({"status": "success", "summary": "la la"})
-    with host_world(tmp_path, obedient_model(answering(reply(sung)))) as world:
+    sung = says(status="success")
+    with host_world(tmp_path, obedient_model(answering(sung))) as world:
         world.add_command("PreToolUse", f"sleep 5; echo '{words}'", "Agent")
         response = world.serve(how, mode=mode)
 
@@ -155,16 +145,12 @@ def test_error_timeout_of_an_agent_that_works_on(tmp_path: Path) -> None:
     """It is told twice to answer; then its time is up, and it ends."""
     with host_world(tmp_path, obedient_model(working)) as world:
         world.allow("Bash")
-        request = world.submit(timeout_s=6)
-        with world.stream():
-            response = world.ended(request)
-            world.wait_until_forgotten()
+        response = world.serve("stream", timeout_s=6)
 
-    told = json.dumps([turn.body["messages"] for turn in world.api.turns("subagent")])
     assert code_of(response) == "timeout"
     assert response.error is not None
     assert response.error.message.endswith("the agent went on working")
-    assert "answer now" in told
+    assert "answer now" in world.subagent_words()
 
 
 def test_an_agent_answers_when_its_time_is_nearly_up(tmp_path: Path) -> None:
@@ -223,8 +209,7 @@ def test_error_depth_of_agents_that_ask_for_agents(tmp_path: Path) -> None:
 
     def answers(_prompt: str, request: ApiRequest) -> Answer:
         if not request.own_calls:
-            command = f"{sys.executable} ../ask.py"
-            return reply(tool_use("Bash", {"command": command, "description": "a"}))
+            return bash(f"{sys.executable} ../ask.py")
         heard = " ".join(result.text for result in request.tool_results)
         return says(status="success", summary=heard[-300:])
 
@@ -240,15 +225,6 @@ def test_error_depth_of_agents_that_ask_for_agents(tmp_path: Path) -> None:
     summaries = [response.parsed_output["summary"] for response in ended]
     assert [("DepthExceeded" in summary) for summary in summaries].count(True) == 1
     assert world.store.waiting() == []
-
-
-def test_error_depth_that_this_session_does_not_go(tmp_path: Path) -> None:
-    with host_world(tmp_path, env={"BRIDGE_MAX_DEPTH": "0"}) as world:
-        request = world.drop(prompt="hello", depth=1)
-        with world.stream():
-            response = world.ended(request)
-
-    assert code_of(response) == "depth"
 
 
 def test_error_the_model_of_the_host_is_out_of_reach(tmp_path: Path) -> None:

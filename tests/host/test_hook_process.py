@@ -9,34 +9,25 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import needs
 import pytest
 from faultlab import scratch
-from hookworld import HookWorld, hook_world
+from hookworld import GOOD, INSTALLED, ROOT, HookWorld, hook_world, run_hook
 
-import bridge
 from bridge.host import gate
-from bridge.host.hook_table import entries, of_this_machine
+from bridge.host.hook_table import HOOKS, Hook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 # Each test starts every hook there is.
 pytestmark = pytest.mark.slow
 
-HOOKS = Path(bridge.__file__).parents[1] / "hooks"
-TABLE = [
-    (event, [hook["command"], *hook["args"]])
-    for event, registered in entries(
-        of_this_machine("local", HOOKS, sys.executable)
-    ).items()
-    for entry in registered
-    for hook in entry["hooks"]
-]
-IDS = [f"{event}:{Path(command[3]).name}" for event, command in TABLE]
+TABLE = [(hook.event, ["/bin/sh", *INSTALLED.arguments(hook)]) for hook in HOOKS]
+IDS = [f"{hook.event}:{hook.script}" for hook in HOOKS]
 # Until a hook counts as one that hangs.
 PATIENCE_S = 120
 OTHER_USER = 54321
@@ -51,7 +42,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookWorld
 
 def example(world: HookWorld, event: str) -> bytes:
     """An event with what any of its kind may hold."""
-    told = world.event(
+    record = world.event(
         event,
         source="startup",
         reason="other",
@@ -64,16 +55,12 @@ def example(world: HookWorld, event: str) -> bytes:
         background_tasks=[],
         a_new_field={"x": [1]},
     )
-    return json.dumps(told).encode()
+    return json.dumps(record).encode()
 
 
 def start(command: list[str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
 
 
 def run_all(
@@ -105,9 +92,7 @@ def assert_harmless(ended: dict[str, tuple[int, bytes, bytes]]) -> None:
 
 def known(world: HookWorld) -> None:
     """Let the hooks see the session: from here on they act for it."""
-    told = json.dumps(world.event("UserPromptSubmit", prompt="hello")).encode()
-    with start(command_of("UserPromptSubmit:turn")) as process:
-        process.communicate(told, timeout=PATIENCE_S)
+    run_hook(Hook("UserPromptSubmit", "turn"), world.event("UserPromptSubmit"))
 
 
 def feed_of(world: HookWorld) -> dict[str, bytes]:
@@ -153,8 +138,8 @@ def test_error_stdin_of_50_megabytes(world: HookWorld) -> None:
     """It is read to its end: a client that is cut off sees a broken pipe."""
     feed = {}
     for event, _ in TABLE:
-        told = world.event(event, prompt="x" * 50_000_000)
-        feed[event] = json.dumps(told).encode()
+        huge = world.event(event, prompt="x" * 50_000_000)
+        feed[event] = json.dumps(huge).encode()
 
     assert_harmless(run_all(feed))
 
@@ -322,18 +307,12 @@ def test_an_agent_is_stopped_without_room_for_temporary_files(
             known(world)
             request, _, agent = world.begin()
             call = {"agent_id": agent, "tool_name": "Read", "tool_use_id": "t"}
-            world.fire("PreToolUse", **call)
+            world.use(**call)
             world.bridge.cancel(request)
 
+            frozen = (unshare, "-rm", "sh", "-c", script)
             done = subprocess.run(
-                [
-                    unshare,
-                    "-rm",
-                    "sh",
-                    "-c",
-                    script,
-                    *command_of("PreToolUse:tool-start"),
-                ],
+                [*frozen, *command_of("PreToolUse:tool-start")],
                 input=json.dumps(world.event("PreToolUse", **call)).encode(),
                 capture_output=True,
                 timeout=PATIENCE_S,
@@ -367,20 +346,15 @@ def test_the_gate_hands_on_where_there_are_no_files_in_memory(
         assert copy.read() == b"event"
 
 
-def test_no_home_at_all(world: HookWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/proc/nowhere")
+@pytest.mark.parametrize(
+    "variable", [("HOME", "/proc/nowhere"), ("BRIDGE_SLOTS", "many")]
+)
+def test_error_an_environment_that_means_nothing(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch, variable: tuple[str, str]
+) -> None:
+    monkeypatch.setenv(*variable)
 
     assert_harmless(run_all(feed_of(world)))
-
-
-def test_error_a_setting_that_means_nothing(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("BRIDGE_SLOTS", "many")
-
-    ended = run_all(feed_of(world))
-
-    assert_harmless(ended)
 
 
 # Failing
@@ -399,14 +373,11 @@ def command_of(name: str) -> list[str]:
 def test_error_a_token_that_cannot_be_served_now(world: HookWorld) -> None:
     """Let through, the agent would get the token for a prompt."""
     request = _offered(world)
-    given = {"description": "b", "prompt": f"bridge:{request}"}
-    told = world.event(
-        "PreToolUse", tool_name="Agent", tool_use_id="t", tool_input=given
-    )
+    call = {"description": "b", "prompt": f"bridge:{request}"}
+    event = world.event("PreToolUse", tool_name="Agent", tool_input=call)
 
     with world.store.exclusive():
-        process = start(command_of("PreToolUse:agent-call"))
-        stdout, _ = process.communicate(json.dumps(told).encode(), timeout=PATIENCE_S)
+        _, stdout, _ = run_hook(Hook("PreToolUse", "agent-call"), event)
 
     output = json.loads(stdout)["hookSpecificOutput"]
     assert output["permissionDecision"] == "deny"
@@ -448,12 +419,15 @@ hook.main()
         timeout=PATIENCE_S,
         check=False,
         env={"HOME": str(tmp_path)},
-        cwd=HOOKS.parent,
+        cwd=ROOT,
     )
 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
+VICTIMS = (
+    "UserPromptSubmit:turn", "PreToolUse:agent-call", "SubagentStop:agent-event",
+)  # fmt: skip
 DELAYS_S = [0.0, 0.03, 0.06, 0.09, 0.12, 0.15, 0.18, 0.21, 0.25, 0.3]
 
 
@@ -461,11 +435,7 @@ DELAYS_S = [0.0, 0.03, 0.06, 0.09, 0.12, 0.15, 0.18, 0.21, 0.25, 0.3]
 def test_a_hook_that_is_killed_loses_nothing(world: HookWorld, number: int) -> None:
     """At each stage of offer, launch and capture; fresh processes finish the work."""
     for delay_s in DELAYS_S:
-        for victim in (
-            "UserPromptSubmit:turn",
-            "PreToolUse:agent-call",
-            "SubagentStop",
-        ):
+        for victim in VICTIMS:
             request = world.submit()
             served = _serve(world, request, victim, delay_s, number)
             assert served == "success", (victim, delay_s)
@@ -478,10 +448,9 @@ def _serve(
 
     def fire(name: str, event: str, **fields: Any) -> None:
         if name == victim:
-            told = json.dumps(world.event(event, **fields)).encode()
-            with start(command_of(IDS[_index(name)])) as process:
+            with start(command_of(name)) as process:
                 assert process.stdin is not None
-                process.stdin.write(told)
+                process.stdin.write(json.dumps(world.event(event, **fields)).encode())
                 process.stdin.close()
                 time.sleep(delay_s)
                 process.send_signal(number)
@@ -491,18 +460,14 @@ def _serve(
     fire("UserPromptSubmit:turn", "UserPromptSubmit", prompt="hello")
     world.fire("Stop", background_tasks=[])
     call = f"call-{request}"
-    given = {"description": "b", "prompt": f"bridge:{request}"}
-    tool = {"tool_name": "Agent", "tool_use_id": call, "tool_input": given}
+    arguments = {"description": "b", "prompt": f"bridge:{request}"}
+    tool = {"tool_name": "Agent", "tool_use_id": call, "tool_input": arguments}
     fire("PreToolUse:agent-call", "PreToolUse", **tool)
     # Without an answer from the hook the client would run the call as it stands; here
     # it asks again, as it does for a hook that is registered twice.
     world.fire("PreToolUse", **tool)
     agent = world.start(call)
-    words = '{"status": "success", "summary": "s"}'
-    fire("SubagentStop", "SubagentStop", agent_id=agent, last_assistant_message=words)
-    world.notice(agent, **{"tool-use-id": call, "result": words})
+    end = {"agent_id": agent, "last_assistant_message": GOOD}
+    fire("SubagentStop:agent-event", "SubagentStop", **end)
+    world.notice(agent, **{"tool-use-id": call, "result": GOOD})
     return world.code(request)  # type: ignore[arg-type]
-
-
-def _index(name: str) -> int:
-    return next(i for i, each in enumerate(IDS) if each.startswith(name))

@@ -96,7 +96,7 @@ def test_a_session_hears_after_a_command(tmp_path: Path, command: str) -> None:
         with world.terminal() as terminal:
             terminal.submit(command)
             if command != "/add-dir .":
-                wait_until(lambda: len(world.told) >= len(events))
+                wait_until(lambda: len(world.events) >= len(events))
             assert answered(world, world.submit())
 
 
@@ -144,6 +144,9 @@ def test_a_session_that_is_resumed_hears_of_what_its_dead_process_held(
         hears.set()
         with TerminalSession(world.stage, args=["--resume", dead.session_id]):
             assert answered(world, request)
+            (now,) = world.live()
+
+    assert (now.session_id, now.host == dead.host) == (dead.session_id, False)
 
 
 def test_an_idle_session_hears_of_what_a_dead_one_held(tmp_path: Path) -> None:

@@ -5,11 +5,10 @@ Event by event; the client tells an agent of an end in the agent's own transcrip
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
-from hookworld import GOOD, HookWorld
+from hookworld import GOOD, HookWorld, running
 
 from bridge.host import interim, transcript
 
@@ -23,23 +22,13 @@ def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interim, "SETTLE_S", 0)
 
 
-def listed(*agents: str) -> list[dict[str, Any]]:
-    return [{"id": each, "type": "subagent", "status": "running"} for each in agents]
-
-
-def stops(world: HookWorld, agent: str, words: str, *running: str) -> Any:
+def stops(world: HookWorld, agent: str, words: str, *others: str) -> Any:
     """Have an agent in the background stop while others run."""
-    return world.stop(agent, words, background_tasks=listed(agent, *running))
+    return world.stop(agent, words, background_tasks=running(agent, *others))
 
 
 def hand_back(world: HookWorld, agent: str, words: str) -> Any:
-    said = world.say(
-        "PreToolUse",
-        agent_id=agent,
-        tool_name="SubagentHandback",
-        tool_use_id="handback",
-        tool_input={"message": words},
-    )
+    said = world.use(agent, "SubagentHandback", tool_input={"message": words})
     return said.get("hookSpecificOutput", {}).get("permissionDecisionReason")
 
 
@@ -54,13 +43,11 @@ def test_words_before_the_helper_ends_are_no_answer(
     first = stops(world, agent, words, helper)
     between = world.code(request)
     stops(world, helper, "inner words")
-    world.tell(agent, helper)
+    world.notify(agent, helper)
     second = stops(world, agent, GOOD)
 
-    response = world.found(request).response
     assert (first, between, second) == ({}, None, {})
-    assert response is not None
-    assert response.raw_output == GOOD
+    assert world.response(request).raw_output == GOOD
     kept = [each["reason"] for each in world.store.evidence(request)]
     expected = "interim: agents that it started had not ended"
     assert kept == ([expected] if words else [])
@@ -73,7 +60,7 @@ def test_the_words_of_each_wake_but_the_last_are_interim(world: HookWorld) -> No
     for number, helper in enumerate(helpers):
         stops(world, agent, INTERIM, *helpers[number:])
         stops(world, helper, "inner words", agent)
-        world.tell(agent, helper)
+        world.notify(agent, helper)
     before = world.code(request)
     stops(world, agent, GOOD)
 
@@ -110,7 +97,7 @@ def test_a_helper_may_end_in_any_way(world: HookWorld, end: str) -> None:
         world.say("StopFailure", agent_id=helper, error="server_error")
     stops(world, agent, INTERIM, *([] if end == "failed" else [helper]))
     before = world.code(request)
-    world.tell(agent, helper)
+    world.notify(agent, helper)
     stops(world, agent, GOOD)
 
     assert (before, world.code(request)) == (None, "success")
@@ -128,15 +115,14 @@ def test_an_agent_that_is_never_woken_has_not_answered(
     if sign == "notice":
         world.notice(agent, result=GOOD)
     else:
-        world.say("Stop", background_tasks=listed(helper))
+        world.say("Stop", background_tasks=running(helper))
         alive = world.code(request)
         world.say("Stop", background_tasks=[])
         world.say("Stop", background_tasks=[])
         assert alive is None
 
-    assert (
-        world.code(request) == {"notice": "agent_error", "stops": "agent_stopped"}[sign]
-    )
+    codes = {"notice": "agent_error", "stops": "agent_stopped"}
+    assert world.code(request) == codes[sign]
     assert world.store.evidence(request)[0]["rawOutput"] == GOOD
 
 
@@ -146,15 +132,15 @@ def test_two_deep(world: HookWorld) -> None:
     helper = world.nest(agent)
     leaf = world.nest(helper)
 
-    world.stop(helper, "soon", background_tasks=listed(agent, helper, leaf))
+    world.stop(helper, "soon", background_tasks=running(agent, helper, leaf))
     stops(world, agent, INTERIM, leaf)
-    world.say("Stop", background_tasks=listed(leaf))
-    world.say("Stop", background_tasks=listed(leaf))
+    world.say("Stop", background_tasks=running(leaf))
+    world.say("Stop", background_tasks=running(leaf))
     stops(world, leaf, "leaf words")
-    world.tell(helper, leaf)
+    world.notify(helper, leaf)
     stops(world, helper, "inner words")
     before = world.code(request)
-    world.tell(agent, helper)
+    world.notify(agent, helper)
     stops(world, agent, GOOD)
 
     assert (before, world.code(request)) == (None, "success")
@@ -168,9 +154,9 @@ def test_a_report_is_handed_over_when_all_have_ended(world: HookWorld) -> None:
 
     said = [hand_back(world, agent, "I wait."), hand_back(world, helper, "I wait.")]
     hand_back(world, leaf, "leaf words")
-    world.tell(helper, leaf)
+    world.notify(helper, leaf)
     passed = hand_back(world, helper, "inner words")
-    world.tell(agent, helper)
+    world.notify(agent, helper)
     taken = hand_back(world, agent, GOOD)
 
     wait = (
@@ -190,20 +176,14 @@ def test_a_continued_helper_ends_once_more(world: HookWorld) -> None:
     request, _, agent = world.begin()
     helper = world.nest(agent)
     stops(world, helper, "inner words", agent)
-    world.tell(agent, helper)
+    world.notify(agent, helper)
 
-    world.say(
-        "PreToolUse",
-        agent_id=agent,
-        tool_name="SendMessage",
-        tool_use_id="toolu_again",
-        tool_input={"to": helper, "message": "and?"},
-    )
+    world.use(agent, "SendMessage", tool_input={"to": helper, "message": "and?"})
     said = hand_back(world, agent, INTERIM)
     stops(world, helper, "more", agent)
     stops(world, agent, INTERIM)
     before = world.code(request)
-    world.tell(agent, helper)
+    world.notify(agent, helper)
     stops(world, agent, GOOD)
 
     assert "still work" in said
@@ -220,13 +200,11 @@ def test_a_request_that_ends_meanwhile(world: HookWorld, end: str) -> None:
     if end == "cancelled":
         world.bridge.cancel(request)
     else:
-        file = world.store.place.state / "processing" / f"{request}.json"
-        long_ago = {"createdAt": 1, "uptime": None}
-        file.write_text(json.dumps(json.loads(file.read_text()) | long_ago))
+        world.change("processing", request, createdAt=1, uptime=None)
         world.store.sweep()
-    said = world.say("PreToolUse", agent_id=helper, tool_name="Read", tool_use_id="t")
+    said = world.use(helper)
     stops(world, helper, "inner words", agent)
-    world.tell(agent, helper)
+    world.notify(agent, helper)
     stops(world, agent, GOOD)
     world.notice(agent, result=GOOD)
 
@@ -241,8 +219,8 @@ def test_an_agent_in_the_foreground_is_not_woken(world: HookWorld) -> None:
     request, _, agent = world.begin()
     helper = world.nest(agent)
 
-    said = world.stop(agent, "I wait.", background_tasks=listed(helper))
-    world.stop(agent, GOOD, background_tasks=listed(helper))
+    said = world.stop(agent, "I wait.", background_tasks=running(helper))
+    world.stop(agent, GOOD, background_tasks=running(helper))
 
     assert said["decision"] == "block"
     assert "woken" not in said["reason"]
@@ -255,19 +233,13 @@ def test_agents_of_agents_run_in_the_foreground_where_they_can(
 ) -> None:
     """Without a terminal nobody wakes an agent; auto mode wants calls unchanged."""
     _, _, agent = world.begin()
-    given = {"prompt": "inner", "description": "n"}
-    told: dict[str, object] = {} if asked is None else {"run_in_background": asked}
+    call = {"prompt": "inner", "description": "n"}
+    more = {} if asked is None else {"run_in_background": asked}
 
-    said = world.say(
-        "PreToolUse",
-        agent_id=agent,
-        tool_name="Agent",
-        tool_use_id="nested",
-        tool_input={**given, **told},
-    )
+    said = world.use(agent, "Agent", tool_input={**call, **more})
 
     output = {
         "hookEventName": "PreToolUse",
-        "updatedInput": {**given, "run_in_background": False},
+        "updatedInput": {**call, "run_in_background": False},
     }
     assert said == ({} if asked is False else {"hookSpecificOutput": output})

@@ -9,10 +9,9 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from hostworld import HostWorld, host_world
+from hostworld import HostWorld, bash, host_world
 from polling import wait_until
 from stage.models import agent_output, obedient_model
-from stage.replies import reply, tool_use
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,8 +33,8 @@ def cut_record(world: HostWorld) -> None:
 
 def was_called(world: HostWorld) -> bool:
     """Whether hooks have heard of it; of a project that is gone they tell nothing."""
-    told = any("touch made" in f"{each}" for each in world.told)
-    return told or len(world.api.turns("subagent")) > 2
+    seen = any("touch made" in f"{each}" for each in world.events)
+    return seen or len(world.api.turns("subagent")) > 2
 
 
 def remove(state: Path) -> None:
@@ -62,13 +61,11 @@ def test_no_dialog_when_our_traces_vanish(tmp_path: Path, fault: str) -> None:
 
     def answers(_prompt: str, request: ApiRequest) -> Answer:
         if not request.own_calls:
-            return reply(tool_use("Bash", {"command": "sleep 0.1", "description": "s"}))
+            return bash("sleep 0.1")
         if len(request.own_calls) == 1:
             begun.set()
             gone.wait(60)
-            return reply(
-                tool_use("Bash", {"command": "touch made", "description": "m"})
-            )
+            return bash("touch made")
         return agent_output()
 
     model = obedient_model(answers)

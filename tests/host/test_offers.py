@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hookworld import running
 
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     from bridge.store.state import State
 
 
-def told(output: dict[str, Any]) -> str:
-    """What a reaction tells the model."""
+def context_of(output: dict[str, Any]) -> str:
+    """What a hook tells the model."""
     return str(output.get("hookSpecificOutput", {}).get("additionalContext", ""))
 
 
@@ -41,18 +42,11 @@ def test_what_is_for_another_route_is_left(world: HookWorld, route: str) -> None
     world.drop("theirs", prompt="x", route=route)
 
     assert world.say("UserPromptSubmit", prompt="hello") == {}
-    said = world.say(
-        "PreToolUse",
-        tool_name="Agent",
-        tool_input={"description": "b", "prompt": "bridge:theirs"},
-        tool_use_id="toolu_1",
-    )
+    output = world.call_agent("bridge:theirs")
 
-    output = said["hookSpecificOutput"]
-    assert (output["permissionDecision"], output["permissionDecisionReason"]) == (
-        "deny",
-        "hostbridge: request theirs is not for this session.",
-    )
+    reason = "hostbridge: request theirs is not for this session."
+    assert output["permissionDecision"] == "deny"
+    assert output["permissionDecisionReason"] == reason
     assert world.store.claimed() == []
 
 
@@ -72,7 +66,7 @@ def test_500_requests_make_one_short_instruction(
     for each in ids:
         world.drop(each, prompt=FORGED, taskId=FORGED, requester=FORGED)
 
-    words = told(world.say("UserPromptSubmit", prompt="hello"))
+    words = context_of(world.say("UserPromptSubmit", prompt="hello"))
 
     named = [each for each in ids if f'"bridge:{each}"' in words]
     assert len(named) == min(int(slots), 32)
@@ -100,7 +94,9 @@ def test_stop_offers_no_more_than_our_own_limit(
     world.submit()
     fields = {} if active is None else {"stop_hook_active": active}
 
-    offers = [told(world.say("Stop", background_tasks=[], **fields)) for _ in range(9)]
+    offers = [
+        context_of(world.say("Stop", background_tasks=[], **fields)) for _ in range(9)
+    ]
 
     assert [bool(words) for words in offers] == [n < MAX_STOP_OFFERS for n in range(9)]
 
@@ -110,30 +106,28 @@ def test_a_prompt_of_the_user_gives_stop_its_offers_back(
 ) -> None:
     monkeypatch.setenv("BRIDGE_MAX_OFFERS", "99")
     world.submit()
-    while told(world.say("Stop", background_tasks=[])):
+    while context_of(world.say("Stop", background_tasks=[])):
         pass
 
     world.say("UserPromptSubmit", prompt="hello")
 
-    assert told(world.say("Stop", background_tasks=[]))
+    assert context_of(world.say("Stop", background_tasks=[]))
 
 
 def test_stop_is_silent_while_our_agents_run(world: HookWorld) -> None:
     first = world.submit()
     world.say("UserPromptSubmit", prompt="hello")
     agent = world.start(world.launch(first))
-    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t1")
+    world.use(agent)
     world.submit()
 
-    running = [{"id": agent, "type": "subagent", "status": "running"}]
-
-    assert world.say("Stop", background_tasks=running) == {}
+    assert world.say("Stop", background_tasks=running(agent)) == {}
 
 
 def test_an_ignored_offer_is_repeated_and_then_declined(world: HookWorld) -> None:
     request = world.submit()
 
-    offers = [told(world.say("Stop", background_tasks=[])) for _ in range(4)]
+    offers = [context_of(world.say("Stop", background_tasks=[])) for _ in range(4)]
 
     assert [request in words for words in offers] == [True, True, True, False]
     assert world.code(request) == "declined"
@@ -158,10 +152,8 @@ def test_what_is_ignored_is_left_to_a_session_that_may_take_it(
     for _ in range(4):
         world.say("Stop", background_tasks=[])
 
-    status = world.found(request).status
-    assert (world.code(request), status) == (
-        ("declined", "failed") if is_off else (None, "pending")
-    )
+    expected = ("declined", "failed") if is_off else (None, "pending")
+    assert (world.code(request), world.found(request).status) == expected
 
 
 def test_a_young_offer_is_not_repeated_at_once(world: HookWorld) -> None:
@@ -184,7 +176,7 @@ def test_what_is_promised_counts_against_the_budget(
     for _ in range(4):
         world.submit()
 
-    words = told(world.say("UserPromptSubmit", prompt="hello"))
+    words = context_of(world.say("UserPromptSubmit", prompt="hello"))
 
     assert words.count('"bridge:') == 2
     assert len(world.store.waiting()) == 2
@@ -197,7 +189,7 @@ def test_a_request_below_too_many_agents_ends(
     """The limit itself is allowed: two agents may stand above a request."""
     world.drop("deep", prompt="?", depth=depth)
 
-    words = told(world.say("UserPromptSubmit", prompt="hello"))
+    words = context_of(world.say("UserPromptSubmit", prompt="hello"))
 
     assert ("bridge:deep" in words) is (ended is None)
     assert world.code(RequestId("deep")) == ended
@@ -217,7 +209,7 @@ def test_a_budget_that_frees_too_late_ends_the_request(
     assert (world.code(late), world.code(soon)) == (None, "budget")
 
 
-def test_a_bell_that_cannot_be_answered_is_rung_again(world: HookWorld) -> None:
+def test_a_wake_up_that_cannot_be_answered_is_repeated(world: HookWorld) -> None:
     """Another hook has the lock: the wake must not be lost."""
     world.submit()
     (session,) = world.live()
@@ -232,7 +224,7 @@ def test_a_bell_that_cannot_be_answered_is_rung_again(world: HookWorld) -> None:
 
 
 @pytest.mark.parametrize("name", ["bell", "bell/of a session"])
-def test_a_bell_that_cannot_be_rung_keeps_no_request_back(
+def test_a_wake_up_that_cannot_be_sent_keeps_no_request_back(
     world: HookWorld, tmp_path: Path, name: str
 ) -> None:
     """What is durable was asked: an error would have the asker ask again."""

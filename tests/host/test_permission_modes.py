@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 def granted(world: HookWorld, *rules: str) -> str:
     """An agent with these grants."""
-    _, _, agent = world.begin()
-    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+    _, agent = world.working()
     (run,) = world.runs()
     subagent_runs.change(world.store, run, lambda r: r.with_(allow=rules))
     return agent
@@ -27,14 +26,11 @@ def test_what_the_user_wants_to_be_asked_about_is_denied(world: HookWorld) -> No
     agent = granted(world, "Write", "Bash(git *)")
     settings = world.project / ".claude" / "settings.json"
     settings.parent.mkdir()
-    told = {"permissions": {"ask": ["Bash(git push:*)", "Write", 7]}}
-    settings.write_text(json.dumps(told))
+    rules = {"permissions": {"ask": ["Bash(git push:*)", "Write", 7]}}
+    settings.write_text(json.dumps(rules))
 
-    def behavior(tool: str, **given: str) -> str:
-        said = world.say(
-            "PermissionRequest", agent_id=agent, tool_name=tool, tool_input=given
-        )
-        return str(said["hookSpecificOutput"]["decision"]["behavior"])
+    def behavior(tool: str, **arguments: str) -> str:
+        return str(world.permission(agent, tool, **arguments)["behavior"])
 
     file = str(world.project / "a")
     asked = [
@@ -68,7 +64,7 @@ def test_plan_mode_outranks_a_grant(
 ) -> None:
     """The user's own rule would have asked, too; nobody is there to be asked."""
     agent = granted(world, tool)
-    given = {
+    arguments = {
         "file_path": str(world.project / "a"),
         "path": str(world.project),
         "command": "ls",
@@ -76,14 +72,7 @@ def test_plan_mode_outranks_a_grant(
         "pattern": "x",
     }
 
-    said = world.say(
-        "PermissionRequest",
-        agent_id=agent,
-        tool_name=tool,
-        tool_input=given,
-        permission_mode=mode,
-    )
+    decision = world.permission(agent, tool, mode, **arguments)
 
-    decision = said["hookSpecificOutput"]["decision"]
     assert decision["behavior"] == behavior
     assert ("plan mode" in decision.get("message", "")) is (behavior == "deny")

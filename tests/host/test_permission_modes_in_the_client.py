@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.host
 
-WRITER = """
-name: writer
+WRITER = """\
 description: writes what it is told to
 provider: claude
 mode: terminal
@@ -50,13 +49,8 @@ def test_what_a_granted_write_may(
         file = str(tmp_path / "project" / "made")
         return reply(tool_use("Write", {"file_path": file, "content": "x"}))
 
-    with host_world(
-        tmp_path, obedient_model(answers), record=["PermissionRequest"]
-    ) as world:
-        folder = world.stage.home / ".hostbridge" / "agents"
-        folder.mkdir(parents=True, mode=0o700)
-        folder.parent.chmod(0o700)
-        (folder / "writer.yaml").write_text(WRITER)
+    with host_world(tmp_path, obedient_model(answers)) as world:
+        world.define("writer", WRITER)
         for behavior, names in rules.items():
             world.rule(behavior, *names)
         with world.terminal(mode=mode) as terminal:

@@ -1,4 +1,4 @@
-"""Offers out of a long queue: what is for others keeps nothing from this session."""
+"""Long queues: what is for others delays nothing, and no event costs more for them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
+from counted import lines_of
 
 from bridge.protocol.ids import new_request_id
+from bridge.protocol.request import Request
 from bridge.store import wakeups
 
 if TYPE_CHECKING:
@@ -68,3 +70,36 @@ def test_a_look_that_was_cut_short_goes_on_by_itself(
         rounds += 1
     assert "bridge:zz" in last.stderr
     assert rounds < MANY / 100
+
+
+@pytest.mark.parametrize("folder", ["requests", "processing", "done"])
+def test_a_start_and_a_submit_do_not_grow_with_what_is_there(
+    world: HookWorld, folder: str
+) -> None:
+    """A session start that is cut gives no watch, and a submit may be a hook's."""
+    costs = []
+    for more in (10, 300):
+        fill(world, folder, more)
+        start, submit = (
+            min(lines_of(act) for _ in range(3))
+            for act in (
+                lambda: world.answer("SessionStart", source="resume"),
+                world.submit,
+            )
+        )
+        costs.append((start, submit))
+
+    (few_start, few_submit), (many_start, many_submit) = costs
+    assert many_start < few_start + 100
+    assert many_submit < few_submit + 100
+
+
+def fill(world: HookWorld, folder: str, count: int) -> None:
+    """Put so many more requests into a folder."""
+    path = world.store.place.state / folder
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for _ in range(count):
+        asked = Request(
+            request_id=new_request_id(world.store.clock.now_us()), prompt="x"
+        )
+        (path / f"{asked.request_id}.json").write_bytes(asked.to_json())

@@ -45,14 +45,8 @@ def test_a_bare_token_is_the_whole_prompt(prompt: str, token: str | None) -> Non
 
 def call(world: HookWorld, prompt: str, description: str = "b", **fields: str) -> str:
     """Have the model call Agent; what becomes of it: a prompt, a refusal, untouched."""
-    said = world.say(
-        "PreToolUse",
-        tool_name="Agent",
-        tool_input={"description": description, "prompt": prompt},
-        tool_use_id="toolu_wrapped",
-        **fields,
-    )
-    output = said.get("hookSpecificOutput", {})
+    fields.setdefault("tool_use_id", "toolu_wrapped")
+    output = world.call_agent(prompt, description, **fields)
     if output.get("permissionDecision") == "allow":
         return str(output["updatedInput"]["prompt"])
     return str(output.get("permissionDecisionReason", "untouched"))
@@ -75,6 +69,7 @@ def call(world: HookWorld, prompt: str, description: str = "b", **fields: str) -
         "**bridge:** {}",
         '{{"description": "b", "prompt": "bridge:{}"}}',
         "Not bridge:unknown but bridge:{}",
+        "do BRIDGE:{upper}",
         LONG + "bridge:{}",
     ],
 )
@@ -83,31 +78,25 @@ def test_a_token_that_was_offered_counts_in_any_words(
 ) -> None:
     request = world.submit("Count the stars.")
     world.say("UserPromptSubmit", prompt="hello")
+    words = prompt.format(request, upper=request.upper())
 
-    given = call(world, prompt.format(request))
-    again = call(world, prompt.format(request))
+    full = call(world, words)
+    again = call(world, words)
 
-    assert given.startswith("Count the stars.")
-    assert again == given
-    world.given["toolu_wrapped"] = given
+    assert full.startswith("Count the stars.")
+    assert again == full
+    world.prompts["toolu_wrapped"] = full
     world.stop(world.start("toolu_wrapped"), GOOD)
     assert world.code(request) == "success"
-
-
-def test_letters_of_another_case(world: HookWorld) -> None:
-    request = world.submit("Count the stars.")
-    world.say("UserPromptSubmit", prompt="hello")
-
-    assert call(world, f"do BRIDGE:{request.upper()}").startswith("Count the stars.")
 
 
 def test_a_token_in_the_description_alone(world: HookWorld) -> None:
     request = world.submit("Count the stars.")
     world.say("UserPromptSubmit", prompt="hello")
 
-    given = call(world, "Answer the request.", f"bridge:{request}")
+    full = call(world, "Answer the request.", f"bridge:{request}")
 
-    assert given.startswith("Count the stars.")
+    assert full.startswith("Count the stars.")
 
 
 def test_two_tokens_are_two_calls(world: HookWorld) -> None:
@@ -147,11 +136,13 @@ def test_no_agent_starts_with_a_token_that_was_not_offered(world: HookWorld) -> 
         )
 
 
-def test_error_wrapped_token_in_a_subagent(world: HookWorld) -> None:
+@pytest.mark.parametrize("prompt", ["bridge:{}", "Please do bridge:{}"])
+def test_error_a_token_in_a_subagent(world: HookWorld, prompt: str) -> None:
+    """Only the main thread launches: an agent that reads a token may not use it."""
     request = world.submit()
     world.say("UserPromptSubmit", prompt="hello")
 
-    said = call(world, f"Please do bridge:{request}", agent_id="other")
+    said = call(world, prompt.format(request), agent_id="other")
 
     assert said == "hostbridge tokens are for the main conversation only."
 

@@ -68,12 +68,7 @@ def test_one_with_bash_searches_by_grep(tmp_path: Path) -> None:
     """The client runs what only looks without asking."""
     with host_world(tmp_path, obedient_model(searcher)) as world:
         (world.stage.project / "shop.py").write_text("price = 1\n")
-        folder = world.stage.home / ".hostbridge" / "agents"
-        folder.mkdir(parents=True)
-        folder.parent.chmod(0o700)
-        (folder / "looker.yaml").write_text(
-            "name: looker\nprompt: '{{ task }}'\ntools: [Read, Grep, Bash]\n"
-        )
+        world.define("looker", "prompt: '{{ task }}'\ntools: [Read, Grep, Bash]\n")
         with world.stream():
             response = world.ended(world.submit("Look.", agent="looker"))
 

@@ -20,7 +20,7 @@ def _begun(world: HookWorld) -> tuple[AgentRun, AgentRun]:
     """An agent at its launch, and at its first tool call."""
     _, call, agent = world.begin()
     launched = subagent_runs.find_call(world.store, call)
-    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+    world.use(agent)
     running = subagent_runs.find_agent(world.store, agent)
     assert launched is not None
     assert running is not None

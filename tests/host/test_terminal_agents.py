@@ -6,25 +6,21 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from hostworld import host_world
+from hostworld import bash, code_of, host_world
 from polling import wait_until
-from stage.models import agent_output, answering, obedient_model
+from stage.models import answering, obedient_model
 from stage.replies import reply, tool_use
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stage.replies import Answer, Reply
+    from stage.replies import Answer
     from stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 
 # What a permission dialog of the client looks like.
 DIALOG = ("Do you want", "Esc to cancel", "1. Yes")
-
-
-def bash(command: str) -> Reply:
-    return reply(tool_use("Bash", {"command": command, "description": "m"}))
 
 
 @pytest.mark.parametrize("mode", ["default", "auto"])
@@ -76,23 +72,10 @@ def test_what_is_not_granted_is_denied_without_a_dialog(
             world.wait_until_forgotten()
             history = terminal.history()
 
-    assert response.error is not None
-    assert response.error.code == "agent_blocked"
+    assert code_of(response) == "agent_blocked"
     assert "Bash is not granted to this agent" in response.parsed_output["summary"]
     assert not (world.stage.project / "made").exists()
     assert not any(words in history for words in DIALOG)
-
-
-def test_what_the_user_allows_runs(tmp_path: Path) -> None:
-    turns = (bash("touch made"), agent_output())
-
-    with host_world(tmp_path, obedient_model(answering(*turns))) as world:
-        world.allow("Bash(touch:*)")
-        with world.terminal():
-            response = world.ended(world.submit())
-
-    assert response.success
-    assert (world.stage.project / "made").exists()
 
 
 def test_the_user_stops_an_agent(tmp_path: Path) -> None:
@@ -113,6 +96,5 @@ def test_the_user_stops_an_agent(tmp_path: Path) -> None:
             response = world.ended(request)
             terminal.wait_for_text(f"{request} agent_stopped after")
 
-    assert response.error is not None
-    assert response.error.code == "agent_stopped"
+    assert code_of(response) == "agent_stopped"
     assert len(world.api.turns("main")) == 2

@@ -65,16 +65,8 @@ def test_no_transcript_tells_nothing(tmp_path: Path) -> None:
 
 def bytes_read() -> int:
     """How many this process has read from anywhere."""
-    told = Path("/proc/self/io").read_text().split()
-    return int(told[told.index("rchar:") + 1])
-
-
-def _a_pipe(file: Path) -> None:
-    os.mkfifo(file)
-
-
-def _a_folder(file: Path) -> None:
-    file.mkdir()
+    words = Path("/proc/self/io").read_text().split()
+    return int(words[words.index("rchar:") + 1])
 
 
 def _without_end(file: Path) -> None:
@@ -85,7 +77,7 @@ def _without_end(file: Path) -> None:
             holes.write(b"\n")
 
 
-@pytest.mark.parametrize("put", [_a_pipe, _a_folder, _without_end])
+@pytest.mark.parametrize("put", [os.mkfifo, Path.mkdir, _without_end])
 def test_what_is_no_transcript_holds_nobody_up(
     tmp_path: Path, put: Callable[[Path], None]
 ) -> None:
@@ -119,25 +111,16 @@ def test_the_answer_to_another_prompt_is_none(world: HookWorld, way: str) -> Non
     request = world.submit()
     world.say("UserPromptSubmit", prompt="hello")
     call = world.launch(request)
-    world.given[call] = "Sing."
+    world.prompts[call] = "Sing."
     agent = world.start(call)
 
     if way == "stop":
         world.stop(agent, GOOD)
     else:
-        world.say(
-            "PreToolUse",
-            tool_name="SubagentHandback",
-            tool_input={"message": GOOD},
-            tool_use_id="toolu_back",
-            agent_id=agent,
-        )
+        world.use(agent, "SubagentHandback", tool_input={"message": GOOD})
 
-    response = world.found(request).response
-    assert response is not None
-    assert response.error is not None
-    assert response.error.code == "prompt_replaced"
-    assert response.raw_output == GOOD
+    assert world.code(request) == "prompt_replaced"
+    assert world.response(request).raw_output == GOOD
 
 
 def test_no_transcript_is_no_reason_to_refuse(world: HookWorld) -> None:
@@ -145,7 +128,7 @@ def test_no_transcript_is_no_reason_to_refuse(world: HookWorld) -> None:
     request = world.submit()
     world.say("UserPromptSubmit", prompt="hello")
     call = world.launch(request)
-    del world.given[call]
+    del world.prompts[call]
 
     world.stop(world.start(call), GOOD)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from bridge.store.subagent_runs import find_agent
@@ -11,15 +10,9 @@ if TYPE_CHECKING:
     from hookworld import HookWorld
 
 
-def change(world: HookWorld, room: str, name: str, **fields: object) -> None:
-    """Change a record on disk."""
-    file = world.store.place.state / room / f"{name}.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | fields))
-
-
 def test_nothing_is_corrected_after_the_deadline(world: HookWorld) -> None:
     request, _, agent = world.begin()
-    change(world, "processing", request, createdAt=1, uptime=None)
+    world.change("processing", request, createdAt=1, uptime=None)
 
     said = world.stop(agent, "Done!")
 
@@ -28,11 +21,10 @@ def test_nothing_is_corrected_after_the_deadline(world: HookWorld) -> None:
 
 
 def test_an_agent_is_warned_before_the_deadline(world: HookWorld) -> None:
-    request, _, agent = world.begin()
-    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t1")
-    change(world, "agents", agent, answerBy=1)
+    request, agent = world.working()
+    world.change("agents", agent, answerBy=1)
 
-    said = world.say("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t2")
+    said = world.use(agent)
 
     reason = said["hookSpecificOutput"]["permissionDecisionReason"]
     assert reason.startswith("hostbridge: the time for this request is nearly up.")
@@ -65,12 +57,10 @@ def test_launches_survive_clear(world: HookWorld) -> None:
 
 
 def test_a_stop_ends_no_agents_of_another_client(world: HookWorld) -> None:
-    request, _, agent = world.begin()
-    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+    request, agent = world.working()
     run = find_agent(world.store, agent)
     assert run is not None
-    host = run.host.to_data() | {"pid": 1}
-    change(world, "agents", agent, host=host)
+    world.change("agents", agent, host=run.host.to_data() | {"pid": 1})
 
     world.say("Stop", background_tasks=[])
 
@@ -81,8 +71,7 @@ def test_a_stop_ends_no_agents_of_another_client(world: HookWorld) -> None:
 
 
 def test_an_agent_of_an_agent_stands_one_deeper(world: HookWorld) -> None:
-    _, _, agent = world.begin()
-    world.fire("PreToolUse", agent_id=agent, tool_name="Read", tool_use_id="t")
+    _, agent = world.working()
 
     nested = find_agent(world.store, world.nest(agent))
 

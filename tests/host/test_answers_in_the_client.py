@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from hostworld import host_world
+from hostworld import bash, code_of, host_world
 from polling import wait_until
 from stage.models import answering, obedient_model
 from stage.replies import reply, tool_use
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from stage.replies import Answer
     from stage.turns import ApiRequest
-
-    from bridge.protocol.response import Response
 
 pytestmark = pytest.mark.host
 
@@ -44,12 +42,9 @@ def test_words_become_an_answer(tmp_path: Path, said: str, mode: str) -> None:
     model = obedient_model(answering(*(reply(words) for words in turns)))
 
     with host_world(tmp_path, model) as world:
-        request = world.submit()
-        with world.stream(mode=mode):
-            response = world.ended(request)
-            world.wait_until_forgotten()
+        response = world.serve("stream", mode=mode)
 
-    kept = world.store.evidence(request)
+    kept = world.store.evidence(response.request_id)
     assert response.success is (corrections is not None)
     assert len(kept) == (2 if corrections is None else corrections)
     assert "Done!" not in world.main_words()
@@ -77,8 +72,7 @@ def test_a_resumed_agent_does_not_change_its_answer(tmp_path: Path) -> None:
     def answers(_prompt: str, request: ApiRequest) -> Answer:
         if not request.own_calls:
             command = "while [ ! -e go ]; do sleep 0.05; done"
-            given = {"command": command, "description": "w", "run_in_background": True}
-            return reply(tool_use("Bash", given))
+            return bash(command, run_in_background=True)
         return reply(OTHER if "completed" in request.newest_text else GOOD)
 
     with host_world(tmp_path, obedient_model(answers)) as world:
@@ -120,15 +114,11 @@ def test_evidence_is_compared_with_what_was_seen(
         w.allow("Bash")
         response = w.serve(how)
 
-    assert _code(response) == code
+    assert code_of(response) == code
     if code is None:
         (found,) = response.parsed_output["evidence"]
         assert found["verified"] is ("run_in_background" not in more)
         assert found["toolUseId"] == call.call_id
-
-
-def _code(response: Response) -> str | None:
-    return response.error.code if response.error else None
 
 
 def test_a_request_that_two_calls_name_gets_one_agent(tmp_path: Path) -> None:
@@ -138,9 +128,9 @@ def test_a_request_that_two_calls_name_gets_one_agent(tmp_path: Path) -> None:
     def main(request: ApiRequest) -> Answer:
         if "bridge:" in request.newest_text and not request.own_calls:
             token = request.newest_text.partition('"bridge:')[2].partition('"')[0]
-            given = {"description": "b", "prompt": f"bridge:{token}"}
+            call = {"description": "b", "prompt": f"bridge:{token}"}
             false = {"description": "b", "prompt": "bridge:no-such-request"}
-            return reply(*(tool_use("Agent", each) for each in (given, given, false)))
+            return reply(*(tool_use("Agent", each) for each in (call, call, false)))
         made_up.extend(r.text for r in request.tool_results if r.is_error)
         return reply("ok")
 
