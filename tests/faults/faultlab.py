@@ -35,11 +35,9 @@ from storeworld import (
     dead_process,
     drop,
     path_of,
-    place_in,
     request,
     store_in,
     take,
-    this_process,
 )
 
 from bridge.errors import BridgeError
@@ -244,16 +242,21 @@ def start(act: Callable[[], object], limits: Callable[[], object] | None = None)
         os.read(go_out, 1)
         if limits:
             limits()
-        try:
-            outcome = Outcome("returned", act())
-        except BaseException as exc:  # noqa: BLE001 - reported, judged by the test
-            is_ours = isinstance(exc, BridgeError)
-            outcome = Outcome("raised", None, is_ours, f"{type(exc).__name__}: {exc}")
+        outcome = outcome_of(act)
         # Not by `write`, which may be what is broken.
         os.writev(report_in, [pickle.dumps(outcome)])
         status = 0
     finally:
         os._exit(status)
+
+
+def outcome_of(act: Callable[[], object]) -> Outcome:
+    """Do `act`, and report how it ended."""
+    try:
+        return Outcome("returned", act())
+    except BaseException as exc:  # noqa: BLE001 - reported, judged by the test
+        kind = type(exc).__name__
+        return Outcome("raised", None, isinstance(exc, BridgeError), f"{kind}: {exc}")
 
 
 def attach(pid: int, *options: str) -> subprocess.Popen[bytes]:
@@ -272,8 +275,8 @@ def attach(pid: int, *options: str) -> subprocess.Popen[bytes]:
     )
     status = Path(f"/proc/{pid}/status")
     deadline = time.monotonic() + 10
-    while "TracerPid:\t0\n" in (told := status.read_text()):
-        if "State:\tZ" in told:  # killed at its first step
+    while "TracerPid:\t0\n" in (words := status.read_text()):
+        if "State:\tZ" in words:  # killed at its first step
             break
         if time.monotonic() > deadline or tracer.poll() is not None:
             os.kill(pid, signal.SIGKILL)
@@ -319,23 +322,3 @@ def system_calls(act: Callable[[], object]) -> dict[str, int]:
         lines = Path(log.name).read_text(errors="replace").splitlines()
     names = (re.match(r"\d+ +(?:<\.\.\. )?([a-z_0-9]+)", line) for line in lines)
     return dict(Counter(found[1] for found in names if found))
-
-
-__all__ = [
-    "FALLIBLE",
-    "OPERATIONS",
-    "Operation",
-    "Outcome",
-    "Prepared",
-    "attach",
-    "collect",
-    "drop",
-    "place_in",
-    "prepared",
-    "run_broken",
-    "scratch",
-    "start",
-    "system_calls",
-    "tell",
-    "this_process",
-]

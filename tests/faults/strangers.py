@@ -11,9 +11,12 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
+import needs
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+    from subprocess import CompletedProcess
 
 # What Python, were the folder on its path, would import in place of its own.
 MODULES = (
@@ -56,6 +59,7 @@ class Archive:
     """The unpacked folder `root/project`, and the marks in `root/ran`."""
 
     def __init__(self, root: Path) -> None:
+        needs.tool("git")
         self.folder = root / "project"
         self.marks = root / "ran"
         self.folder.mkdir(parents=True)
@@ -65,6 +69,20 @@ class Archive:
         self._client()
         self._definitions()
 
+    def run(self, *command: str, env: Mapping[str, str]) -> CompletedProcess[str]:
+        """Run a command in the folder."""
+        return subprocess.run(
+            command,
+            cwd=self.folder,
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+            start_new_session=True,
+        )
+
     def ran(self) -> list[str]:
         """The traps that went off."""
         return sorted(os.listdir(self.marks))
@@ -72,18 +90,12 @@ class Archive:
     def set_off(self, env: Mapping[str, str]) -> list[str]:
         """Use git as one must not; which traps went off. The marks are removed."""
         for words in (
-            ["ls-files", "--others", "--exclude-standard"],
-            ["status"],
-            ["diff", "--", "code.txt"],
-            ["log", "-p", "--show-signature"],
+            "ls-files --others --exclude-standard",
+            "status",
+            "diff -- code.txt",
+            "log -p --show-signature",
         ):
-            subprocess.run(
-                ["git", *words],
-                cwd=self.folder,
-                env=dict(env),
-                capture_output=True,
-                check=False,
-            )
+            self.run("git", *words.split(), env=env)
         found = self.ran()
         for name in found:
             (self.marks / name).unlink()
@@ -172,12 +184,7 @@ class Archive:
     def _client(self) -> None:
         """What a client that trusts the folder would start."""
         hooks = {
-            event: [
-                {
-                    "matcher": "*",
-                    "hooks": [{"type": "command", "command": self.trap(event)}],
-                }
-            ]
+            event: [{"hooks": [{"type": "command", "command": self.trap(event)}]}]
             for event in CLIENT_EVENTS
         }
         settings = {

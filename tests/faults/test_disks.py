@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
 import pytest
-from faultlab import OPERATIONS, Operation, collect, prepared, start
+from faultlab import OPERATIONS, Operation, collect, outcome_of, prepared, start
 from hookworld import HookWorld, hook_world
 from storeworld import (
     claim_all,
@@ -136,19 +137,24 @@ def test_a_wait_on_a_full_disk_says_so(tmp_path: Path):
     with_mounts_of_its_own(act)
 
 
-@pytest.mark.parametrize("how", ["full", "read-only"])
-def test_who_looks_needs_no_room(tmp_path: Path, how: str):
+DISKS = {
+    "full": lambda root: fill(root / "filler", 0),
+    "read-only": lambda root: mount(
+        "tmpfs", root, _REMOUNT | _READ_ONLY, "size=1m,mode=700"
+    ),
+}
+
+
+@pytest.mark.parametrize("disk", DISKS)
+def test_who_looks_needs_no_room(tmp_path: Path, disk: str):
     """`status` worked, and `show` failed: the one makes a folder that was missing."""
 
     def act() -> None:
-        mount("tmpfs", tmp_path, 0, "size=256k,mode=700")
+        mount("tmpfs", tmp_path, 0, "size=1m,mode=700")
         settings = Settings.from_environment({"HOME": str(tmp_path / "home")})
         bridge = Bridge(settings, tmp_path)
         asked = bridge.submit("Which?", agent="general-purpose")
-        if how == "full":
-            fill(tmp_path / "filler", 0)
-        else:
-            mount("tmpfs", tmp_path, _REMOUNT | _READ_ONLY, "size=256k,mode=700")
+        DISKS[disk](tmp_path)
 
         assert bridge.story(asked).request is not None
         assert bridge.status(asked).request is not None
@@ -175,7 +181,7 @@ def test_a_disk_with_little_room_loses_nothing(operation: Operation, tmp_path: P
                 copy(store, small)
                 filler = tmp_path / "filler"
                 fill(filler, free)
-                outcome = attempt(lambda s=small: operation.act(s))
+                outcome = outcome_of(lambda s=small: operation.act(s))
                 check_outcome(outcome)
                 filler.unlink()
                 check_promises(state, small)
@@ -185,8 +191,6 @@ def test_a_disk_with_little_room_loses_nothing(operation: Operation, tmp_path: P
 
 
 def copy(store: Store, small: Store) -> None:
-    import shutil
-
     if store.place.guard.exists():
         shutil.copytree(store.place.guard, small.place.guard)
     else:
@@ -201,18 +205,6 @@ def fill(filler: Path, free_pages: int) -> None:
         except OSError:
             pass
         file.truncate(max(0, file.tell() - 4096 * free_pages))
-
-
-def attempt(act: Callable[[], object]):
-    from faultlab import Outcome
-
-    from bridge.errors import BridgeError
-
-    try:
-        return Outcome("returned", act())
-    except BaseException as exc:  # noqa: BLE001 - judged by the caller
-        kind = type(exc).__name__
-        return Outcome("raised", None, isinstance(exc, BridgeError), f"{kind}: {exc}")
 
 
 def test_a_disk_that_becomes_read_only(tmp_path: Path):
@@ -244,14 +236,6 @@ def test_a_disk_that_becomes_read_only(tmp_path: Path):
         assert finish_everything(store).keys() == set("abc")
 
     with_mounts_of_its_own(act)
-
-
-DISKS = {
-    "full": lambda root: fill(root / "filler", 0),
-    "read-only": lambda root: mount(
-        "tmpfs", root, _REMOUNT | _READ_ONLY, "size=1m,mode=700"
-    ),
-}
 
 
 @pytest.mark.parametrize("known", ["agent and owner", "owner", "another owner", ""])
@@ -314,7 +298,7 @@ def test_an_agent_is_refused_whatever_the_disk_is_like(
     with_mounts_of_its_own(act)
 
 
-def test_a_bell_on_a_spoilt_disk_keeps_no_other_silent(tmp_path: Path):
+def test_a_spoilt_disk_keeps_no_other_session_asleep(tmp_path: Path):
     """The session behind the other one may be the only one that answers."""
 
     def act() -> None:
@@ -325,13 +309,11 @@ def test_a_bell_on_a_spoilt_disk_keeps_no_other_silent(tmp_path: Path):
         folder = store.place.state / "bell" / wakeups.folder_name(spoilt)
         mount("tmpfs", folder, _READ_ONLY, "mode=700")
 
-        wakeups.wake(
-            store,
-            [
-                Session(session_id="s", host=host, registered_at=1)
-                for host in (spoilt, mine)
-            ],
-        )
+        sessions = [
+            Session(session_id="s", host=host, registered_at=1)
+            for host in (spoilt, mine)
+        ]
+        wakeups.wake(store, sessions)
 
         assert wakeups.clear(store, mine)
 

@@ -15,21 +15,21 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from hookworld import HookWorld, hook_world
+from hookworld import ROOT, HookWorld, hook_world, run_hook
+from polling import wait_until
+from stage.processes import is_alive
 
-import bridge
-from bridge.host.hook_table import HOOKS, Hook, of_this_machine
+from bridge.host.hook_table import HOOKS, Form, Hook, of_this_machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(bridge.__file__).parents[1]
 PATIENCE_S = 30
 Ended = tuple[int, bytes, bytes]
 
@@ -54,30 +54,32 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookWorld
         monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", made.session)
         # No other hostbridge is to be found there.
         monkeypatch.setenv("PATH", "/usr/bin:/bin")
-        run(Hook("UserPromptSubmit", "turn"), made.event("UserPromptSubmit"))
+        run_hook(Hook("UserPromptSubmit", "turn"), made.event("UserPromptSubmit"))
         yield made
 
 
-def broken(folder: Path, how: str) -> str:
-    text = BROKEN[how]
+def stand_in(folder: Path, text: str | None) -> Path:
+    """A file where the interpreter should be."""
     python = folder / "python"
     if text is not None:
         python.write_text(text if text[0] == "\x7f" else f"#!/bin/sh\n{text}\n")
         python.chmod(0o755)
-    return str(python)
+    return python
 
 
-def run(hook: Hook, told: dict[str, Any], python: str = sys.executable) -> Ended:
-    """Run a hook as the client does."""
-    form = of_this_machine("local", ROOT / "hooks", python)
-    done = subprocess.run(
-        ["/bin/sh", *form.arguments(hook)],
-        input=json.dumps(told).encode(),
-        capture_output=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    return done.returncode, done.stdout, done.stderr
+def with_python(python: Path) -> Form:
+    """An install whose interpreter is this one."""
+    return of_this_machine("local", ROOT / "hooks", str(python))
+
+
+def copy_plugin(folder: Path, acts_for: HookWorld | None = None) -> Form:
+    """Make a copy of hooks and package, which may act for a session."""
+    for name in ("hooks", "bridge"):
+        shutil.copytree(ROOT / name, folder / name)
+    if acts_for is not None:
+        (pin,) = (acts_for.home / ".hostbridge/pins").iterdir()
+        (pin / "by-local").rename(pin / "by-plugin")
+    return of_this_machine("plugin", folder / "hooks", sys.executable)
 
 
 def denied(ended: Ended) -> bool:
@@ -95,11 +97,11 @@ def test_no_hook_blocks(world: HookWorld, tmp_path: Path, how: str) -> None:
     """Each event, each tool: the bell may end with 2, and only a handler has it so."""
     world.begin()
     world.submit()
-    python = broken(tmp_path, how)
+    form = with_python(stand_in(tmp_path, BROKEN[how]))
 
     for hook in HOOKS:
         for tool in ("Agent", "Bash", "Write", "mcp__a__b", "SubagentHandback"):
-            told = world.event(
+            event = world.event(
                 hook.event,
                 source="startup",
                 prompt="hello",
@@ -107,7 +109,7 @@ def test_no_hook_blocks(world: HookWorld, tmp_path: Path, how: str) -> None:
                 tool_use_id="toolu_1",
                 tool_input={"prompt": "look for bridge: in the code", "command": "ls"},
             )
-            code, stdout, stderr = run(hook, told, python)
+            code, stdout, stderr = run_hook(hook, event, form)
 
             # The stand-in that has read the event leaves nothing to tell it by.
             unknown = how == "ends with 2, having read" and hook.event in (
@@ -129,12 +131,12 @@ def test_an_agent_of_ours_is_denied(
     hook = next(h for h in HOOKS if h.event == event and h.matcher == "*")
     _, _, agent = world.begin()
     call = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "ls"}}
-    told = world.event(event, agent_id=agent, **call)
-    python = broken(tmp_path, how)
+    asked = world.event(event, agent_id=agent, **call)
+    form = with_python(stand_in(tmp_path, BROKEN[how]))
 
-    unseen = run(hook, told, python)
+    unseen = run_hook(hook, asked, form)
     world.fire("PreToolUse", agent_id=agent, **call)
-    seen = run(hook, told, python)
+    seen = run_hook(hook, asked, form)
 
     assert (denied(unseen), denied(seen)) == (True, True)
 
@@ -146,37 +148,33 @@ def test_a_token_that_cannot_be_filled_in_is_denied(
     """An agent that got it for a prompt would run unmanaged."""
     hook = next(h for h in HOOKS if h.script == "agent-call")
     request = world.submit()
-    given = {"description": "b", "prompt": f"bridge:{request}"}
-    other = {"description": "b", "prompt": "bridge:nothing-of-ours"}
-    python = broken(tmp_path, how)
+    form = with_python(stand_in(tmp_path, BROKEN[how]))
 
-    ended = [
-        run(hook, world.event("PreToolUse", tool_name="Agent", **more), python)
-        for more in ({"tool_input": given}, {"tool_input": other})
-    ]
+    def call(name: str) -> bool:
+        asked = {"description": "b", "prompt": f"bridge:{name}"}
+        event = world.event("PreToolUse", tool_name="Agent", tool_input=asked)
+        return denied(run_hook(hook, event, form))
 
-    assert [denied(each) for each in ended] == [True, False]
+    assert (call(request), call("nothing-of-ours")) == (True, False)
 
 
-def test_the_bell_still_wakes(world: HookWorld) -> None:
+def test_a_sign_to_wake_still_wakes(world: HookWorld) -> None:
     hook = next(h for h in HOOKS if h.wakes)
     request = world.submit()
 
-    code, stdout, stderr = run(hook, world.event("FileChanged"))
+    code, stdout, stderr = run_hook(hook, world.event("FileChanged"))
 
     assert (code, stdout) == (2, b"")
     assert f"bridge:{request}".encode() in stderr
 
 
-def test_a_sign_to_wake_counts_for_the_bell_alone(
+def test_a_sign_to_wake_counts_for_one_event_alone(
     world: HookWorld, tmp_path: Path
 ) -> None:
     world.submit()
-    python = tmp_path / "python"
-    python.write_text("#!/bin/sh\nexit 42\n")
-    python.chmod(0o755)
+    form = with_python(stand_in(tmp_path, "exit 42"))
 
-    ends = {h.event: run(h, world.event(h.event), str(python))[0] for h in HOOKS}
+    ends = {h.event: run_hook(h, world.event(h.event), form)[0] for h in HOOKS}
 
     assert ends == {h.event: 2 if h.wakes else 0 for h in HOOKS}
 
@@ -185,32 +183,25 @@ def test_a_hook_that_is_ended_takes_its_interpreter_along(
     world: HookWorld, tmp_path: Path
 ) -> None:
     """Else it would hold the hook's output open, and work on for nobody."""
-    python, pid_file = tmp_path / "python", tmp_path / "pid"
-    python.write_text(
-        f"#!/bin/sh\necho $$ >'{pid_file}.new'\n"
-        f"mv '{pid_file}.new' '{pid_file}'\nexec sleep 600\n"
-    )
-    python.chmod(0o755)
+    file = tmp_path / "pid"
+    text = f"echo $$ >'{file}.new'\nmv '{file}.new' '{file}'\nexec sleep 600"
+    form = with_python(stand_in(tmp_path, text))
     world.submit()
-    form = of_this_machine("local", ROOT / "hooks", str(python))
     command = ["/bin/sh", *form.arguments(Hook("UserPromptSubmit", "turn"))]
 
     with subprocess.Popen(command, stdin=subprocess.DEVNULL) as shell:
-        until(pid_file.exists)
+        wait_until(file.exists)
         shell.send_signal(signal.SIGTERM)
         code = shell.wait(PATIENCE_S)
 
     assert code == 0
-    until(lambda: not alive(int(pid_file.read_text())))
+    wait_until(lambda: not is_alive(int(file.read_text())))
 
 
 @pytest.mark.usefixtures("world")
 def test_a_hook_that_is_ended_as_it_starts_leaves_nothing(tmp_path: Path) -> None:
     """The moment in which there is a child, and nobody has noted it yet."""
-    python = tmp_path / "python"
-    python.write_text("#!/bin/sh\nexec sleep 600\n")
-    python.chmod(0o755)
-    form = of_this_machine("local", ROOT / "hooks", str(python))
+    form = with_python(stand_in(tmp_path, "exec sleep 600"))
     command = ["/bin/sh", *form.arguments(Hook("SessionStart", "always"))]
     left = []
 
@@ -223,7 +214,7 @@ def test_a_hook_that_is_ended_as_it_starts_leaves_nothing(tmp_path: Path) -> Non
         shell.wait(PATIENCE_S)
         left.append(shell.pid)
 
-    until(lambda: not any(map(group_is_alive, left)))
+    wait_until(lambda: not any(map(group_is_alive, left)))
 
 
 def group_is_alive(group: int) -> bool:
@@ -240,8 +231,8 @@ def test_reinstalling_while_hooks_fire_blocks_nothing(
     """Scripts and package vanish, come half, and come back."""
     copy = tmp_path / "plugin"
     copies = (ROOT / "hooks", ROOT / "bridge")
-    for each in copies:
-        shutil.copytree(each, copy / each.name)
+    request, _, _ = world.begin()
+    form = copy_plugin(copy)
     ready = threading.Event()
     stop = threading.Event()
 
@@ -253,8 +244,6 @@ def test_reinstalling_while_hooks_fire_blocks_nothing(
                 ready.set()
                 shutil.copytree(each, copy / each.name, dirs_exist_ok=True)
 
-    request, _, agent = world.begin()
-    form = of_this_machine("plugin", copy / "hooks", sys.executable)
     thread = threading.Thread(target=reinstall)
     thread.start()
     try:
@@ -262,23 +251,16 @@ def test_reinstalling_while_hooks_fire_blocks_nothing(
         codes = set()
         for number in range(15):
             for hook in HOOKS:
-                told = world.event(hook.event, prompt="hello", tool_name="Agent")
-                told["tool_input"] = {"prompt": f"work {number}", "description": "d"}
-                done = subprocess.run(
-                    ["/bin/sh", *form.arguments(hook)],
-                    input=json.dumps(told).encode(),
-                    capture_output=True,
-                    timeout=PATIENCE_S,
-                    check=False,
-                )
-                codes.add((hook.event, done.returncode, b'"deny"' in done.stdout))
+                event = world.event(hook.event, prompt="hello", tool_name="Agent")
+                event["tool_input"] = {"prompt": f"work {number}", "description": "d"}
+                code, stdout, _ = run_hook(hook, event, form)
+                codes.add((code, b'"deny"' in stdout))
     finally:
         stop.set()
         thread.join()
 
-    assert {(code, no) for _, code, no in codes} == {(0, False)}
+    assert codes == {(0, False)}
     assert world.code(request) is None
-    assert agent
 
 
 PACKAGE_FAULTS: dict[str, Callable[[Path], object]] = {
@@ -295,35 +277,20 @@ def test_a_package_that_is_not_whole_denies_what_is_ours(
     world: HookWorld, tmp_path: Path, fault: str, event: str
 ) -> None:
     """The quick half and the full one, each with the other or without."""
-    copy = tmp_path / "plugin"
-    for name in ("hooks", "bridge"):
-        shutil.copytree(ROOT / name, copy / name)
-    _, _, agent = world.begin()
-    world.bridge.cancel(world.runs()[0].request_id)  # type: ignore[arg-type]
-    PACKAGE_FAULTS[fault](copy / "bridge")
+    request, _, agent = world.begin()
+    world.bridge.cancel(request)
+    form = copy_plugin(tmp_path / "plugin", world)
+    PACKAGE_FAULTS[fault](tmp_path / "plugin" / "bridge")
     hook = next(h for h in HOOKS if h.event == event and h.matcher == "*")
-    (pinned,) = (world.home / ".hostbridge/pins").iterdir()
-    (pinned / "by-local").rename(pinned / "by-plugin")
-    form = of_this_machine("plugin", copy / "hooks", sys.executable)
     call = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "ls"}}
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
 
     ended = [
-        subprocess.run(
-            ["/bin/sh", *form.arguments(hook)],
-            input=json.dumps(world.event(event, **call, **who)).encode(),
-            capture_output=True,
-            timeout=PATIENCE_S,
-            check=False,
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-        )
+        run_hook(hook, world.event(event, **call, **who), form, env=env)
         for who in ({"agent_id": agent}, {"agent_id": "somebodys"}, {})
     ]
 
-    assert [denied((e.returncode, e.stdout, e.stderr)) for e in ended] == [
-        True,
-        False,
-        False,
-    ]
+    assert [denied(each) for each in ended] == [True, False, False]
 
 
 @pytest.mark.parametrize("room", ["gate", "hook"])
@@ -331,43 +298,17 @@ def test_a_package_that_hangs_denies_what_is_ours(
     world: HookWorld, tmp_path: Path, room: str
 ) -> None:
     """The client gives a hook its time, and then lets the call through."""
+    _, _, agent = world.begin()
     copy = tmp_path / "plugin"
-    for name in ("hooks", "bridge"):
-        shutil.copytree(ROOT / name, copy / name)
+    form = copy_plugin(copy, world)
     (copy / "bridge" / "host" / f"{room}.py").write_text(
         "import time\ntime.sleep(600)\n"
     )
     for script in ("full", "gate"):
         file = copy / "hooks" / script
         file.write_text(file.read_text().replace("signal.alarm(25)", "signal.alarm(2)"))
-    _, _, agent = world.begin()
-    (pinned,) = (world.home / ".hostbridge/pins").iterdir()
-    (pinned / "by-local").rename(pinned / "by-plugin")
-    form = of_this_machine("plugin", copy / "hooks", sys.executable)
     hook = next(h for h in HOOKS if h.event == "PermissionRequest")
     call = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
 
-    done = subprocess.run(
-        ["/bin/sh", *form.arguments(hook)],
-        input=json.dumps(world.event(hook.event, agent_id=agent, **call)).encode(),
-        capture_output=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-
-    assert denied((done.returncode, done.stdout, done.stderr))
-
-
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-def alive(pid: int) -> bool:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] not in "ZX"
+    event = world.event(hook.event, agent_id=agent, **call)
+    assert denied(run_hook(hook, event, form))

@@ -9,26 +9,21 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hookworld import HookWorld, hook_world
+from hookworld import GOOD, HookWorld, hook_world, run_hook
 
-import bridge
-from bridge.host.hook_table import HOOKS, of_this_machine
+from bridge.host.hook_table import HOOKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(bridge.__file__).parents[1]
-PATIENCE_S = 30
-FORM = of_this_machine("local", ROOT / "hooks", sys.executable)
 Patch = pytest.MonkeyPatch
+READ: dict[str, Any] = {"tool_name": "Read", "tool_use_id": "t", "tool_input": {}}
 
 
 @pytest.fixture
@@ -46,18 +41,11 @@ def hook(
 ) -> dict[str, Any]:
     """Run one hook as the client does; what it says."""
     found = [h for h in HOOKS if h.event == event and script in (None, h.script)]
-    done = subprocess.run(
-        ["/bin/sh", *FORM.arguments(found[0])],
-        input=json.dumps(world.event(event, **fields)).encode(),
-        capture_output=True,
-        timeout=PATIENCE_S,
-        check=False,
-        # Of a project that is gone the client starts its hooks in the home folder.
-        cwd=world.project if world.project.is_dir() else "/",
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-    said: dict[str, Any] = json.loads(done.stdout) if done.stdout else {}
-    return said
+    # Of a project that is gone the client starts its hooks in the home folder.
+    folder = world.project if world.project.is_dir() else "/"
+    code, out, err = run_hook(found[0], world.event(event, **fields), cwd=folder)
+    assert (code, err) == (0, b"")
+    return dict(json.loads(out)) if out else {}
 
 
 def launch(world: HookWorld, request: str) -> str:
@@ -83,8 +71,7 @@ def begin(world: HookWorld, *, bound: bool = True) -> tuple[str, str]:
     agent = launch(world, request)
     nested = world.start("toolu_n", below=agent)
     if bound:
-        call = {"tool_name": "Read", "tool_use_id": "t", "tool_input": {}}
-        hook(world, "PreToolUse", "tool-start", agent_id=agent, **call)
+        hook(world, "PreToolUse", "tool-start", agent_id=agent, **READ)
     return agent, nested
 
 
@@ -141,11 +128,10 @@ def test_no_dialog_from_our_agents(
     FAULTS[fault](world, monkeypatch)
 
     first = is_denied(world, agent_id=agent)
-    call = {"tool_name": "Read", "tool_use_id": "t", "tool_input": {}}
     mine = [
-        hook(world, "PreToolUse", "tool-start", **call),
-        hook(world, "PostToolUse", "tool-end", **call),
-        hook(world, "PreToolUse", "tool-start", agent_id=theirs, **call),
+        hook(world, "PreToolUse", "tool-start", **READ),
+        hook(world, "PostToolUse", "tool-end", **READ),
+        hook(world, "PreToolUse", "tool-start", agent_id=theirs, **READ),
     ]
     later = [is_denied(world, agent_id=each) for each in (agent, nested)]
     asked = [is_denied(world), is_denied(world, agent_id=theirs)]
@@ -164,8 +150,7 @@ def test_the_answer_still_comes(
     FAULTS[fault](world, monkeypatch)
 
     agent = launch(world, request)
-    words = '{"status": "success", "summary": "s"}'
-    hook(world, "SubagentStop", agent_id=agent, last_assistant_message=words)
+    hook(world, "SubagentStop", agent_id=agent, last_assistant_message=GOOD)
 
     assert world.code(request) == "success"
 
@@ -176,15 +161,13 @@ def test_a_damaged_record_ends_the_request_by_name(world: HookWorld) -> None:
     (request,) = [each.request_id for each in world.store.claimed()]
     os.truncate(record(world), 40)
 
-    call = {"tool_name": "Read", "tool_use_id": "t", "tool_input": {}}
-    said = hook(world, "PreToolUse", "tool-start", agent_id=agent, **call)
+    said = hook(world, "PreToolUse", "tool-start", agent_id=agent, **READ)
 
     assert said["continue"] is False
-    found = world.found(request)  # type: ignore[arg-type]
-    assert found.response is not None
-    assert found.response.error is not None
-    assert found.response.error.code == "agent_error"
-    assert found.response.error.message.endswith(
+    error = world.response(request).error
+    assert error is not None
+    assert error.code == "agent_error"
+    assert error.message.endswith(
         "what was written down about its agent is lost or damaged"
     )
     assert world.runs() == []

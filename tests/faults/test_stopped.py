@@ -8,7 +8,7 @@ import tempfile
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from faultlab import FALLIBLE, Operation, attach, collect, prepared, start, tell
@@ -26,7 +26,8 @@ from bridge.store.lock import LockBusy
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import subprocess
+    from collections.abc import Callable, Iterator
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow]
 
@@ -74,32 +75,43 @@ def stop_in(act: Callable[[], object], call: str, number: int):
     return pid, report, tracer
 
 
-def test_a_stopped_claimer_and_another_never_both_have_it():
-    cases = busy = 0
-    with prepared(OPERATION) as state:
-        calls = state.calls()
-        for call in FALLIBLE:
-            for number in range(1, calls.get(call, 0) + 1):
+def stops(operation: Operation) -> Iterator[tuple[Store, Store, Callable[[], object]]]:
+    """Stop `operation` before each of its calls.
+
+    Gives the state, the same with little patience for a lock, and what lets the stopped
+    process go on and returns what it returned.
+    """
+    with prepared(operation) as state:
+        for call, times in state.calls().items():
+            for number in range(1, times + 1) if call in FALLIBLE else ():
                 store = state.fresh()
-                stopped = stop_in(partial(OPERATION.act, store), call, number)
+                stopped = stop_in(partial(operation.act, store), call, number)
                 if stopped is None:
                     break
-                pid, report, tracer = stopped
                 quick = Store(store.place, clock=store.clock, lock_wait_s=0.02)
-                won_by_other: dict[str, bool] = {}
-                try:
-                    quick.sweep(everything=True)
-                    won_by_other = work(quick, "other")
-                except LockBusy:
-                    busy += 1
+                yield store, quick, partial(go_on, *stopped)
 
-                os.kill(pid, signal.SIGCONT)
-                outcome = collect(pid, report)
-                tracer.wait()
 
-                assert outcome.status == "returned", outcome.message
-                check(store, outcome.value, won_by_other)
-                cases += 1
+def go_on(pid: int, report: int, tracer: subprocess.Popen[bytes]) -> Any:
+    os.kill(pid, signal.SIGCONT)
+    outcome = collect(pid, report)
+    tracer.wait()
+    assert outcome.status == "returned", outcome.message
+    return outcome.value
+
+
+def test_a_stopped_claimer_and_another_never_both_have_it():
+    cases = busy = 0
+    for store, quick, resume in stops(OPERATION):
+        won_by_other: dict[str, bool] = {}
+        try:
+            quick.sweep(everything=True)
+            won_by_other = work(quick, "other")
+        except LockBusy:
+            busy += 1
+
+        check(store, resume(), won_by_other)
+        cases += 1
     assert cases > 40
     tell("4", f"{cases} stops, {busy} of them with the lock held")
 
@@ -132,30 +144,18 @@ def test_a_stopped_publisher_and_another_leave_one_answer():
         "publish", one_claimed, lambda s: publish(s, "stopped"), frozenset("a")
     )
     cases = 0
-    with prepared(operation) as state:
-        calls = state.calls()
-        for call in FALLIBLE:
-            for number in range(1, calls.get(call, 0) + 1):
-                store = state.fresh()
-                stopped = stop_in(partial(operation.act, store), call, number)
-                if stopped is None:
-                    break
-                pid, report, tracer = stopped
-                quick = Store(store.place, clock=store.clock, lock_wait_s=0.02)
-                theirs = publish(quick, "other")
-                early = quick.find(RequestId("a"))
+    for store, quick, resume in stops(operation):
+        theirs = publish(quick, "other")
+        early = quick.find(RequestId("a"))
+        mine = resume()
 
-                os.kill(pid, signal.SIGCONT)
-                outcome = collect(pid, report)
-                tracer.wait()
-
-                assert [outcome.value, theirs].count(True) == 1
-                winner = "by stopped" if outcome.value else "by other"
-                ended = finish_everything(store)
-                assert ended["a"].parsed_output["summary"] == winner
-                assert early is not None
-                assert early.response in (None, ended["a"])
-                assert len(store.evidence(RequestId("a"))) == 1
-                cases += 1
+        assert [mine, theirs].count(True) == 1
+        ended = finish_everything(store)
+        winner = "by stopped" if mine else "by other"
+        assert ended["a"].parsed_output["summary"] == winner
+        assert early is not None
+        assert early.response in (None, ended["a"])
+        assert len(store.evidence(RequestId("a"))) == 1
+        cases += 1
     assert cases > 10
     tell("4, 21", f"{cases} stops of a publisher")

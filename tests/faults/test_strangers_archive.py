@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
-import needs
 import pytest
 from strangers import Archive
 
@@ -58,7 +56,6 @@ def environment(root: Path) -> dict[str, str]:
 
 def test_the_traps_are_armed(tmp_path: Path) -> None:
     """Otherwise the next test proves nothing."""
-    needs.tool("git")
     archive = Archive(tmp_path)
 
     found = archive.set_off(environment(tmp_path))
@@ -72,7 +69,6 @@ def test_no_command_runs_anything_of_it(tmp_path: Path) -> None:
     Git is not even started: which of its commands run what a configuration names
     differs from version to version.
     """
-    needs.tool("git")
     archive = Archive(tmp_path)
     env = environment(tmp_path)
     spy = tmp_path / "path" / "git"
@@ -83,17 +79,7 @@ def test_no_command_runs_anything_of_it(tmp_path: Path) -> None:
 
     went_off = {}
     for words in COMMANDS:
-        done = subprocess.run(
-            ["hostbridge", *words.split()],
-            cwd=archive.folder,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-            start_new_session=True,
-        )
+        done = archive.run("hostbridge", *words.split(), env=env)
         assert "Traceback" not in done.stderr, done
         assert done.returncode != 3, done
         if found := archive.ran():
@@ -106,20 +92,11 @@ def test_no_command_runs_anything_of_it(tmp_path: Path) -> None:
 
 def test_the_plugins_setup_imports_nothing_of_it(tmp_path: Path) -> None:
     """Its notice names the command, and a person pastes it wherever they are."""
-    needs.tool("git")
     archive = Archive(tmp_path)
     script = Path(__file__).parents[2] / "scripts" / "plugin-setup"
     env = environment(tmp_path) | {"PIP_NO_INDEX": "1"}
 
-    done = subprocess.run(
-        ["sh", str(script), str(tmp_path / "venv")],
-        cwd=archive.folder,
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    done = archive.run("sh", str(script), str(tmp_path / "venv"), env=env)
 
     assert archive.ran() == []
     # It came as far as pip, which may fetch nothing here.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from bridge.claude_cli.command import WITHOUT_THE_FOLDER
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from subprocess import CompletedProcess
 
     from stage.replies import Answer
     from stage.turns import ApiRequest
@@ -48,7 +48,6 @@ def looks_around(request: ApiRequest) -> Answer:
 @contextmanager
 def archive_on_stage(root: Path, *, trusted: bool) -> Iterator[tuple[Stage, Archive]]:
     """An archive, and a client that has or has not been told to trust it."""
-    needs.tool("git")
     archive = Archive(root)
     with ScriptedApi(looks_around) as api:
         stage = Stage(root, api, program=needs.client())
@@ -59,31 +58,19 @@ def archive_on_stage(root: Path, *, trusted: bool) -> Iterator[tuple[Stage, Arch
         yield stage, archive
 
 
-def ask(stage: Stage, name: str) -> subprocess.CompletedProcess[str]:
+def ask(stage: Stage, archive: Archive, name: str) -> CompletedProcess[str]:
     words, env = ASKED[name]
     env = {**stage.environment(), "BRIDGE_CLAUDE": str(stage.program), **env}
-
-    def hostbridge(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-P", "-m", "bridge", *words],
-            cwd=stage.project,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
-
+    command = (sys.executable, "-P", "-m", "bridge")
     if name == "serve":
-        hostbridge("submit", "--route", "claude", "Look around.")
-    return hostbridge(*words)
+        archive.run(*command, "submit", "--route", "claude", "Look around.", env=env)
+    return archive.run(*command, *words, env=env)
 
 
 @pytest.mark.parametrize("name", ASKED)
 def test_nothing_of_the_folder_runs_or_is_read(tmp_path: Path, name: str) -> None:
     with archive_on_stage(tmp_path, trusted=False) as (stage, archive):
-        ran = ask(stage, name)
+        ran = ask(stage, archive, name)
         words = json.dumps([turn.body for turn in stage.api.turns("main")])
 
     assert archive.ran() == []
@@ -96,7 +83,7 @@ def test_nothing_of_the_folder_runs_or_is_read(tmp_path: Path, name: str) -> Non
 def test_where_the_folder_is_trusted_nothing_changes(tmp_path: Path) -> None:
     """The traps go off: the test above would have seen them."""
     with archive_on_stage(tmp_path, trusted=True) as (stage, archive):
-        ran = ask(stage, "ask")
+        ran = ask(stage, archive, "ask")
 
     assert {"SessionStart", "apiKeyHelper", "mcp"} <= set(archive.ran())
     assert "does not trust" not in ran.stderr
