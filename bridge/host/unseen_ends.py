@@ -1,6 +1,6 @@
 """Every way in which a subagent ends without SubagentStop: a typed response at once.
 
-The table is in the tests (tests/host/test_ends_in_the_client.py); the events are the client's:
+The table is in tests/host/test_ends_in_the_client.py; the events are the client's:
 PostToolUse(Agent), PostToolUseFailure(Agent), StopFailure, the notices that arrive as
 UserPromptSubmit, and Stop, whose list of background tasks shows what is gone.
 

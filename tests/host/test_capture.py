@@ -310,7 +310,7 @@ def test_agents_of_dead_clients_are_forgotten(world: HookWorld) -> None:
     _, agent = world.working()
     (run,) = world.runs()
     gone = run.host.model_copy(update={"start_time": "1"})
-    world.change("agents", agent, host=gone.model_dump(mode="json", by_alias=True))
+    world.change("agents", agent, host=gone.to_data())
 
     world.fire("SessionStart", source="startup")
 
