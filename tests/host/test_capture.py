@@ -309,8 +309,7 @@ def test_agents_of_dead_clients_are_forgotten(world: HookWorld) -> None:
     """Otherwise every tool call of every later session would look at them."""
     _, agent = world.working()
     (run,) = world.runs()
-    gone = run.host.model_copy(update={"start_time": "1"})
-    world.change("agents", agent, host=gone.to_data())
+    world.change("agents", agent, host=run.host.to_data() | {"startTime": "1"})
 
     world.fire("SessionStart", source="startup")
 
