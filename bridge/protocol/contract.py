@@ -1,7 +1,6 @@
-"""The words that turn a prompt into a request for a typed answer.
+"""The contract: the text that turns a prompt into a request for a typed answer.
 
-The contract stands at the end of the prompt: the last thing read before the agent
-works.
+It stands at the end of the prompt, so the agent reads it last.
 """
 
 from __future__ import annotations
@@ -12,17 +11,15 @@ from typing import Any
 
 from bridge.protocol.agent_output import ANSWER_SCHEMA
 
-# Also how an echo is told from an answer: no answer has reason to hold this line.
+# Also marks an echo: no answer has a reason to contain this line.
 HEADING = "## How to answer (hostbridge)"
 
 _RULES = """\
 A program is waiting for your answer and reads it without a person in between.
-Your final message, word for word, is the answer{handback}.
+Your final message, word for word, is the answer (where a SubagentHandback tool is offered, its message is).
 It must be exactly one JSON value that satisfies the JSON Schema below: no prose around it, no second value.
 If you cannot do the work, still answer in this form and say why.
 """  # noqa: E501
-
-_HANDBACK = " (where a SubagentHandback tool is offered, its message is)"
 
 _AGAIN = (
     "This conversation was compacted. The request that you work on is still open, and "
@@ -40,7 +37,7 @@ Each `evidence` item that rests on a shell command names it in `command`, letter
 
 
 def prompt_digest(text: str) -> str:
-    """The SHA-256 by which a full prompt is told from any other."""
+    """The SHA-256 that identifies a full prompt."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -50,7 +47,7 @@ def full_prompt(prompt: str, schema: dict[str, Any] | None) -> str:
 
 
 def again(schema: dict[str, Any] | None, max_chars: int) -> str:
-    """The contract once more, for an agent whose conversation was cut short."""
+    """The contract again, for an agent whose conversation was compacted."""
     head = f"{_AGAIN}\n\n{HEADING}\n\n{_rules(schema)}\n"
     shape = _shape(schema)
     return head + (shape if len(head) + len(shape) <= max_chars else _TOO_LONG)
@@ -58,7 +55,7 @@ def again(schema: dict[str, Any] | None, max_chars: int) -> str:
 
 def _rules(schema: dict[str, Any] | None) -> str:
     notes = OUTPUT_NOTES if schema is None else ""
-    return _RULES.format(handback=_HANDBACK) + notes
+    return _RULES + notes
 
 
 def _shape(schema: dict[str, Any] | None) -> str:

@@ -114,21 +114,17 @@ def answered(
     agent_id: str | None = None,
 ) -> Response:
     """A response with a valid answer; `failure` when the answer itself reports one."""
-    return Response(
-        request_id=request.request_id,
-        request_digest=request.digest,
+    return _end(
+        request,
+        now_ms,
         success=failure is None,
         status=Status.COMPLETED,
         raw_output=raw,
         parsed_output=parsed,
         own_form=request.answer_schema is not None,
-        completed_at=now_ms,
-        duration=max(0, now_ms - request.asked_ms),
         route=route,
-        model=request.model,
         error=failure,
         agent_id=agent_id,
-        task_id=request.task_id,
     )
 
 
@@ -143,17 +139,25 @@ def failed(
 ) -> Response:
     """A response without a valid answer."""
     claim = request.claim
-    return Response(
-        request_id=request.request_id,
-        request_digest=request.digest,
+    return _end(
+        request,
+        now_ms,
         success=False,
         status=_STATUS_OF.get(code, Status.FAILED),
         raw_output=raw,
-        completed_at=now_ms,
-        duration=max(0, now_ms - request.asked_ms),
         route=claim.route if claim else "none",
-        model=request.model,
         error=Failure(code=code, message=message, stage=stage or request.stage),
         agent_id=claim.agent_id if claim else None,
+    )
+
+
+def _end(request: Request, now_ms: int, **fields: Any) -> Response:
+    return Response(
+        request_id=request.request_id,
+        request_digest=request.digest,
+        completed_at=now_ms,
+        duration=max(0, now_ms - request.asked_ms),
+        model=request.model,
         task_id=request.task_id,
+        **fields,
     )

@@ -33,10 +33,7 @@ TRANSITIONS: dict[Status, frozenset[Status]] = {
     Status.PENDING: FINAL | {Status.PROCESSING},
     # Back to pending: the host is gone or declined, and tries are left.
     Status.PROCESSING: FINAL | {Status.PENDING},
-    Status.COMPLETED: frozenset(),
-    Status.FAILED: frozenset(),
-    Status.TIMEOUT: frozenset(),
-    Status.CANCELLED: frozenset(),
+    **dict.fromkeys(FINAL, frozenset()),
 }
 
 

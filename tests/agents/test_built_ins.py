@@ -124,24 +124,14 @@ def test_who_runs_a_check_must_show_it() -> None:
 
 GRANTED = {
     "validation-runner": (
-        "pytest",
-        "pytest -q tests/billing",
+        "pytest", "pytest -q tests/billing",
         "pytest -qx -k 'a and not b' --maxfail 2 --tb=short 'tests/a.py::test_b[1]'",
-        "pytest -n4 -p no:cacheprovider -ra",
-        "python -m pytest -x",
-        "python3 -m unittest discover -s tests -p 'test_*.py'",
-        "ruff check src",
-        "ruff check --select E,F .",
-        "ruff format --check --diff src",
-        "mypy",
-        "mypy --strict lib",
-        "tox -e py311",
-        "make test",
-        "npm test",
+        "pytest -n4 -p no:cacheprovider -ra", "python -m pytest -x",
+        "python3 -m unittest discover -s tests -p 'test_*.py'", "ruff check src",
+        "ruff check --select E,F .", "ruff format --check --diff src", "mypy",
+        "mypy --strict lib", "tox -e py311", "make test", "npm test",
         "npx --no-install eslint --ext .ts src",
-        "go test -race -run=TestA -count 1 ./...",
-        "go vet ./...",
-        "cargo test --all",
+        "go test -race -run=TestA -count 1 ./...", "go vet ./...", "cargo test --all",
         "cargo clippy --all-targets -- -D warnings",
     ),
     "validator-syntax": (
@@ -151,7 +141,7 @@ GRANTED = {
         "ruff check --isolated --no-cache --select E9 a.py",
     ),
     "validator-integration": ("pytest -q", "npm test", "go test ./api"),
-}
+}  # fmt: skip
 REFUSED = (
     "pytest; rm x",
     "pytest && rm x",
@@ -183,42 +173,14 @@ REFUSED = (
     *(
         f"pytest {given}"
         for given in (
-            "--basetemp=build",
-            "--basetemp build",
-            "--base=build",
-            "-c evil.ini",
-            "-cevil.ini",
-            "-qc evil.ini",
-            "--rootdir=/",
-            "-p evil",
-            "-pevil",
-            "-qp evil",
-            "-p=evil",
-            "-o python_files=x",
-            "-qopython_files=x",
-            "--override-ini=a=b",
-            "--junitxml=x",
-            "--junit-x=x",
-            "--pastebin=all",
-            "--pdbcls=a:b",
-            "--debug",
-            "--confcutdir=/",
-            "--import-mode=importlib",
-            "--pyargs os",
-            "@options",
-            "/etc",
-            "../other",
-            "tests/../../other",
-            "~/other",
-            "{-o,a=b}",
-            "-k {-o,a=b}",
-            "*",
-            "tests/[ab].py",
-            "--tb=/etc/passwd",
-            "-k",
-            "-k -x",
-            "-- -p evil",
-            "--ignore=../x",
+            "--basetemp=build", "--basetemp build", "--base=build", "-c evil.ini",
+            "-cevil.ini", "-qc evil.ini", "--rootdir=/", "-p evil", "-pevil",
+            "-qp evil", "-p=evil", "-o python_files=x", "-qopython_files=x",
+            "--override-ini=a=b", "--junitxml=x", "--junit-x=x", "--pastebin=all",
+            "--pdbcls=a:b", "--debug", "--confcutdir=/", "--import-mode=importlib",
+            "--pyargs os", "@options", "/etc", "../other", "tests/../../other",
+            "~/other", "{-o,a=b}", "-k {-o,a=b}", "*", "tests/[ab].py",
+            "--tb=/etc/passwd", "-k", "-k -x", "-- -p evil", "--ignore=../x",
             "--deselect ~/x",
         )
     ),
@@ -275,7 +237,7 @@ REFUSED = (
     "git diff | sh",
     "npm install",
     "make install",
-)
+)  # fmt: skip
 # What one of them may run, and no other should.
 OWN = {"validation-runner": ("ruff check",)}
 

@@ -45,27 +45,14 @@ def granted(rule: str, command: str) -> bool:
 @pytest.mark.parametrize(
     "command",
     [
-        "pytest",
-        "pytest -q",
-        "pytest -qx",
-        "pytest -xqk 'a or b'",
-        "pytest -kfoo",
-        "pytest -k=foo",
-        "pytest --tb=short",
-        "pytest --tb line tests",
-        "pytest --cov",
-        "pytest --cov tests",
-        "pytest --cov=src -q",
-        "pytest --cov -q",
-        "pytest -p no:x",
-        "pytest tests -q other",
-        "pytest '-q' tests/a.py::test_b",
-        "pytest -",
-        "pytest 'tests/a.py::test_b[1]'",
-        "pytest src/../tests",
+        "pytest", "pytest -q", "pytest -qx", "pytest -xqk 'a or b'", "pytest -kfoo",
+        "pytest -k=foo", "pytest --tb=short", "pytest --tb line tests", "pytest --cov",
+        "pytest --cov tests", "pytest --cov=src -q", "pytest --cov -q",
+        "pytest -p no:x", "pytest tests -q other", "pytest '-q' tests/a.py::test_b",
+        "pytest -", "pytest 'tests/a.py::test_b[1]'", "pytest src/../tests",
         "pytest /w/app/tests",
     ],
-)
+)  # fmt: skip
 def test_covered(command: str) -> None:
     assert granted(RULE, command)
 

@@ -117,12 +117,6 @@ TWO_VALUES = (
 )
 
 
-UNSEEN = (
-    "evidence[0] names the command 'make all', which was not seen to run here: "
-    "run it, or drop the claim"
-)
-
-
 @pytest.mark.parametrize(
     ("words", "code", "complaint"),
     [
@@ -260,7 +254,13 @@ def test_a_call_without_an_end_verifies_nothing():
 @pytest.mark.parametrize(
     ("command", "complaint"),
     [
-        ("make all", UNSEEN),
+        (
+            "make all",
+            (
+                "evidence[0] names the command 'make all', which was not seen to run "
+                "here: run it, or drop the claim"
+            ),
+        ),
         ("make lint", "evidence[0] says that 'make lint' passed, but the call failed"),
     ],
     ids=["unseen", "failed"],

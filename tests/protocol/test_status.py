@@ -10,22 +10,14 @@ from bridge.protocol.request import Claim, HostProcess, Request
 from bridge.protocol.status import FINAL, TRANSITIONS, Stage, Status, move
 
 LEGAL = {
-    ("pending", "processing"),
-    ("pending", "completed"),
-    ("pending", "failed"),
-    ("pending", "timeout"),
-    ("pending", "cancelled"),
-    ("processing", "pending"),
-    ("processing", "completed"),
-    ("processing", "failed"),
-    ("processing", "timeout"),
-    ("processing", "cancelled"),
+    "pending": "processing completed failed timeout cancelled",
+    "processing": "pending completed failed timeout cancelled",
 }
 
 
 @pytest.mark.parametrize(("start", "end"), list(itertools.product(Status, Status)))
 def test_a_request_moves_only_as_the_table_says(start: Status, end: Status):
-    if (start.value, end.value) in LEGAL:
+    if end in LEGAL.get(start, "").split():
         assert move(start, end) is end
         return
 
