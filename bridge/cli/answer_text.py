@@ -32,21 +32,14 @@ def _evidence(item: Evidence) -> str:
 
 
 def by_whom(result: Result) -> str | None:
-    """Who answered, where that is not an open session; None where it is."""
+    """Who answered, unless an open session did."""
     if result.route == "host":
         return None
     who = f"answered by route {result.route}"
     who += f" ({result.model})" if result.model else ""
-    return who + _worth(result)
-
-
-def _worth(result: Result) -> str:
-    """What is to be known of a degraded answer; nothing of any other."""
-    if not result.degraded:
-        return ""
-    if result.trusted:
-        return ", degraded: rely on its verified evidence, not on its words"
-    return ", degraded: not to be relied on"
+    if result.degraded and result.trusted:
+        return f"{who}, degraded: rely on its verified evidence, not on its words"
+    return f"{who}, degraded: not to be relied on" if result.degraded else who
 
 
 def result_line(result: Result) -> str:

@@ -47,7 +47,7 @@ def command(options: Namespace) -> int:
     """Ask and print; returns the exit code."""
     settings = Settings.from_environment()
     if is_local(options, settings):
-        # A small model is loaded in about the time that the imports below take.
+        # A small model loads in about the time that the imports below take.
         from bridge.llama.preload import start_ahead
 
         start_ahead(from_here(options.model, settings), settings)
@@ -72,8 +72,6 @@ def command(options: Namespace) -> int:
             result = bridge.ask(
                 prompt,
                 agent,
-                fallback=options.fallback,
-                fallback_after_s=options.fallback_after_s,
                 on_stage=on_stage,
                 on_progress=progress.follow,
                 **question(options, settings),
@@ -92,7 +90,7 @@ def command(options: Namespace) -> int:
 
 
 def is_local(options: Namespace, settings: Settings) -> bool:
-    """Whether a local model of this process answers, unless the agent rules it out."""
+    """Whether a local model in this process answers, if the agent allows it."""
     if settings.off:
         return False
     is_auto = options.route == "auto" and options.fallback_after_s is None

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from bridge.cli.options import AS_JSON, at_least, option, switch
+from bridge.cli.options import AS_JSON, at_least, switch, timeout
 from bridge.cli.output import counted, say, say_json
 from bridge.config import environment
 from bridge.doctor.examine import examine, guarded, worst
@@ -29,13 +29,8 @@ _NAME_WIDTH = 12
 OPTIONS = (
     AS_JSON,
     switch("--live", help="Also ask an open session for a tiny answer."),
-    option(
-        "--timeout",
-        dest="timeout_s",
-        metavar="S",
-        type=at_least(0.1),
-        default=60.0,
-        help="How long --live waits, in seconds; by default 60.",
+    timeout(
+        "How long --live waits, in seconds; by default 60.", at_least(0.1), default=60.0
     ),
 )
 

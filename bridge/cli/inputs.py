@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bridge.agents import known_agents
+from bridge.api.options import AskOptions, SubmitOptions
 from bridge.cli.model_name import from_here
 from bridge.cli.output import complain
 from bridge.errors import InvalidRequest, UnknownAgent
@@ -49,7 +50,7 @@ def agent_and_prompt(bridge: Bridge, words: list[str]) -> tuple[str, str]:
 
 
 def _refuse_agent_alone(bridge: Bridge, word: str) -> None:
-    # Looking up agents reads files: not for a word that cannot be a name.
+    # Looking up agents reads files; a word with spaces cannot be a name.
     if not any(map(str.isspace, word)) and word in _known(bridge):
         raise InvalidRequest(
             f"{word!r} is an agent, and there is no prompt; try: hostbridge ask {word} "
@@ -76,7 +77,7 @@ def _known(bridge: Bridge) -> Collection[str]:
 
 @contextmanager
 def hint_of_quotes(words: list[str]) -> Iterator[None]:
-    """Add to the error for an unknown agent that it may be half of a prompt."""
+    """Add to the error for an unknown agent that its name may be part of the prompt."""
     try:
         yield
     except UnknownAgent as exc:
@@ -154,18 +155,10 @@ def read_schema(file: Path | None) -> dict[str, Any] | None:
 
 
 def question(options: Namespace, settings: Settings) -> dict[str, Any]:
-    """What `ask` and `submit` pass on of their common options."""
-    same = (
-        "timeout_s",
-        "route",
-        "priority",
-        "node",
-        "task_id",
-        "dedup_key",
-        "session",
-        "answer_to_host",
-    )
-    return {name: getattr(options, name) for name in same} | {
+    """The options of `ask` and `submit` that the library takes, too."""
+    known = AskOptions.__optional_keys__ | SubmitOptions.__optional_keys__
+    same = {name: value for name, value in vars(options).items() if name in known}
+    return same | {
         "schema": read_schema(options.schema),
         "model": from_here(options.model, settings),
         "arguments": read_pairs("--set", options.arguments),

@@ -10,7 +10,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import Any
 
-from bridge.cli.options import AS_JSON, at_least, option, switch
+from bridge.cli.options import AS_JSON, at_least, switch, timeout
 from bridge.cli.output import say, say_json
 from bridge.config import Settings
 from bridge.llama.model_files import (
@@ -28,13 +28,10 @@ MIB = 1024 * 1024
 OPTIONS = (
     AS_JSON,
     switch("--test", help="Load each model, and have it reply once."),
-    option(
-        "--timeout",
-        dest="timeout_s",
-        metavar="S",
-        type=at_least(0.1),
+    timeout(
+        "How long a test may take, in seconds; by default 120.",
+        at_least(0.1),
         default=120.0,
-        help="How long a test may take, in seconds; by default 120.",
     ),
 )
 

@@ -1,7 +1,7 @@
 """The options of `ask` and `submit`, and those that many commands share.
 
-Light to import: `ask` starts its model as soon as the options are known, while the rest
-is still being loaded.
+Quick to import: `ask` starts its model as soon as the options are known, while the rest
+is still being imported.
 """
 
 from __future__ import annotations
@@ -59,6 +59,14 @@ def a_number(text: str) -> float:
         raise ArgumentTypeError(f"expected a number, got {text!r}") from None
 
 
+def timeout(
+    help_: str, type_: Callable[[str], float] = a_number, **more: Any
+) -> Option:
+    """The option `--timeout`, in seconds."""
+    more |= {"dest": "timeout_s", "metavar": "S", "type": type_, "help": help_}
+    return option("--timeout", **more)
+
+
 AS_JSON = switch("--json", dest="as_json", help="Print JSON, one object per line.")
 ACCEPT_DEGRADED = switch(
     "--accept-degraded",
@@ -84,13 +92,7 @@ QUESTION = (
         type=Path,
         help="A JSON Schema that the answer must satisfy.",
     ),
-    option(
-        "--timeout",
-        dest="timeout_s",
-        metavar="S",
-        type=a_number,
-        help="Seconds until the deadline; by default the agent's own, or 120.",
-    ),
+    timeout("Seconds until the deadline; by default the agent's own, or 120."),
     option(
         "--route",
         metavar="R",

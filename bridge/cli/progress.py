@@ -1,7 +1,7 @@
 """A line on the terminal that shows how far a request is, while one waits for it.
 
-Nothing is shown where stderr is not a terminal. rich is loaded in a thread, and only
-if the answer takes a moment.
+Nothing is shown unless stderr is a terminal. rich is imported in a thread, and only if
+the answer takes a moment.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from bridge.cli.output import complain
 from bridge.protocol.status import Stage
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from bridge.protocol.outcome import Progress as Work
 
 _AT_ONCE_S = 0.4
@@ -55,12 +53,7 @@ class Progress:
             self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._over.set()
         if self._thread:
             self._thread.join()

@@ -76,23 +76,20 @@ def _status(story: Story) -> str:
 def _asked(
     request: Request, now_ms: int, *, is_over: bool, full: bool
 ) -> Iterator[str]:
-    model = f" ({request.model})" if request.model else ""
-    yield _fact("agent", request.agent_type + model)
     age = span((now_ms - request.asked_ms) / 1000)
-    yield _fact("asked by", f"{request.requester or 'a program'}, {age} ago")
-    if request.route != "host":
-        yield _fact("for", f"route {request.route}")
-    if request.parent_request_id:
-        yield _fact("parent", f"{request.parent_request_id} (depth {request.depth})")
-    yield _fact("deadline", _deadline(request, now_ms, is_over=is_over))
-    if request.task_id:
-        yield _fact("task", request.task_id)
-    if request.priority != "normal":
-        yield _fact("priority", request.priority)
-    if request.session:
-        yield _fact("only for", f"session {request.session}")
-    if request.dedup_key:
-        yield _fact("key", request.dedup_key)
+    parent, route = request.parent_request_id, request.route
+    facts = {
+        "agent": request.agent_type + (f" ({request.model})" if request.model else ""),
+        "asked by": f"{request.requester or 'a program'}, {age} ago",
+        "for": f"route {route}" if route != "host" else None,
+        "parent": f"{parent} (depth {request.depth})" if parent else None,
+        "deadline": _deadline(request, now_ms, is_over=is_over),
+        "task": request.task_id,
+        "priority": request.priority if request.priority != "normal" else None,
+        "only for": f"session {request.session}" if request.session else None,
+        "key": request.dedup_key,
+    }
+    yield from (_fact(name, value) for name, value in facts.items() if value)
     for name in ("arguments", "variables"):
         if value := getattr(request, name):
             yield _fact(name, json_text(value), full=full)
@@ -129,9 +126,8 @@ def _held(claim: Claim, *, is_over: bool) -> Iterator[str]:
     is_gone = not is_over and liveness(claim.host) is Liveness.GONE
     pid = f"pid {claim.host.pid}" + (", which is gone" if is_gone else "")
     if claim.route != "host":
-        since = _clock(claim.at)
-        words = f"a process of route {claim.route} ({pid}), {since}"
-        yield _fact("served by", words)
+        who = f"a process of route {claim.route} ({pid}), {_clock(claim.at)}"
+        yield _fact("served by", who)
         return
     yield _fact("session", f"{claim.session} ({pid})")
     offers = ", ".join(_clock(at) for at in claim.offers)
@@ -148,8 +144,7 @@ def _answer(response: Response, *, full: bool) -> Iterator[str]:
     verdict = f"{error.code}: {error.message}" if error else "valid"
     # A session does not say which of its models answered.
     model = response.model if response.route != "host" else None
-    marks = [model, "degraded" if response.degraded else None]
-    notes = ", ".join(mark for mark in marks if mark)
+    notes = ", ".join(filter(None, (model, "degraded" if response.degraded else None)))
     yield _fact("route", f"{response.route} ({notes})" if notes else response.route)
     if response.agent_id:
         yield _fact("agent id", response.agent_id)

@@ -28,12 +28,7 @@ def command(options: Namespace) -> None:
     bridge = Bridge.open()
     agent, prompt = agent_and_prompt(bridge, options.words)
     with hint_of_quotes(options.words):
-        submitted = bridge.submit(
-            prompt,
-            agent,
-            request_id=options.request_id,
-            **question(options, bridge.settings),
-        )
+        submitted = bridge.submit(prompt, agent, **question(options, bridge.settings))
     if options.as_json:
         say_json({"requestId": submitted})
     else:

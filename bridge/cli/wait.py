@@ -1,8 +1,8 @@
 """Wait for one or many requests; print a line for each as it is completed.
 
-Exit codes: 0 all answered with success; for one failure its own, as `ask` has it (5
-the time was up, 4 no route, 7 degraded, 1 most others); 1 where several failed in
-different ways.
+Exit codes: 0 all answered with success; if some failed in the same way, the code that
+`ask` would exit with (5 deadline, 4 no route, 7 degraded, 1 most others); 1 if they
+failed in different ways.
 """
 
 from argparse import Namespace
@@ -10,19 +10,15 @@ from argparse import Namespace
 from bridge.api.bridge import DEFAULT_TIMEOUT_S, Bridge
 from bridge.cli.answer_text import result_line
 from bridge.cli.exit_codes import Exit, of_result
-from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, IDS, a_number, option
+from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, IDS, timeout
 from bridge.cli.output import record, say, say_json
 from bridge.cli.progress import Progress
 
 OPTIONS = (
     IDS,
-    option(
-        "--timeout",
-        dest="timeout_s",
-        metavar="S",
-        type=a_number,
+    timeout(
+        f"How many seconds to wait; by default {DEFAULT_TIMEOUT_S:g}.",
         default=DEFAULT_TIMEOUT_S,
-        help=f"How many seconds to wait; by default {DEFAULT_TIMEOUT_S:g}.",
     ),
     ACCEPT_DEGRADED,
     AS_JSON,

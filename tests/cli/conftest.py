@@ -93,6 +93,14 @@ class Ran(NamedTuple):
         assert self.out.count("\n") == 1, self
         return json.loads(self.out)
 
+    def prints(self, code: int, text: str) -> None:
+        """Check that it exited with this code and printed this text, nothing else."""
+        assert self == (code, text, "")
+
+    def fails(self, code: int, message: str) -> None:
+        """Check that it exited with this code and printed this error, nothing else."""
+        assert self == (code, "", f"hostbridge: {message}\n")
+
 
 class Host:
     """An open session that is this process."""

@@ -92,7 +92,7 @@ def test_show(project):
 
     ran = project.run("agents", "show", "worker")
 
-    assert ran == (
+    ran.prints(
         0,
         f"""\
 worker: Works
@@ -105,7 +105,6 @@ worker: Works
 prompt:
     As told: {{{{ task }}}}
 """,
-        "",
     )
 
 
@@ -171,26 +170,14 @@ def test_show_json_has_the_whole_definition(project):
 
 
 def test_error_show_nobody(project):
-    assert project.run("agents", "show", "researchr") == (
-        2,
-        "",
-        "hostbridge: no agent is named 'researchr'; did you mean researcher?\n",
+    project.run("agents", "show", "researchr").fails(
+        2, "no agent is named 'researchr'; did you mean researcher?"
     )
 
 
 def test_show_one_of_the_clients_own(project):
-    assert project.run("agents", "show", "Explore") == (
-        0,
-        "Explore: known to Claude Code; hostbridge has no definition of it\n",
-        "",
-    )
-
-
-def test_check_everything(project):
-    assert project.run("agents", "check") == (
-        0,
-        f"{len(BUILT_IN)} looked at: 0 errors, 0 warnings\n",
-        "",
+    project.run("agents", "show", "Explore").prints(
+        0, "Explore: known to Claude Code; hostbridge has no definition of it\n"
     )
 
 
@@ -207,15 +194,12 @@ def test_check_a_path(project, what):
     )
 
     models = project.bridge.settings.home / "models"
-    assert ran == (
+    ran.prints(
         1,
-        (
-            f"{folder}/a.yaml:2: tols: unknown field; did you mean 'tools'?\n"
-            f"{folder}/a.yaml:3: warning: model: there is no {folder}/gone.gguf "
-            f"and no {models}/gone.gguf yet\n"
-            "1 looked at: 1 error, 1 warning\n"
-        ),
-        "",
+        f"{folder}/a.yaml:2: tols: unknown field; did you mean 'tools'?\n"
+        f"{folder}/a.yaml:3: warning: model: there is no {folder}/gone.gguf "
+        f"and no {models}/gone.gguf yet\n"
+        "1 looked at: 1 error, 1 warning\n",
     )
 
 
@@ -317,13 +301,10 @@ def test_error_a_broken_definition_is_not_asked(project):
 
     ran = project.run("ask", "worker", "Hi")
 
-    assert ran == (
+    ran.fails(
         2,
-        "",
-        (
-            "hostbridge: agent 'worker' cannot be used:\n"
-            f"  {file}:4: tols: unknown field; did you mean 'tools'?\n"
-        ),
+        "agent 'worker' cannot be used:\n"
+        f"  {file}:4: tols: unknown field; did you mean 'tools'?",
     )
 
 
@@ -370,7 +351,3 @@ def test_variables_win_over_the_definition_and_null_is_off(project, host, comman
     [request] = seen
     assert request.variables == {"style": "short", "check": None, "kept": 1}
     assert request.spoken == "short  Hi"
-
-
-def test_the_built_in_folder_is_where_it_says():
-    assert (agents_folder() / "researcher.yaml").is_file()

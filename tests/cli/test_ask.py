@@ -35,19 +35,16 @@ def test_prints_status_summary_and_evidence(project, host):
     with host.serving(words) as seen:
         ran = project.run("ask", "Which modules lack tests?")
 
-    assert ran == (
+    ran.prints(
         0,
-        (
-            "success: three modules lack tests\n"
-            "\n"
-            "evidence:\n"
-            "  [not verified, passed]\n"
-            "    test: 12 passed\n"
-            "  [not verified]\n"
-            "    note: two\n"
-            "    lines\n"
-        ),
-        "",
+        "success: three modules lack tests\n"
+        "\n"
+        "evidence:\n"
+        "  [not verified, passed]\n"
+        "    test: 12 passed\n"
+        "  [not verified]\n"
+        "    note: two\n"
+        "    lines\n",
     )
     assert [(r.agent_type, r.prompt) for r in seen] == [
         ("general-purpose", "Which modules lack tests?")

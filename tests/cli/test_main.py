@@ -98,11 +98,7 @@ def test_a_refusal_ends_as_the_failure_of_its_code(error):
 
 def test_error_unknown_command(project):
     """With near matches."""
-    assert project.run("stat") == (
-        2,
-        "",
-        "hostbridge: no command 'stat'; did you mean status?\n",
-    )
+    project.run("stat").fails(2, "no command 'stat'; did you mean status?")
 
 
 @pytest.mark.parametrize(
@@ -132,10 +128,8 @@ def test_error_no_time_to_try_anything(project, words):
 
 def test_error_bad_setting(project):
     """A variable that means nothing is named."""
-    assert project.run("where", env={"BRIDGE_SLOTS": "many"}) == (
-        2,
-        "",
-        "hostbridge: BRIDGE_SLOTS='many': expected a whole number from 1 up\n",
+    project.run("where", env={"BRIDGE_SLOTS": "many"}).fails(
+        2, "BRIDGE_SLOTS='many': expected a whole number from 1 up"
     )
 
 

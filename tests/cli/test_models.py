@@ -22,14 +22,11 @@ def test_the_default_model_is_listed(project, default):
     """A fresh install has one, and it says what it is worth."""
     ran = project.run("models")
 
-    assert ran == (
+    ran.prints(
         0,
-        (
-            f"* SmolLM2-135M-Instruct.Q4_1\n    {default} (comes with the extra)\n"
-            "    GGUF 3 Q4_1, 94 MiB, 135 million parameters, context 8,192\n"
-            "    small (below 3 billion parameters): its answers are marked degraded\n"
-        ),
-        "",
+        f"* SmolLM2-135M-Instruct.Q4_1\n    {default} (comes with the extra)\n"
+        "    GGUF 3 Q4_1, 94 MiB, 135 million parameters, context 8,192\n"
+        "    small (below 3 billion parameters): its answers are marked degraded\n",
     )
 
 

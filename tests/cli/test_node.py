@@ -53,13 +53,10 @@ def test_error_a_node_without_the_extra_asks_nothing(project, tmp_path):
         env={"PYTHONPATH": str(tmp_path / "bare")},
     )  # fmt: skip
 
-    assert ran == (
+    ran.fails(
         2,
-        "",
-        (
-            "hostbridge: reading python takes tree-sitter, which is not installed; "
-            "run: pip install 'hostbridge[local]'\n"
-        ),
+        "reading python takes tree-sitter, which is not installed; "
+        "run: pip install 'hostbridge[local]'",
     )
     assert not list(project.state.glob("requests/*.json"))
 

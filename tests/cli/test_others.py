@@ -95,13 +95,10 @@ def test_off_and_on_for_the_project(project):
     on = from_outside(project, "on")
     again = from_outside(project, "on")
 
-    assert off == (
+    off.prints(
         0,
-        (
-            f"off in {project.folder}: running agents are stopped at their next tool "
-            "call, requests wait. `hostbridge on` goes on\n"
-        ),
-        "",
+        f"off in {project.folder}: running agents are stopped at their next tool "
+        "call, requests wait. `hostbridge on` goes on\n",
     )
     assert asked.code == 4
     assert "the bridge is switched off here" in asked.err
@@ -216,13 +213,10 @@ def test_schema_of_a_request_by_hand():
 
 def test_error_unknown_schema(project):
     """With the names there are."""
-    assert project.run("schema", "reply") == (
+    project.run("schema", "reply").fails(
         2,
-        "",
-        (
-            "hostbridge: no record is named 'reply'; expected one of request, "
-            "response, agent-answer, agent-output, session, agent-run\n"
-        ),
+        "no record is named 'reply'; expected one of request, "
+        "response, agent-answer, agent-output, session, agent-run",
     )
 
 
@@ -234,13 +228,10 @@ def test_prune_removes_what_has_ended(project):
     by_default = project.run("prune")
     by_size = project.run("prune", "--max-mib", "0", "--json")
 
-    assert by_default == (
+    by_default.prints(
         0,
-        (
-            "removed: requests 0, quarantined files 0, temporary files 0, bells of "
-            "sessions that are gone 0; 0.0 MiB freed\n"
-        ),
-        "",
+        "removed: requests 0, quarantined files 0, temporary files 0, bells of "
+        "sessions that are gone 0; 0.0 MiB freed\n",
     )
     assert by_size.json["requests"] == 1
     assert project.run("show", waiting).code == 0

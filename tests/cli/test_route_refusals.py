@@ -126,14 +126,11 @@ def test_error_a_schema_that_no_small_model_can_be_held_to(project, command):
     if command == "submit":
         assert (ran.code, ran.err) == (0, "")
     else:
-        assert ran == (
+        ran.fails(
             2,
-            "",
-            (
-                "hostbridge: schema.properties.name: a local model cannot be held to "
-                "it: the schema cannot be compiled: Unsatisfiable schema: minLength "
-                "(200) is greater than maxLength (120)\n"
-            ),
+            "schema.properties.name: a local model cannot be held to "
+            "it: the schema cannot be compiled: Unsatisfiable schema: minLength "
+            "(200) is greater than maxLength (120)",
         )
 
 

@@ -138,13 +138,8 @@ def test_depth_counts_through_claude_p(project, claude):
 
     asked = project.bridge.status(inner.out.strip()).request
     assert (asked.parent_request_id, asked.depth) == (outer, 2)
-    assert deeper == (
-        1,
-        "",
-        (
-            "hostbridge: 3 agents stand above this request; 2 is the limit "
-            "(BRIDGE_MAX_DEPTH)\n"
-        ),
+    deeper.fails(
+        1, "3 agents stand above this request; 2 is the limit (BRIDGE_MAX_DEPTH)"
     )
     assert not (claude / "stdin").exists()
 

@@ -111,11 +111,7 @@ def test_serve_goes_on_until_interrupted(project, claude, until):
 def test_error_serve_usage(project):
     ran = project.run("serve", "--route", "host")
 
-    assert ran == (
-        2,
-        "",
-        "hostbridge: route 'host': expected one of claude, local, endpoint\n",
-    )
+    ran.fails(2, "route 'host': expected one of claude, local, endpoint")
 
 
 def test_error_serve_with_nothing_to_serve_with(project):

@@ -24,18 +24,15 @@ def spans(text: str) -> str:
 
 def test_an_empty_project(project):
     """Says what opens a session."""
-    assert project.run("status") == (
+    project.run("status").prints(
         0,
-        (
-            f"{project.folder}\n"
-            "\n"
-            "no session is open (`claude` opens one, `hostbridge install` before it)\n"
-            "\n"
-            "nothing waits or runs\n"
-            "\n"
-            f"nothing was ever asked here: there is no {project.state}\n"
-        ),
-        "",
+        f"{project.folder}\n"
+        "\n"
+        "no session is open (`claude` opens one, `hostbridge install` before it)\n"
+        "\n"
+        "nothing waits or runs\n"
+        "\n"
+        f"nothing was ever asked here: there is no {project.state}\n",
     )
 
 
@@ -261,8 +258,6 @@ def test_watch_json_prints_lines(project):
 
 def test_error_watch_without_a_terminal(project):
     """A table drawn into a file helps nobody."""
-    assert project.run("status", "--watch") == (
-        2,
-        "",
-        "hostbridge: --watch draws on a terminal; here, add --json\n",
+    project.run("status", "--watch").fails(
+        2, "--watch draws on a terminal; here, add --json"
     )

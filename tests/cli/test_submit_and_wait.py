@@ -100,11 +100,7 @@ def test_wait_gives_up_at_its_deadline(project):
 
     ran = project.run("wait", request_id, "--timeout", "0.2")
 
-    assert ran == (
-        5,
-        "",
-        f"hostbridge: request {request_id}: no answer within 0.2 s; stage: no host\n",
-    )
+    ran.fails(5, f"request {request_id}: no answer within 0.2 s; stage: no host")
     assert project.bridge.status(request_id).status == "pending"
 
 
@@ -134,11 +130,7 @@ def test_error_wait_for_an_unknown_request(project):
     project.submit()
     here = project.run("wait", "nobody")
 
-    assert nowhere == (
-        1,
-        "",
-        f"hostbridge: no request nobody here: there is no {project.state}\n",
-    )
+    nowhere.fails(1, f"no request nobody here: there is no {project.state}")
     assert here == (1, "", f"hostbridge: no request nobody in {project.state}\n")
 
 
@@ -205,23 +197,17 @@ def test_error_respond_with_words_that_are_no_answer(project):
     words = project.run("respond", plain, stdin=b"Friday")
     value = project.run("respond", typed, stdin=b'"Friday"')
 
-    assert words == (
+    words.fails(
         2,
-        "",
-        (
-            f"hostbridge: not an answer to request {plain}: what you gave holds no "
-            "JSON value; expected one JSON value: `hostbridge schema agent-answer` "
-            "prints its schema\n"
-        ),
+        f"not an answer to request {plain}: what you gave holds no "
+        "JSON value; expected one JSON value: `hostbridge schema agent-answer` "
+        "prints its schema",
     )
-    assert value == (
+    value.fails(
         2,
-        "",
-        (
-            f'hostbridge: not an answer to request {typed}: $: "Friday" is not of '
-            'type "integer"; expected one JSON value: `hostbridge show --full '
-            f"{typed}` shows its schema\n"
-        ),
+        f'not an answer to request {typed}: $: "Friday" is not of '
+        'type "integer"; expected one JSON value: `hostbridge show --full '
+        f"{typed}` shows its schema",
     )
 
 
@@ -232,11 +218,8 @@ def test_error_respond_to_what_a_host_works_on(project, host):
 
     ran = project.run("respond", request_id, stdin=SUCCESS.encode())
 
-    assert ran == (
+    ran.fails(
         2,
-        "",
-        (
-            f"hostbridge: a host is working on request {request_id} (session "
-            f"session-1, pid {host.claimant.host.pid}); cancel it first, or wait\n"
-        ),
+        f"a host is working on request {request_id} (session "
+        f"session-1, pid {host.claimant.host.pid}); cancel it first, or wait",
     )

@@ -271,15 +271,12 @@ def test_error_nothing_is_left_to_trust_but_what_is_broken(project, others):
 
     ran = project.run("trust")
 
-    assert ran == (
+    ran.fails(
         1,
-        "",
-        (
-            f"hostbridge: {project.folder} brings definitions of agents:\n"
-            "\n"
-            "broken: cannot be used  (stays untrusted until it is mended)\n"
-            f"    {file}:2: tols: unknown field; did you mean 'tools'?\n"
-        ),
+        f"{project.folder} brings definitions of agents:\n"
+        "\n"
+        "broken: cannot be used  (stays untrusted until it is mended)\n"
+        f"    {file}:2: tols: unknown field; did you mean 'tools'?",
     )
     assert is_trusted(project) == (others == "trusted")
 
@@ -324,16 +321,13 @@ def test_list_says_what_is_not_any_more_as_it_was(project):
 
     listed = project.run("trust", "--list")
 
-    assert listed == (
+    listed.prints(
         0,
-        (
-            f"{project.folder}\n"
-            "  .bridge/agents/gone.yaml  (not any more: gone)\n"
-            "  .bridge/agents/kept.yaml\n"
-            "  .bridge/agents/other.yaml  (not any more: changed)\n"
-            "  .bridge/agents/worker.yaml  (not any more: changed)\n"
-        ),
-        "",
+        f"{project.folder}\n"
+        "  .bridge/agents/gone.yaml  (not any more: gone)\n"
+        "  .bridge/agents/kept.yaml\n"
+        "  .bridge/agents/other.yaml  (not any more: changed)\n"
+        "  .bridge/agents/worker.yaml  (not any more: changed)\n",
     )
 
 
@@ -360,10 +354,8 @@ def test_nothing_to_trust(project):
 
 
 def test_error_both(project):
-    assert project.run("trust", "--list", "--revoke") == (
-        2,
-        "",
-        "hostbridge: --revoke and --list exclude each other\n",
+    project.run("trust", "--list", "--revoke").fails(
+        2, "--revoke and --list exclude each other"
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pinworld import pin
 
-from bridge.doctor import hook_run, hooks, policy
+from bridge.doctor import hook_run, hooks
 from bridge.doctor.finding import Verdict, ok, problem, warning
 from bridge.host.hook_table import entries, of_this_machine
 from bridge.host.install import Installer, Scope, target_of
@@ -156,7 +156,7 @@ def test_error_hooks_are_not_allowed(
 ) -> None:
     write(patient.root / place, {key: value})
 
-    assert patient.found(policy.allowed) == [
+    assert patient.found(hooks.allowed) == [
         problem(
             f"{patient.root / place} sets {key}",
             "with it, Claude Code does not run hooks like these",
@@ -168,7 +168,7 @@ def test_error_hooks_are_not_allowed(
 def test_policies_of_an_administrator_count_only_there(patient: Patient) -> None:
     write(patient.local, {"allowManagedHooksOnly": True, "disableAllHooks": False})
 
-    (finding,) = patient.found(policy.allowed)
+    (finding,) = patient.found(hooks.allowed)
 
     assert finding.verdict is Verdict.OK
 
@@ -177,7 +177,7 @@ def test_error_settings_that_the_client_cannot_read(patient: Patient) -> None:
     patient.local.parent.mkdir()
     patient.local.write_text('{\n  "a": 1,\n}')
 
-    assert patient.found(policy.allowed) == [
+    assert patient.found(hooks.allowed) == [
         problem(
             f"{patient.local}:3:1: expected a key in double quotes",
             "Claude Code ignores settings that it cannot read",
