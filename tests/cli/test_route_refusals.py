@@ -109,32 +109,6 @@ def test_error_a_model_file_that_is_not_there_is_not_asked(project):
 
 
 @pytest.mark.parametrize("command", ["ask", "submit"])
-def test_error_a_schema_that_no_small_model_can_be_held_to(project, command):
-    """Who asks knows which model would answer; for what waits, one may come."""
-    needs.local_model()
-    project.env["BRIDGE_LOCAL_MODEL"] = str(project.folder / "m.gguf")
-    (project.folder / "m.gguf").write_bytes(gguf())
-    schema = project.folder / "s.json"
-    long = {"$ref": "#/$defs/text", "minLength": 200}
-    told = {"required": ["name"], "$defs": {"text": {"type": "string"}}}
-    schema.write_text(
-        json.dumps({"type": "object", "properties": {"name": long}, **told})
-    )
-
-    ran = project.run(command, "--route", "local", "--schema", str(schema), "x")
-
-    if command == "submit":
-        assert (ran.code, ran.err) == (0, "")
-    else:
-        ran.fails(
-            2,
-            "schema.properties.name: a local model cannot be held to "
-            "it: the schema cannot be compiled: Unsatisfiable schema: minLength "
-            "(200) is greater than maxLength (120)",
-        )
-
-
-@pytest.mark.parametrize("command", ["ask", "submit"])
 def test_error_a_schema_that_no_local_model_can_be_held_to(project, command):
     """The asker's own schema is to blame, at its place; and no definition."""
     needs.local_model()

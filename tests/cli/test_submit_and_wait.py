@@ -42,7 +42,7 @@ def test_error_submit_for_a_model_that_nobody_knows(project):
     """It would run on another one, and say so only in the answer."""
     ran = project.run("submit", "Which?", "--model", "sonet")
 
-    message = "an open session knows no model 'sonet'; did you mean sonnet?"
+    message = "an open session knows no model 'sonet'; did you mean sonnet or inherit?"
     assert ran == (2, "", f"hostbridge: {message}\n")
     assert project.run("submit", "Which?", "--model", "inherit").code == 0
 
