@@ -31,9 +31,9 @@ def find_parent(store: Store, settings: Settings) -> Parent | None:
     tells of an agent of `claude -p`.
     """
     above = ancestors_of(os.getpid())
-    told = _told(settings.parent_request, settings.parent_depth)
-    if told is None:
-        told = next(filter(None, (_told_to(pid) for pid in above)), None)
+    inherited = _parent(settings.parent_request, settings.parent_depth)
+    if inherited is None:
+        inherited = next(filter(None, (_parent_of(pid) for pid in above)), None)
     clients = [*([] if settings.host_pid is None else [settings.host_pid]), *above]
     seen = [
         found
@@ -41,7 +41,7 @@ def find_parent(store: Store, settings: Settings) -> Parent | None:
         for state in _states(store, settings, pid)
         if (found := tool_calls.running_bash_depth(state, pid, _shell(pid, above)))
     ]
-    return max(seen, key=lambda parent: parent[1], default=told)
+    return max(seen, key=lambda parent: parent[1], default=inherited)
 
 
 def _states(store: Store, settings: Settings, pid: int) -> list[Store]:
@@ -59,13 +59,13 @@ def _shell(client: int, above: list[int]) -> str:
     return " ".join(arguments_of(above[above.index(client) - 1]))
 
 
-def _told_to(pid: int) -> Parent | None:
+def _parent_of(pid: int) -> Parent | None:
     """What the environment of a process above says, of those who can be asked."""
-    told = environment_of(pid)
-    depth = told.get("BRIDGE_DEPTH", "")
+    variables = environment_of(pid)
+    depth = variables.get("BRIDGE_DEPTH", "")
     known = depth.isascii() and depth.isdigit()
-    return _told(told.get("BRIDGE_PARENT"), int(depth) if known else 0)
+    return _parent(variables.get("BRIDGE_PARENT"), int(depth) if known else 0)
 
 
-def _told(parent: str | None, depth: int) -> Parent | None:
+def _parent(parent: str | None, depth: int) -> Parent | None:
     return (parent, depth) if parent is not None and is_id(parent) else None

@@ -233,14 +233,14 @@ def _had_another_prompt(hook: HookContext, run: AgentRun, request: Request) -> b
     from bridge.host.transcript import WRITTEN_S, was_given
 
     claim = request.claim
-    launch_told = claim is not None and claim.background is not None
-    given = was_given(
+    is_launch_seen = claim is not None and claim.background is not None
+    got_it = was_given(
         hook.event,
         run.agent_id,
         full_prompt(request.spoken, request.answer_schema),
-        patience_s=0 if launch_told else WRITTEN_S,
+        patience_s=0 if is_launch_seen else WRITTEN_S,
     )
-    return given is False
+    return got_it is False
 
 
 def _correct(

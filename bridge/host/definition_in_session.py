@@ -36,14 +36,14 @@ def hosted(request: Request, definition: Definition, carrier: str | None) -> Req
         return request
     from bridge.agents.search_tools import only_reads, search_note
 
-    told = request.definition
+    resolved = request.definition
     is_carried = carrier is not None and only_reads(definition)
     note = search_note(definition, has_search=is_carried)
     changed = {
-        "subagent_type": carrier if is_carried else told.subagent_type,
-        "prompt": f"{told.prompt}\n\n{note}" if note else told.prompt,
+        "subagent_type": carrier if is_carried else resolved.subagent_type,
+        "prompt": f"{resolved.prompt}\n\n{note}" if note else resolved.prompt,
     }
-    return request.with_(definition=told.with_(**changed))
+    return request.with_(definition=resolved.with_(**changed))
 
 
 def subagent_type(request: Request) -> str:

@@ -67,19 +67,19 @@ def _needs_full(event: str, state: str, data: bytes, task: str) -> bool:
     # The main thread's events name no agent: the common case, before any parsing.
     if b'"agent_id"' not in data:
         return has_token or task == "offer"
-    told = _parse(data)
-    agent_id, tool = told.get("agent_id"), told.get("tool_name", "")
+    fields = _parse(data)
+    agent_id, tool = fields.get("agent_id"), fields.get("tool_name", "")
     if agent_id is None or not isinstance(tool, str):
         return has_token or task == "offer"
     if not _is_name(agent_id) or (task != "launch" and tool in _NOT_HERE):
         return False
     agents = state + "/agents/"
     if event not in _ASKS:
-        after_bash(agents, told, agent_id, ok=event == "PostToolUse")
+        after_bash(agents, fields, agent_id, ok=event == "PostToolUse")
         return False
     run = _load(agents + agent_id + ".json")
     if run is None:
-        return has_token or is_ours(agents, told, agent_id)
+        return has_token or is_ours(agents, fields, agent_id)
     if event != "PreToolUse" or task == "launch":
         return True
     if (
@@ -89,7 +89,7 @@ def _needs_full(event: str, state: str, data: bytes, task: str) -> bool:
             for sign in (
                 f"responses/{run.get('requestId')}.json",
                 "off",
-                f"sessions/{told.get('session_id')}.off",
+                f"sessions/{fields.get('session_id')}.off",
             )
         )
         or not permits(run.get("tools"), run.get("blockedTools"), tool)
@@ -97,7 +97,7 @@ def _needs_full(event: str, state: str, data: bytes, task: str) -> bool:
         or tool == "SendMessage"
     ):
         return True
-    before_tool(agents, told, run, agent_id, tool)
+    before_tool(agents, fields, run, agent_id, tool)
     return False
 
 
@@ -122,13 +122,13 @@ def last_word(event: str, state: str, data: bytes) -> bytes:
     return json.dumps({"hookSpecificOutput": output}).encode()
 
 
-def _concerns_us(state: str, told: Json) -> bool:
-    agent_id = told.get("agent_id")
+def _concerns_us(state: str, fields: Json) -> bool:
+    agent_id = fields.get("agent_id")
     if agent_id is not None:
-        return _is_name(agent_id) and is_ours(state + "/agents/", told, agent_id)
-    tool_input = told.get("tool_input")
+        return _is_name(agent_id) and is_ours(state + "/agents/", fields, agent_id)
+    tool_input = fields.get("tool_input")
     prompt = tool_input.get("prompt") if isinstance(tool_input, dict) else None
-    if told.get("tool_name") not in _AGENT or not isinstance(prompt, str):
+    if fields.get("tool_name") not in _AGENT or not isinstance(prompt, str):
         return False
     return any(_is_awaited(state, prompt, named) for named in _tokens(prompt))
 
@@ -152,7 +152,7 @@ def _is_awaited(state: str, prompt: str, named: str) -> bool:
     )
 
 
-def is_ours(agents: str, told: Json, agent_id: str) -> bool:
+def is_ours(agents: str, fields: Json, agent_id: str) -> bool:
     """Whether a subagent came from a call of ours, or one of our agents started it.
 
     If our own record is lost or unreadable, use the client's: it has the call of each
@@ -160,7 +160,7 @@ def is_ours(agents: str, told: Json, agent_id: str) -> bool:
 
     Source: measured on Claude Code 2.1.330, `agent-<id>.meta.json`.
     """
-    transcript = told.get("transcript_path")
+    transcript = fields.get("transcript_path")
     folder = transcript.removesuffix(".jsonl") if isinstance(transcript, str) else ""
     for _ in range(_MAX_DEPTH):
         if os.path.lexists(f"{agents}{agent_id}.json"):
@@ -217,14 +217,14 @@ def calls_made(agents: str, agent_id: str) -> int:
         return file.read(MAX_EVENT).count(b', "at": ')
 
 
-def before_tool(agents: str, told: Json, run: Json, agent_id: str, tool: str) -> None:
+def before_tool(agents: str, fields: Json, run: Json, agent_id: str, tool: str) -> None:
     """Note a call that is about to run."""
-    call_id = name_of(told.get("tool_use_id"))
+    call_id = name_of(fields.get("tool_use_id"))
     if not call_id:
         return
     line = {"id": call_id, "tool": tool, "at": int(time.time() * 1000)}
     if tool == "Bash":
-        tool_input = told.get("tool_input")
+        tool_input = fields.get("tool_input")
         command = tool_input.get("command") if isinstance(tool_input, dict) else None
         if isinstance(command, str):
             line["command"] = command[:MAX_COMMAND]
@@ -240,13 +240,13 @@ def before_tool(agents: str, told: Json, run: Json, agent_id: str, tool: str) ->
     _write(f"{agents}{agent_id}.calls", json.dumps(line) + "\n", os.O_APPEND)
 
 
-def after_bash(agents: str, told: Json, agent_id: str, *, ok: bool) -> bool:
+def after_bash(agents: str, fields: Json, agent_id: str, *, ok: bool) -> bool:
     """Note that a Bash call of ours has ended; False if it is not ours.
 
     If its command goes on in the background, the note is kept under another name.
     """
-    call_id = name_of(told.get("tool_use_id"))
-    response = told.get("tool_response")
+    call_id = name_of(fields.get("tool_use_id"))
+    response = fields.get("tool_response")
     task = response.get("backgroundTaskId") if isinstance(response, dict) else None
     note = f"{agents}{call_id}.bash"
     try:
@@ -314,12 +314,12 @@ def _room() -> IO[bytes]:
 def _parse(data: bytes) -> Json:
     """The event; if it is not plain JSON, the few fields that tell whose it is."""
     try:
-        told = json.loads(data.decode("utf-8", "replace"))
+        fields = json.loads(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         head = data[:8192].decode("utf-8", "replace")
         found = {key: _skim(head, key) for key in ("agent_id", "transcript_path")}
         return {key: text for key, text in found.items() if text}
-    return told if isinstance(told, dict) else {}
+    return fields if isinstance(fields, dict) else {}
 
 
 def _skim(head: str, key: str) -> str:

@@ -89,24 +89,20 @@ def _watch(event: HookEvent) -> HookOutput:
 
     Until it exists the client watches its nearest existing parent.
     """
-    from pathlib import Path
-
     from bridge.host import pins
     from bridge.host.output import specific
     from bridge.store.host_process import identify
-    from bridge.store.location import check, locate
+    from bridge.store.location import check
     from bridge.store.wakeups import path_of
 
     settings = Settings.from_environment()
     host = identify(settings.host_pid or os.getppid())
-    if settings.off or event.agent_id or host is None:
+    store = _find_store(settings, event, pins.reader_for(settings))
+    if settings.off or event.agent_id or host is None or store is None:
         return SILENT
-    start = settings.project_dir or Path(event.text("cwd") or ".")
-    found = pins.find(settings, event.text("session_id"), host)
-    place = found or locate(settings, start)
     # If others could write there, nothing is watched.
-    check(place)
-    return specific(event.name, watchPaths=[path_of(place, host)])
+    check(store.place)
+    return specific(event.name, watchPaths=[path_of(store.place, host)])
 
 
 def _emit(output: HookOutput) -> None:
@@ -217,7 +213,7 @@ def _find_store(settings: Settings, event: HookEvent, reader: Pins) -> Store | N
     if host is None or not is_id(session_id):
         return None
     starts = event.name == "SessionStart" and event.text("source") == "startup"
-    place = pins.find(settings, session_id, host, starts=starts, reader=reader)
+    place = pins.find(reader, session_id, host, starts=starts)
     return Store(
         place
         or locate(settings, settings.project_dir or Path(event.text("cwd") or ".")),
@@ -236,7 +232,7 @@ def _find_context(
     from bridge.store.host_process import identify
 
     host = identify(settings.host_pid or os.getppid())
-    if host is None or (kind and not pins.own(store, event, kind, host, reader)):
+    if host is None or (kind and not pins.own(reader, store, event, kind, host)):
         return None
     session = sessions.find_session(store, event.text("session_id"), host)
     starts = event.name == "SessionStart"
@@ -283,13 +279,13 @@ def _is_fault(error: BaseException | None, event_name: str) -> bool:
 
 def _log_debug(hook: HookContext, output: HookOutput) -> None:
     event = hook.event
-    told = {
+    fields = {
         key: event.raw[key]
         for key in ("session_id", "agent_id", "tool_name", "tool_use_id", "source")
         if key in event.raw
     }
     answer = (output.stdout.decode() or output.stderr)[:2000]
-    line = f"{event.name} {told} -> exit {output.exit_code} {answer}\n"
+    line = f"{event.name} {fields} -> exit {output.exit_code} {answer}\n"
     _append_log(hook.store.place.state / "debug.log", line)
 
 

@@ -44,8 +44,8 @@ def refuse(hook: HookContext, run: AgentRun) -> HookOutput | None:
     if hook.now_ms() >= run.answer_by:
         return _hurry(hook, run, "the time for this request is", "timeout")
     agents = f"{hook.store.place.state}/agents/"
-    told = run.to_data()
-    if not has_turns(agents, told, run.agent_id):
+    record = run.to_data()
+    if not has_turns(agents, record, run.agent_id):
         limit = f"the {run.max_turns} tool calls of this request are"
         return _hurry(hook, run, limit, "AGENT_004")
     return _refuse_tool(hook, run)

@@ -49,7 +49,7 @@ def refuse(hook: HookContext) -> HookOutput:
 
 def _fail(hook: HookContext) -> None:
     """Fail the request, if it can still be identified."""
-    meta = runs.told_by_client(hook.event, hook.event.agent_id)
+    meta = runs.client_notes(hook.event, hook.event.agent_id)
     for request_id in described_ids(f"{meta.get('description')}"):
         found = hook.store.find(RequestId(request_id))
         if found is None or found.request is None or found.response is not None:

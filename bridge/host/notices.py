@@ -141,9 +141,9 @@ def take_stop_by_user(hook: HookContext, prompt: str) -> HookOutput | None:
             continue
         if run.nested:
             # Its description is its caller's, which the client has written down.
-            told = runs.told_by_client(hook.event, run.agent_id).get("description")
-            if told in others:
-                others.remove(told)
+            description = runs.client_notes(hook.event, run.agent_id).get("description")
+            if description in others:
+                others.remove(description)
                 subagent_runs.drop(hook.store, run)
             continue
         fail(hook, run, "agent_stopped", detail="by the user", source="user")

@@ -50,18 +50,12 @@ def reader_for(settings: Settings) -> Pins:
 
 
 def find(
-    settings: Settings,
-    session_id: str,
-    host: HostProcess,
-    *,
-    starts: bool = False,
-    reader: Pins | None = None,
+    pins: Pins, session_id: str, host: HostProcess, *, starts: bool = False
 ) -> Place | None:
     """Where the session of a process belongs; None where nobody has decided yet.
 
     One that only `starts` follows no earlier session of its process.
     """
-    pins = reader or reader_for(settings)
     own = _name(session_id, host)
     others = (name for name in pins.names() if name.endswith(f".{host.pid}"))
     for name in (own, *(() if starts else others)):
@@ -75,7 +69,7 @@ def of_process(settings: Settings, pid: int) -> list[Place]:
 
     A process that cannot be seen from here (a sandbox) is known only by its pid.
     """
-    pins = Pins(settings.state_dir or settings.home)
+    pins = reader_for(settings)
     names = [name for name in pins.names() if name.endswith(f".{pid}")]
     seen = identify(pid) if names else None
     held = [name for name in names if seen in (None, pins.host(name))]
@@ -84,11 +78,7 @@ def of_process(settings: Settings, pid: int) -> list[Place]:
 
 
 def own(
-    store: Store,
-    event: HookEvent,
-    kind: str,
-    host: HostProcess,
-    reader: Pins | None = None,
+    pins: Pins, store: Store, event: HookEvent, kind: str, host: HostProcess
 ) -> bool:
     """Whether the install `kind` acts for a session: the first one that asks does.
 
@@ -98,13 +88,12 @@ def own(
     """
     with store.state():
         pass  # made and checked on the way: the pins lie above it
-    pins = reader or Pins(store.place.guard)
     name = _name(event.text("session_id"), host)
     try:
         if pins.host(name) != host:
             # A session that is first seen now may already have agents of ours.
             fresh = event.name == "SessionStart" and event.text("source") == "startup"
-            _put(store, pins, name, kind, host, agents=not fresh)
+            _put(pins, store, name, kind, host, agents=not fresh)
         elif not pins.kinds(name):
             pins.touch(name, _BY + kind)
     except (OSError, StateUnavailable):
@@ -113,8 +102,8 @@ def own(
 
 
 def _put(
-    store: Store,
     pins: Pins,
+    store: Store,
     name: str,
     kind: str,
     host: HostProcess,
@@ -208,8 +197,8 @@ class Pins:
         with suppress(OSError, ValueError):
             fd = os.open(f"{self._folder}/{name}/host", flags)
             try:
-                told = orjson.loads(os.read(fd, _MAX_BYTES))
-                self._hosts[name] = HostProcess.model_validate(told)
+                data = orjson.loads(os.read(fd, _MAX_BYTES))
+                self._hosts[name] = HostProcess.model_validate(data)
                 return self._hosts[name]
             finally:
                 os.close(fd)
@@ -258,10 +247,10 @@ class Pins:
         try:
             for key, target in links.items():
                 os.symlink(target, f"{folder}/{key}")
-            told = orjson.dumps(host.to_data())
+            data = orjson.dumps(host.to_data())
             fd = os.open(f"{folder}/host", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             try:
-                os.write(fd, told)
+                os.write(fd, data)
             finally:
                 os.close(fd)
         except OSError:

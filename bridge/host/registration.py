@@ -77,8 +77,8 @@ def is_one_shot(arguments: list[str]) -> bool:
     """
     if not {"-p", "--print"} & set(arguments):
         return False
-    told = "\0".join(arguments)
-    return not re.search(r"(^|\0)--input-format[=\0]stream-json", told)
+    line = "\0".join(arguments)
+    return not re.search(r"(^|\0)--input-format[=\0]stream-json", line)
 
 
 def forget(store: Store, session: Session) -> None:

@@ -63,10 +63,10 @@ def bind_listed(store: Store, event: HookEvent) -> None:
 
 def _started_by(event: HookEvent, agent_id: str) -> str | None:
     """The Agent call that a subagent came from, as the client has written it down."""
-    return name_of(told_by_client(event, agent_id).get("toolUseId")) or None
+    return name_of(client_notes(event, agent_id).get("toolUseId")) or None
 
 
-def told_by_client(event: HookEvent, agent_id: str) -> dict[str, Any]:
+def client_notes(event: HookEvent, agent_id: str) -> dict[str, Any]:
     """What the client has written down about a subagent; empty if nothing."""
     folder = event.subagents_folder
     if folder is None or not is_id(agent_id):

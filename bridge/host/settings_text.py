@@ -40,7 +40,7 @@ def read(text: str, name: str) -> Node:
     for node, path, kind in _must_be(root):
         if not isinstance(node.value, kind):
             raise SettingsUnreadable(
-                f"{name}: {path}: expected {_NAMES[kind]}, got {_told(node.value)}"
+                f"{name}: {path}: expected {_NAMES[kind]}, got {_kind_name(node.value)}"
             )
     return root
 
@@ -159,7 +159,7 @@ def _must_be(root: Node) -> list[tuple[Node, str, type]]:
     return musts
 
 
-def _told(value: object) -> str:
+def _kind_name(value: object) -> str:
     if value is None:
         return "null"
     return _NAMES.get(type(value), "a number")

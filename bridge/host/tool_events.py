@@ -60,8 +60,8 @@ def subagent_tool(hook: HookContext) -> HookOutput:
     if event.tool == "SendMessage":
         interim.note_message(hook, run)
     agents = f"{hook.store.place.state}/agents/"
-    told = run.to_data()
-    before_tool(agents, event.raw, told, run.agent_id, event.tool)
+    record = run.to_data()
+    before_tool(agents, event.raw, record, run.agent_id, event.tool)
     return SILENT
 
 
@@ -105,8 +105,8 @@ def _why_not_granted(hook: HookContext, run: AgentRun) -> str:
     from bridge.policy.permissions import why_not_granted
 
     event = hook.event
-    told = event.table("tool_input")
-    why = why_not_granted(run.allow, event.tool, told, **_place_of(hook))
+    tool_input = event.table("tool_input")
+    why = why_not_granted(run.allow, event.tool, tool_input, **_place_of(hook))
     return one_line(why, MAX_REASON) if why else ""
 
 

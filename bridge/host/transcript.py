@@ -43,11 +43,11 @@ def was_given(
         return None
     file = folder / f"agent-{agent_id}.jsonl"
     deadline = time.monotonic() + patience_s
-    while (told := _first_words(file)) is None:
+    while (first := _first_words(file)) is None:
         if time.monotonic() >= deadline:
             return None
         time.sleep(_LOOK_EVERY_S)
-    return prompt in told
+    return prompt in first
 
 
 def untold(
@@ -81,8 +81,8 @@ def _times(text: bytes, agent_id: str) -> int:
     """
     notice = f"<task-id>{agent_id}</task-id>".encode()
     message = f'<agent-message from=\\"{agent_id}\\"'.encode()
-    told = [line for line in text.splitlines() if _REQUEST not in line]
-    return max(sum(mark in line for line in told) for mark in (notice, message))
+    lines = [line for line in text.splitlines() if _REQUEST not in line]
+    return max(sum(mark in line for line in lines) for mark in (notice, message))
 
 
 def _whole(file: Path) -> bytes | None:

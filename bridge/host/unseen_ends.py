@@ -60,11 +60,11 @@ def after_agent(hook: HookContext) -> HookOutput:
     run = subagent_runs.find_call(hook.store, hook.event.tool_use_id)
     if run is None:
         return SILENT
-    told = hook.event.table("tool_response")
-    agent_id = told.get("agentId")
+    result = hook.event.table("tool_response")
+    agent_id = result.get("agentId")
     if isinstance(agent_id, str):
         run = subagent_runs.bind(hook.store, run, agent_id)
-    in_background = told.get("isAsync") is True
+    in_background = result.get("isAsync") is True
     note_bound(hook, run, background=in_background)
     if not run.nested and _was_replaced(hook, run):
         run = subagent_runs.change(
@@ -73,30 +73,30 @@ def after_agent(hook: HookContext) -> HookOutput:
         source = "PostToolUse(Agent)"
         fail(hook, run, "prompt_replaced", detail=REPLACED, source=source)
     if in_background:
-        return SILENT if run.nested else _launched(told)
+        return SILENT if run.nested else _launched(result)
     if run.nested:
         subagent_runs.drop(hook.store, run)
         return SILENT
     if run.state != "ended":
         # Otherwise these are the client's copy of words that were captured before.
-        words = _body(told)
+        words = _body(result)
         take_words(hook, run, words, source="PostToolUse(Agent)", may_correct=False)
     subagent_runs.drop(hook.store, run)
     line = line_about(hook, run.request_id)
     if run.answer_to_host:
         return tell_user(line)
-    receipt = {**told, "content": [{"type": "text", "text": RECEIPT}]}
+    receipt = {**result, "content": [{"type": "text", "text": RECEIPT}]}
     receipt |= {"harnessNoteCount": 0, "harnessTailCount": 0}
     return specific("PostToolUse", line, updatedToolOutput=receipt)
 
 
 def _was_replaced(hook: HookContext, run: AgentRun) -> bool:
     """Whether the agent got another prompt than ours: the call has the final one."""
-    given = hook.event.table("tool_input").get("prompt")
-    return isinstance(given, str) and prompt_digest(given) != run.prompt_sha256
+    prompt = hook.event.table("tool_input").get("prompt")
+    return isinstance(prompt, str) and prompt_digest(prompt) != run.prompt_sha256
 
 
-def _launched(told: dict[str, Any]) -> HookOutput:
+def _launched(result: dict[str, Any]) -> HookOutput:
     """Say less of a launch than the client does: there is nothing to wait for.
 
     The client's own text promises a notice and names a file to poll. The shape is that
@@ -104,7 +104,7 @@ def _launched(told: dict[str, Any]) -> HookOutput:
     """
     receipt = {
         "status": "completed",
-        "agentId": told.get("agentId"),
+        "agentId": result.get("agentId"),
         "content": [{"type": "text", "text": LAUNCHED}],
         "prompt": "",
         "canContinueAgent": False,
@@ -137,15 +137,15 @@ def note_bound(
         )
 
 
-def _body(told: dict[str, Any]) -> str:
+def _body(result: dict[str, Any]) -> str:
     """The agent's words in a foreground result, without what the client put around."""
-    handback = told.get("handbackReport")
+    handback = result.get("handbackReport")
     if isinstance(handback, dict) and isinstance(handback.get("text"), str):
         return str(handback["text"])
-    content = told.get("content")
+    content = result.get("content")
     if not isinstance(content, list):
         return ""
-    notes, tail = told.get("harnessNoteCount"), told.get("harnessTailCount")
+    notes, tail = result.get("harnessNoteCount"), result.get("harnessTailCount")
     first = notes if isinstance(notes, int) else 0
     last = len(content) - (tail if isinstance(tail, int) else 0)
     texts = (

@@ -30,16 +30,16 @@ class Unheard:
 
 JUST_STARTED = Unheard(
     "has just started",
-    "its client does not watch the bell yet",
+    "its client does not watch its wake-up file yet",
     "wait a few seconds and ask again",
 )
 NO_WATCH = Unheard(
-    "does not watch its bell",
+    "does not watch its wake-up file",
     "it was open before the hooks were registered, or its SessionStart hook failed",
     "type anything into it, or restart it (claude --continue)",
 )
 UNANSWERED = Unheard(
-    "has not answered its bell",
+    "has not answered its wake-up file",
     "its hooks no longer run, it hangs, or another program's FileChanged or CwdChanged "
     "hook took its watch",
     "type anything into it, or restart it (claude --continue); /hooks shows what it "

@@ -146,7 +146,7 @@ class _Walk:
             looked += 1
             ended += fate == "ended"
             moved += fate in _MOVED
-            if self._is_enough(fate):
+            if fate == "stop" or self._left >= _MAX_LEFT or self._beyond >= _MAX_BEYOND:
                 return True, moved
             if looked >= _MAX_LOOKED or ended >= _MAX_ENDED:
                 return False, moved
@@ -155,14 +155,9 @@ class _Walk:
     def _is_passed(self, name: str) -> bool:
         return self._passed.find(name, is_full=self._is_full()) is not None
 
-    def _is_enough(self, fate: _Fate) -> bool:
-        return fate == "stop" or self._left >= _MAX_LEFT or self._beyond >= _MAX_BEYOND
-
     def _look_again(self) -> None:
         for name in self._passed.longest_ago():
-            if self._is_full():
-                return
-            if self.look_at(RequestId(name)) == "stop":
+            if self._is_full() or self.look_at(RequestId(name)) == "stop":
                 return
 
     def look_at(self, request_id: RequestId) -> _Fate:

@@ -105,14 +105,14 @@ def environment_of(pid: int) -> dict[str, str]:
         data = (_PROC / str(pid) / "environ").read_bytes()
     except OSError:
         return {}
-    told = (part.decode(errors="replace").partition("=") for part in data.split(b"\0"))
-    return {name: value for name, mark, value in told if mark}
+    found = (part.decode(errors="replace").partition("=") for part in data.split(b"\0"))
+    return {name: value for name, mark, value in found if mark}
 
 
 def _parent(pid: int) -> int:
     if sys.platform != "linux":
-        told = _ask("ps", "-o", "ppid=", "-p", str(pid))
-        return int(told) if told.isdigit() else 0
+        found = _ask("ps", "-o", "ppid=", "-p", str(pid))
+        return int(found) if found.isdigit() else 0
     fields = stat_fields(pid)
     return int(fields[1]) if fields else 0
 

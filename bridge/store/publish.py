@@ -131,17 +131,17 @@ def keep_evidence(
 ) -> None:
     """Keep a rejected answer, with the reason."""
     now_ms = state.now_ms()
-    told = {
+    record = {
         "requestId": request_id,
         "at": now_ms,
         "reason": printable(reason),
         "source": printable(source),
         "rawOutput": printable(words),
     }
-    data = orjson.dumps(told, option=orjson.OPT_INDENT_2) + b"\n"
+    data = orjson.dumps(record, option=orjson.OPT_INDENT_2) + b"\n"
     stem = file_of(request_id).removesuffix(".json")
     for number in range(1000):
         with suppress(FileExistsError):
             state["evidence"].create(f"{stem}.{now_ms}-{number}.json", data)
             break
-    state.note("evidence", request_id, source=told["source"], reason=told["reason"])
+    state.note("evidence", request_id, source=record["source"], reason=record["reason"])

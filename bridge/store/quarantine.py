@@ -39,10 +39,10 @@ def all_put_aside(quarantine: Folder, start: str = "") -> Iterator[PutAside]:
         if not name.startswith(start):
             continue
         with suppress(OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError):
-            told = orjson.loads(quarantine.read(f"{name}.reason") or b"")
+            reason = orjson.loads(quarantine.read(f"{name}.reason") or b"")
             path = f"{quarantine.path}/{name}"
-            at = int(told["at"])
-            yield PutAside(path, f"{told['from']}", at, f"{told['reason']}")
+            at = int(reason["at"])
+            yield PutAside(path, f"{reason['from']}", at, f"{reason['reason']}")
 
 
 def is_young(folder: Folder, file: str, now_ms: int) -> bool:

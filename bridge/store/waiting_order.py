@@ -66,7 +66,6 @@ class Ranks:
 
     Attributes:
         is_cut: whether `most` was not enough.
-        left_out: how many were not read, for whichever reason.
         gone: how many were read and lay there no more, or were put aside.
     """
 
@@ -75,20 +74,20 @@ class Ranks:
         state: State,
         *,
         most: float = inf,
-        is_known: Callable[[str], object] = lambda _: False,
+        is_known: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self.is_cut = False
-        self.left_out = self.gone = 0
+        self.gone = 0
         self._state = state
         self._left = most
         self._is_known = is_known
 
     def __call__(self, name: str) -> Rank | None:
         """As `in_order` asks it."""
-        is_known = bool(self._is_known(name))
-        if is_known or self._left <= 0:
-            self.left_out += 1
-            self.is_cut |= not is_known
+        if self._is_known(name):
+            return None
+        if self._left <= 0:
+            self.is_cut = True
             return None
         self._left -= 1
         request = self._state.waiting(name)

@@ -123,17 +123,17 @@ class _Watched:
     def tell(self, names: Iterable[str]) -> None:
         """Files of these names have come."""
         with self._lock:
-            told = set(self._for_any)
+            waiting = set(self._for_any)
             for name in names:
-                told |= self._by_name.get(name, set())
-        for changes in told:
+                waiting |= self._by_name.get(name, set())
+        for changes in waiting:
             changes.ring()
 
     def tell_all(self) -> None:
         """Something has happened that concerns every waiter."""
         with self._lock:
-            told = self._for_any.union(*self._by_name.values())
-        for changes in told:
+            waiting = self._for_any.union(*self._by_name.values())
+        for changes in waiting:
             changes.ring()
 
     def look(self) -> None:
@@ -287,12 +287,12 @@ def _schedule(observer: BaseObserver, watched: _Watched) -> ObservedWatch:
                 watched.tell([os.path.basename(path)])
 
     # Ignore temporaries, and the folder changes that come with them.
-    told: list[type[FileSystemEvent]] = [
+    kinds: list[type[FileSystemEvent]] = [
         FileCreatedEvent,
         FileMovedEvent,
         DirDeletedEvent,
     ]
-    return observer.schedule(Handler(), watched.path, event_filter=told)
+    return observer.schedule(Handler(), watched.path, event_filter=kinds)
 
 
 @cache

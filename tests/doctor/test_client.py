@@ -71,7 +71,7 @@ def test_a_session_that_has_just_started_is_no_issue() -> None:
         [OURS], [], off=set(), unheard={"s1": JUST_STARTED}, project="/p"
     )
 
-    told = "s1 (pid 7) has just started: its client does not watch the bell yet"
+    told = "s1 (pid 7) has just started: its client does not watch its wake-up file yet"
     assert (finding.verdict, finding.found) == (Verdict.OK, told)
 
 

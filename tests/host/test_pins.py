@@ -27,7 +27,7 @@ LATER = HostProcess(pid=7, start_time="2", boot="b")
 
 def seen(world: HookWorld, kind: str, host: HostProcess, **fields: str) -> bool:
     event = HookEvent(world.event("SessionStart", source="startup", **fields))
-    return pins.own(world.store, event, kind, host)
+    return pins.own(pins.Pins(world.store.place.guard), world.store, event, kind, host)
 
 
 def test_the_first_install_acts_and_a_resumed_session_asks_again(
@@ -85,14 +85,14 @@ def test_a_session_keeps_its_state(world: HookWorld) -> None:
     seen(world, "local", HERE)
     (world.project.parent / ".git").mkdir()
 
-    found = pins.find(settings, world.session, HERE)
+    found = pins.find(pins.reader_for(settings), world.session, HERE)
 
     assert found is not None
     assert found.state == world.store.place.state != locate(settings, world.project)
     assert found.project == world.project
     # The same process under another id; another process.
-    assert pins.find(settings, "session-2", HERE) == found
-    assert pins.find(settings, world.session, LATER) is None
+    assert pins.find(pins.reader_for(settings), "session-2", HERE) == found
+    assert pins.find(pins.reader_for(settings), world.session, LATER) is None
 
 
 def test_a_home_with_dots_in_its_path(
@@ -103,9 +103,9 @@ def test_a_home_with_dots_in_its_path(
     settings = Settings.from_environment()
     store = Store(locate(settings, world.project))
     event = HookEvent(world.event("SessionStart", source="startup"))
-    pins.own(store, event, "local", HERE)
+    pins.own(pins.Pins(store.place.guard), store, event, "local", HERE)
 
-    assert pins.find(settings, world.session, HERE) == replace(
+    assert pins.find(pins.reader_for(settings), world.session, HERE) == replace(
         store.place, reason="the session began in it"
     )
 
@@ -120,7 +120,10 @@ def test_error_a_pin_that_leads_out_of_our_folder(
         (pin / "state").unlink()
         (pin / "state").symlink_to(target)
 
-        assert pins.find(Settings.from_environment(), world.session, HERE) is None
+        assert (
+            pins.find(pins.reader_for(Settings.from_environment()), world.session, HERE)
+            is None
+        )
 
 
 def test_pins_of_processes_that_are_gone_are_removed(
@@ -137,5 +140,5 @@ def test_pins_of_processes_that_are_gone_are_removed(
 
         pins.forget_gone(world.store.place)
 
-        assert pins.find(settings, world.session, alive) is not None
-        assert pins.find(settings, "gone", gone) is None
+        assert pins.find(pins.reader_for(settings), world.session, alive) is not None
+        assert pins.find(pins.reader_for(settings), "gone", gone) is None

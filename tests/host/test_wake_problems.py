@@ -110,7 +110,7 @@ def test_error_a_session_without_a_watch_is_named(world: HookWorld) -> None:
         world.bridge.wait(request, timeout_s=0.1)
 
     assert str(waited.value).endswith(
-        f"does not watch its bell: {NO_WATCH.cause}; {NO_WATCH.cure}"
+        f"does not watch its wake-up file: {NO_WATCH.cause}; {NO_WATCH.cure}"
     )
 
 
