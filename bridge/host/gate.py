@@ -146,8 +146,8 @@ def _tokens(prompt: str) -> list[str]:
 def _is_awaited(state: str, prompt: str, named: str) -> bool:
     """Whether a token is the whole prompt, or names a request that has not ended."""
     return prompt.strip() == TOKEN.decode() + named or any(
-        os.path.lexists(f"{state}/{room}/{each}.json")
-        for room in ("requests", "processing")
+        os.path.lexists(f"{state}/{folder}/{each}.json")
+        for folder in ("requests", "processing")
         for each in {named, named.lower(), named.rstrip("_-")}
     )
 
@@ -285,7 +285,7 @@ def read_all() -> bytes:
 
 def become_full(python: str, event: str, state: str, data: bytes, kind: str) -> None:
     """Start the full hook in our place, with the same event on its stdin."""
-    with _room() as copy:
+    with _unnamed_file() as copy:
         copy.write(data)
         copy.seek(0)
         os.dup2(copy.fileno(), 0)
@@ -294,7 +294,7 @@ def become_full(python: str, event: str, state: str, data: bytes, kind: str) -> 
     os.execv(python, [python, "-EP", full, event, kind, state])  # noqa: S606
 
 
-def _room() -> IO[bytes]:
+def _unnamed_file() -> IO[bytes]:
     """A file without a name: in memory if possible, since a disk may be full.
 
     Otherwise an agent that must be stopped would go on.

@@ -61,19 +61,19 @@ class Memory:
 
     def has_made(self, folder: Path) -> bool:
         """Whether an existing install made the folder of its settings."""
-        with self._records() as records:
-            pasts = [_load(records, name) for name in records.names()]
         return any(
             past.made_folder and os.path.dirname(past.file) == str(folder)
-            for past in pasts
-            if past is not None
+            for past in self._all()
         )
 
     def kinds(self) -> set[str]:
         """The kinds of the existing installs."""
+        return {past.kind for past in self._all()}
+
+    def _all(self) -> list[Past]:
         with self._records() as records:
             pasts = [_load(records, name) for name in records.names()]
-        return {past.kind for past in pasts if past is not None}
+        return [past for past in pasts if past is not None]
 
     def remember(self, past: Past) -> None:
         """Write down an install."""
@@ -86,8 +86,7 @@ class Memory:
         """Forget an install; the pointer goes with the last one that needed it."""
         with self._records() as folder:
             folder.remove(f"{_name(str(file))}.json")
-            others = [_load(folder, name) for name in folder.names()]
-        if not any(other is not None and other.kind == "project" for other in others):
+        if "project" not in self.kinds():
             with open_state(self._place) as home:
                 home.remove(POINTER)
 

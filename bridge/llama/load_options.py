@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import StateRefused
-from bridge.store.location import Place, prepare
+from bridge.store.location import Place, open_state
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +53,7 @@ def _cache(settings: Settings) -> dict[str, Any] | None:
         return None
     home, folder = settings.home, prompts_folder(settings)
     try:
-        prepare(Place(home, folder, home, "prompts that were read before"))
+        open_state(Place(home, folder, home, "prompts that were read before")).close()
     except OSError as exc:
         _say_once(f"{folder}: {exc.strerror or exc}")
         return None

@@ -144,20 +144,11 @@ def mirror(home: Path, project: Path) -> Path:
     return home.joinpath("state", *parts, MARK)
 
 
-def prepare(place: Place) -> None:
-    """Make the state directory, with mode 0700 from the guard down, and check it.
-
-    Raises:
-        StateRefused: it is a link, not a folder, another user's, or open to others.
-    """
-    open_state(place).close()
-
-
 def check(place: Place) -> None:
     """Check the existing part of the path to the state directory; makes nothing.
 
     Raises:
-        StateRefused: as `prepare`.
+        StateRefused: as `open_state`.
     """
     for folder in (place.guard, place.state):
         if os.path.lexists(folder):
@@ -166,12 +157,13 @@ def check(place: Place) -> None:
 
 
 def open_state(place: Place, *, make: bool = True) -> Folder:
-    """Open the state directory, making it if needed; checked as in `prepare`.
+    """Open the state directory, making it (0700 from the guard down) if needed.
 
     From the guard down no link is followed, whatever is swapped meanwhile: each folder
     is opened in the one before it.
 
     Raises:
+        StateRefused: it is a link, not a folder, another user's, or open to others.
         FileNotFoundError: it is not there, and not to be made.
     """
     folder = _open_guard(place.guard) if make else _open_own(place.guard)

@@ -30,8 +30,8 @@ TEMPORARY_KEPT_S = 3_600
 # The lock is released after so many entries: hooks wait for it.
 BATCH = 100
 
-_ENDED_ROOMS = ("evidence", "done", "responses")
-_LIVE_ROOMS = ("requests", "processing")
+_ENDED = ("evidence", "done", "responses", run_logs.FOLDER)
+_LIVE = ("requests", "processing")
 
 _T = TypeVar("_T")
 
@@ -94,27 +94,27 @@ def prune(
 
 def _finished(state: State) -> list[_Item]:
     requests: dict[str, _Item] = {}
+    for folder in _ENDED:
+        for name, facts in _files(state[folder]):
+            request_id = _request_of(folder, name)
+            if request_id:
+                item = _Item(request_id, is_request=True)
+                requests.setdefault(request_id, item).add(facts)
     quarantined: dict[str, _Item] = {}
-    for room in _ENDED_ROOMS:
-        for name, facts in _files(state[room]):
-            stem = name.removesuffix(".json")
-            request_id = stem.rpartition(".")[0] if room == "evidence" else stem
-            requests.setdefault(request_id, _Item(request_id, is_request=True)).add(
-                facts
-            )
-    for name, facts in _files(state[run_logs.FOLDER]):
-        if name.endswith(run_logs.SUFFIXES):
-            request_id = name.partition(".")[0]
-            requests.setdefault(request_id, _Item(request_id, is_request=True)).add(
-                facts
-            )
     for name, facts in _files(state["quarantine"]):
         stem = name.removesuffix(".reason")
         quarantined.setdefault(stem, _Item(stem, is_request=False)).add(facts)
-    live = {name for room in _LIVE_ROOMS for name in state[room].names()}
-    return [i for i in requests.values() if i.name not in live] + [
-        *quarantined.values()
-    ]
+    live = {name for folder in _LIVE for name in state[folder].names()}
+    ended = [item for item in requests.values() if item.name not in live]
+    return [*ended, *quarantined.values()]
+
+
+def _request_of(folder: str, name: str) -> str:
+    """The request that a file belongs to; empty if it belongs to none."""
+    if folder == run_logs.FOLDER:
+        return name.partition(".")[0] if name.endswith(run_logs.SUFFIXES) else ""
+    stem = name.removesuffix(".json")
+    return stem.rpartition(".")[0] if folder == "evidence" else stem
 
 
 def _files(folder: Folder) -> Iterator[tuple[str, os.stat_result]]:
@@ -142,7 +142,7 @@ def _remove_all(state: State, doomed: list[_Item]) -> list[_Item]:
             _remove(state["quarantine"], item.name)
             _remove(state["quarantine"], f"{item.name}.reason")
             return True
-        if any(state[room].has(f"{item.name}.json") for room in _LIVE_ROOMS):
+        if any(state[folder].has(f"{item.name}.json") for folder in _LIVE):
             return False
         for file in evidence.get(item.name, ()):
             _remove(state["evidence"], file)

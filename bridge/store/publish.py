@@ -105,16 +105,16 @@ def finish(
 ) -> None:
     """Move the request of an existing response to `done/`. The lock is held."""
     file = file_of(request_id)
-    room = "processing"
+    folder = "processing"
     request = state.claimed(request_id)
     if request is None and not state["done"].has(file):
-        room = "requests"
+        folder = "requests"
         request = state.waiting(request_id)
     if request is not None:
         ended = request.with_(status=response.status)
         state.make_way("done", file)
-        state[room].replace(file, ended.to_json(), durable=False)
-        state[room].move(file, state["done"])
+        state[folder].replace(file, ended.to_json(), durable=False)
+        state[folder].move(file, state["done"])
         state.note(
             str(response.status),
             request_id,
@@ -122,7 +122,7 @@ def finish(
             code=response.error.code if response.error else None,
         )
     # A new request with a used id. One of a newer version stays.
-    if room == "processing" and state.waiting(request_id) is not None:
+    if folder == "processing" and state.waiting(request_id) is not None:
         state.put_aside("requests", file, USED)
 
 

@@ -54,10 +54,10 @@ def why_unreadable(state: State, request_id: RequestId) -> str | None:
 
     It may be in quarantine. None if there is no such file, or it can be read.
     """
-    for room in ("requests", "processing"):
-        path = f"{state[room].path}/{request_id}.json"
+    for folder in ("requests", "processing"):
+        path = f"{state[folder].path}/{request_id}.json"
         try:
-            read_request(state[room], request_id, state.now_ms())
+            read_request(state[folder], request_id, state.now_ms())
         except NewerSchema as exc:
             return f"{path}: {exc}, or remove the file"
         except NotAPlainFile as exc:

@@ -197,67 +197,67 @@ class State:
             request = self._peek("done", name)
             return request is None or response.request_digest in ("", request.digest)
         # In the order of a request's life.
-        for room in ("requests", "processing", "done"):
-            request = self._peek(room, name)
+        for folder in ("requests", "processing", "done"):
+            request = self._peek(folder, name)
             if request is not None:
                 return response.request_digest == request.digest
         return True
 
-    def _peek(self, room: str, name: str) -> Request | None:
+    def _peek(self, folder: str, name: str) -> Request | None:
         """The request in a file; None if it cannot be read as one."""
         with suppress(Unparsable, NotAPlainFile, NewerSchema, OSError):
-            return self._read(room, name)
+            return self._read(folder, name)
         return None
 
-    def _read(self, room: str, name: str) -> Request | None:
+    def _read(self, folder: str, name: str) -> Request | None:
         now_ms = self.now_ms()
-        known = self._parsed if room == "processing" else None
-        request = read_request(self[room], name, now_ms, known)
+        known = self._parsed if folder == "processing" else None
+        request = read_request(self[folder], name, now_ms, known)
         return request and request.on_clock(now_ms, uptime(self.clock))
 
-    def _request(self, room: str, name: str) -> Request | None:
-        if room == "requests":
+    def _request(self, folder: str, name: str) -> Request | None:
+        if folder == "requests":
             self.unread.pop(name, None)
         try:
-            return self._read(room, name)
+            return self._read(folder, name)
         except NewerSchema:
-            self._note_unread(room, name, "newer")
+            self._note_unread(folder, name, "newer")
             return None
         except (Unparsable, NotAPlainFile) as exc:
             file = f"{name}.json"
-            if is_young(self[room], file, self.now_ms()):
-                self._note_unread(room, name, "young")
+            if is_young(self[folder], file, self.now_ms()):
+                self._note_unread(folder, name, "young")
             elif self.is_locked:
-                self.put_aside(room, file, str(exc))
+                self.put_aside(folder, file, str(exc))
             else:
-                self._note_unread(room, name, "broken")
+                self._note_unread(folder, name, "broken")
             return None
         except OSError as exc:
             # A failing disk may read it the next time: leave it there, and go on with
             # the others. A claimed request is never treated as absent.
-            if exc.errno != errno.EIO or room != "requests":
+            if exc.errno != errno.EIO or folder != "requests":
                 raise
-            self._note_unread(room, name, "young")
+            self._note_unread(folder, name, "young")
             return None
 
     def _note_unread(
-        self, room: str, name: str, why: Literal["newer", "young", "broken"]
+        self, folder: str, name: str, why: Literal["newer", "young", "broken"]
     ) -> None:
-        if room == "requests":
+        if folder == "requests":
             self.unread[name] = why
 
     # Files
 
-    def put_aside(self, room: str, file: str, why: str) -> None:
-        """Move a file of `room` to quarantine, for `why`; the lock is held."""
+    def put_aside(self, folder: str, file: str, why: str) -> None:
+        """Move a file of `folder` to quarantine, for `why`; the lock is held."""
         assert self.is_locked, "putting aside takes the lock"  # noqa: S101
-        put_aside(self.directory, self[room], file, why, self.now_ms())
+        put_aside(self.directory, self[folder], file, why, self.now_ms())
 
-    def make_way(self, room: str, file: str) -> None:
-        """Move away whatever has the name `file` in `room`. The lock is held."""
-        if self[room].has(file):
-            self.put_aside(room, file, USED)
+    def make_way(self, folder: str, file: str) -> None:
+        """Move away whatever has the name `file` in `folder`. The lock is held."""
+        if self[folder].has(file):
+            self.put_aside(folder, file, USED)
 
-    def ids(self, room: str) -> list[str]:
-        """The ids that have a file in `room`, unordered; other files are left out."""
-        return [name for name in self[room].names() if is_id(name)]
+    def ids(self, folder: str) -> list[str]:
+        """The ids that have a file in `folder`, unordered; other files are left out."""
+        return [name for name in self[folder].names() if is_id(name)]

@@ -43,7 +43,7 @@ def submit(
             if earlier is not None and earlier.request is not None:
                 known = RequestId(earlier.request.request_id)
                 return Submitted(known, is_new=False)
-            if any(state[room].has(file) for room in FOLDERS_OF_IDS):
+            if any(state[folder].has(file) for folder in FOLDERS_OF_IDS):
                 raise _used(request)
             remember_key(state, request)
             try:

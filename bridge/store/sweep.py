@@ -45,11 +45,11 @@ def sweep_all(state: State, *, limit_s: float = inf) -> int:
 
     until_s = state.clock.monotonic_s() + limit_s
     changed = 0
-    for room, look in (
+    for folder, look in (
         ("processing", claimed),
         ("requests", lambda name: _sweep_waiting(state, name)),
     ):
-        names = state[room].names()
+        names = state[folder].names()
         first = state.clock.now_us() % max(1, len(names))
         names = names[first:] + names[:first]
         for start in range(0, len(names), BATCH):

@@ -21,7 +21,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from watchdog.observers.api import BaseObserver, ObservedWatch
 
@@ -33,20 +33,19 @@ _TICK_NS = 20_000_000
 
 
 @contextmanager
-def noticing(folder: str, names: Iterable[str] | None = None) -> Iterator[Changes]:
-    """Notice files that come to `folder`, for the length of the block.
+def noticing(folder: str, names: Collection[str]) -> Iterator[Changes]:
+    """Notice files of these `names` that come to `folder`, for the length of the block.
 
-    Only of `names`, if given. Look at the folder first: files from before the block are
-    no change. Removing or replacing the folder is one.
+    Look at the folder first: files from before the block are no change. Removing or
+    replacing the folder is one.
     """
     hub = _hub
     changes = Changes(hub)
-    wanted = None if names is None else tuple(names)
-    watched = hub.join(folder, changes, wanted)
+    watched = hub.join(folder, changes, names)
     try:
         yield changes
     finally:
-        hub.leave(watched, changes, wanted)
+        hub.leave(watched, changes, names)
 
 
 class Changes:
@@ -83,7 +82,6 @@ class _Watched:
         # Only for the tables below: its holder calls nothing else.
         self._lock = threading.RLock()
         self._by_name: defaultdict[str, set[Changes]] = defaultdict(set)
-        self._for_any: set[Changes] = set()
         # While it is open, its inode number cannot be reused.
         self._fd = _open(path)
         self._seen = self._state()
@@ -101,21 +99,18 @@ class _Watched:
         if fd >= 0:
             os.close(fd)
 
-    def add(self, changes: Changes, names: tuple[str, ...] | None) -> None:
-        """Start reporting these names, or any, to `changes`."""
+    def add(self, changes: Changes, names: Collection[str]) -> None:
+        """Start reporting these names to `changes`."""
         with self._lock:
             self.waiters += 1
-            if names is None:
-                self._for_any.add(changes)
-            for name in names or ():
+            for name in names:
                 self._by_name[name].add(changes)
 
-    def take_out(self, changes: Changes, names: tuple[str, ...] | None) -> None:
+    def take_out(self, changes: Changes, names: Collection[str]) -> None:
         """Stop reporting to `changes`."""
         with self._lock:
             self.waiters -= 1
-            self._for_any.discard(changes)
-            for name in names or ():
+            for name in names:
                 self._by_name[name].discard(changes)
                 if not self._by_name[name]:
                     del self._by_name[name]
@@ -123,18 +118,16 @@ class _Watched:
     def tell(self, names: Iterable[str]) -> None:
         """Files of these names have come."""
         with self._lock:
-            waiting = set(self._for_any)
-            for name in names:
-                waiting |= self._by_name.get(name, set())
-        for changes in waiting:
+            found = [self._by_name.get(name, set()) for name in names]
+            concerned = set[Changes]().union(*found)
+        for changes in concerned:
             changes.ring()
 
     def tell_all(self) -> None:
         """Something has happened that concerns every waiter."""
         with self._lock:
-            waiting = self._for_any.union(*self._by_name.values())
-        for changes in waiting:
-            changes.ring()
+            names = list(self._by_name)
+        self.tell(names)
 
     def look(self) -> None:
         """Report what has changed since the last look."""
@@ -176,9 +169,7 @@ class _Hub:
         self._thread: threading.Thread | None = None
         self._left = threading.Event()
 
-    def join(
-        self, path: str, changes: Changes, names: tuple[str, ...] | None
-    ) -> _Watched:
+    def join(self, path: str, changes: Changes, names: Collection[str]) -> _Watched:
         """Watch a folder, if nobody does yet."""
         with self._lock:
             watched = self._find(path)
@@ -198,7 +189,7 @@ class _Hub:
         return watched
 
     def leave(
-        self, watched: _Watched, changes: Changes, names: tuple[str, ...] | None
+        self, watched: _Watched, changes: Changes, names: Collection[str]
     ) -> None:
         """Stop watching; the thread ends the watch, since that takes a while."""
         if self is not _hub:

@@ -15,7 +15,6 @@ from bridge.store.location import (
     locate,
     mirror,
     open_state,
-    prepare,
 )
 
 # What the project is called, and what its state is called below `state/`.
@@ -125,7 +124,7 @@ def place(tmp_path: Path) -> Place:
 def test_what_is_made_is_for_this_user_alone(tmp_path: Path):
     old = os.umask(0)
     try:
-        prepare(place(tmp_path))
+        open_state(place(tmp_path)).close()
     finally:
         os.umask(old)
 
@@ -138,12 +137,12 @@ def test_what_is_made_is_for_this_user_alone(tmp_path: Path):
 @pytest.mark.parametrize("where", ["home", "home/state/app/@"], ids=["guard", "state"])
 @pytest.mark.parametrize("mode", [0o720, 0o702, 0o777], ids=oct)
 def test_error_others_can_write(tmp_path: Path, where: str, mode: int):
-    prepare(place(tmp_path))
+    open_state(place(tmp_path)).close()
     folder = tmp_path / where
     folder.chmod(mode)
 
     with pytest.raises(StateRefused) as caught:
-        prepare(place(tmp_path))
+        open_state(place(tmp_path)).close()
 
     assert str(caught.value) == (
         f"{folder}: others can write to it (mode {mode:04o}); run: chmod 700 {folder}"
@@ -153,11 +152,11 @@ def test_error_others_can_write(tmp_path: Path, where: str, mode: int):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
 @pytest.mark.parametrize("where", ["home", "home/state/app/@"], ids=["guard", "state"])
 def test_error_another_users_folder(tmp_path: Path, where: str):
-    prepare(place(tmp_path))
+    open_state(place(tmp_path)).close()
     os.chown(tmp_path / where, 65534, 65534)
 
     with pytest.raises(StateRefused) as caught:
-        prepare(place(tmp_path))
+        open_state(place(tmp_path)).close()
 
     assert str(caught.value) == (
         f"{tmp_path / where}: belongs to user 65534, not to you (0); set BRIDGE_HOME "
@@ -171,7 +170,7 @@ def test_error_where_no_folder_can_be_made():
     nowhere = Path("/proc/x")
 
     with pytest.raises(StateRefused, match="no folder can be made here"):
-        prepare(Place(Path("/"), nowhere / "state", nowhere, "a test"))
+        open_state(Place(Path("/"), nowhere / "state", nowhere, "a test"))
 
 
 @pytest.mark.parametrize(
@@ -180,7 +179,7 @@ def test_error_where_no_folder_can_be_made():
 @pytest.mark.parametrize("what", ["link", "dangling", "file", "fifo"])
 def test_error_something_else_on_the_way(tmp_path: Path, where: str, what: str):
     """A link could lead out of the state, into files that others may write."""
-    prepare(place(tmp_path))
+    open_state(place(tmp_path)).close()
     path = tmp_path / where
     path.rename(tmp_path / "moved")
     if what == "link":
@@ -209,7 +208,7 @@ def test_error_a_file_above_the_home(tmp_path: Path):
     inside = Place(tmp_path, tmp_path / "home/x/y", tmp_path / "home/x", "")
 
     with pytest.raises(StateRefused):
-        prepare(inside)
+        open_state(inside).close()
 
 
 def test_error_the_state_directory_is_the_project_itself(tmp_path: Path):
