@@ -15,9 +15,9 @@ import time
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
-from bridge.host import unseen_ends
+from bridge.host import registration
 from bridge.host.sweep_and_wake import wake_all
-from bridge.store import wakeups
+from bridge.store import subagent_runs, wakeups
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,8 @@ SWEEP_S = 1.0
 def settle(hook: HookContext, *, pause: Callable[[float], None] = time.sleep) -> None:
     """After SessionStart: forget dead sessions, give back their requests, wake."""
     try:
-        unseen_ends.forget_gone(hook)
+        registration.forget_gone(hook.store)
+        subagent_runs.forget_gone(hook.store)
         changed = hook.store.sweep(everything=True, limit_s=SWEEP_S)
     except StateUnavailable:
         changed = 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bridge.host import interim, runs
 from bridge.host.interim import Ahead
-from bridge.host.offers import look_again
+from bridge.host.offers import look_soon
 from bridge.host.output import (
     MAX_CONTEXT,
     SILENT,
@@ -333,29 +333,18 @@ def _close(hook: HookContext, run: AgentRun, response: Response, source: str) ->
     """Publish, and free the slot."""
     hook.store.publish(response, source=source)
     subagent_runs.end(hook.store, run)
-    free_slot(hook)
-
-
-def ending_line(response: Response) -> str:
-    """One line for the user: how a request ended, and after how long."""
-    how = "answered" if response.error is None else response.error.code
-    seconds = response.duration / 1000
-    return one_line(f"hostbridge: {response.request_id} {how} after {seconds:.1f} s")
+    look_soon(hook)
 
 
 def line_about(hook: HookContext, request_id: str) -> str:
     """The line for the user about a request that has ended; otherwise empty."""
     found = hook.store.find(RequestId(request_id))
-    return ending_line(found.response) if found and found.response else ""
-
-
-def free_slot(hook: HookContext) -> None:
-    """A slot is free: have the session look at the queue, idle or not."""
-    from bridge.store import wakeups
-
-    look_again(hook)
-    if hook.store.has_waiting():
-        wakeups.wake(hook.store, [hook.session])
+    response = found.response if found else None
+    if response is None:
+        return ""
+    how = response.error.code if response.error else "answered"
+    seconds = response.duration / 1000
+    return one_line(f"hostbridge: {request_id} {how} after {seconds:.1f} s")
 
 
 def _serves(run: AgentRun, request: Request) -> bool:

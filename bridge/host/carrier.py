@@ -61,7 +61,7 @@ def still_there(settings: Settings, known: str | None) -> str | None:
 
 
 class CarrierFile:
-    """The file of one user.
+    """The file of one user: `file` is where it lies.
 
     Raises:
         StateRefused: our own folder is not safe to use (any method).
@@ -69,22 +69,17 @@ class CarrierFile:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._file = carrier_file(settings.claude_dir)
+        self.file = carrier_file(settings.claude_dir)
         self._memory = Memory(settings.home)
-
-    @property
-    def file(self) -> Path:
-        """Where it is."""
-        return self._file
 
     def state(self) -> State | None:
         """What is there: None for no file, "there" for ours as it is now."""
-        found = settings_file.load(self._file)
+        found = settings_file.load(self.file)
         if found is None:
             return None
         if found == _text():
             return "there"
-        past = self._memory.recall(self._file)
+        past = self._memory.recall(self.file)
         is_ours = past is not None and past.was_last(found)
         return "written" if is_ours else "somebody else's"
 
@@ -93,14 +88,14 @@ class CarrierFile:
         state = self.state()
         if state in ("there", "somebody else's"):
             return state
-        self._file.parent.parent.mkdir(parents=True, exist_ok=True)
-        before = settings_file.load(self._file)
-        past = self._memory.recall(self._file)
+        self.file.parent.parent.mkdir(parents=True, exist_ok=True)
+        before = settings_file.load(self.file)
+        past = self._memory.recall(self.file)
         made = past is not None and past.made_folder
-        made |= settings_file.store(self._file, _text(), before=before)
+        made |= settings_file.store(self.file, _text(), before=before)
         self._memory.remember(
             Past(
-                file=str(self._file),
+                file=str(self.file),
                 kind=KIND,
                 after_sha256=sha256(_text()),
                 made_folder=made,
@@ -112,16 +107,16 @@ class CarrierFile:
         """Remove it if it is ours and no install is left; whether it was removed."""
         if self._memory.kinds() - {KIND}:
             return False
-        past = self._memory.recall(self._file)
+        past = self._memory.recall(self.file)
         is_ours = self.state() in ("there", "written")
         if is_ours:
-            found = settings_file.load(self._file)
-            settings_file.store(self._file, None, before=found)
+            found = settings_file.load(self.file)
+            settings_file.store(self.file, None, before=found)
             if past is None or past.made_folder:
-                settings_file.remove_folder(self._file)
+                settings_file.remove_folder(self.file)
                 # The client does not need an empty folder; it makes its own.
-                settings_file.remove_folder(self._file.parent)
-        self._memory.forget(self._file)
+                settings_file.remove_folder(self.file.parent)
+        self._memory.forget(self.file)
         return is_ours
 
 

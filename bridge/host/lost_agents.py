@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
 from bridge.host import runs
-from bridge.host.capture import free_slot
 from bridge.host.gate import is_ours, name_of
 from bridge.host.launch import described_ids
+from bridge.host.offers import look_soon
 from bridge.host.output import SILENT, HookOutput, deny, refuse_permission
 from bridge.protocol.failure_codes import MEANINGS
 from bridge.protocol.ids import RequestId, is_id
@@ -65,4 +65,4 @@ def _fail(hook: HookContext) -> None:
                 found.request, "agent_error", message, now_ms=hook.now_ms()
             )
             hook.store.publish(response, source=hook.event.name)
-            free_slot(hook)
+            look_soon(hook)

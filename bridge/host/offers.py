@@ -58,10 +58,10 @@ def offer(hook: HookContext, *, repeat_at_once: bool = False) -> str | None:
             hook.claimant,
             min(hook.settings.slots, MAX_NAMED),
             judged,
-            on_cut=lambda: _go_on_soon(hook),
+            on_cut=lambda: look_soon(hook),
         )
     except StateUnavailable:
-        look_again(hook)
+        sessions.look_again(store, hook.session.session_id)
         # A repeated offer is already counted: the model must see it.
         if not ignored:
             raise
@@ -214,12 +214,8 @@ def agents_run(hook: HookContext) -> bool:
     )
 
 
-def look_again(hook: HookContext) -> None:
-    """A slot is free: the next tool call should look at the queue."""
+def look_soon(hook: HookContext) -> None:
+    """Have the session look at the queue again, idle or not."""
     sessions.look_again(hook.store, hook.session.session_id)
-
-
-def _go_on_soon(hook: HookContext) -> None:
-    """The end of the queue was not reached: go on later, waking ourselves."""
-    look_again(hook)
-    wakeups.wake(hook.store, [hook.session])
+    if hook.store.has_waiting():
+        wakeups.wake(hook.store, [hook.session])

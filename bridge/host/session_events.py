@@ -28,7 +28,7 @@ def session_start(hook: HookContext) -> HookOutput:
     said = specific(
         "SessionStart", additionalContext=INTRODUCTION, watchPaths=[watched]
     )
-    return said.then(_settle)
+    return said.then(_afterwards)
 
 
 def cwd_changed(hook: HookContext) -> HookOutput:
@@ -40,7 +40,7 @@ def cwd_changed(hook: HookContext) -> HookOutput:
     with suppress(StateUnavailable):
         sessions.note_watch(hook.store, hook.session)
     said = specific("CwdChanged", watchPaths=[watched])
-    return said.then(_wake_again)
+    return said.then(_afterwards)
 
 
 def _compacted(hook: HookContext) -> HookOutput:
@@ -64,16 +64,11 @@ def session_end(hook: HookContext) -> HookOutput:
     return SILENT
 
 
-def _settle(hook: HookContext) -> None:
-    from bridge.host.after_answer import settle
+def _afterwards(hook: HookContext) -> None:
+    from bridge.host import after_answer
 
-    settle(hook)
-
-
-def _wake_again(hook: HookContext) -> None:
-    from bridge.host.after_answer import wake_until_answered
-
-    wake_until_answered(hook)
+    starts = hook.event.name == "SessionStart"
+    (after_answer.settle if starts else after_answer.wake_until_answered)(hook)
 
 
 HANDLERS = {

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
-from bridge.host import interim, registration, runs
+from bridge.host import interim, runs
 from bridge.host.capture import RECEIPT, REPLACED, fail, line_about, take_words
 from bridge.host.offers import decline, open_offers, wake_others
 from bridge.host.output import SILENT, HookOutput, specific, tell_user
@@ -281,12 +281,6 @@ def _heard_so_far(hook: HookContext, run: AgentRun) -> tuple[bool, int]:
     claim = found.request.claim if found and found.request else None
     ended = found is None or found.response is not None
     return ended, claim.corrections if claim else 0
-
-
-def forget_gone(hook: HookContext) -> None:
-    """Forget the sessions and the agents of clients that are gone."""
-    registration.forget_gone(hook.store)
-    subagent_runs.forget_gone(hook.store)
 
 
 def release_all(hook: HookContext) -> None:

@@ -85,7 +85,7 @@ def test_error_an_unanswered_bell_is_named_by_who_waits(world: HookWorld) -> Non
     ring(world, session, ago_s=60)
     told = (
         f"; session {session.session_id} (pid {session.host.pid}) has not answered its "
-        f"bell for 60 s: {UNANSWERED.cause}; {UNANSWERED.cure}"
+        f"wake-up file for 60 s: {UNANSWERED.cause}; {UNANSWERED.cure}"
     )
     request = world.submit()
     outside = Bridge(replace(world.bridge.settings, host_pid=None), world.project)
