@@ -43,29 +43,21 @@ def is_clients_own(name: str) -> bool:
     return name != GENERAL and (name in BUILT_IN or ":" in name)
 
 
-def check_agent(name: str, registry: Registry) -> None:
-    """Check that the client knows an agent.
+def check_agent(name: str, registry: Registry, route: str = "host") -> None:
+    """Check that a route can serve an agent without a definition.
 
-    Raises:
-        UnknownAgent: it does not; lists similar names.
-    """
-    if name == GENERAL or is_clients_own(name) or name in registry.client_agents():
-        return
-    known = {*BUILT_IN, *registry.names()}
-    raise UnknownAgent(f"no agent is named {name!r}; {nearest(name, known)}")
-
-
-def check_away(name: str, route: str, registry: Registry) -> None:
-    """Check that a route other than the host can serve an agent without a definition.
-
-    The route claude starts a client, which has every agent that a client has.
+    An open session knows its own agents, and the route claude starts a client, which
+    has the built-in ones. The other routes have no prompts but those of definitions.
 
     Raises:
         UnknownAgent: the name is unknown, or its prompt is not available there.
     """
-    if name == GENERAL or (route == "claude" and is_clients_own(name)):
+    is_client = route in ("host", "claude")
+    if name == GENERAL or (is_client and is_clients_own(name)):
         return
-    here = BUILT_IN if route == "claude" else {GENERAL}
+    if route == "host" and name in registry.client_agents():
+        return
+    here = BUILT_IN if is_client else {GENERAL}
     near = nearest(name, {*here, *registry.names()})
     if is_clients_own(name):
         whose = "a plugin's" if ":" in name else "Claude Code's own"
@@ -123,19 +115,7 @@ class Agents:
         """
         return cls(Registry.open(settings, project))
 
-    def find(self, agent: str) -> Definition | None:
-        """Our definition; None for an agent that Claude Code itself knows.
-
-        Raises:
-            UnknownAgent: neither hostbridge nor the client knows it.
-            BadDefinition, NotTrusted: its definition cannot be used.
-        """
-        definition = self.registry.find_own(agent)
-        if definition is None:
-            check_agent(agent, self.registry)
-        return definition
-
-    def find_on(self, agent: str, route: RouteName) -> Definition | None:
+    def find(self, agent: str, route: RouteName = "host") -> Definition | None:
         """The definition that a route needs; None for an agent that needs none there.
 
         An open session has the prompts of the client's agents. On every other route
@@ -145,11 +125,10 @@ class Agents:
             UnknownAgent: it is unknown, or this route does not have its prompt.
             BadDefinition, NotTrusted: its definition cannot be used.
         """
-        if route == "host":
-            return self.find(agent)
-        definition = self.registry.find(agent)
+        find = self.registry.find_own if route == "host" else self.registry.find
+        definition = find(agent)
         if definition is None:
-            check_away(agent, route, self.registry)
+            check_agent(agent, self.registry, route)
         return definition
 
     def define(
@@ -158,8 +137,8 @@ class Agents:
         """The request with its agent's definition applied, and the definition.
 
         Raises:
-            UnknownAgent, BadDefinition, NotTrusted: as `find_on`.
+            UnknownAgent, BadDefinition, NotTrusted: as `find`.
             InvalidRequest: as `resolve`.
         """
-        definition = self.find_on(request.agent_type, request.served_on)
+        definition = self.find(request.agent_type, request.served_on)
         return resolve(definition, store, request), definition

@@ -69,7 +69,7 @@ class Draft:
         if self.definition is not None:
             return self.definition
         if route not in self._found:
-            self._found[route] = self.agents.find_on(self.request.agent_type, route)
+            self._found[route] = self.agents.find(self.request.agent_type, route)
         return self._found[route]
 
     def on(self, route: RouteName) -> Request:

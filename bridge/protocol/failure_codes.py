@@ -7,32 +7,12 @@ from typing import Literal, get_args
 from bridge.protocol.status import Stage
 
 FailureCode = Literal[
-    "no_host",
-    "host_gone",
-    "declined",
-    "agent_missing",
-    "agent_error",
-    "agent_stopped",
-    "quota",
-    "empty_answer",
-    "prompt_echo",
-    "no_json",
-    "schema_mismatch",
-    "unverified",
-    "prompt_replaced",
-    "agent_failed",
-    "agent_blocked",
-    "timeout",
-    "cancelled",
-    "depth",
-    "budget",
-    "AGENT_001",
-    "AGENT_002",
-    "AGENT_003",
-    "AGENT_004",
-    "AGENT_005",
+    "no_host", "host_gone", "declined", "agent_missing", "agent_error", "agent_stopped",
+    "quota", "empty_answer", "prompt_echo", "no_json", "schema_mismatch", "unverified",
+    "prompt_replaced", "agent_failed", "agent_blocked", "timeout", "cancelled", "depth",
+    "budget", "AGENT_001", "AGENT_002", "AGENT_003", "AGENT_004", "AGENT_005",
     "AGENT_006",
-]
+]  # fmt: skip
 
 MEANINGS: dict[FailureCode, str] = {
     "no_host": "nobody was there who could take the request",
