@@ -1,4 +1,4 @@
-"""Write a bug of ours to a log: a new file in the folder for temporary files."""
+"""Log a bug of ours in a new temporary file."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`hostbridge hook EVENT [KIND]`: one hook process, the event on stdin.
 
-Not a command like the others: nothing here parses options, because exit 2 of a hook
-means "block", and that is what a usage error exits with. Fails open.
+Unlike the other commands, it parses no options: a usage error exits with 2, which in a
+hook means "block". It fails open.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from bridge.cli.exit_codes import Exit
 
 
 def run(arguments: list[str]) -> int:
-    """Answer one event, and leave; returns only when there is nothing to answer."""
+    """Answer one event and exit; returns only if there is nothing to answer."""
     if not arguments or arguments[0] in ("--help", "-h"):
         examples = "\n".join(f"  {line}" for line in COMMANDS["hook"].examples)
         sys.stdout.write(f"{__doc__}\nFor example:\n{examples}\n")

@@ -1,8 +1,8 @@
 """Interrupts that are not lost.
 
-An exception that a signal raises may come up within a destructor or a callback of the
-garbage collector, where Python drops it. So what came is remembered, too, and looked at
-now and then by whoever waits.
+A signal may arrive while a destructor or a callback of the garbage collector runs, and
+Python drops an exception that is raised there. So the signal is remembered as well, and
+whoever waits checks for it from time to time.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ import signal
 
 
 class Interrupts:
-    """Has signals end the command as Ctrl-C does; call it while waiting."""
+    """Makes signals end the command as Ctrl-C does; call it while waiting."""
 
     def __init__(self) -> None:
-        self._came = False
+        self._arrived = False
 
     def on(self, *signals: signal.Signals) -> None:
-        """Take these; what nohup ignores stays ignored."""
+        """Handle these signals, except those that nohup ignores."""
         usual = (signal.SIG_DFL, signal.default_int_handler)
         for number in signals:
             if signal.getsignal(number) in usual:
                 signal.signal(number, self._interrupt)
 
     def __call__(self, *_: object) -> None:
-        """Nothing, or the interrupt that was lost on its way.
+        """Raise the interrupt that was lost, if there was one.
 
         Raises:
-            KeyboardInterrupt: a signal has come.
+            KeyboardInterrupt: a signal has arrived.
         """
-        if self._came:
+        if self._arrived:
             raise KeyboardInterrupt
 
     def _interrupt(self, _number: int, _frame: object) -> None:
-        self._came = True
+        self._arrived = True
         raise KeyboardInterrupt

@@ -1,6 +1,6 @@
-"""`hostbridge status --watch`: the overview again and again, until Ctrl-C.
+"""`hostbridge status --watch`: the overview, kept up to date until Ctrl-C.
 
-A look each second, and at once when a file comes or goes: the folders' times tell.
+It is read once a second, and at once when the mtime of a folder shows a change.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from bridge.api.bridge import Bridge
 
 _FOLDERS = ("requests", "processing", "responses", "sessions", "agents")
-_LOOK_S = 1.0
-_GLANCE_S = 0.1
-# The names of the groups are colours.
+_REFRESH_S = 1.0
+_POLL_S = 0.1
+# The group names are rich styles.
 _COLOURS = (
     r"^\S+ +(?P<green>running|completed)\b",
     r"^\S+ +(?P<cyan>offered)\b",
@@ -44,7 +44,7 @@ def watch_table(bridge: Bridge) -> None:
 
 
 def watch_json(bridge: Bridge) -> None:
-    """Print the overview, one line each time."""
+    """Print the overview as a line of JSON each time."""
     _again(bridge, lambda: say_json(bridge.overview()))
 
 
@@ -53,9 +53,9 @@ def _again(bridge: Bridge, show: Callable[[], None]) -> None:
         while True:
             before = _times(bridge.store.place.state)
             show()
-            until_s = time.monotonic() + _LOOK_S
+            until_s = time.monotonic() + _REFRESH_S
             while time.monotonic() < until_s:
-                time.sleep(_GLANCE_S)
+                time.sleep(_POLL_S)
                 if _times(bridge.store.place.state) != before:
                     break
 
@@ -72,7 +72,7 @@ def _drawn(bridge: Bridge, width: int) -> Text:
     from rich.text import Text
 
     words = overview_text(bridge.overview())
-    # An id longer than a line goes on in the next.
+    # An id that is longer than a line continues on the next.
     text = Text(fitted(clean(words, len(words)), width), overflow="fold")
     for pattern in _COLOURS:
         text.highlight_regex(f"(?m){pattern}")

@@ -1,8 +1,8 @@
-"""The `hostbridge` command: finds the command's module, and the exit code of its error.
+"""The `hostbridge` command: runs a command's module, and turns errors into exit codes.
 
-A command is `bridge/cli/<name>.py` with a function `command`, its docstring the help.
-It is imported when it is called: starting fast is a promise. With `--json` an error is
-one object on stdout, too.
+A command is `bridge/cli/<name>.py` with a function `command`; its docstring is the
+help. It is imported only when it is called, so that every command starts fast. With
+`--json`, an error is also one object on stdout.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ hostbridge: ask the agent session that is already open
 def main() -> None:
     """Run the command line and exit with its code."""
     _print_anything()
-    # Most of what a command allocates stays to its end: search less often for garbage.
+    # Most of what a command allocates lives until its end: collect garbage less often.
     gc.set_threshold(100_000)
     try:
         code = run(sys.argv[1:])
@@ -41,19 +41,18 @@ def main() -> None:
         code = _machine(exc)
     except KeyboardInterrupt:
         sys.stderr.write("hostbridge: interrupted\n")
-        # Not by the way of the others: an interpreter that was interrupted within an
-        # `exec`, as dataclasses use, ends by killing itself with SIGINT.
+        # Not by sys.exit: an interpreter that was interrupted inside an `exec`, which
+        # dataclasses use, ends by killing itself with SIGINT.
         os._exit(Exit.INTERRUPTED)
-    # The end of a process lets go of everything: to search it for garbage once more
-    # takes longer than many a command.
+    # The process ends: a last garbage collection takes longer than many commands.
     gc.freeze()
     sys.exit(code)
 
 
 def _machine(error: OSError) -> int:
-    """The disk is full, a file is not ours, the reader of a pipe has gone.
+    """Report that the disk is full, a file is not ours, a pipe has no reader.
 
-    What could not be printed would be tried again at the end, and complained of.
+    Python would try to write the rest of stdout again at the end, and complain.
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if not isinstance(error, BrokenPipeError):
@@ -64,7 +63,7 @@ def _machine(error: OSError) -> int:
 
 
 def _print_anything() -> None:
-    """A stream that is closed, or that knows few letters, is no reason to fail."""
+    """Let no closed stream and no limited encoding be a reason to fail."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -141,7 +140,7 @@ def _report(error: BridgeError, arguments: list[str]) -> int:
         say_json(error_value(error))
     complain(str(error))
     failure = error.response.error if isinstance(error, RequestFailed) else None
-    # What is late says by itself what helps; who cancels knows.
+    # A timeout's message says what helps; whoever cancelled knows.
     if failure and failure.code not in ("timeout", "cancelled"):
         cure = cure_of(failure.code, failure.stage, error.request_id or "ID")
         complain(f"{failure.code}: {cure}")

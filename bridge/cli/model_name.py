@@ -1,4 +1,4 @@
-"""A model as it is typed: a file's path is one from the working folder."""
+"""A model as it is typed: paths of files are relative to the working folder."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ if TYPE_CHECKING:
 
 
 def from_here(model: str | None, settings: Settings) -> str | None:
-    """The model that is asked for, its path whole: who serves it may work elsewhere.
+    """The model with an absolute path, since it may be served from another folder.
 
-    A bare name is first of all that of a user's model: no file that lies about in a
-    project stands in for it. What is nowhere stays a name, but for what is plainly a
-    path of here.
+    A bare name means a model of the user's first: no file in a project replaces it. A
+    name that is found nowhere stays as it is, unless it starts with `./` or `../`.
     """
     if model is None or not model.endswith(MODEL_FILE):
         return model

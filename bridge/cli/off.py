@@ -1,7 +1,7 @@
 """Stop everything at once: in this project, or in one session.
 
-Nothing is offered any more. Agents that run are stopped at their next tool call.
-Requests wait, until `hostbridge on` or their deadline.
+No more requests are offered. Running agents are stopped at their next tool call.
+Requests wait until `hostbridge on`, or their deadline.
 """
 
 from argparse import Namespace

@@ -1,6 +1,6 @@
 """Go on after `hostbridge off`: in this project, or in one session.
 
-Not from inside a Claude Code session: its model could be the one that goes on.
+Refused inside a Claude Code session: its model must not undo what its user did.
 """
 
 from argparse import Namespace
@@ -20,7 +20,6 @@ def command(options: Namespace) -> None:
     session = options.session
     bridge = Bridge.open()
     which = open_session(bridge.store, session) if session else None
-    # Its user has switched it off; a model that is stopped must not go on by itself.
     live = live_sessions(bridge.store)
     clients = [each.host.pid for each in live]
     refuse_inside_a_session(bridge.settings, clients, "hostbridge on")

@@ -1,6 +1,6 @@
-"""One request's story as a person reads it.
+"""One request's story as text.
 
-Words from outside are indented: no line of a prompt or an answer can pose as ours.
+Text from outside is indented: no line of a prompt or an answer can pose as ours.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Where the command begins: an interrupt ends it quietly also while it is loading.
+"""The entry point: an interrupt ends the command quietly, even while it is imported.
 
-An exception out of an import that was interrupted could come up anywhere, or nowhere.
-Until there is something to undo, an interrupt just ends the process.
+An exception raised during an import may surface anywhere, or be lost. Until there is
+something to undo, an interrupt just ends the process.
 """
 
 import os
 import signal
 
-# As in `bridge.cli.exit_codes`, which takes time to import.
+# As in `bridge.cli.exit_codes`, which is slow to import.
 _INTERRUPTED = 130
 
 

@@ -1,7 +1,6 @@
-"""The overview of a project as a person reads it: plain tables, no colour.
+"""The overview of a project as plain text: tables without colour.
 
-Each line begins with an id, whole: what one copies must not be what a narrow terminal
-cuts away.
+Each line begins with a whole id, which a narrow terminal does not cut: people copy it.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ def _lines(seen: Overview) -> Iterator[str]:
 
 
 def _unreadable(name: str) -> str:
-    """How to learn why; a file may be called like a command of somebody's own."""
+    """How to learn why; no command is shown for a name that the shell could run."""
     if is_id(name):
         return f"cannot be read: hostbridge show {name}"
     return "is no id of a request; the file is in requests/"
@@ -107,7 +106,7 @@ def _ended(request: EndedRequest) -> Sequence[str]:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Lines with the columns aligned."""
+    """The rows with their columns aligned."""
     cells = [head, *rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:
@@ -116,7 +115,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def fitted(text: str, width: int) -> str:
-    """The lines cut to a width, but never within the id that begins one."""
+    """The lines cut to a width, but never inside the id at the start of a line."""
     return "\n".join(_cut(line, width) for line in text.split("\n"))
 
 

@@ -1,7 +1,7 @@
 """Ask the person at the controlling terminal: no pipe and no model can answer.
 
-Words and answer go through /dev/tty, whatever stdin and stdout are. What was typed
-before the question does not count.
+Question and answer go through /dev/tty, whatever stdin and stdout are. Anything typed
+before the question is discarded.
 """
 
 import os
@@ -12,11 +12,11 @@ from bridge.host.output import clean
 
 
 class NoTerminal(BridgeError):
-    """Nobody can be asked here."""
+    """There is no terminal to ask on."""
 
 
 def confirm(text: str, question: str) -> bool:
-    """Show `text`, ask, and tell whether the answer was `yes`.
+    """Show `text`, ask the question, and return whether the answer was `yes`.
 
     Raises:
         NoTerminal: this process has no controlling terminal.

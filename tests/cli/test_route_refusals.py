@@ -146,3 +146,13 @@ def test_error_no_server_is_no_route(project):
 
     assert (ran.code, ran.out) == (4, "")
     assert f"no server at {url}/: " in ran.err
+
+
+@pytest.mark.parametrize("name", ["validator-logic", "validator-security"])
+def test_error_a_judge_and_the_local_route(project, name):
+    """A small model would approve what it cannot judge; nothing was asked."""
+    ran = project.run("ask", name, "The change to a.py", "--route", "local")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert f"agent '{name}' does not take the route local" in ran.err
+    assert project.bridge.overview().waiting == 0
