@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from bridge.protocol.wording import shortened
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
@@ -65,6 +67,5 @@ def describe(value: object, limit: int = 40) -> str:
         return "an empty list"
     if kind := _KINDS.get(type(value)):
         return kind
-    text = repr(value)
-    text = text if len(text) <= limit else text[:limit] + "…"
+    text = shortened(repr(value), limit)
     return f"{_TYPES.get(type(value), type(value).__name__)} ({text})"

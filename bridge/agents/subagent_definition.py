@@ -213,11 +213,11 @@ def _properties(tool: ToolDefinition) -> Iterable[str]:
 
 def _names_by_script(tools: Iterable[ToolDefinition]) -> dict[Path, set[str]]:
     """The names that each script is given: the node's, and its tools' parameters."""
-    given: dict[Path, set[str]] = {}
+    names: dict[Path, set[str]] = {}
     for tool in tools:
         for path in (tool.pym, *tool.context_providers):
-            given.setdefault(path, set()).update(NODE_NAMES, _properties(tool))
-    return given
+            names.setdefault(path, set()).update(NODE_NAMES, _properties(tool))
+    return names
 
 
 def _read_tool(

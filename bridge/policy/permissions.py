@@ -236,25 +236,25 @@ def command_pattern(spec: str) -> re.Pattern[str]:
 
 
 def _grants_path(rule: Rule, call: _Call) -> bool:
-    given = _path_given(call)
-    if given is None:
+    paths = _paths_of(call)
+    if paths is None:
         return rule.spec is None and call.tool not in _FAMILIES["Edit"]
-    return all(_covers_path(rule, call, path) for path in given)
+    return all(_covers_path(rule, call, path) for path in paths)
 
 
-def _path_given(call: _Call) -> list[str] | None:
+def _paths_of(call: _Call) -> list[str] | None:
     """The paths that a call is about; None if they cannot be known for sure.
 
     The client trims a path, expands `~` and normalizes Unicode. It would then open
     another file than the one that is checked here.
     """
-    given = call.tool_input.get(_PATH_KEYS[call.tool])
-    if given is None and call.tool in _SEARCHES:
-        given = "."
-    if not isinstance(given, str) or not _is_plain(given):
+    path = call.tool_input.get(_PATH_KEYS[call.tool])
+    if path is None and call.tool in _SEARCHES:
+        path = "."
+    if not isinstance(path, str) or not _is_plain(path):
         return None
     if call.tool not in _SEARCHES:
-        return [given]
+        return [path]
     globs = [
         glob
         for key in _SEARCHES[call.tool]
@@ -263,7 +263,7 @@ def _path_given(call: _Call) -> list[str] | None:
     if not all(isinstance(glob, str) and stays_below(glob) for glob in globs):
         return None
     # A search follows a link that its pattern names.
-    return [given, *(posixpath.join(given, fixed_part(glob)) for glob in globs)]
+    return [path, *(posixpath.join(path, fixed_part(glob)) for glob in globs)]
 
 
 def _is_plain(path: str) -> bool:

@@ -16,6 +16,7 @@ import re
 from typing import Literal, NewType
 
 from bridge.errors import InvalidRequest
+from bridge.protocol.wording import shortened
 
 RequestId = NewType("RequestId", str)
 Priority = Literal["high", "normal", "low"]
@@ -36,8 +37,7 @@ def check_id(text: str) -> RequestId:
         InvalidRequest: it is no text, empty, too long, or holds another character.
     """
     if not is_id(text):
-        given = str(text)
-        shown = text if len(given) <= 60 else given[:60] + "…"  # noqa: PLR2004
+        shown = shortened(str(text), 60)
         raise InvalidRequest(
             f"request id {shown!r}: expected 1 to 128 of A-Z a-z 0-9 _ -"
         )
@@ -59,7 +59,7 @@ def new_request_id(now_us: int, priority: Priority = "normal") -> RequestId:
 
 
 def find_rank(request_id: str) -> tuple[Priority, int] | None:
-    """Priority and creation time (microseconds) told by one of our own ids.
+    """Priority and creation time (microseconds) of one of our own ids.
 
     None for an id that somebody else chose: for those, the file says it.
     """
