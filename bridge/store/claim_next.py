@@ -2,7 +2,7 @@
 
 A hook's time is limited, and the lock must be held for only tens of milliseconds: a
 walk covers a few hundred requests, releases the lock, and goes on. What it passed over
-is remembered (see `passing`), so that the next claim begins where this one was.
+is remembered (see `passed_over`), so that the next claim begins where this one was.
 """
 
 from __future__ import annotations
