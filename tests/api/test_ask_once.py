@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from runworld import ScriptedModel, call
-from servingworld import Scripted
+from servingworld import Scripted, bridge_in, open_session
 
 from bridge.agents import load, prompt
-from bridge.api.bridge import Bridge
-from bridge.config import Settings
 from bridge.protocol import json_schema
 from bridge.protocol.outcome import Outcome
-from bridge.store import sessions, store
-from bridge.store.host_process import identify
-from bridge.store.sessions import Session
+from bridge.store import store
 from bridge.worker import executors
 from bridge.worker.model_executor import ModelExecutor, OpenModel
 
@@ -26,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from bridge.api.bridge import Bridge
     from bridge.routes import OwnRoute
 
 SCHEMA = {
@@ -42,7 +38,7 @@ def bridge(tmp_path: Path) -> Bridge:
     (agents / "counter.yaml").write_text(
         "name: counter\ndescription: counts\nprompt: 'Count: {{ task }}'\n"
     )
-    made = Bridge(Settings(home=tmp_path / "home"), tmp_path)
+    made = bridge_in(tmp_path)
     # The first ask in a project makes the state directory.
     made.submit("Which?")
     return made
@@ -125,12 +121,7 @@ def test_the_agent_loop(
 def test_an_open_session(
     bridge: Bridge, done: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    host = identify(os.getpid())
-    assert host is not None
-    opened = Session(
-        session_id="open", host=host, registered_at=bridge.store.now_ms(), wakes=True
-    )
-    monkeypatch.setattr(sessions, "live_sessions", lambda *_, **__: [opened])
+    open_session(bridge.store)
     wait = store.Store.wait
 
     def answered(asked: store.Store, ids: Any, **how: Any) -> Any:

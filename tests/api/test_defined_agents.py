@@ -6,10 +6,10 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from servingworld import bridge_in
 from storeworld import claimant, drop, request, store_in, this_process
 
 from bridge.agents.known_agents import Agents
-from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.errors import InvalidRequest, UnknownAgent
 from bridge.protocol.ids import RequestId
@@ -93,7 +93,7 @@ def slow(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("slow")
 @pytest.mark.parametrize("is_held", [False, True], ids=["at once", "after a claim"])
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("fields", "expected"),
     [
         ({}, (300_000, 7, "opus")),
         ({"model": None}, (300_000, 7, "opus")),
@@ -101,16 +101,16 @@ def slow(tmp_path: Path) -> None:
         ({"timeout": 120_000}, (120_000, 7, "opus")),
     ],
 )
-def test_a_default_that_is_said_is_a_choice(
+def test_a_default_that_is_spelt_out_is_a_choice(
     agents: Agents,
     store: Store,
-    said: dict[str, object],
+    fields: dict[str, object],
     expected: tuple[object, ...],
     *,
     is_held: bool,
 ) -> None:
-    """Whoever drops `timeout: 120000` wants these two minutes, and no five."""
-    asked = {"requestId": "a", "agentType": "slow", "prompt": "?", **said}
+    """Whoever writes `timeout: 120000` wants just that, even if it is the default."""
+    asked = {"requestId": "a", "agentType": "slow", "prompt": "?", **fields}
     drop(store, "requests", "a.json", json.dumps(asked))
     if is_held:
         # It is written down, and read, before the definition is looked at.
@@ -127,10 +127,8 @@ def test_a_default_that_is_said_is_a_choice(
 
 
 @pytest.mark.usefixtures("slow")
-def test_so_it_is_where_a_program_asks(tmp_path: Path) -> None:
-    settings = Settings(home=tmp_path / "home", claude_dir=tmp_path / "claude")
-    (tmp_path / "project").mkdir()
-    bridge = Bridge(settings, tmp_path / "project")
+def test_the_same_holds_where_a_program_asks(tmp_path: Path) -> None:
+    bridge = bridge_in(tmp_path)
 
     ids = [
         bridge.submit("?", "slow", timeout_s=120, priority="normal", model="inherit"),
@@ -155,8 +153,7 @@ def test_error_a_model_that_is_asked_for_is_meant_though_it_is_the_definitions(
     folder = tmp_path / "home" / "agents"
     folder.mkdir(parents=True, mode=0o700)
     (folder / "far.yaml").write_text("name: far\nprompt: '?'\nmodel: openai:m\n")
-    (tmp_path / "project").mkdir()
-    bridge = Bridge(Settings(home=tmp_path / "home"), tmp_path / "project")
+    bridge = bridge_in(tmp_path)
 
     assert bridge.submit("?", "far", route="claude")
     with pytest.raises(InvalidRequest, match="takes no model 'openai:m'"):

@@ -3,41 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from servingworld import GOOD, A, Scripted, new_worker
-from storeworld import request, rooms_of, store_in
+from servingworld import GOOD, A, Scripted, bridge_in, new_worker, open_session
+from storeworld import FakeClock, request, rooms_of, store_in
 
 from bridge.api.aio import AsyncBridge
-from bridge.api.bridge import Bridge
 from bridge.api.wait import Waiter
-from bridge.config import Settings
 from bridge.errors import InvalidRequest, WaitTimeout
 from bridge.protocol.outcome import Outcome
 from bridge.protocol.status import Stage, Status
 from bridge.store import sessions, wakeups
-from bridge.store.host_process import identify
-from bridge.store.sessions import Session
+from bridge.store.store import Store
 from bridge.worker import executors
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bridge.api.bridge import Bridge
+
 
 @pytest.fixture
 def bridge(tmp_path: Path) -> Bridge:
     """With an open session that takes nothing."""
-    (tmp_path / "project").mkdir()
-    made = Bridge(Settings(home=tmp_path / "home"), tmp_path / "project")
-    host = identify(os.getpid())
-    assert host is not None
-    opened = Session(
-        session_id="open", host=host, registered_at=made.store.now_ms(), wakes=True
-    )
-    with made.store.state() as state, state["sessions"] as folder:
-        folder.replace("open.json", opened.to_json())
+    made = bridge_in(tmp_path)
+    open_session(made.store)
     return made
 
 
@@ -68,7 +59,7 @@ def test_a_joiner_that_is_interrupted_cancels_nobody_elses_request(
 
 @pytest.mark.parametrize("is_answered", [True, False])
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "difference"),
     [
         ({"prompt": "Where?"}, "prompt"),
         ({"agent": "Plan"}, "agent ('general-purpose' there, 'Plan' here)"),
@@ -81,14 +72,19 @@ def test_a_joiner_that_is_interrupted_cancels_nobody_elses_request(
 )
 @pytest.mark.parametrize("way", ["ask", "submit", "async ask", "async submit"])
 def test_error_a_key_that_stands_for_another_question(
-    bridge: Bridge, way: str, fields: dict[str, Any], told: str, *, is_answered: bool
+    bridge: Bridge,
+    way: str,
+    fields: dict[str, Any],
+    difference: str,
+    *,
+    is_answered: bool,
 ) -> None:
     request_id = bridge.submit("Which?", dedup_key="k")
     if is_answered:
         bridge.respond(request_id, '{"status": "success", "summary": "a"}')
     asked = {"prompt": "Which?", "dedup_key": "k", **fields}
     if is_answered and "route" in fields:
-        # A person answered: on whichever route, it is the same word.
+        # A person answered, whatever the route.
         return
 
     def call() -> None:
@@ -104,13 +100,13 @@ def test_error_a_key_that_stands_for_another_question(
     assert f"belongs to request {request_id}, which asked something else" in str(
         caught.value
     )
-    assert f"it differs in: {told}. " in str(caught.value)
+    assert f"it differs in: {difference}. " in str(caught.value)
 
 
 def test_whoever_serves_anothers_request_stops_when_its_own_time_is_up(
     tmp_path: Path,
 ) -> None:
-    """Its asker is to hear of its deadline; the request waits for the next one."""
+    """Its asker hears of the deadline; the request waits for the next worker."""
     store = store_in(tmp_path)
     store.submit(request("a", route="claude"))
 
@@ -127,6 +123,41 @@ def test_whoever_serves_anothers_request_stops_when_its_own_time_is_up(
         )
 
     assert rooms_of(store, "a") == ["requests"]
+
+
+def test_nothing_is_served_when_the_time_is_up(tmp_path: Path) -> None:
+    """Not even tried: an executor may take seconds to start."""
+    store = store_in(tmp_path, clock=FakeClock())
+    store.submit(request("a", route="claude"))
+    asked: list[object] = []
+    worker = new_worker(store, Scripted(lambda *each, **_: asked.append(each)))
+    waiter = Waiter(store, on_stage=lambda _: None)
+
+    with pytest.raises(WaitTimeout):
+        waiter.one_or_serve(A, worker, after_s=0, timeout_s=0)
+
+    assert asked == []
+
+
+def test_an_ask_does_not_wait_longer_for_the_lock_than_its_request_lives(
+    bridge: Bridge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Submitted after its own deadline it would be useless."""
+    waits: list[float] = []
+    submit = Store.submit
+
+    def noted(store: Store, *args: Any, **how: Any) -> Any:
+        with store.state() as state:
+            waits.append(state.lock_wait_s)
+        return submit(store, *args, **how)
+
+    monkeypatch.setattr(Store, "submit", noted)
+
+    bridge.submit("Which?", timeout_s=600)
+    bridge.submit("Which?", timeout_s=5)
+
+    assert waits[0] == 10
+    assert waits[1] <= 5
 
 
 @pytest.fixture

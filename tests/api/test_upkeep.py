@@ -6,20 +6,19 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
+from servingworld import open_session
 from storeworld import (
     START_US,
     FakeClock,
     dead_process,
     request,
     store_in,
-    this_process,
 )
 
 from bridge.api.upkeep import TEND_S, WAKE_S, Abandoned, Tender
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage, Status
 from bridge.store import Claimant, wakeups
-from bridge.store.sessions import Session
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ def test_a_session_that_has_not_begun_what_it_was_offered_is_rung(
     store = store_in(tmp_path, clock=clock)
     store.submit(request(A, created_at=START_US // 1000))
     idle = open_session(store)
-    (offered,) = store.claim(Claimant("idle", idle.host), 1, lambda _: "take")
+    (offered,) = store.claim(Claimant("open", idle.host), 1, lambda _: "take")
     tend = Tender(store, {A}, on_stage=lambda _: None)
 
     clock.go_on(WAKE_S)
@@ -149,15 +148,6 @@ def test_a_session_that_has_not_begun_what_it_was_offered_is_rung(
 
     assert offered.stage is Stage.OFFERED
     assert wakeups.unanswered_s(store, idle.host) is not None
-
-
-def open_session(store: Store) -> Session:
-    session = Session(
-        session_id="idle", host=this_process(), registered_at=START_US // 1000
-    )
-    with store.state() as state, state["sessions"] as folder:
-        folder.create("idle.json", session.to_json())
-    return session
 
 
 class Counting(Store):

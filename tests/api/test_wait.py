@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic import BaseModel, field_validator
+from servingworld import bridge_in
 
-from bridge.api.bridge import Bridge
-from bridge.config import Settings
 from bridge.errors import InvalidRequest, NoHost
 from bridge.protocol.response import RequestFailed, failed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bridge.api.bridge import Bridge
     from bridge.protocol.failure_codes import FailureCode
 
 
@@ -35,9 +35,7 @@ class Even(BaseModel):
 @pytest.fixture
 def bridge(tmp_path: Path) -> Bridge:
     """Of a program that runs inside a session of its own."""
-    (tmp_path / "project").mkdir()
-    settings = Settings(home=tmp_path / "home", host_pid=os.getpid())
-    return Bridge(settings, tmp_path / "project")
+    return bridge_in(tmp_path, host_pid=os.getpid())
 
 
 def answered(bridge: Bridge, number: int, key: str | None = None) -> str:
