@@ -15,7 +15,7 @@
 trap 'exit 0' 0
 event=$1 kind=$2 python=${3-}
 
-# This client runs below a request of ours: it serves that request, and no queue.
+# This client was started to answer one request of ours. It does not serve the queue.
 off=${BRIDGE_PARENT-}
 # As bridge/config.py reads it: in any letter case, with or without spaces around it.
 value=${BRIDGE_OFF-}
@@ -70,8 +70,8 @@ fi
 # The record of the session is gone, or the whole state.
 [ -O "$state/sessions/$session.json" ] ||
     [ -O "$state/sessions/$session.$CLAUDE_PID.json" ] || full
-# The last sign of life, for those who cannot see this process. Ours is an empty file:
-# nothing is written into another file, or through a link or a pipe.
+# The last sign of life, for those who cannot see this process: an empty file. Nothing
+# is written into a file of somebody else's, or through a link or a pipe.
 beat=$state/sessions/$session.beat
 [ -h "$state/sessions" ] || [ -h "$beat" ] || [ -s "$beat" ] || [ -p "$beat" ] ||
     true 2>/dev/null >"$beat"

@@ -128,18 +128,27 @@ find_python() {
         runs "$python" && return
     done
     python=
-    program=$(command -v hostbridge) || return
-    { IFS= read -r python && IFS= read -r second; } 2>/dev/null <"$program"
-    python=${python#??}
-    # A path with spaces, or a long one: installers put it in the second line.
-    if [ "$python" = /bin/sh ]; then
-        python=${second#*"exec' "}
-        case $python in
-        \"*) python=${python#?} python=${python%%\"*} ;;
-        *) python=${python%% *} ;;
+    program=$(command -v hostbridge)
+    runs "$program" || return
+    python=$(python_of "$program" 2>/dev/null)
+    case $python in *python*) runs "$python" || python= ;; *) python= ;; esac
+}
+
+# Print the interpreter that the first lines of a command name. Runs in a subshell, with
+# a limit on its processor time: the file may have neither a line end nor an end.
+python_of() {
+    ulimit -t 2
+    { IFS= read -r first && IFS= read -r second; } <"$1" || return
+    first=${first#??}
+    # Installers put a path that is long, or has spaces, into the second line.
+    if [ "$first" = /bin/sh ]; then
+        first=${second#*"exec' "}
+        case $first in
+        \"*) first=${first#?} first=${first%%\"*} ;;
+        *) first=${first%% *} ;;
         esac
     fi
-    case $python in *python*) runs "$python" || python= ;; *) python= ;; esac
+    printf %s "$first"
 }
 
 # Whether something can be run as a program.

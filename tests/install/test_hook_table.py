@@ -187,6 +187,15 @@ def test_a_command_that_is_no_python_program_is_not_run(
     assert found_python(f"{tmp_path}:/usr/bin:/bin") == ""
 
 
+def test_a_command_without_an_end_stops_no_hook(tmp_path: Path) -> None:
+    """Neither a line end nor a file's: it is not read for ever."""
+    program = tmp_path / "hostbridge"
+    program.touch(0o755)
+    os.truncate(program, 1 << 40)
+
+    assert found_python(f"{tmp_path}:/usr/bin:/bin") == ""
+
+
 def found_python(path: str) -> str:
     """What `find_python` of hooks/start.sh finds with this PATH."""
     lib = (hooks_folder() / "start.sh").read_text()
