@@ -203,6 +203,13 @@ class HookWorld:
         self.use(agent)
         return request, agent
 
+    def note_command(self, file: str, request: str, depth: int = 0, **fields: Any):
+        """Note a Bash call of an agent as one that runs right now."""
+        host = self.runs()[0].host.to_data()
+        note = {"agentId": "a", "requestId": request, "depth": depth, "host": host}
+        path = self.store.place.state / "agents" / file
+        path.write_text(json.dumps(note | fields))
+
     def nest(self, agent: str, **fields: Any) -> str:
         """Have an agent start one of its own in the background; returns its id."""
         call = f"toolu_{next(_numbers)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -15,7 +14,6 @@ from hookworld import HookWorld
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.host.hook import react
-from bridge.store import subagent_runs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,16 +30,6 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HookWorld:
     start = world.event("SessionStart", source="startup")
     react(orjson.dumps(start), "SessionStart", "local")
     return world
-
-
-def runs_a_command(world: HookWorld) -> str:
-    """An agent with a Bash call running right now; its request."""
-    request, _, agent = world.begin()
-    world.fire("PreToolUse", agent_id=agent, tool_name="Bash", tool_use_id="t")
-    run = json.loads((world.store.place.state / "agents" / f"{agent}.json").read_text())
-    note = {"agentId": agent, "requestId": request, "depth": 0, "host": run["host"]}
-    (world.store.place.state / "agents" / "t.bash").write_text(json.dumps(note))
-    return request
 
 
 def asked(world: HookWorld, folder: Path, *before: str, env: dict[str, str]) -> Request:
@@ -66,7 +54,8 @@ def test_a_request_of_an_agent_is_its_child(
     client: HookWorld, tmp_path: Path, where: str, how: str
 ) -> None:
     """In a nested repository or a folder of another project, with nothing inherited."""
-    request = runs_a_command(client)
+    request, _ = client.working()
+    client.note_command("t.bash", request)
     folders = {
         "project": client.project,
         "nested": client.project / "nested",
@@ -87,20 +76,13 @@ def in_a_shell(command: str) -> tuple[str, ...]:
     return ("bash", "-c", f"true && eval '{command}' && \"$@\"; exit", "bash")
 
 
-def noted(world: HookWorld, name: str, request: str, depth: int, command: str) -> None:
-    host = subagent_runs.all_runs(world.store)[0].host.to_data()
-    note = {"agentId": "a", "requestId": request, "depth": depth, "host": host}
-    file = world.store.place.state / "agents" / name
-    file.write_text(json.dumps({**note, "command": command}))
-
-
 def test_each_of_two_agents_has_its_own_child(
     client: HookWorld, tmp_path: Path
 ) -> None:
     """The deepest was the parent of both, and had its variables asked with."""
     client.begin()
-    noted(client, "t1.bash", "first", 0, ": 'of the first'")
-    noted(client, "t2.bash", "second", 1, ": of the second")
+    client.note_command("t1.bash", "first", 0, command=": 'of the first'")
+    client.note_command("t2.bash", "second", 1, command=": of the second")
     env = {"CLAUDE_PID": str(os.getpid())}
 
     found = [
@@ -108,8 +90,8 @@ def test_each_of_two_agents_has_its_own_child(
         for command in (": of the first", ": of the second", ": of nobody")
     ]
 
-    told = [(each.parent_request_id, each.depth) for each in found]
-    assert told == [("first", 1), ("second", 2), ("second", 2)]
+    parents = [(each.parent_request_id, each.depth) for each in found]
+    assert parents == [("first", 1), ("second", 2), ("second", 2)]
 
 
 def test_a_command_in_the_background_is_the_agents_still(
@@ -117,7 +99,7 @@ def test_a_command_in_the_background_is_the_agents_still(
 ) -> None:
     """What runs beside it, of the main thread, is not."""
     client.begin()
-    noted(client, "t1.background", "first", 1, ": of the first")
+    client.note_command("t1.background", "first", 1, command=": of the first")
     env = {"CLAUDE_PID": str(os.getpid())}
 
     found = [
@@ -125,8 +107,8 @@ def test_a_command_in_the_background_is_the_agents_still(
         for before in (in_a_shell(": of the first"), in_a_shell(": other"), ())
     ]
 
-    told = [(each.parent_request_id, each.depth) for each in found]
-    assert told == [("first", 2), (None, 0), (None, 0)]
+    parents = [(each.parent_request_id, each.depth) for each in found]
+    assert parents == [("first", 2), (None, 0), (None, 0)]
 
 
 def test_what_no_agent_runs_is_nobodys_child(client: HookWorld, tmp_path: Path) -> None:
@@ -144,12 +126,12 @@ def test_an_environment_that_was_taken_away_is_known_above(
     client: HookWorld, tmp_path: Path
 ) -> None:
     """Of `claude -p`, whose agents are told by the environment alone."""
-    told = {"BRIDGE_PARENT": "outer-1", "BRIDGE_DEPTH": "1"}
+    outer = {"BRIDGE_PARENT": "outer-1", "BRIDGE_DEPTH": "1"}
     home = f"HOME={client.home}"
     command = ("env", "-i", home, f"PATH={os.environ['PATH']}")
 
     # The shell in between keeps what it was started with.
     shell = ("sh", "-c", '"$@"; exit', "sh", *command)
-    inner = asked(client, tmp_path, *shell, env=told)
+    inner = asked(client, tmp_path, *shell, env=outer)
 
     assert (inner.parent_request_id, inner.depth) == ("outer-1", 2)

@@ -180,7 +180,7 @@ def test_error_an_answer_that_cannot_be_checked_in_time(
     world: HookWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Left to the hook's own limit, the words were lost and the agent called silent."""
-    monkeypatch.setattr(capture, "JUDGE_S", 1e-06)
+    monkeypatch.setattr(capture, "JUDGE_S", 0.001)
     world.drop("slow", prompt="?", schema={"items": {"type": "object"}})
     world.say("UserPromptSubmit", prompt="hello")
     agent = world.start(world.launch("slow"))
@@ -193,7 +193,7 @@ def test_error_an_answer_that_cannot_be_checked_in_time(
     assert response.error is not None
     assert response.error.code == "schema_mismatch"
     assert response.error.message.endswith(
-        "the answer could not be checked against its schema within 1e-06 s"
+        "the answer could not be checked against its schema within 0.001 s"
     )
     assert response.raw_output == words
 
@@ -328,11 +328,8 @@ def _in_a_container(world: HookWorld, agent: str, *, answer_by: int) -> None:
 
 def _runs_a_command(world: HookWorld) -> str:
     """An agent of a client that runs a Bash command right now."""
-    _, _, agent = world.begin()
-    world.fire("PreToolUse", agent_id=agent, tool_name="Bash", tool_use_id="t")
-    run = json.loads((world.store.place.state / "agents" / f"{agent}.json").read_text())
-    note = {"agentId": agent, "requestId": "old", "depth": 0, "host": run["host"]}
-    (world.store.place.state / "agents" / "t.bash").write_text(json.dumps(note))
+    _, agent = world.working()
+    world.note_command("t.bash", "old")
     return agent
 
 

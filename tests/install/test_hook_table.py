@@ -78,6 +78,13 @@ class Session:
             ),
         ]
 
+    def copy_hooks(self) -> None:
+        """Have the session use a copy of the hooks, which a test may spoil."""
+        self.hooks = self.root / "copy of hooks"
+        shutil.copytree(hooks_folder(), self.hooks)
+        if self.kind == "project":
+            Memory(self.home).point(self.hooks, sys.executable)
+
     def run(self, *before: str) -> tuple[int, bytes, bytes]:
         done = subprocess.run(
             [*before, *self.argv()],
@@ -112,13 +119,9 @@ def test_an_idle_hook_is_one_process(session: Session) -> None:
 
 
 def test_scripts_that_are_gone_are_silence(session: Session) -> None:
-    copy = session.root / "copy of hooks"
-    shutil.copytree(session.hooks, copy)
-    session.hooks = copy
-    if session.kind == "project":
-        Memory(session.home).point(copy, sys.executable)
+    session.copy_hooks()
     before = session.run()
-    shutil.rmtree(copy)
+    shutil.rmtree(session.hooks)
 
     after = session.run()
 
@@ -128,21 +131,16 @@ def test_scripts_that_are_gone_are_silence(session: Session) -> None:
 @pytest.mark.parametrize("missing", ["lib.sh", "start.sh"])
 def test_a_script_that_is_broken_blocks_nothing(session: Session, missing: str) -> None:
     """A shell exits 2 on its own errors, and 2 would block the tool call."""
-    copy = session.root / "copy"
-    shutil.copytree(session.hooks, copy)
-    session.hooks = copy
-    if session.kind == "project":
-        Memory(session.home).point(copy, sys.executable)
-    (copy / missing).unlink()
+    session.copy_hooks()
+    (session.hooks / missing).unlink()
 
     code, out, _ = session.run()
 
     assert (code, out) == (0, b"")
 
 
-@pytest.mark.parametrize("kind", ["project"])
-def test_a_pointer_that_cannot_be_read_is_silence(tmp_path: Path, kind: str) -> None:
-    session = Session(tmp_path.resolve(), kind)
+def test_a_pointer_that_cannot_be_read_is_silence(tmp_path: Path) -> None:
+    session = Session(tmp_path.resolve(), "project")
     session.prepare()
     pointer = session.home / POINTER
     pointer.unlink()

