@@ -329,7 +329,7 @@ def _in_a_container(world: HookWorld, agent: str, *, answer_by: int) -> None:
 def _runs_a_command(world: HookWorld) -> str:
     """An agent of a client that runs a Bash command right now."""
     _, agent = world.working()
-    world.note_command("t.bash", "old")
+    world.note_command("t.bash", "old", agentId=agent)
     return agent
 
 
