@@ -1,7 +1,7 @@
-"""What the loop needs of a model: one reply to a conversation, in a given shape.
+"""What the loop needs of a model: one reply to a conversation, in a given form.
 
-`local` runs one on this machine, `endpoint` asks one over HTTP. Both are started for
-one request and closed with it; neither knows of tools, requests or files.
+`llama` runs one on this machine, `endpoint` asks one over HTTP. Both are opened for one
+request and closed after it; neither knows of tools, requests or files.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Message:
 class Reply:
     """What the model said: JSON text that satisfies the shape.
 
-    `prompt_tokens` counts the whole conversation, `cached_tokens` those of it that were
-    not computed again; `seconds` is the time from asking to the last token.
+    `prompt_tokens` counts the whole conversation, `cached_tokens` the part that was not
+    computed again; `seconds` is the time from asking to the last token.
     """
 
     text: str
@@ -46,8 +46,8 @@ class ModelFailed(Exception):
     AGENT_001 the shape cannot be compiled, AGENT_002 the model cannot be loaded,
     AGENT_003 the reply does not satisfy the shape after all,
     AGENT_004 the reply or the conversation is longer than its limit, AGENT_005 the
-    deadline passed, AGENT_006 the process died; cancelled where the reply was wanted no
-    more; agent_error for what an endpoint said.
+    deadline passed, AGENT_006 the process died; cancelled if nobody wants the reply any
+    more; agent_error for other errors of an endpoint.
     """
 
     def __init__(self, code: FailureCode, message: str) -> None:
@@ -55,12 +55,12 @@ class ModelFailed(Exception):
         self.code = code
 
 
-# How often a model at work asks whether its reply is still wanted, in seconds.
+# How often a model asks whether its reply is still wanted, in seconds.
 LOOK_S = 0.2
 
 
 def never() -> bool:
-    """Nobody changes their mind."""
+    """Always false: the reply stays wanted."""
     return False
 
 
@@ -90,13 +90,13 @@ class ChatModel(Protocol):
 
         `shape` is a JSON Schema; `prefix` how many of the first messages every request
         to this agent shares; `deadline_s` is on the monotonic clock; `on_tokens` is
-        told now and then how many tokens there are, and the seconds they took.
-        `should_stop` is asked several times a second; once it says yes the model works
-        no more, and is good for nothing but to be closed.
+        called now and then with the number of tokens and the seconds they took.
+        `should_stop` is asked several times a second; once it is true the model stops,
+        and can only be closed.
 
         Raises:
             ModelFailed: there is no whole reply.
         """
 
     def close(self) -> None:
-        """Let go of the model, at once, whatever it is doing."""
+        """Release the model at once, whatever it is doing."""

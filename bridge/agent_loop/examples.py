@@ -1,10 +1,10 @@
 """Examples for a small model whose agent brings none: two ways to use each tool.
 
-An example is shown only where the agent has its tools and its answer fits. Their order
-counts. This one was the best of sixteen on forty prompts kept for that
-(`scripts/bench_agents.py order`: 9 to 15 right on SmolLM2-135M). On forty others, by
-which nothing was chosen (`choice`), it has tool and argument right in 18, and without
-examples 2. Neither set has a prompt like one of these, and neither shall.
+An example is shown only if the agent has its tools and its answer fits. Their order
+matters: this one was the best of sixteen on forty prompts kept for that purpose
+(`scripts/bench_agents.py order`: 9 to 15 right on SmolLM2-135M). On forty others, which
+were not used to choose (`choice`), tool and argument are right for 18, and without
+examples for 2. Neither set may contain a prompt like one of these.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 def _example(
     prompt: str,
     tool: str,
-    gave: str,
+    result: str,
     summary: str,
     status: AgentStatus = "success",
-    **given: str,
+    **arguments: str,
 ) -> Example:
     return Example(
         prompt=prompt,
-        calls=(ExampleCall(tool=tool, arguments=dict(given), result=gave),),
+        calls=(ExampleCall(tool=tool, arguments=dict(arguments), result=result),),
         answer={"status": status, "summary": summary},
     )
 

@@ -1,4 +1,4 @@
-"""What the loop is given and what it gives back: values, and nothing that acts."""
+"""The input and the output of the loop, as values."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class Limits:
     """How much one run may use.
 
-    `tokens` counts what the model says in all turns, `reply_tokens` in one;
+    `tokens` limits the model's replies of all turns, `reply_tokens` one of them;
     `result_chars` is how much of a tool's result the model sees; `command_s` how long
-    one command may take, in seconds; `corrections` how often a refused answer is sent
+    one command may take, in seconds; `corrections` how often a rejected answer is sent
     back.
     """
 
@@ -38,7 +38,7 @@ class Limits:
     corrections: int = 2
 
 
-# Whether a request was cancelled is told by a file; a search asks at each line.
+# Checking for a cancellation reads a file, and a search asks for each line.
 _ASK_EVERY_S = 0.1
 
 
@@ -47,17 +47,17 @@ class Job:
     """One request to be answered by a model.
 
     Attributes:
-        request: what is asked.
-        definition: the agent; None for one that has none.
+        request: the request.
+        definition: the agent's definition, if it has one.
         model: a model that is ready; the run does not close it.
         project: the folder whose files may be read.
         deadline_s: when the run ends, on the monotonic clock.
-        prompt: what the agent is told, rendered; None for the request's own words.
-        instructions: the same without the task, where the two can be told apart. A
-            small model reads them before the examples, and the task alone after.
+        prompt: the rendered prompt; None for the request's own words.
+        instructions: the prompt without the task, if the two can be separated. A small
+            model reads them before the examples, and the task alone after.
         limits: how much it may use.
-        on_progress: told where the run stands, from this thread and the model's.
-        log: given each event of the run; must not raise.
+        on_progress: called with the progress, from this thread and the model's.
+        log: called with each event of the run; must not raise.
         is_cancelled: asked between steps, and while a command runs.
         clock: wall clock and monotonic clock.
     """

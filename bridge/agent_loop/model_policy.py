@@ -1,7 +1,7 @@
 """What the loop does differently for a small model. Pure.
 
-One place: the rest of the loop asks the policy, not how large the model is. The figures
-are those that served SmolLM2-135M best.
+The rest of the loop asks the policy, never how large the model is. The figures worked
+best with SmolLM2-135M.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ModelPolicy:
         instructions_first: the task stands alone, after the examples.
         claims_evidence: the model may claim evidence beside what was seen to run.
         is_held_to_rules: decoding allows only granted commands, and only a status that
-            agrees with what ran. Other models may try, and are told.
+            agrees with what ran. Other models may try, and get an error.
         shows_repeats: a repeated call and its refusal become part of the conversation.
     """
 
@@ -47,20 +47,20 @@ class ModelPolicy:
 
 LARGE = ModelPolicy()
 SMALL = ModelPolicy(
-    # It does not learn from being told, and would go back and forth between two calls
-    # until its turns are used up.
+    # It does not learn from errors, and would alternate between two calls until its
+    # turns are used up.
     max_repeats=1,
     max_same_calls=2,
-    # It fills any list, and a text that is not done by then goes in circles.
+    # It fills any list, and a longer text only repeats itself.
     max_text_chars=120,
     max_items=3,
     caps_limits=True,
     examples=DEFAULT,
     instructions_first=True,
-    # What ran is attached anyway; what it would claim beyond that is noise.
+    # What ran is attached anyway; anything else it claims is noise.
     claims_evidence=False,
     is_held_to_rules=True,
-    # It would only repeat itself again: the last thing it reads is a result.
+    # It would only repeat itself again, so the last thing it reads is a result.
     shows_repeats=False,
 )
 

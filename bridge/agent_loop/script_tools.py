@@ -1,9 +1,9 @@
 """`.pym` scripts: tools and context providers in the pydantic-monty sandbox.
 
-A script is Python without imports of its own, in a process of its own: it sees no
-file, no variable of the environment and no network. Its names are
+A script is Python without imports, in a process of its own: it sees no file, no
+environment variable and no network. Its names are
 
-    the arguments of the call        None for one that was left out
+    the arguments of the call        None if left out
     node_text, node_name, node_type, file_path
                                      of the node the request is about, or None
     read_file(path)                  the whole text of a file of up to 1 MiB
@@ -11,9 +11,10 @@ file, no variable of the environment and no network. Its names are
                                      of the project, as the tools of that name
     run_command(command)             {"exit_code": …, "output": …} of a granted command
 
-and what it gives is the value of its last expression, or else what it printed. Time,
-memory, host calls and output are bounded. An error in it is a result like any other;
-an AssertionError or a ValueError is a script's own no, anything else a fault in it.
+Its result is the value of its last expression, or else what it printed. Time, memory,
+host calls and output are bounded. An error in it is a result like any other: an
+AssertionError or a ValueError means that the script refuses, any other that it is
+broken.
 
 Source: pydantic-monty, `Monty`, `MontySession.feed_run`, `ResourceLimits`.
 """
@@ -35,9 +36,9 @@ MAX_MEMORY_BYTES = 128 * 1024 * 1024
 MAX_PRINTED_BYTES = 64 * 1024
 MAX_HOST_CALLS = 500
 # A model cannot use more, and a record should not hold it.
-_MAX_GIVEN = 100_000
-# How a traceback of the sandbox names what it was fed, whatever the file is called.
-_FED = re.compile(r'^  File "<python-input-\d+>"', re.MULTILINE)
+_MAX_RESULT = 100_000
+# How a traceback of the sandbox names the script, whatever its file.
+_SCRIPT_LINE = re.compile(r'^  File "<python-input-\d+>"', re.MULTILINE)
 
 
 class Sandbox:
@@ -67,9 +68,8 @@ class Sandbox:
     ) -> ToolResult:
         """Run one script for at most `seconds` of its own time.
 
-        `script` is what its file is called where it fails.
-        `code` is what the file held when its definition was read, and looked at; the
-        file itself is not read again.
+        `script` is the name of its file in errors. `code` is the file's text when its
+        definition was read and trusted; the file itself is not read again.
 
         Raises:
             ExtraMissing: pydantic-monty is not installed.
@@ -97,14 +97,14 @@ class Sandbox:
                 )
         except monty.MontyError as exc:
             is_crash = not isinstance(_raised(exc), (AssertionError, ValueError))
-            told = f"error: {_told(exc, script)}"
-            return ToolResult(told, ok=False, is_crash=is_crash)
+            text = f"error: {_traceback(exc, script)}"
+            return ToolResult(text, ok=False, is_crash=is_crash)
         try:
             text = _text(value, printed.output)
         except (TypeError, ValueError, RecursionError) as exc:
-            told = f"error: what the script gave: {exc}"
-            return ToolResult(told, ok=False, is_crash=True)
-        return ToolResult(text[:_MAX_GIVEN])
+            text = f"error: what the script gave: {exc}"
+            return ToolResult(text, ok=False, is_crash=True)
+        return ToolResult(text[:_MAX_RESULT])
 
     def _workers(self, monty: Any) -> Any:
         if self._pool is None:
@@ -118,10 +118,12 @@ def _raised(exc: Any) -> object:
     return raised() if callable(raised) else exc
 
 
-def _told(exc: Any, script: str) -> str:
-    """The script's traceback, in the words of Python."""
+def _traceback(exc: Any, script: str) -> str:
+    """The script's traceback, as Python shows it."""
     display = getattr(exc, "display", None)
-    return _FED.sub(lambda _: f'  File "{script}"', str(display() if display else exc))
+    return _SCRIPT_LINE.sub(
+        lambda _: f'  File "{script}"', str(display() if display else exc)
+    )
 
 
 def _text(value: Any, printed: str) -> str:

@@ -1,9 +1,9 @@
-"""The files of one project, to be read and not left.
+"""Read the files of one project, and no others.
 
-A path from a model is data: `..`, an absolute path and a link that leads out are
-refused, as are the places where secrets lie. What is opened is a plain file, never a
-pipe or a device; and it is the one that was looked at: a link that took its place, or
-that of a folder above it, meanwhile is refused.
+A path from a model is data: `..`, absolute paths, links that lead out and places that
+hold secrets are refused. Only plain files are opened, never a pipe or a device, and
+only the file that was checked: a link that has replaced it, or a folder above it, in
+the meantime is refused.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 MAX_FILE_BYTES = 8 * 1024 * 1024
 MAX_LISTED = 20_000
 _HEAD_BYTES = 8192
-# Of folders in one another: each is held open while those in it are looked at.
+# Of nested folders: each stays open while those in it are walked.
 MAX_DEPTH = 64
 
-# Made by tools, large, and never what is asked about.
+# Made by tools, large, and never what a question is about.
 _MADE = frozenset({
     "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", ".mypy_cache",
     ".pytest_cache", ".ruff_cache", ".hypothesis", ".idea", ".cache",
@@ -41,7 +41,7 @@ class Refused(ValueError):
 
 
 class LeftOff(Refused):
-    """A look that ended before its end: there may be more than what it gave."""
+    """A search that ended early: there may be more than it found."""
 
 
 class Project:
@@ -55,7 +55,7 @@ class Project:
     def __init__(
         self, root: Path, *, is_over: Callable[[], bool] = lambda: False
     ) -> None:
-        """`is_over` is asked at every file on the way, and before every command."""
+        """`is_over` is asked for each file that is walked, and before each command."""
         self.root = Path(os.path.realpath(root))
         self.bytes_read = 0
         self._is_over = is_over
@@ -88,9 +88,9 @@ class Project:
         return real
 
     def has(self, path: str) -> bool:
-        """Whether a path, as a command in the project takes it, stays in the project.
+        """Whether a path in a command stays in the project, with links followed.
 
-        With links followed; it need not exist.
+        It need not exist.
         """
         return Path(os.path.realpath(self.root / path)).is_relative_to(self.root)
 
@@ -98,7 +98,7 @@ class Project:
         """The text of a file.
 
         Raises:
-            Refused: as `find`; or it is no plain file, too large, or binary.
+            Refused: as `find`; or it is not a plain file, too large, or binary.
         """
         data = self._bytes(self.find(path), path, max_bytes)
         return data.decode("utf-8", "replace")
@@ -106,15 +106,15 @@ class Project:
     def files(self, folder: str = ".", pattern: str = "*") -> Iterator[str]:
         """Paths of the files below `folder`, in order, each relative to the project.
 
-        `pattern` is held against the name, at any depth; where it holds a slash,
-        against the path from the project on: `*` stays in one folder, `**/` is any
-        number of them (`bridge.policy.globs.finds`). Folders that tools make and places
-        of secrets are left out, and so are links and names that cannot be said in a
-        line of text, and what lies deeper than `MAX_DEPTH`.
+        `pattern` must match the name, at any depth; with a slash, the path from the
+        project on: `*` stays in one folder, `**/` is any number of them
+        (`bridge.policy.globs.finds`). Left out are folders that tools make, places of
+        secrets, links, names that do not fit in a line of text, and everything deeper
+        than `MAX_DEPTH`.
 
         Raises:
             Refused: as `find`, for the folder; or no time is left.
-            LeftOff: `MAX_LISTED` files and folders were looked at.
+            LeftOff: there are more than `MAX_LISTED` files and folders.
         """
         top = self.find(folder)
         if not top.is_dir():
@@ -133,14 +133,14 @@ class Project:
             folders[:] = [n for n in folders if not is_secret((n,))]
             if where.count(os.sep) >= MAX_DEPTH:
                 folders.clear()
-            # A folder counts as well: there may be nothing in any of them.
+            # A folder counts as well: all of them may be empty.
             seen += 1
             for name in sorted(names):
                 seen += 1
                 self._go_on_from(seen)
                 relative = str((top / where / name).relative_to(self.root))
                 is_open = not is_secret((name,)) and not _is_link(name, here)
-                if is_open and _is_sayable(relative) and finds(pattern, relative):
+                if is_open and _is_one_line(relative) and finds(pattern, relative):
                     yield relative
 
     def _go_on_from(self, seen: int) -> None:
@@ -152,7 +152,7 @@ class Project:
             )
 
     def go_on(self) -> None:
-        """Pass while the run goes on.
+        """Check that the run is not over.
 
         Raises:
             Refused: it was cancelled, or its deadline has passed.
@@ -161,7 +161,7 @@ class Project:
             raise Refused("the run is over: no time is left")
 
     def _open(self, real: Path, path: str, *, is_folder: bool = False) -> int:
-        """What `find` gave, held open: there and nowhere else."""
+        """Open exactly what `find` has found."""
         parts = real.relative_to(self.root).parts
         try:
             return open_beneath(self.root, parts, is_folder=is_folder)
@@ -179,7 +179,7 @@ class Project:
             os.close(fd)
             raise Refused(f"{path!r} {problem}")
         with open(fd, "rb") as file:
-            # Most of what is binary says so early, and the rest need not be read.
+            # Most binary files show it early; the rest need not be read.
             data = file.read(_HEAD_BYTES)
             self.bytes_read += len(data)
             if b"\0" in data:
@@ -207,8 +207,8 @@ def _is_link(name: str, folder_fd: int) -> bool:
     return stat.S_ISLNK(facts.st_mode)
 
 
-def _is_sayable(relative: str) -> bool:
-    """Whether a path is text of one line: not bytes, nor lines of a result's own."""
+def _is_one_line(relative: str) -> bool:
+    """Whether a path is one line of text."""
     try:
         relative.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Answer a request by `claude -p`: a client of its own, gone when the request ends."""
+"""Answer a request by `claude -p`: a client for one request, ended with it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bridge.agents.definition import Definition
     from bridge.protocol.request import Request
 
-# Everything that the agent saw is in it; an answer has 4 MB at most.
+# It contains everything that the agent saw; an answer has at most 4 MB.
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 _NOT_STARTED = 127
 _SCRIPT = Path(__file__).with_name("permission_hook.py")
@@ -40,8 +40,8 @@ class ClaudeExecutor:
     Attributes:
         program: the path of the client.
         folder: where it works: the project.
-        env: its environment, without what tells who asks from within.
-        doubt: why nothing of the folder is obeyed there; None where it is trusted.
+        env: its environment, without the variables that name a parent request.
+        doubt: why the folder's own files are ignored; None if it is trusted.
     """
 
     program: str
@@ -61,7 +61,7 @@ class ClaudeExecutor:
         """Run the client to its end, or to the request's."""
         doubt = self.doubt()
         notes = (doubt, _idle(definition) if definition else None)
-        # The only sign of progress: all else it prints at its end.
+        # The only progress: the client prints everything else at its end.
         on_progress(Progress(note="\n".join(filter(None, notes)) or None))
         command = command_line(
             self.program,
@@ -98,7 +98,7 @@ class ClaudeExecutor:
 
 
 def _idle(definition: Definition) -> str | None:
-    """What to say of an agent that is meant to run commands, and may run none."""
+    """A note about an agent that should run commands, but may run none."""
     why = why_bash_is_idle(
         None if definition.tools is None else on_host(definition.tools),
         on_host(definition.blocked_tools),
@@ -109,11 +109,11 @@ def _idle(definition: Definition) -> str | None:
 
 
 def within(request: Request) -> dict[str, str]:
-    """What the client's environment says of us.
+    """The variables that name this request as the parent.
 
-    Its hooks do nothing below a parent: this session serves one request and no queue.
-    Who asks from within is a child of this request, as deep as the limit says; to be
-    off would leave it no way but to switch us on again.
+    With a parent the client's hooks do nothing: its session serves one request and no
+    queue. A request from within is a child of this one, up to the depth limit. Turning
+    the bridge off instead would leave an agent no way to ask.
     """
     return {
         "BRIDGE_PARENT": request.request_id,

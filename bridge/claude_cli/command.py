@@ -1,7 +1,8 @@
 """The command line of `claude -p` for one request. Pure.
 
-The prompt is not in it: anybody on the machine can read a command line. In the mode
-`dontAsk` nothing raises a dialog: what is not granted is denied, and the agent goes on.
+It does not contain the prompt: anybody on the machine can read a command line. In the
+mode `dontAsk` there are no dialogs: what is not granted is denied, and the agent goes
+on.
 
 Source: `claude --help`, 2.1.330; `--max-turns` is not listed there, but works.
 """
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
 # One argument of a command line has at most 128 KiB on Linux.
 _MAX_SCHEMA_BYTES = 100_000
 _HOOK_S = 30
-# What the API takes no tool schema with, at its top.
+# The API accepts no tool schema with one of these at its top.
 _COMBINED = frozenset({"anyOf", "oneOf", "allOf", "not", "$ref", "$id"})
 
-# With them nothing of the folder is read or run; the user's own settings are, and what
-# `--settings` names. (`--safe-mode` still runs the key helper.)
+# With these only the user's own settings are used, and those of `--settings`: nothing
+# of the folder is read or run. (`--safe-mode` still runs the key helper.)
 WITHOUT_THE_FOLDER = ("--setting-sources", "user", "--strict-mcp-config")
 
 
@@ -46,8 +47,8 @@ def command_line(
 ) -> list[str]:
     """The program and its arguments.
 
-    `granting` is the command of the hook that knows the rules which the client does
-    not, without the rules; `is_trusted` is whether the folder counts.
+    `granting` is the command of the hook for the rules that the client does not know,
+    without the rules; `is_trusted` is whether the folder's own files are used.
     """
     command = [program, "-p", "--output-format", "json", "--verbose"]
     command += ["--permission-mode", "dontAsk"]
@@ -69,10 +70,10 @@ def command_line(
 def prompt_of(request: Request, definition: Definition | None = None) -> str:
     """What the client reads on stdin.
 
-    Where it cannot be given the schema, the words ask for the form themselves.
+    If it cannot be given the schema, the prompt asks for the form in words.
     """
     asked = request.spoken
-    # By `--tools` it has Grep and Glob, unless Bash is there as well.
+    # `--tools` gives it Grep and Glob, unless it has Bash as well.
     note = definition and search_note(definition, has_search=True)
     if note:
         asked = f"{asked}\n\n{note}"
@@ -84,7 +85,7 @@ def prompt_of(request: Request, definition: Definition | None = None) -> str:
 
 
 def structured_schema(request: Request) -> dict[str, Any] | None:
-    """The schema for the client's own check; None where it cannot make it.
+    """The schema for the client's own check; None if it cannot make it.
 
     The answer becomes the input of a tool, which is an object. The client knows JSON
     Schema draft 7, and refuses one that names another.
@@ -97,7 +98,7 @@ def structured_schema(request: Request) -> dict[str, Any] | None:
 
 
 def wanted_model(request: Request) -> str | None:
-    """The model asked for by name; None for whichever the client is set to."""
+    """The model that is asked for by name; None for the client's default."""
     return None if request.model in (None, INHERIT) else request.model
 
 
@@ -113,7 +114,7 @@ def _of_definition(definition: Definition, granting: Sequence[str]) -> list[str]
     theirs = [rule for rule in definition.allow if rule not in ours]
     settings: dict[str, Any] = {}
     if theirs:
-        # Not by --allowedTools: it parts a rule at a space or a comma behind its first
+        # Not by --allowedTools: it splits a rule at a space or comma after the first
         # `)`, and grants the parts.
         settings["permissions"] = {"allow": theirs}
     if ours and granting:

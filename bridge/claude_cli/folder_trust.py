@@ -1,13 +1,13 @@
-"""Whether the user lets Claude Code obey the files of a project.
+"""Whether Claude Code trusts the files of a project.
 
-`claude -p` asks nobody: it runs the hooks, the key helper and the MCP servers of any
+`claude -p` does not ask: it runs the hooks, the key helper and the MCP servers of any
 folder that it is started in. A session at a terminal asks first and keeps the answer in
-its own record, which is all that can be gone by.
+its own record, which is what counts here.
 
     {"projects": {"/home/u/app": {"hasTrustDialogAccepted": true}}}
 
-The folder counts by its real path; a repository by its top folder, and a linked
-worktree by its main one. A folder above that is trusted says nothing.
+A folder is listed by its real path; a repository by its top folder, and a linked
+worktree by its main one. That a folder above is trusted does not matter.
 
 Source: measured on Claude Code 2.1.330, by what it says of `permissions.allow`.
 """
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 def is_trusted(settings: Settings, place: Place) -> bool:
-    """Whether the client's record says so; False where it cannot be read."""
-    # The older name wins where both are there.
+    """Whether the client's record says so; False if it cannot be read."""
+    # If both exist the older name wins.
     for file in (settings.claude_dir / ".config.json", settings.claude_record):
         try:
             known = json.loads(file.read_bytes())
@@ -40,7 +40,7 @@ def is_trusted(settings: Settings, place: Place) -> bool:
 
 
 def note_of(settings: Settings, place: Place) -> str | None:
-    """What a person should know of a client of ours there; None for nothing."""
+    """What a person should know about a client that we start there, if anything."""
     if is_trusted(settings, place):
         return None
     return (

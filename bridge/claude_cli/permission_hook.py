@@ -1,12 +1,12 @@
-"""The PreToolUse hook of our own `claude -p`: the rules that the client does not know.
+"""The PreToolUse hook of our own `claude -p`, for rules that the client does not know.
 
     python -I -S permission_hook.py PROJECT RULES < event
 
-A script of its own, standard library only, started at each call of Bash. RULES are
-those of the definition that name their options, as JSON (`policy/command_options.py`);
-the client is not told them. What they cover is allowed, what comes near to them is
-denied with the reason; of any other call nothing is said, and the client decides, which
-in the mode `dontAsk` denies what nobody granted. So does a fault of ours.
+A script with the standard library only, started at each call of Bash. RULES are those
+of the definition that name their options, as JSON (`policy/command_options.py`); the
+client does not get them. A call that they cover is allowed, one that is close is denied
+with the reason. About any other call it says nothing, and the client decides: in the
+mode `dontAsk` it denies what nobody granted. The same if this script fails.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_EVENT = 64 * 1024 * 1024
 
 
 def decision(event: dict[str, Any], project: str, rules: list[str]) -> str | None:
-    """What the hook prints about an event; None for nothing."""
+    """What the hook prints about an event, if anything."""
     from bridge.policy.permissions import is_granted, why_not_granted
 
     tool, told = event.get("tool_name"), event.get("tool_input")
@@ -46,7 +46,7 @@ def decision(event: dict[str, Any], project: str, rules: list[str]) -> str | Non
 
 
 if __name__ == "__main__":
-    # Under -I nothing of ours is on the path; behind the standard library it is.
+    # Under -I our package is not on the path; it goes behind the standard library.
     sys.path.append(os.path.abspath(__file__ + "/../../.."))
     said = decision(
         json.loads(sys.stdin.buffer.read(MAX_EVENT)),

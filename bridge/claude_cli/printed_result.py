@@ -1,7 +1,7 @@
-"""What `claude -p` printed, read: the agent's words, or which failure it was. Pure.
+"""Read what `claude -p` printed: the agent's words, or which failure it was. Pure.
 
-With `--verbose` the client prints one JSON array of everything that happened, the
-result last; older ones print the result alone, or one line for each.
+With `--verbose` the client prints one JSON array of everything that happened, with the
+result at its end; older ones print only the result, or one line for each event.
 
 Source: measured on Claude Code 2.1.330.
 """
@@ -26,8 +26,8 @@ _QUOTA = re.compile(
 )
 _NO_AGENT = re.compile(r"--agent '.*' not found")
 _TOO_MANY_REQUESTS = 429
-# What the client says happened, beside the result.
-_TOLD = frozenset({"system", "assistant", "user", "stream_event"})
+# The types of the client's events, without the result.
+_EVENTS = frozenset({"system", "assistant", "user", "stream_event"})
 _BY_SUBTYPE: dict[str, FailureCode] = {
     "error_max_turns": "AGENT_004",
     "error_max_budget_usd": "AGENT_004",
@@ -40,11 +40,11 @@ Json = dict[str, Any]
 def read_output(
     stdout: bytes, stderr: str, exit_code: int, *, is_structured: bool
 ) -> Outcome:
-    """What came of a client that ended by itself.
+    """The outcome of a client that ended by itself.
 
-    `is_structured` is whether it was given the schema: then what its own check let
-    through is the answer. Where it let nothing through, what the agent said is judged
-    as it stands: it may be the very JSON that was asked for.
+    `is_structured` is whether it was given the schema: then the answer is what passed
+    its own check. If nothing passed, the agent's words are judged as they are: they may
+    be the very JSON that was asked for.
     """
     events = _events(stdout)
     results = [event for event in events if event.get("type") == "result"]
@@ -73,17 +73,17 @@ def read_output(
 
 
 def _events(stdout: bytes) -> list[Json]:
-    """The objects printed: of one document, or of one a line."""
-    told = _decoded(stdout)
-    found = told if isinstance(told, list) else [told]
-    if told is None:
+    """The objects that were printed, as one document or one per line."""
+    whole = _decoded(stdout)
+    found = whole if isinstance(whole, list) else [whole]
+    if whole is None:
         found = [_decoded(line) for line in stdout.splitlines()]
     return [event for event in found if isinstance(event, dict)]
 
 
 def _decoded(data: bytes) -> Any:
     """JSON, or None."""
-    # Not by orjson: half a character in a tool's output is no reason to lose an answer.
+    # Not with orjson, which rejects half a character in a tool's output.
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
@@ -91,8 +91,8 @@ def _decoded(data: bytes) -> Any:
 
 
 def _is_bare_answer(stdout: bytes, events: list[Json]) -> bool:
-    """Whether all that was printed is one JSON value of the agent's own."""
-    is_told = any(event.get("type") in _TOLD for event in events)
+    """Whether the output is just one JSON value of the agent."""
+    is_told = any(event.get("type") in _EVENTS for event in events)
     return not is_told and _decoded(stdout) is not None
 
 
@@ -111,8 +111,8 @@ def _without_result(stdout: bytes, stderr: str, exit_code: int) -> Outcome:
 def _failure(result: Json, exit_code: int) -> tuple[FailureCode, str]:
     """The failure that a result reports."""
     errors = result.get("errors")
-    told = errors if isinstance(errors, list) else [result.get("result")]
-    detail = "; ".join(str(each) for each in told if each)
+    details = errors if isinstance(errors, list) else [result.get("result")]
+    detail = "; ".join(str(each) for each in details if each)
     code = _BY_SUBTYPE.get(str(result.get("subtype")))
     if code is None:
         limited = result.get("api_error_status") == _TOO_MANY_REQUESTS
@@ -121,7 +121,7 @@ def _failure(result: Json, exit_code: int) -> tuple[FailureCode, str]:
 
 
 def _model(events: list[Json], result: Json) -> str | None:
-    """The model that spoke: what the session began with, or the one that was billed."""
+    """The model that answered: the session's first, or the one that was billed."""
     for event in events:
         if event.get("subtype") == "init" and isinstance(event.get("model"), str):
             return str(event["model"])
@@ -139,10 +139,10 @@ def _calls(events: list[Json]) -> Iterator[ToolCall]:
     for block in _blocks(events, "assistant"):
         if block.get("type") != "tool_use":
             continue
-        given = block.get("input")
-        arguments: Json = given if isinstance(given, dict) else {}
+        said = block.get("input")
+        arguments: Json = said if isinstance(said, dict) else {}
         call_id = str(block.get("id"))
-        # Of what went to the background only the launch was seen.
+        # Of a call in the background only the start was seen.
         ended = not arguments.get("run_in_background")
         yield ToolCall(
             tool=str(block.get("name")),

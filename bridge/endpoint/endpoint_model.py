@@ -1,9 +1,9 @@
 """A model behind HTTP: `openai:NAME` at an OpenAI-compatible server.
 
-The reply is streamed, so that progress is seen. What waits is never the caller's
-thread: it goes on at the deadline, and at once when the model is closed, whatever the
-server does. Nothing is tried a second time, but for one thing: servers that do not know
-`json_schema` are asked in the older form, from then on.
+The reply is streamed, to show progress. The caller's thread never waits for the server:
+it goes on at the deadline, and at once when the model is closed, whatever the server
+does. Nothing is tried twice, with one exception: servers that do not know `json_schema`
+are asked in the older form, from then on.
 
 Source: OpenAI API reference, "Create chat completion", `response_format`; llama.cpp
 and llama-cpp-python, `{"type": "json_object", "schema": …}`.
@@ -37,13 +37,13 @@ NO_SERVER_MODEL = (
 )
 _MAX_REPLY_CHARS = 4_000_000
 _MAX_COUNT = 2**31
-# A server that does not know the form says so as it reads the request; llama-cpp-python
-# calls that an error of its own.
+# How a server rejects a form that it does not know; llama-cpp-python reports an
+# internal error.
 _UNKNOWN_FORM = frozenset({400, 422, 500, 501})
 
 
 def check_endpoint(settings: Settings) -> None:
-    """Nothing where there is a server to ask, and something to ask it with.
+    """Check that there is a server to ask, and a client to ask it with.
 
     Raises:
         BadSetting: no server is set.
@@ -59,7 +59,7 @@ def check_endpoint(settings: Settings) -> None:
 
 
 def open_endpoint(model: str, settings: Settings) -> EndpointModel:
-    """The model for `openai:NAME`; nothing is sent yet.
+    """The model `openai:NAME`; nothing is sent yet.
 
     Raises:
         BadSetting: there is no server to ask, or no name.
@@ -76,10 +76,10 @@ def open_endpoint(model: str, settings: Settings) -> EndpointModel:
         base_url=settings.openai_base_url,
         api_key=settings.openai_api_key,
         max_retries=0,
-        # A tool may run for long between two turns: a connection that the server has
-        # let go of meanwhile would fail the second, and nothing is tried again.
+        # A tool may run for long between two turns: if the server closed the connection
+        # meanwhile the second would fail, and nothing is tried again.
         default_headers={"Connection": "close"},
-        # What is asked goes to the server that was named, and to no other.
+        # The request goes to the server that was named, and to no other.
         http_client=openai.DefaultHttpxClient(
             event_hooks={"request": [lines.note], "response": [bound]},
             follow_redirects=False,
@@ -89,7 +89,7 @@ def open_endpoint(model: str, settings: Settings) -> EndpointModel:
 
 
 class EndpointModel:
-    """An `ChatModel` that asks `client`, an `openai.OpenAI`, for the model `name`.
+    """A `ChatModel` that asks `client`, an `openai.OpenAI`, for the model `name`.
 
     `lines` are the connections of that client.
     """
@@ -129,8 +129,8 @@ class EndpointModel:
     ) -> Reply:
         """As `ChatModel.reply`; raises as it does."""
         began_s = self._clock.monotonic_s()
-        told: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._waiting = told
+        chunks: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._waiting = chunks
         asked = {
             "model": self._name,
             "messages": [{"role": m.role, "content": m.content} for m in messages],
@@ -142,23 +142,23 @@ class EndpointModel:
         }
         gone = threading.Event()
         threading.Thread(
-            target=self._ask, args=(asked, shape, told, gone), daemon=True
+            target=self._ask, args=(asked, shape, chunks, gone), daemon=True
         ).start()
-        said = _Said()
+        said = _PartialReply()
         try:
             while not said.is_over:
-                said.add(self._next(told, deadline_s, should_stop))
+                said.add(self._next(chunks, deadline_s, should_stop))
                 if said.chunks:
                     on_tokens(said.tokens, self._clock.monotonic_s() - began_s)
         except BaseException:
-            # Nobody listens: the server is not to go on, and the thread not to wait.
+            # Nobody listens any more: neither the server nor the thread should go on.
             gone.set()
             self._lines.cut()
             raise
         return said.reply(self._clock.monotonic_s() - began_s)
 
     def close(self) -> None:
-        """Stop waiting, at once, and hang up."""
+        """Stop waiting at once, and close the connection."""
         if self._waiting is not None:
             self._waiting.put(ModelFailed("AGENT_006", "the model was closed"))
         self._lines.cut()
@@ -167,7 +167,7 @@ class EndpointModel:
 
     def _next(
         self,
-        told: queue.SimpleQueue[Any],
+        chunks: queue.SimpleQueue[Any],
         deadline_s: float,
         should_stop: Callable[[], bool],
     ) -> Any:
@@ -177,7 +177,7 @@ class EndpointModel:
                 raise ModelFailed("cancelled", "the reply was wanted no more")
             left_s = deadline_s - self._clock.monotonic_s()
             with suppress(queue.Empty):
-                chunk = told.get(timeout=max(0.0, min(left_s, LOOK_S)))
+                chunk = chunks.get(timeout=max(0.0, min(left_s, LOOK_S)))
                 break
             if left_s <= LOOK_S:
                 raise ModelFailed(
@@ -193,19 +193,19 @@ class EndpointModel:
         self,
         asked: dict[str, Any],
         shape: dict[str, Any],
-        told: queue.SimpleQueue[Any],
+        chunks: queue.SimpleQueue[Any],
         gone: threading.Event,
     ) -> None:
-        """Tell every chunk, and None at the end; until nobody listens any more."""
+        """Pass on every chunk, and None at the end, until nobody listens any more."""
         try:
             with self._stream(asked, shape) as stream:
                 for chunk in stream:
                     if gone.is_set():
                         return
-                    told.put(chunk)
-            told.put(None)
-        except Exception as exc:  # noqa: BLE001 - whatever a server can think of
-            told.put(failure_of(exc, self._client))
+                    chunks.put(chunk)
+            chunks.put(None)
+        except Exception as exc:  # noqa: BLE001 - a server may send anything
+            chunks.put(failure_of(exc, self._client))
 
     def _stream(self, asked: dict[str, Any], shape: dict[str, Any]) -> Any:
         import openai
@@ -252,7 +252,7 @@ def _is_about_form(exc: Any) -> bool:
     return "response_format" in words or "json_schema" in words
 
 
-class _Said:
+class _PartialReply:
     """A reply as it comes."""
 
     def __init__(self) -> None:
@@ -266,14 +266,14 @@ class _Said:
 
     @property
     def tokens(self) -> int:
-        """How many there are: as the server counts, or else the chunks."""
+        """How many tokens there are: by the server's count, or else the chunks."""
         return _count(self._usage, "completion_tokens") or self.chunks
 
     def add(self, chunk: Any) -> None:
         """Take one chunk; None ends the reply.
 
         Raises:
-            ModelFailed: the chunk is none of the API's, or the reply is too long.
+            ModelFailed: the chunk does not follow the API, or the reply is too long.
         """
         if chunk is None:
             self.is_over = True
@@ -281,7 +281,7 @@ class _Said:
         try:
             self._take(chunk)
         except (AttributeError, TypeError):
-            # The client hands on what the server sends, whatever it is.
+            # The client passes on whatever the server sends.
             raise ModelFailed(
                 "agent_error", "the server's reply has not the form of the API's"
             ) from None
@@ -305,7 +305,7 @@ class _Said:
         """The whole reply.
 
         Raises:
-            ModelFailed: it is a refusal, it broke off, or it is not JSON.
+            ModelFailed: it is a refusal, incomplete, or not JSON.
         """
         text = "".join(self._text)
         if self._refusal:
@@ -331,7 +331,7 @@ class _Said:
 
 
 def _words(delta: Any, name: str) -> str:
-    """A part of a delta, empty where it is not there; a TypeError for no text."""
+    """A text of a delta, empty if missing; a TypeError if it is not a text."""
     words = getattr(delta, name, None) if delta else None
     if delta and not hasattr(delta, "__dict__"):
         raise TypeError(delta)
@@ -341,7 +341,7 @@ def _words(delta: Any, name: str) -> str:
 
 
 def _count(usage: Any, name: str) -> int:
-    """A number of the server's usage; 0 for what cannot be one."""
+    """A number of the server's usage; 0 if it is not a plausible one."""
     number = getattr(usage, name, None)
     if not isinstance(number, int) or not 0 <= number < _MAX_COUNT:
         return 0

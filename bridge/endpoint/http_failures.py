@@ -1,4 +1,4 @@
-"""What went wrong at a server, as a failure code and a sentence.
+"""Turn an error of a server into a failure code and a sentence.
 
 no connection           no_host     there is no server
 404                     AGENT_002   the server has no such model
@@ -63,7 +63,7 @@ def _code(status: int, words: str) -> FailureCode:
 
 
 def _words(exc: BaseException, client: Any) -> str:
-    """What it says, in one line, without the key that was sent."""
+    """Its text in one line, without the API key."""
     words = " ".join(str(exc).split()) or type(exc).__name__
     key = client.api_key
     if key and key != "none":

@@ -1,9 +1,8 @@
-"""An HTTP answer that ends: a server may send as long as it likes, we keep no more.
+"""Limit the size of HTTP answers, and cut connections from another thread.
 
-The client reads a line, and the words of an error, whole: without a bound a broken
-server takes all the memory there is before the deadline. And its connections can be
-cut: to close one from another thread wakes no thread that reads from it, and the server
-is not told.
+The client reads a line, and the text of an error, as a whole: without a limit a broken
+server takes all memory before the deadline. And closing a connection from another
+thread neither wakes the thread that reads from it nor tells the server.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ MAX_BYTES = 64 * 1024 * 1024
 
 
 def bound(response: Any) -> None:
-    """Have the reading of a response end at `MAX_BYTES`, with `ModelFailed`.
+    """Make reading a response fail after `MAX_BYTES`, with `ModelFailed`.
 
     A response hook of the client's HTTP library, whichever that is: `openai` has
     changed it before.
@@ -61,11 +60,11 @@ class Lines:
         self._is_cut = False
 
     def note(self, request: Any) -> None:
-        """Hear of the connection that a request gets; a request hook."""
+        """Note the connection of a request; a request hook of the client."""
         request.extensions["trace"] = self._heard
 
     def cut(self) -> None:
-        """Hang up, in the middle of whatever is said; for good."""
+        """Close all connections at once, and every later one."""
         with self._lock:
             self._is_cut = True
             lines, self._open = self._open, []
@@ -84,7 +83,7 @@ class Lines:
         _hang_up(line)
 
 
-# What may lie above the first: a proxy's, and encryption.
+# Layers above TCP, and connections without it.
 _MORE = ("connection.start_tls.complete", "connection.connect_unix_socket.complete")
 
 
@@ -92,5 +91,5 @@ def _hang_up(line: Any) -> None:
     plug = line.get_extra_info("socket")
     if plug is not None:
         with suppress(OSError):
-            # Not that of an encrypted one: it would say goodbye first, and may wait.
+            # Not by an encrypted socket's own method, which may wait for the peer.
             socket.socket.shutdown(plug, socket.SHUT_RDWR)

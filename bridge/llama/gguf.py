@@ -1,8 +1,8 @@
-"""What a GGUF file says of itself, read without llama.cpp.
+"""Read the header of a GGUF file, without llama.cpp.
 
-A file that is missing, cut or of another format is told from its own bytes, before a
-library gets to see it. Only the header is read: counts, metadata, the table of tensors.
-Nothing here trusts a length: whatever points beyond the file is a broken file.
+A file that is missing, cut or of another format is recognized before any library opens
+it. Only the header is read: counts, metadata, the table of tensors. No length is
+trusted: a file that points beyond its own end is broken.
 
 Source: ggml, docs/gguf.md, "Specification", versions 2 and 3.
 """
@@ -40,7 +40,7 @@ _STRING, _ARRAY = 8, 9
 _MAX_DEPTH = 4
 _MAX_DIMENSIONS = 4
 
-# ggml type: name, values a block, bytes a block. Source: ggml, `ggml_type` and the
+# ggml type: name, values per block, bytes per block. Source: ggml, `ggml_type` and the
 # blocks of ggml-common.h.
 _TENSOR_TYPES = {
     0: ("F32", 1, 4), 1: ("F16", 1, 2), 2: ("Q4_0", 32, 18), 3: ("Q4_1", 32, 20),
@@ -62,14 +62,14 @@ class NotAModel(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a model says of itself.
+    """The header of a model.
 
     Attributes:
-        version: of the format.
+        version: the version of the format.
         metadata: its keys; of an array only the length is kept.
         parameters: how many numbers its tensors hold.
-        quantization: the type that most of them have, such as `Q4_1`.
-        size: of the file, in bytes.
+        quantization: the type of most of them, such as `Q4_1`.
+        size: the size of the file, in bytes.
     """
 
     version: int
@@ -80,18 +80,18 @@ class Header:
 
     @property
     def architecture(self) -> str:
-        """`llama`, `qwen2`, …; empty when it does not say."""
+        """`llama`, `qwen2`, …; empty if unknown."""
         return str(self.metadata.get("general.architecture", ""))
 
     @property
     def context_length(self) -> int:
-        """How many tokens it was trained on at once; 0 when it does not say."""
+        """How many tokens it was trained on at once; 0 if unknown."""
         length = self.metadata.get(f"{self.architecture}.context_length", 0)
         return length if isinstance(length, int) else 0
 
     @property
     def chat_template(self) -> str | None:
-        """How a conversation is written for it, as jinja2; None for a base model."""
+        """Its jinja2 template for a conversation; None for a base model."""
         template = self.metadata.get("tokenizer.chat_template")
         return template if isinstance(template, str) and template.strip() else None
 
@@ -123,12 +123,12 @@ def read_header(path: Path) -> Header:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Open, also a pipe whose other end nobody opens."""
+    """Open without waiting for the other end of a pipe."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
 class _Reader:
-    """A place in the file, moved on by whatever is read."""
+    """A position in the file, which every read advances."""
 
     def __init__(self, data: mmap.mmap, size: int) -> None:
         self._data = data
@@ -142,8 +142,8 @@ class _Reader:
         self._at = 4
         version = self._scalar("I")
         if version not in VERSIONS:
-            told = " (big-endian?)" if version & 0xFFFF == 0 else ""
-            raise NotAModel(f"GGUF of version {version}{told}, not 2 or 3")
+            hint = " (big-endian?)" if version & 0xFFFF == 0 else ""
+            raise NotAModel(f"GGUF of version {version}{hint}, not 2 or 3")
         tensors, pairs = self._scalar("Q"), self._scalar("Q")
         metadata = {}
         for _ in range(pairs):
@@ -162,7 +162,7 @@ class _Reader:
         return Header(version, metadata, parameters, quantization, self._size)
 
     def _tensors(self, count: int) -> tuple[int, str, int]:
-        """Tensor = name dimensions type offset; gives sum, usual type, end of data."""
+        """Tensor = name dimensions type offset; returns sum, usual type, data end."""
         if count == 0:
             raise NotAModel("a GGUF file without tensors: a vocabulary, not a model")
         parameters, data_bytes = 0, 0
@@ -177,7 +177,7 @@ class _Reader:
             name, block, block_bytes = _TENSOR_TYPES.get(kind, (f"type {kind}", 0, 0))
             parameters += values
             values_of[name] = values_of.get(name, 0) + values
-            # A type that this table does not know has a size that it cannot tell.
+            # The size of an unknown type is unknown.
             length = values // block * block_bytes if block else 0
             data_bytes = max(data_bytes, offset + length)
         return parameters, max(values_of, key=lambda name: values_of[name]), data_bytes
@@ -200,7 +200,7 @@ class _Reader:
         return length
 
     def _skip_strings(self, count: int) -> None:
-        """Pass over a vocabulary: it may hold some hundred thousand words."""
+        """Skip a vocabulary, quickly: it may have some hundred thousand words."""
         unpack, data, at = struct.Struct("<Q").unpack_from, self._data, self._at
         try:
             for _ in range(count):

@@ -1,8 +1,8 @@
-"""Which model file answers, and what is known of it before it is loaded.
+"""Find the model file that answers, and what its header says.
 
-In this order: the GGUF file that is asked for; `BRIDGE_LOCAL_MODEL`; the one that comes
-with the extra. The names of Claude's models mean "the one that is configured": they say
-how much is expected, not which file.
+In this order: the GGUF file that was asked for; `BRIDGE_LOCAL_MODEL`; the one that
+comes with the extra. The names of Claude's models mean "the one that is configured":
+they say how much is expected, not which file.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from bridge.protocol.names import CLIENT_MODELS, MODEL_FILE, MODEL_NAMES
 if TYPE_CHECKING:
     from bridge.config import Settings
 
-# Below this many parameters a model says "passed" unasked and calls the wrong tool too
-# often for its word to be taken: what it answers is marked degraded.
+# With fewer parameters a model says "passed" unasked and calls the wrong tool too often
+# to be trusted: its answers are marked degraded.
 SMALL_BELOW = 3_000_000_000
 
-# What the extra needs, by the name it is imported by, and how people know it.
+# What the extra needs: module and package name.
 _NEEDED = {"llama_cpp": "llama-cpp-python", "llguidance": "llguidance"}
 # Holds the default model. Only its file is used: the package itself is a plugin of
 # another program, and is never imported.
@@ -42,9 +42,9 @@ class ModelFile:
 
     Attributes:
         path: absolute.
-        header: what it says of itself.
-        stands_in_for: the name that was asked for, where that is no file: an alias, or
-            empty for none at all. None when this very file was asked for.
+        header: its header.
+        stands_in_for: the name that was asked for, if that is not a file: an alias, or
+            empty for none at all. None if this very file was asked for.
         digest: the SHA-256 that its file must have to be loaded; None for any.
     """
 
@@ -55,18 +55,18 @@ class ModelFile:
 
     @property
     def name(self) -> str:
-        """How answers name it: the file's name without `.gguf`."""
+        """Its name in answers: the file's name without `.gguf`."""
         return self.path.stem
 
     @property
     def is_small(self) -> bool:
-        """Whether it is too small for its word to be taken."""
+        """Whether it is too small to be trusted."""
         return self.header.parameters < SMALL_BELOW
 
     @property
     def is_degraded(self) -> bool:
-        """Whether an answer is less than what was asked for."""
-        # Who names one of these expects what it can do.
+        """Whether an answer is worth less than was asked for."""
+        # A caller that names one of these expects its abilities.
         return self.is_small or self.stands_in_for in CLIENT_MODELS
 
     @property
@@ -79,7 +79,7 @@ class ModelFile:
 class Candidate:
     """A file that might be a model: where it was found, and what it is or is not.
 
-    `in_use` is whether it answers who names no file; `problem` why it is no model.
+    `in_use` is whether it answers if no file is named; `problem` why it is no model.
     """
 
     path: Path
@@ -90,10 +90,10 @@ class Candidate:
 
 
 def require_extra() -> None:
-    """Nothing where llama.cpp can be loaded.
+    """Check that llama.cpp can be loaded.
 
     Raises:
-        ExtraMissing: it was never installed; says how to.
+        ExtraMissing: it is not installed.
     """
     for module, name in _NEEDED.items():
         if find_spec(module) is None:
@@ -105,9 +105,8 @@ def find_model(
 ) -> ModelFile:
     """Find the model for a name, as a definition or a caller gives it.
 
-    `wanted` is an alias, None, or the path of a `.gguf` file; one that is not absolute
-    is looked for in the folder `beside` (that of the definition) and in
-    `<home>/models`.
+    `wanted` is an alias, None, or the path of a `.gguf` file; a relative one is looked
+    up in the folder `beside` (that of the definition) and in `<home>/models`.
 
     Raises:
         ModelFailed: AGENT_002: no such file, not a whole model, or a name of nothing.
@@ -131,21 +130,20 @@ def find_model(
 
 
 def models_folder(settings: Settings) -> Path:
-    """Where a user may put models that all projects find by name."""
+    """The user's folder of models that all projects find by name."""
     return settings.home / MODELS_FOLDER
 
 
 def file_in_use(settings: Settings) -> Path | None:
-    """The file that answers who names none; None where there is no such file.
+    """The file that answers if none is named; None if there is none.
 
-    Those of the user's folder are found by their names alone: which of them was meant
-    nobody can tell.
+    Those of the user's folder are only found by name: nobody can tell which was meant.
     """
     return settings.local_model or _find_default_file()
 
 
 def known_models(settings: Settings) -> list[Candidate]:
-    """Every file that is found, the one in use first, where there is one."""
+    """Every file that is found, the one in use first."""
     found = []
     if settings.local_model is not None:
         found.append((settings.local_model, "BRIDGE_LOCAL_MODEL"))

@@ -1,12 +1,12 @@
 """A worker that loads its model before there is a request for it.
 
-To load the libraries of a command, to read the agent's definition and to write the
-request down takes about as long as to load a small model: so both are done at once. It
-is a guess. A model takes the worker when it would have started just this one; any
-other model ends it, as does an ask that needs none, and the end of this process.
+Importing what a command needs, reading the agent's definition and writing the request
+take about as long as loading a small model, so both are done at once. It is a guess. A
+model takes the worker if it would have started the same one. Any other model ends it,
+and so do an `ask` that needs none and the end of this process.
 
-The worker is kept here, for the whole process: between the command line, which guesses,
-and the model, which knows, nothing is handed down that could hold it.
+The worker is kept here, for the whole process: nothing that could hold it is passed
+from the command line, which guesses, to the model, which knows.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.llama.worker_process import WorkerProcess
 
-# At most one: the order that it was given, and the worker.
+# At most one: its order, and the worker.
 _kept: list[tuple[dict[str, Any], WorkerProcess]] = []
 
 
 def start_ahead(wanted: str | None, settings: Settings) -> None:
     """Start the worker of a model, named as for `find_model`.
 
-    Where that is not possible nothing is started: the model will say why.
+    If that is not possible nothing is started, and the model will say why.
     """
-    # Not above: an ask that has nothing to do with a model comes by here, too.
+    # Not at the top: an ask without a model imports this module, too.
     from bridge.agent_loop.chat_model import ModelFailed
     from bridge.errors import BridgeError
     from bridge.llama.worker_process import WorkerProcess
@@ -49,11 +49,11 @@ def start_ahead(wanted: str | None, settings: Settings) -> None:
 
 
 def take_ahead(order: dict[str, Any]) -> WorkerProcess | None:
-    """The worker that was given this order; None, and none is left, otherwise."""
+    """The worker with this order; any other is ended."""
     # Popped first: of two threads one gets it.
     with suppress(IndexError):
-        given, process = _kept.pop()
-        if given == order:
+        kept, process = _kept.pop()
+        if kept == order:
             return process
         process.close()
     return None

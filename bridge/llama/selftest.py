@@ -33,13 +33,13 @@ _MAX_TOKENS = 120
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """How a reply went.
+    """The result of a test.
 
     Attributes:
-        reply: what it said; None when it failed.
-        seconds: from nothing to the reply, loading and all.
-        tokens_per_s: of the reply alone, its prompt read before.
-        problem: what went wrong, None for nothing.
+        reply: the reply; None if it failed.
+        seconds: the time to the reply, with loading.
+        tokens_per_s: the speed of a second reply, whose prompt was read before.
+        problem: what went wrong, if anything.
     """
 
     reply: str | None
@@ -49,7 +49,7 @@ class Tested:
 
 
 def try_model(file: ModelFile, settings: Settings, *, timeout_s: float) -> Tested:
-    """Load a model and have it reply twice: once for all of it, once for the speed."""
+    """Load a model and have it reply twice: to test all of it, and for the speed."""
     started = time.monotonic()
     deadline_s = started + timeout_s
     try:

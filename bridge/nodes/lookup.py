@@ -19,14 +19,14 @@ _MAX_NAMED = 8
 def find_node(spec: str, project: Path) -> Node:
     """The node that `spec` names: `src/app.py::Class.method`, or a whole file.
 
-    The file is relative to the project, or an absolute path inside it. Where several
-    nodes have one name (a property and its setter), the first is meant. `type` is
+    The file is relative to the project, or an absolute path inside it. If several nodes
+    have the same name (a property and its setter), it is the first. `type` is
     `function`, `class`, `method` or `file`.
 
     Raises:
         InvalidRequest: no such file, or no such name, with the nearest ones; the file
-            lies outside the project, is no plain file, is binary, too large, or of a
-            language that is not read.
+            is outside the project, not a plain file, binary, too large, or in a
+            language that is not supported.
         ExtraMissing: tree-sitter is not installed.
     """
     written, mark, name = spec.partition("::")
@@ -88,7 +88,7 @@ def _read(real: Path, root: Path, written: str) -> bytes:
 
 
 def _near(name: str, names: list[str]) -> str:
-    """Where to look: a slip of the pen, the same last part, or what there is."""
+    """A hint: names with the same last part, near matches, or what there is."""
     last = name.rpartition(".")[2]
     same = [n for n in names if n.rpartition(".")[2] == last]
     near = same or difflib.get_close_matches(name, names, n=3, cutoff=0.7)

@@ -1,7 +1,7 @@
 """The functions, classes and methods of a source, by their dotted names.
 
-tree-sitter reads what it can of a file that is being written: a syntax error hides no
-more than the place it is in. Pure but for loading the grammar.
+tree-sitter reads as much as it can of a file that is being edited: a syntax error hides
+only the place it is in. Pure except for loading the grammar.
 
 Source: tree-sitter-python and tree-sitter-javascript, `node-types.json`.
 """
@@ -17,7 +17,7 @@ from bridge.errors import ExtraMissing
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Deeper down, or with a longer name, nothing is a piece: nobody names it.
+# Nobody asks for what is deeper, or has a longer name.
 MAX_NESTED = 50
 MAX_NAME_BYTES = 200
 
@@ -35,7 +35,7 @@ _FUNCTIONS = frozenset(
     {"function_definition", "function_declaration", "method_definition"}
     | {"generator_function_declaration"}
 )
-# A name that is given to a function or a class: `const f = () => 1`, `m = class {}`.
+# Where a function or class gets its name: `const f = () => 1`, `m = class {}`.
 _NAMED = {
     "variable_declarator": "name",
     "field_definition": "property",
@@ -45,7 +45,7 @@ _NAMED = {
 _VALUES = frozenset(
     {"arrow_function", "function_expression", "generator_function", "class"}
 )
-# What belongs to a definition and stands around it.
+# Nodes around a definition that belong to it.
 _AROUND = frozenset(
     {"decorated_definition", "export_statement", "lexical_declaration"}
     | {"variable_declaration", "expression_statement"}
@@ -56,9 +56,9 @@ _AROUND = frozenset(
 class Piece:
     """A named piece: its dotted name, what it is, its first line (from 1).
 
-    `start` and `end` are the bytes of `source` that it takes, `column` how many of its
-    first line stand before it. Its text is made when it is asked for: of pieces within
-    pieces each has that of the next, too.
+    `start` and `end` are its place in the bytes of `source`, `column` is how far its
+    first line is indented. Its text is only made on request: each piece also contains
+    the text of those inside it.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Piece:
 
     @property
     def text(self) -> str:
-        """From the start of its line: its own indentation is part of how it reads."""
+        """Its text without the common indentation, from the start of its line."""
         begin = self.start - self.column
         if self.source[begin : self.start].strip():
             begin = self.start
@@ -80,7 +80,7 @@ class Piece:
 
 
 def outline(source: bytes, language: str) -> list[Piece]:
-    """The pieces of a source in their order; a piece stands before what is in it.
+    """The pieces of a source in order; a piece comes before those inside it.
 
     Raises:
         ExtraMissing: tree-sitter or the grammar is not installed.
@@ -106,9 +106,9 @@ def _parser(language: str) -> Any:
 def _pieces(root: Any, source: bytes) -> Iterator[Piece]:
     """Walk without recursion, and only downwards: a source may nest deeply.
 
-    From each node, what is known of those around it goes along: the names, and the
-    outermost that belongs to a definition. To ask tree-sitter for a parent is to walk
-    down from the top again.
+    Each node carries what is known of those around it: the names, and the outermost one
+    that belongs to a definition. Asking tree-sitter for a parent would walk down from
+    the top again.
     """
     waiting = [_Place(root)]
     while waiting:
@@ -133,8 +133,8 @@ def _pieces(root: Any, source: bytes) -> Iterator[Piece]:
 class _Place:
     """A node, and what is known of those around it.
 
-    `outermost` is the one furthest out that belongs to this one, None for none; `names`
-    are those of the pieces it is in, `inside` what the last of them is.
+    `outermost` is the outermost node that belongs to this one, if any; `names` are
+    those of the pieces around it, `inside` is the kind of the innermost.
     """
 
     node: Any
@@ -148,7 +148,7 @@ class _Place:
 
 
 def _named(node: Any) -> tuple[str, str] | None:
-    """The name of a definition and what it is; None for anything else."""
+    """The name and kind of a definition; None for anything else."""
     if node.type in _CLASSES or node.type in _FUNCTIONS:
         name = node.child_by_field_name("name")
         kind = "class" if node.type in _CLASSES else "function"
@@ -171,7 +171,7 @@ def _piece(whole: Any, name: str, kind: str, source: bytes) -> Piece:
 
 
 def _wraps(around: Any) -> bool:
-    """Whether a node belongs to the one definition in it."""
+    """Whether a node belongs to the only definition in it."""
     if around.type not in _AROUND:
         return False
     declared = [c for c in around.named_children if c.type == "variable_declarator"]

@@ -1,7 +1,7 @@
 """Run a program until it ends or is no longer wanted.
 
-It is bounded in time and output, and nothing that it started outlives it or us:
-`supervisor` stands between it and us and stops whatever it leaves behind.
+Its time and output are limited, and nothing that it started outlives it or us: the
+`supervisor` between it and us stops whatever is left.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
 # Between SIGTERM and SIGKILL; and how much longer than that the supervisor may take.
 GRACE_S = 2.0
 _EXTRA_S = 3.0
-# With no time left, this is what stopping a program may take.
+# How long stopping a program may take if no time is left.
 _MIN_STOP_S = 0.1
 # How long killing what is left over may take.
 _KILL_S = 0.5
-# Grace and killing together take at most this part of the time there was.
+# Grace and killing together take at most this share of the time: one in four.
 _SHARE = 4
 _LOOK_S = 0.2
-# After the program's end. A pipe holds less; one who escaped may write for ever.
+# Reads after the program's end. A pipe holds less; an escaped child may write on.
 _MAX_LEFT_OVER = 64
 
 End = Literal["exited", "deadline", "stopped", "too much output"]
 
 
 class Output(Protocol):
-    """What becomes of a program's stdout."""
+    """Takes a program's stdout."""
 
     def add(self, data: bytes) -> None:
         """Take the next part of it."""
 
     @property
     def is_full(self) -> bool:
-        """Whether the program has written too much, and is to be stopped."""
+        """Whether the program has written too much, and should be stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +98,12 @@ def run_into(
     grace_s: float = GRACE_S,
     is_confined: bool = False,
 ) -> tuple[End, int, str]:
-    """Run `command` in `folder`; none of it is left on return, or on an interrupt.
+    """Run `command` in `folder`; nothing of it is left on return or interrupt.
 
-    It returns by `deadline_s` (monotonic): the last `grace_s` of that are the program's
-    to end by itself, less if time is short. `should_stop` is asked several times a
+    It returns by `deadline_s` (monotonic): in the last `grace_s` of that, or less if
+    time is short, the program may end by itself. `should_stop` is asked several times a
     second. Without `stdin` there is nothing to read, and stderr goes into `output`.
-    `is_confined` is told by `Supervised`. Returns how it ended, its exit code, and the
+    `is_confined` is as in `Supervised`. Returns how it ended, its exit code, and the
     end of its stderr.
 
     Raises:
@@ -154,12 +154,12 @@ def run_into(
 
 
 def _grace_within(left_s: float, grace_s: float) -> float:
-    """How long before its deadline a program that has `left_s` is told to end."""
+    """How long before its deadline a program with `left_s` left gets SIGTERM."""
     return max(0.0, min(grace_s + _KILL_S, left_s / _SHARE))
 
 
 def _stop(program: Supervised, streams: Streams, until_s: float) -> int:
-    """Stop it; what it writes meanwhile is read, so that it does not wait for us."""
+    """Stop it, and read what it writes meanwhile, so that it does not block."""
     if program.process.poll() is None:
         program.release()
     while program.process.poll() is None and (left := until_s - time.monotonic()) > 0:

@@ -16,10 +16,10 @@ _MAX_STDERR = 1 << 16
 
 
 class Streams:
-    """Writes to the process's stdin, and hands on what it writes to stdout.
+    """Writes to the process's stdin, and passes on what it writes to stdout.
 
-    A stream that the process was started without is left out. What nobody reads any
-    more is dropped.
+    Streams that the process was started without are left out. Input that nobody reads
+    any more is dropped.
 
     Args:
         process: the child, unbuffered or not yet read from.
@@ -56,9 +56,9 @@ class Streams:
         return self._stderr.decode(errors="replace").strip()
 
     def send(self, data: bytes, *, is_last: bool = False) -> None:
-        """Write to its stdin, now and as it reads on; close that after the last."""
+        """Write to its stdin, now and as it reads; close it after the last data."""
         stdin = self._process.stdin
-        assert stdin is not None  # noqa: S101 - whoever sends has asked for a pipe
+        assert stdin is not None  # noqa: S101 - the caller has asked for a pipe
         if not self._unsent:
             self._selector.register(stdin, selectors.EVENT_WRITE)
         self._unsent += data
@@ -66,7 +66,7 @@ class Streams:
         self._write()
 
     def move(self, wait_s: float) -> bool:
-        """Write and read what is possible within `wait_s`; whether anything came."""
+        """Write and read what is possible within `wait_s`; returns if anything came."""
         came = False
         for key, _ in self._selector.select(wait_s):
             if key.fileobj is self._process.stdin:

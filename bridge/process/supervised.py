@@ -1,4 +1,4 @@
-"""A program behind `supervisor.py`, seen from whoever started it."""
+"""A program under `supervisor.py`, as its caller sees it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SUPERVISOR = (
     sys.executable, "-I", "-S", str(Path(__file__).with_name("supervisor.py")),
 )  # fmt: skip
-# A killed process takes a moment to be gone; one that cannot be killed is left.
+# A killed process takes a moment to end; one that cannot be killed is left.
 _MAX_KILLS = 50
 _STEP_S = 0.01
 
@@ -31,7 +31,7 @@ class Supervised:
     Args:
         command: the program and its arguments.
         grace_s: between SIGTERM and SIGKILL.
-        is_confined: it may signal only what it has started, if the kernel can do that.
+        is_confined: it may only signal what it has started, if the kernel can do that.
         options: for `subprocess.Popen`: folder, environment, streams.
 
     Raises:
@@ -76,8 +76,8 @@ class Supervised:
     def stop(self, wait_s: float) -> int:
         """Stop everything, by force after `wait_s` seconds; returns the exit code.
 
-        It is negative, as `subprocess` has it, if somebody killed the guard: then the
-        keeper below it stops everything, and is waited for just as long.
+        As in `subprocess` it is negative if the guard was killed: then the keeper below
+        it stops everything, and this waits for it just as long.
         """
         if self.process.poll() is not None:
             self._wait_for_keeper(wait_s)
@@ -94,7 +94,7 @@ class Supervised:
         return self.process.wait()
 
     def _wait_for_keeper(self, wait_s: float) -> None:
-        """Wait until nobody holds the other end of the lifeline."""
+        """Wait until the other end of the lifeline is closed."""
         if self._ours is None or self.process.returncode >= 0:
             return
         poll = select.poll()

@@ -1,18 +1,18 @@
-"""Run one program, and see to it that nothing of it outlives whoever asked.
+"""Run one program, and make sure that nothing of it outlives its caller.
 
     python -I -S supervisor.py LIFELINE GRACE_S WALLS PROGRAM [ARGUMENT ...]
 
-A script of its own, standard library only. The program gets our stdin, stdout and
-stderr, and a session of its own. LIFELINE is the descriptor of a pipe's read end: when
-its other end closes, because the asker closed it or is gone in whatever way, the
-program gets SIGTERM, GRACE_S seconds, then SIGKILL, and with it everything it started,
-also what left its group. The same on SIGTERM, and after the program's own end.
+A script with the standard library only. The program gets our stdin, stdout and stderr,
+and a session of its own. LIFELINE is the descriptor of a pipe's read end. When its
+other end closes, because the caller closed it or is gone, the program gets SIGTERM,
+GRACE_S seconds, then SIGKILL; so does everything it started, even outside its group.
+The same happens on SIGTERM, and after the program's own end.
 
-The program may signal whoever it likes, and we are of the same user. So there are two
-of us: the guard, and below it the keeper, which starts the program. A keeper that is
-killed or stopped leaves its orphans to the guard, which ends them; one whose guard is
-killed ends everything itself. WALLS is 1 where the program is to signal only what it
-has started (Linux 6.12 or later: it gets no new privileges then, so no sudo), else 0.
+The program may signal any process of this user, us included. So there are two of us:
+the guard, and below it the keeper, which starts the program. A keeper that is killed or
+stopped leaves its orphans to the guard, which ends them; if the guard is killed, the
+keeper ends everything itself. WALLS is 1 if the program may only signal what it has
+started (Linux 6.12 or later: it gets no new privileges then, so no sudo), else 0.
 
 Exits as the program did, 128 + N after signal N; 127 when it cannot be started, with
 the reason on stderr; 137 when the keeper was killed or stopped.
@@ -49,56 +49,56 @@ _KILLED = 128 + signal.SIGKILL
 
 def main(lifeline: int, grace_s: float, command: list[str], *, walls: bool) -> int:
     """Run the program; returns the exit code."""
-    told = _listen()
+    signals = _listen()
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     guard = os.getpid()
     keeper = os.fork()
     if keeper:
-        return _guard(keeper, lifeline, told, grace_s)
+        return _guard(keeper, lifeline, signals, grace_s)
     # A group of its own: the guard's is signalled as a whole.
     os.setsid()
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != guard:
         return _KILLED
-    os.close(told)
+    os.close(signals)
     return _keep(lifeline, _listen(), grace_s, command, walls=walls)
 
 
 def _listen() -> int:
     """A descriptor that signals can be read from."""
-    told, tell = os.pipe()
-    os.set_blocking(tell, False)
-    signal.set_wakeup_fd(tell)
+    signals, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    signal.set_wakeup_fd(write_end)
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: None)
-    return told
+    return signals
 
 
 # The guard
 
 
-def _guard(keeper: int, lifeline: int, told: int, grace_s: float) -> int:
-    """Wait for the keeper; whatever becomes of it, nothing is left."""
+def _guard(keeper: int, lifeline: int, signals: int, grace_s: float) -> int:
+    """Wait for the keeper; whatever happens to it, nothing is left."""
     _let_go_of_streams(0, 1, 2)
-    code = _wait_for(keeper, lifeline, told, grace_s)
+    code = _wait_for(keeper, lifeline, signals, grace_s)
     end_descendants()
     return code
 
 
-def _wait_for(keeper: int, lifeline: int, told: int, grace_s: float) -> int:
-    """The keeper's exit code; as if killed where it is stopped, or late."""
-    awaited, until, wait_s = [lifeline, told], float("inf"), None
+def _wait_for(keeper: int, lifeline: int, signals: int, grace_s: float) -> int:
+    """The keeper's exit code; 137 if it is killed, stopped or late."""
+    awaited, until, wait_s = [lifeline, signals], float("inf"), None
     changes = os.WEXITED | os.WSTOPPED | os.WNOHANG | os.WNOWAIT
     while time.monotonic() < until:
         ready, _, _ = select.select(awaited, [], [], wait_s)
-        is_wanted_no_more = lifeline in ready
-        if told in ready:
-            is_wanted_no_more |= bool(set(os.read(told, 512)) - {signal.SIGCHLD})
-        if is_wanted_no_more and wait_s is None:
+        is_unwanted = lifeline in ready
+        if signals in ready:
+            is_unwanted |= bool(set(os.read(signals, 512)) - {signal.SIGCHLD})
+        if is_unwanted and wait_s is None:
             with suppress(ProcessLookupError):
                 os.kill(keeper, signal.SIGTERM)
-            awaited, wait_s = [told], _STEP_S
+            awaited, wait_s = [signals], _STEP_S
             until = time.monotonic() + grace_s + _MORE_S
         _reap_others(keeper)
         if (seen := os.waitid(os.P_PID, keeper, changes)) is None:
@@ -114,9 +114,9 @@ def _wait_for(keeper: int, lifeline: int, told: int, grace_s: float) -> int:
 
 
 def _keep(
-    lifeline: int, told: int, grace_s: float, command: list[str], *, walls: bool
+    lifeline: int, signals: int, grace_s: float, command: list[str], *, walls: bool
 ) -> int:
-    """Start the program and see it off."""
+    """Start the program, wait for its end, and end what it left."""
     rules = _signal_rules() if walls else -1
 
     def prepare() -> None:
@@ -135,9 +135,9 @@ def _keep(
     except OSError as exc:
         sys.stderr.write(f"{command[0]}: {exc.strerror}\n")
         return 127
-    # A program that waits for the end of its input, or output, must not wait for us.
+    # A program that waits for the end of a pipe must not wait for us.
     _let_go_of_streams(0, 1)
-    code = _watch(program, lifeline, told)
+    code = _watch(program, lifeline, signals)
     if code is None:
         code = _terminate(program, grace_s)
     _signal_group(program.pid, signal.SIGKILL)
@@ -145,13 +145,13 @@ def _keep(
     return 128 - code if code < 0 else code
 
 
-def _watch(program: subprocess.Popen[bytes], lifeline: int, told: int) -> int | None:
-    """Wait for the program's end, or None when it is wanted no more."""
+def _watch(program: subprocess.Popen[bytes], lifeline: int, signals: int) -> int | None:
+    """Wait for the program's exit code; None if it is to be stopped."""
     while (code := program.poll()) is None:
-        ready, _, _ = select.select([lifeline, told], [], [])
+        ready, _, _ = select.select([lifeline, signals], [], [])
         if lifeline in ready:
             return None
-        if set(os.read(told, 512)) - {signal.SIGCHLD}:
+        if set(os.read(signals, 512)) - {signal.SIGCHLD}:
             return None
         _reap_others(program.pid)
     return code
@@ -175,8 +175,8 @@ def _terminate(program: subprocess.Popen[bytes], grace_s: float) -> int:
 def end_descendants() -> None:
     """Kill everything below us until nothing is there: orphans become our children.
 
-    What forks and is gone before it is seen in a list is still somebody's child: there
-    is nothing left when there is nobody to wait for.
+    A process that forks and ends before any list shows it is still somebody's child:
+    nothing is left once there is no child to wait for.
     """
     while _reap():
         kill_descendants(os.getpid())
@@ -185,7 +185,7 @@ def end_descendants() -> None:
 
 
 def _kill_children() -> None:
-    """Kill our own children, told by the kernel in one look where it can.
+    """Kill our own children, which the kernel lists in one file if it can.
 
     Source: proc(5), "/proc/pid/task/tid/children".
     """
@@ -194,9 +194,9 @@ def _kill_children() -> None:
 
 
 def kill_descendants(top: int) -> bool:
-    """Kill everything that is seen below `top`; whether there was anything.
+    """Kill everything that is seen below `top`; returns if there was anything.
 
-    All are stopped before any is killed: what goes on forking would always be ahead.
+    All are stopped before any is killed: one that keeps forking would stay ahead.
     """
     left = _descendants(top)
     stopped: set[int] = set()
@@ -223,7 +223,7 @@ def _signal_group(group: int, number: int) -> None:
 
 
 def _reap_others(kept: int) -> None:
-    """Reap what was left to us and has ended; the end of `kept` is not ours."""
+    """Reap every child that has ended, except `kept`."""
     how = os.WEXITED | os.WNOHANG | os.WNOWAIT
     with suppress(ChildProcessError):
         while (seen := os.waitid(os.P_ALL, 0, how)) and seen.si_pid != kept:
@@ -231,7 +231,7 @@ def _reap_others(kept: int) -> None:
 
 
 def _reap() -> bool:
-    """Reap who has ended; whether there are others."""
+    """Reap the children that have ended; returns if there are others."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -262,7 +262,7 @@ def _signal_rules() -> int:
 
 
 def _descendants(top: int) -> list[int]:
-    """Every process below `top`, dead ones that nobody reaped left out.
+    """Every process below `top`, without zombies.
 
     Source: proc(5), "/proc/pid/stat", fields 3 (state) and 4 (ppid).
     """

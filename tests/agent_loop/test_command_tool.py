@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import signal
-import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -30,23 +28,6 @@ def run(tmp_path: Path):
         )
 
     return run
-
-
-def is_gone(mark: str, within_s: float = 60.0) -> bool:
-    """Whether no process has `mark` among its arguments."""
-    until_s = time.monotonic() + within_s
-    while time.monotonic() < until_s:
-        if not any(mark in words for words in arguments_of_all()):
-            return True
-        time.sleep(0.02)
-    return False
-
-
-def arguments_of_all() -> list[str]:
-    told = subprocess.run(
-        ["ps", "-eo", "args"], capture_output=True, text=True, check=True
-    )
-    return told.stdout.splitlines()
 
 
 def test_tells_exit_code_output_and_digest(run, tmp_path):
@@ -75,22 +56,8 @@ def test_a_missing_program_is_an_exit_code(run):
     assert ran.output == "no-such-program-here: No such file or directory\n"
 
 
-def test_a_signal_is_an_exit_code(run):
-    assert run("sh", "-c", "kill -TERM $$").exit_code == 128 + signal.SIGTERM
-
-
 def test_no_shell_expands_anything(run):
     assert run("echo", "$HOME", "*", "~").output == "$HOME * ~\n"
-
-
-def test_the_key_of_the_endpoint_is_not_a_commands_to_read(run, monkeypatch):
-    monkeypatch.setenv("BRIDGE_OPENAI_API_KEY", "sk-secret")
-    monkeypatch.setenv("BRIDGE_OTHER", "seen")
-
-    output = run("env").output
-
-    assert "BRIDGE_OTHER=seen" in output
-    assert "sk-secret" not in output
 
 
 def test_fifty_megabytes_are_counted_and_two_ends_kept(run):
@@ -137,15 +104,6 @@ def test_what_may_tidy_up_does(tmp_path, monkeypatch):
     assert (tmp_path / "tidied").exists()
 
 
-def test_grandchildren_do_not_stay_and_hold_nothing_up(run):
-    """They hold the pipe; the command has ended all the same, and so must they."""
-    start = "setsid sh -c 'sleep 3602 & sleep 3602' & echo started"
-    ran = run("sh", "-c", start, seconds=10_000)
-
-    assert (ran.exit_code, ran.output) == (0, "started\n")
-    assert is_gone("sleep 3602")
-
-
 def test_a_command_cannot_signal_whoever_keeps_it(run):
     """Nor anybody else but what it started itself, which it may."""
     needs.signal_walls()
@@ -159,11 +117,10 @@ def test_a_command_cannot_signal_whoever_keeps_it(run):
 
     assert ran.output.count("not permitted") == 2
     assert ran.output.endswith("mine\n")
-    assert is_gone("sleep 3605")
 
 
 def test_who_asks_from_within_is_a_child(monkeypatch, tmp_path):
-    """Or an agent that may run `hostbridge ask` asks itself for ever."""
+    """And it cannot act for the user: the key of the endpoint is not for it."""
     monkeypatch.setenv("BRIDGE_PARENT", "above")
     monkeypatch.setenv("CLAUDE_PID", "1")
     monkeypatch.setenv("BRIDGE_OPENAI_API_KEY", "sk-1")

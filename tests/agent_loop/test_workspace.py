@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.agent_loop.file_tools import MAX_MATCHES, MAX_PATHS, Reader, reading_tools
+from bridge.agent_loop.file_tools import (
+    MAX_MATCHES,
+    MAX_PATHS,
+    MAX_TEXT_BYTES,
+    Reader,
+    reading_tools,
+)
 from bridge.agent_loop.workspace import LeftOff, Project, Refused
 
 if TYPE_CHECKING:
@@ -120,6 +126,12 @@ def test_secrets_are_neither_read_nor_listed_nor_found(folder, reader, path):
     )
     assert path not in reader.list_files()
     assert reader.search_text("TOKEN") == []
+
+
+def test_a_file_of_just_the_limit_is_read_whole(folder, reader):
+    (folder / "a.txt").write_text("x" * MAX_TEXT_BYTES)
+
+    assert reader.read_text("a.txt") == "x" * MAX_TEXT_BYTES
 
 
 def test_what_only_looks_like_a_secret_is_read(folder, reader):

@@ -57,6 +57,28 @@ def test_large_input_and_output_pass_whole(tmp_path: Path):
     assert ended == program.Ended("exited", 0, b"x" * 5_000_000, "")
 
 
+def test_what_is_left_in_the_pipe_at_its_end_is_read(tmp_path: Path):
+    """All of it is there before we read any."""
+    script = (
+        "import fcntl, os\n"
+        "fcntl.fcntl(1, 1031, 1 << 20)  # F_SETPIPE_SZ\n"
+        "os.write(1, b'x' * 500_000)\n"
+    )
+
+    def wait_for_its_end() -> bool:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+        return False
+
+    (tmp_path / "write.py").write_text(script)
+    ended = run(
+        tmp_path,
+        f"exec {sys.executable} -I write.py",
+        should_stop=wait_for_its_end,
+    )
+
+    assert (ended.how, len(ended.stdout)) == ("exited", 500_000)
+
+
 def test_a_program_killed_by_a_signal_says_which(tmp_path: Path):
     ended = run(tmp_path, "kill -9 $$")
 
