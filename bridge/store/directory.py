@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from contextlib import suppress
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -119,12 +121,9 @@ class Folder:
 
     def names(self, suffix: str = ".json") -> list[str]:
         """Names of the visible files that end in `suffix`, without it, in no order."""
-        end = -len(suffix)
-        return [
-            name[:end]
-            for name in os.listdir(self.fd)
-            if name[end:] == suffix and name[0] != "."
-        ]
+        is_visible = re.compile(rf"[^.].*{re.escape(suffix)}\Z", re.DOTALL).match
+        stem = itemgetter(slice(-len(suffix)))
+        return [*map(stem, filter(is_visible, os.listdir(self.fd)))]
 
     def entries(self) -> Iterator[os.DirEntry[str]]:
         """Every entry, temporaries included."""

@@ -7,6 +7,7 @@ For ids that somebody else chose, `rank` reads the file.
 from __future__ import annotations
 
 import heapq
+import re
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -44,8 +45,8 @@ def in_order(
 
 def _ours_in_order(names: list[str]) -> Iterator[RequestId]:
     for level in PRIORITIES:
-        letter = f"-{level[0]}-"
-        yield from map(RequestId, sorted(n for n in names if n[11:14] == letter))
+        is_of_level = re.compile(rf".{{11}}-{level[0]}-").match
+        yield from map(RequestId, sorted(filter(is_of_level, names)))
 
 
 def _ranked(
