@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from conftest import Host, Project
 
-    from bridge.store.store import Store
 
 HOLD = """
 import os, signal, sys
