@@ -53,7 +53,7 @@ class _Recorder(Mapping[str, str]):
         return 0
 
 
-def _known_variables() -> list[str]:
+def known_variables() -> list[str]:
     """The `BRIDGE_*` variables that the settings are read from."""
     environment = _Recorder()
     Settings.from_environment(environment)
@@ -62,7 +62,7 @@ def _known_variables() -> list[str]:
 
 def variables(subject: Subject) -> Iterator[Finding]:
     """Whether every `BRIDGE_*` variable is known and valid."""
-    known = _known_variables()
+    known = known_variables()
     ours = sorted(name for name in subject.env if name.startswith("BRIDGE_"))
     if subject.complaint:
         yield problem(

@@ -8,13 +8,14 @@ from pathlib import Path
 # memory ran out, in a control group or on the whole machine.
 _VMSTAT = Path("/proc/vmstat")
 _COUNTER = "oom_kill "
-# What Python, the C++ runtime, the loader and llama.cpp say.
+# What Python, NumPy, the C++ runtime, the loader and llama.cpp say.
 _SIGNS = (
     "bad_alloc",
     "out of memory",
     "MemoryError",
     "memory allocation of",
     "failed to allocate",
+    "allocation still failed",
     "Cannot allocate memory",
     "failed to map segment",
     "cannot map zero-fill pages",

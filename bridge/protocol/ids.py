@@ -37,7 +37,7 @@ def check_id(text: str) -> RequestId:
         InvalidRequest: it is no text, empty, too long, or holds another character.
     """
     if not is_id(text):
-        shown = shortened(str(text), 60)
+        shown = shortened(text, 60) if isinstance(text, str) else text
         raise InvalidRequest(
             f"request id {shown!r}: expected 1 to 128 of A-Z a-z 0-9 _ -"
         )

@@ -306,14 +306,20 @@ def test_an_agent_is_stopped_without_room_for_temporary_files(
             monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", world.session)
             known(world)
             request, _, agent = world.begin()
-            call = {"agent_id": agent, "tool_name": "Read", "tool_use_id": "t"}
-            world.use(**call)
+            world.use(agent, tool_use_id="t")
             world.bridge.cancel(request)
 
             frozen = (unshare, "-rm", "sh", "-c", script)
             done = subprocess.run(
                 [*frozen, *command_of("PreToolUse:tool-start")],
-                input=json.dumps(world.event("PreToolUse", **call)).encode(),
+                input=json.dumps(
+                    world.event(
+                        "PreToolUse",
+                        agent_id=agent,
+                        tool_name="Read",
+                        tool_use_id="t",
+                    )
+                ).encode(),
                 capture_output=True,
                 timeout=PATIENCE_S,
                 check=True,
@@ -340,7 +346,7 @@ def test_the_gate_hands_on_where_there_are_no_files_in_memory(
     else:
         monkeypatch.delattr(os, "memfd_create", raising=False)
 
-    with gate._room() as copy:
+    with gate._unnamed_file() as copy:
         copy.write(b"event")
         copy.seek(0)
         assert copy.read() == b"event"
