@@ -105,7 +105,9 @@ def applied(
             field: value
             for field, value in choices(definition).items()
             if field != "priority"
-            and (field not in request.fields_set or getattr(request, field) is None)
+            and (
+                field not in request.model_fields_set or getattr(request, field) is None
+            )
         }
         variables = _variables(parent or {}, definition, request.variables)
         request = request.with_(**left_open, variables=variables)

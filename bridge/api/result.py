@@ -10,6 +10,7 @@ from bridge.protocol.agent_output import AgentOutput, Evidence
 from bridge.protocol.record import first_problem
 from bridge.protocol.response import Failure, RequestFailed
 from bridge.protocol.status import Stage, Status
+from bridge.protocol.value import Value
 from bridge.protocol.verification import rests_on_evidence
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from bridge.protocol.response import Response
 
 # The form of an answer: a pydantic model, a JSON Schema, or None for AgentOutput.
-Shape: TypeAlias = "type[BaseModel] | dict[str, Any] | None"
+Shape: TypeAlias = "type[BaseModel | Value] | dict[str, Any] | None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def schema_of(shape: Shape) -> dict[str, Any] | None:
     # Imported here because it takes longer than a whole `submit` on the command line.
     from pydantic import BaseModel
 
-    if not (isinstance(shape, type) and issubclass(shape, BaseModel)):
+    if not (isinstance(shape, type) and issubclass(shape, (BaseModel, Value))):
         raise InvalidRequest(
             f"schema {shape!r}: expected a pydantic model, a JSON Schema as a dict, or "
             "None"

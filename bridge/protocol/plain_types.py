@@ -67,9 +67,33 @@ class Limits:
         """Keep the limits."""
         self.limits = limits
 
-    def allow(self, value: Any) -> bool:
-        """Whether a value is within the limits."""
-        return all(_ALLOWS[key](value, limit) for key, limit in self.limits.items())
+    def __call__(self, value: Any) -> Any:
+        """Return a value within the limits; raise ValueError for any other."""
+        if all(_ALLOWS[key](value, limit) for key, limit in self.limits.items()):
+            return value
+        raise ValueError(value)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """What pydantic makes of the type, with the same limits."""
+        return {**handler(source), **self.limits}
+
+
+class Check:
+    """A rule in words of its own: it returns the value, or raises ValueError."""
+
+    def __init__(self, rule: Callable[[Any], Any]) -> None:
+        """Keep the rule."""
+        self.rule = rule
+
+    def __call__(self, value: Any) -> Any:
+        """Apply the rule."""
+        return self.rule(value)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """What pydantic makes of the type, and the rule after it."""
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_after_validator_function(self.rule, handler(source))
 
 
 _ALLOWS: dict[str, Callable[[Any, Any], bool]] = {
@@ -91,7 +115,7 @@ def reader_of(hint: Any, base: type) -> Reader:
     if origin in (Union, UnionType):
         return _any_of([reader_of(part, base) for part in parts])
     if origin is Literal:
-        return _one_of(parts)
+        return _plain(lambda value: type(value) is str and value in parts)
     if origin is tuple:
         return _sequence(reader_of(parts[0], base))
     if origin is dict:
@@ -102,12 +126,14 @@ def reader_of(hint: Any, base: type) -> Reader:
         return _text
     if issubclass(hint, Enum):
         return _member(hint)
-    return _value(hint) if issubclass(hint, base) else _exactly(hint)
+    if issubclass(hint, base):
+        return _value(hint)
+    return _plain(lambda value: type(value) is hint)
 
 
-def _exactly(kind: type) -> Reader:
+def _plain(is_plain: Callable[[Any], bool]) -> Reader:
     def read(value: Any) -> Any:
-        if type(value) is not kind:
+        if not is_plain(value):
             raise NotPlain
         return value
 
@@ -125,19 +151,14 @@ def _text(value: Any) -> Any:
     return value
 
 
-def _limited(read: Reader, rules: Sequence[Any]) -> Reader:
-    """A rule is `Limits`, or a function that returns the value or raises ValueError."""
-
+def _limited(read: Reader, rules: Sequence[Reader]) -> Reader:
     def limited(value: Any) -> Any:
         value = read(value)
-        for rule in rules:
-            if not isinstance(rule, Limits):
-                try:
-                    value = rule(value)
-                except ValueError:
-                    raise NotPlain from None
-            elif not rule.allow(value):
-                raise NotPlain
+        try:
+            for rule in rules:
+                value = rule(value)
+        except ValueError:
+            raise NotPlain from None
         return value
 
     return limited
@@ -151,15 +172,6 @@ def _any_of(readers: list[Reader]) -> Reader:
             except NotPlain:
                 pass
         raise NotPlain
-
-    return read
-
-
-def _one_of(choices: tuple[Any, ...]) -> Reader:
-    def read(value: Any) -> Any:
-        if type(value) is not str or value not in choices:
-            raise NotPlain
-        return value
 
     return read
 

@@ -1,47 +1,81 @@
-"""The pydantic model of a value: it decides where the quick check cannot."""
+"""The pydantic model of a value: it decides where the quick check cannot.
+
+Programs may use a value in models of their own, so pydantic also reads and writes one
+that is a part of another.
+"""
 
 from __future__ import annotations
 
-from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, create_model
+from pydantic import BaseModel, ConfigDict, create_model
 from pydantic import Field as PydanticField
-
-from bridge.protocol.plain_types import Limits
+from pydantic_core import core_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pydantic import GetCoreSchemaHandler, SerializationInfo
+
     from bridge.protocol.plain_types import Field
 
 _CONFIG = ConfigDict(frozen=True, extra="allow", populate_by_name=True)
+# How pydantic was asked to write the whole, and so each of its parts.
+_OPTIONS = (
+    "mode", "include", "exclude", "by_alias", "exclude_unset", "exclude_defaults",
+    "exclude_none",
+)  # fmt: skip
 # `Kind` is a subclass of `Value`, which is passed along: it imports this module.
 Kind = Any
 _models: dict[Kind, type[BaseModel]] = {}
-_kinds: dict[type[BaseModel], Kind] = {}
 
 
-def model_of(kind: Kind, base: type) -> type[BaseModel]:
-    """The model with the fields of a value; `base` is the class of all values."""
+def model_of(kind: Kind) -> type[BaseModel]:
+    """The model with the fields of a value."""
     if kind not in _models:
         fields: Any = {
-            name: (_translate(hint, base), _field(kind.fields[name]))
+            name: (hint, _field(kind.fields[name]))
             for name, hint in kind.hints().items()
         }
-        made: type[BaseModel] = create_model(
+        _models[kind] = create_model(
             kind.__name__, __config__=_CONFIG, __doc__=kind.__doc__, **fields
         )
-        _models[kind], _kinds[made] = made, kind
     return _models[kind]
 
 
-def convert(kind: Kind, data: Any, base: type) -> tuple[dict[str, Any], dict[str, Any]]:
+def convert(kind: Kind, data: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """The fields of a value as pydantic reads them, and the keys that are no fields.
 
     Raises:
         ValidationError: it is no such value.
     """
-    read = model_of(kind, base).model_validate(data)
-    return _fields(read), read.model_extra or {}
+    return parts_of(model_of(kind).model_validate(data))
+
+
+def parts_of(read: BaseModel) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The fields that were given, and the keys that are no fields."""
+    fields = read.model_fields_set & type(read).model_fields.keys()
+    return {name: getattr(read, name) for name in fields}, read.model_extra or {}
+
+
+def schema_of(
+    kind: Kind, made_of: Callable[[BaseModel], Any], handler: GetCoreSchemaHandler
+) -> core_schema.CoreSchema:
+    """What pydantic does with a value that is a part of a model."""
+
+    def read(value: Any, check: Callable[[Any], BaseModel]) -> Any:
+        return value if isinstance(value, kind) else made_of(check(value))
+
+    def write(value: Any, info: SerializationInfo) -> Any:
+        return value.model_dump(**{name: getattr(info, name) for name in _OPTIONS})
+
+    return core_schema.no_info_wrap_validator_function(
+        read,
+        handler.generate_schema(model_of(kind)),
+        serialization=core_schema.plain_serializer_function_ser_schema(
+            write, info_arg=True
+        ),
+    )
 
 
 def _field(described: Field) -> Any:
@@ -51,38 +85,3 @@ def _field(described: Field) -> Any:
         )
     default = ... if described.is_required() else described.default
     return PydanticField(default, alias=described.json_name)
-
-
-def _translate(hint: Any, base: type) -> Any:
-    origin, parts = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        rules = (
-            PydanticField(**rule.limits)
-            if isinstance(rule, Limits)
-            else AfterValidator(rule)
-            for rule in parts[1:]
-        )
-        return Annotated[(_translate(parts[0], base), *rules)]
-    if origin in (Union, UnionType):
-        return Union[tuple(_translate(part, base) for part in parts)]  # noqa: UP007 - made at run time
-    if origin is tuple:
-        return tuple[_translate(parts[0], base), ...]  # type: ignore[misc]
-    if origin is dict:
-        return dict[parts[0], _translate(parts[1], base)]  # type: ignore[misc,valid-type]
-    if origin is None and isinstance(hint, type) and issubclass(hint, base):
-        return model_of(hint, base)
-    return hint
-
-
-def _fields(read: BaseModel) -> dict[str, Any]:
-    fields_set = read.model_fields_set & type(read).model_fields.keys()
-    return {name: _as_value(getattr(read, name)) for name in fields_set}
-
-
-def _as_value(part: Any) -> Any:
-    """A part of the model as the value that it stands for."""
-    if isinstance(part, tuple):
-        return tuple(map(_as_value, part))
-    if not isinstance(part, BaseModel):
-        return part
-    return _kinds[type(part)](**_fields(part), **(part.model_extra or {}))

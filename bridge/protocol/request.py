@@ -10,7 +10,7 @@ import orjson
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import Priority, check_id
 from bridge.protocol.names import GENERAL
-from bridge.protocol.plain_types import Limits, field
+from bridge.protocol.plain_types import Check, Limits, field
 from bridge.protocol.record import Count, Milliseconds, Record, as_json
 from bridge.protocol.status import Stage, Status
 from bridge.protocol.value import Value
@@ -30,7 +30,7 @@ def _check(value: str) -> str:
         raise ValueError(str(exc)) from None
 
 
-RequestIdField = Annotated[str, _check]
+RequestIdField = Annotated[str, Check(_check)]
 
 
 def _check_printable(name: str) -> str:
@@ -46,7 +46,7 @@ AgentName = Annotated[
     Limits(
         pattern=r"^([A-Za-z0-9]|[^\x00-\x7f])[^\x00-\x1f\x7f\"`\\<>{}\[\]|*?]{0,127}$"
     ),
-    _check_printable,
+    Check(_check_printable),
 ]
 SessionId = Annotated[str, Limits(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
 ToolUseId = Annotated[str, Limits(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
@@ -185,7 +185,7 @@ class Request(Record):
         """
         data = self.to_data()
         for name, described in self.fields.items():
-            if name not in self.fields_set:
+            if name not in self.model_fields_set:
                 del data[described.json_name]
         return as_json(data)
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from bridge.errors import BridgeError
 from bridge.protocol.agent_output import Evidence
 from bridge.protocol.failure_codes import FailureCode
+from bridge.protocol.plain_types import Check
 from bridge.protocol.record import Milliseconds, Record, printable
 from bridge.protocol.request import Request, RequestIdField
 from bridge.protocol.status import Stage, Status
@@ -23,7 +24,7 @@ _STATUS_OF: dict[str, Status] = {
 
 
 # An agent may say anything, but a record can only store valid Unicode.
-Words = Annotated[str, printable]
+Words = Annotated[str, Check(printable)]
 
 # The prefix of a call in which a definition's own script checks the answer. The record
 # keeps what ran in it, but it is no evidence for an answer that was there before.

@@ -11,7 +11,14 @@ Keys in JSON are camelCase. Unknown keys are kept.
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, ClassVar, Self, dataclass_transform, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Self,
+    dataclass_transform,
+    get_type_hints,
+)
 
 from bridge.protocol.plain_types import (
     REQUIRED,
@@ -21,6 +28,11 @@ from bridge.protocol.plain_types import (
     field,
     reader_of,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import BaseModel
 
 
 @dataclass_transform(
@@ -48,7 +60,7 @@ class Value:
         Raises:
             ValueError: pydantic's `ValidationError`, which names the field.
         """
-        self._fill(values)
+        self._fill(*self._read_or_convert(values))
 
     @classmethod
     def model_validate(cls, value: Any) -> Self:
@@ -59,17 +71,24 @@ class Value:
         """
         if isinstance(value, cls):
             return value
+        return cls._made_of(*cls._read_or_convert(value))
+
+    @classmethod
+    def _made_of(cls, found: dict[str, Any], extra: dict[str, Any]) -> Self:
         made = cls.__new__(cls)
-        made._fill(value)  # noqa: SLF001 - one of our own
+        made._fill(found, extra)  # noqa: SLF001 - one of our own
         return made
 
-    def _fill(self, value: Any) -> None:
+    @classmethod
+    def _read_or_convert(cls, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         try:
-            found, extra = self._read(value)
+            return cls._read(value)
         except NotPlain:
             from bridge.protocol.pydantic_model import convert
 
-            found, extra = convert(type(self), _as_data(value), Value)
+            return convert(cls, _as_data(value))
+
+    def _fill(self, found: dict[str, Any], extra: dict[str, Any]) -> None:
         fields_set = frozenset(found)
         for name, each in self.fields.items():
             if name not in found:
@@ -127,18 +146,67 @@ class Value:
         """The JSON Schema of the value."""
         from bridge.protocol.pydantic_model import model_of
 
-        return model_of(cls, Value).model_json_schema(by_alias=True)
+        return model_of(cls).model_json_schema(by_alias=True)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, handler: Any) -> Any:
+        """Let pydantic's models, those of programs too, have a field of this type."""
+        from bridge.protocol.pydantic_model import parts_of, schema_of
+
+        return schema_of(cls, lambda read: cls._made_of(*parts_of(read)), handler)
+
+    def model_dump(self, **options: Any) -> dict[str, Any]:
+        """As pydantic's: field names and Python values, unless its options differ."""
+        return self._as_model().model_dump(**options)
+
+    def model_dump_json(self, **options: Any) -> str:
+        """As pydantic's."""
+        return self._as_model().model_dump_json(**options)
+
+    def _as_model(self) -> BaseModel:
+        from bridge.protocol.pydantic_model import model_of
+
+        values = {name: self.__dict__[name] for name in self.fields}
+        return model_of(type(self)).model_construct(
+            {*self.model_fields_set}, **values, **self.model_extra
+        )
+
+    def model_copy(
+        self, *, update: Mapping[str, Any] | None = None, deep: bool = False
+    ) -> Self:
+        """As pydantic's: a copy with some fields changed; nothing is checked."""
+        made = self.with_(**update or {})
+        if deep:
+            from copy import deepcopy
+
+            return deepcopy(made)
+        return made
 
     @property
-    def fields_set(self) -> frozenset[str]:
+    def model_fields_set(self) -> frozenset[str]:
         """The fields that were given, rather than left to their defaults."""
         fields_set: frozenset[str] = self.__dict__["_fields_set"]
         return fields_set
 
+    @property
+    def model_extra(self) -> dict[str, Any]:
+        """The keys that are no fields; each can also be read as an attribute."""
+        extra: dict[str, Any] = self.__dict__["_extra"]
+        return extra
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """A key that is no field."""
+            extra = self.__dict__.get("_extra", {})
+            if name not in extra:
+                raise AttributeError(f"{type(self).__name__} has no {name!r}")
+            return extra[name]
+
     def with_(self, **changes: Any) -> Self:
         """A copy with some fields changed, unknown keys kept; nothing is checked."""
         made = object.__new__(type(self))
-        fields_set = self.fields_set.union(changes.keys() & self.fields)
+        fields_set = self.model_fields_set.union(changes.keys() & self.fields)
         made.__dict__.update(self.__dict__ | changes, _fields_set=fields_set)
         return made
 

@@ -1,39 +1,107 @@
-"""The quick check of a value takes nothing that pydantic would refuse or change."""
+"""Values: the quick check agrees with pydantic, and programs can use them as models."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, ValidationError
 
+from bridge import AgentOutput, Evidence
+from bridge.api.result import schema_of
 from bridge.protocol.plain_types import NotPlain
 from bridge.protocol.pydantic_model import convert
 from bridge.protocol.request import Request
-from bridge.protocol.value import Value
 
 PLAIN = {"requestId": "a", "prompt": "?"}
 ODD: list[Any] = [None, 0, -1, 1, 2**60, 1.5, True, "", "7", "a\n", [], ["x"], {}]
-FIELDS = [told.json_name for told in Request.fields.values()]
+FIELDS = [field.json_name for field in Request.fields.values()]
+
+ITEM = {"type": "test", "content": "ok", "exitCode": 0}
+ANSWER = {"status": "success", "summary": "done", "taskId": "t", "evidence": [ITEM]}
+
+
+class Report(BaseModel):
+    """A model of a program that uses ours."""
+
+    answer: AgentOutput
+    more: list[Evidence] = []
 
 
 @pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("value", ODD, ids=repr)
-def test_what_is_taken_at_once_is_what_pydantic_takes(field: str, value: Any) -> None:
-    told = PLAIN | {field: value}
+def test_the_quick_check_accepts_only_what_pydantic_accepts(
+    field: str, value: Any
+) -> None:
+    data = PLAIN | {field: value}
     try:
-        found = Request._read(told)
+        found = Request._read(data)
     except NotPlain:
         return
 
-    assert found == convert(Request, told, Value)
+    assert found == convert(Request, data)
 
 
 def test_unknown_keys_survive() -> None:
     request = Request.model_validate(PLAIN | {"theirs": [1]})
 
-    assert request.with_(depth=1).to_data()["theirs"] == [1]
+    changed = request.with_(depth=1)
+
+    assert changed.to_data()["theirs"] == [1]
+    assert changed.model_extra == {"theirs": [1]}
+    assert AgentOutput.model_validate(ANSWER).evidence[0].exitCode == 0
+    with pytest.raises(AttributeError, match="Request has no 'ours'"):
+        changed.ours  # noqa: B018
 
 
 def test_a_value_is_frozen() -> None:
     with pytest.raises(AttributeError):
         Request(request_id="a", prompt="?").prompt = "!"  # type: ignore[misc]
+
+
+def test_a_value_can_be_dumped_and_copied_as_a_pydantic_model() -> None:
+    """Programs that were written for pydantic models keep working."""
+    answer = AgentOutput.model_validate(ANSWER)
+    item = ITEM | {"passed": None, "command": None, "verified": False}
+
+    copy = answer.model_copy(update={"summary": "changed"}, deep=True)
+
+    assert answer.model_dump() == {
+        "status": "success",
+        "summary": "done",
+        "evidence": (item | {"tool_use_id": None},),
+        "agent_id": None,
+        "task_id": "t",
+        "timestamp": None,
+    }
+    assert answer.model_dump(mode="json", by_alias=True, exclude_unset=True) == ANSWER
+    assert answer.model_dump(include={"evidence": {0: {"type"}}}) == {
+        "evidence": ({"type": "test"},)
+    }
+    assert AgentOutput(status="failed", summary="no").model_dump_json(
+        exclude_defaults=True
+    ) == ('{"status":"failed","summary":"no"}')
+    assert answer.model_fields_set == {"status", "summary", "task_id", "evidence"}
+    assert copy == answer.with_(summary="changed")
+    assert copy.evidence[0] is not answer.evidence[0]
+    assert answer.model_copy().evidence[0] is answer.evidence[0]
+
+
+def test_a_value_can_be_a_part_of_a_pydantic_model() -> None:
+    answer = AgentOutput.model_validate(ANSWER)
+
+    report = Report.model_validate({"answer": ANSWER, "more": [ITEM]})
+
+    assert report == Report(answer=answer, more=[Evidence(**ITEM)])
+    assert Report.model_validate_json(report.model_dump_json(by_alias=True)) == report
+    assert report.model_dump()["more"][0]["exitCode"] == 0
+    with pytest.raises(ValidationError) as refused:
+        Report.model_validate({"answer": ANSWER | {"evidence": [{"type": 1}]}})
+    assert [error["loc"] for error in refused.value.errors()] == [
+        ("answer", "evidence", 0, "type"),
+        ("answer", "evidence", 0, "content"),
+    ]
+
+
+def test_a_value_can_be_the_schema_of_an_answer() -> None:
+    assert schema_of(AgentOutput) == AgentOutput.model_json_schema()
