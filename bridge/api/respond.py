@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bridge.api.result import result_of
 from bridge.errors import InvalidRequest
 from bridge.protocol.judge import judge
-from bridge.protocol.response import Failure, answered
+from bridge.protocol.response import answered
 from bridge.store.host_process import Liveness, liveness
 
 if TYPE_CHECKING:
@@ -40,18 +40,13 @@ def respond(store: Store, found: Found, words: str) -> Result:
             f"not an answer to request {request.request_id}: {complaint}",
             request_id=request.request_id,
         )
-    failure = None
-    if verdict.code is not None:
-        failure = Failure(
-            code=verdict.code, message=verdict.complaint, stage=request.stage
-        )
     response = answered(
         request,
         raw=words,
         parsed=verdict.parsed,
         now_ms=now_ms,
         route="manual",
-        failure=failure,
+        failure=verdict.failure_at(request.stage),
     )
     if not store.publish(response, source="respond"):
         raise _ended(request.request_id)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import signal
 import stat
 import time
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from bridge.change.diffs import differs, file_diff, is_binary, path_text
 from bridge.change.repository import Entry, Repository
 from bridge.change.secrets import is_secret
 from bridge.change.working_tree import look, text_at, untracked
+from bridge.process.time_limit import TooSlow, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,49 +37,25 @@ _LFS = b"version https://git-lfs.github.com/spec/v1\n"
 _SUBMODULE = 0o160000
 
 
-class TimeUp(BaseException):
-    """The alarm went off; no handler of a library catches it."""
-
-
-def _set_alarm(moment_s: float) -> None:
-    """Raise `TimeUp` at a moment (monotonic), instead of at the one set before.
-
-    So it also ends a loop that asks no clock, or a read from a pipe that nobody writes
-    to. Only for the main thread of a process of our own.
-    """
-    signal.signal(signal.SIGALRM, _on_alarm)
-    signal.setitimer(signal.ITIMER_REAL, max(0.001, moment_s - time.monotonic()))
-
-
-def _on_alarm(*_: object) -> NoReturn:
-    raise TimeUp
-
-
 def changed(project: Path, *, until_s: float) -> tuple[str, list[str]]:
     """The diff, as far as it is known at `until_s`, and notes on what it leaves out.
 
     Raises:
         Unreadable: there is no repository that may be read.
-        TimeUp: the time was up before anything could be compared.
+        TooSlow: the time was up before anything could be compared.
     """
-    _set_alarm(until_s)
-    try:
-        return _Comparison(project, until_s).result()
-    finally:
-        _stop_alarm()
-
-
-def _stop_alarm() -> None:
-    signal.setitimer(signal.ITIMER_REAL, 0)
+    with within(until_s - time.monotonic()):
+        git = Repository(project)
+    return _Comparison(project, git, until_s).result()
 
 
 class _Comparison:
     """One look at a project: gathers diffs, and names of what is left out."""
 
-    def __init__(self, project: Path, until_s: float) -> None:
+    def __init__(self, project: Path, git: Repository, until_s: float) -> None:
         self._project = project
+        self._git = git
         self._until_s = until_s
-        self._git = Repository(project)
         self._diffs: list[str] = []
         self._size = 0
         # Why something is left out -> the paths.
@@ -98,24 +74,22 @@ class _Comparison:
 
     def _look_at_all(self) -> bool:
         """Compare every file; False if the time was up before the end."""
-        a_file_s = (self._until_s - time.monotonic()) * _SHARE
+        left_s = self._until_s - time.monotonic()
         try:
-            for path in self._paths():
-                self._look_within(path, a_file_s)
-        except TimeUp:
+            with within(left_s):
+                for path in self._paths():
+                    self._look_within(path, left_s * _SHARE)
+        except TooSlow:
             return False
-        finally:
-            _stop_alarm()
         return True
 
     def _look_within(self, path: bytes, seconds: float) -> None:
         """Compare a file; one that takes too long is only named."""
-        _set_alarm(min(self._until_s, time.monotonic() + seconds))
         try:
-            self._look_at(path)
-        except (TimeUp, MemoryError):
+            with within(seconds):
+                self._look_at(path)
+        except (TooSlow, MemoryError):
             self._leave(path, "it takes too much to compare")
-        _set_alarm(self._until_s)
 
     def _paths(self) -> Iterator[bytes]:
         index = self._git.index

@@ -49,8 +49,9 @@ def main(project: str, moment: str) -> None:
     """Read, and print what is known at that moment."""
     # Under -P our package may not be on the path; it goes behind everything else.
     sys.path.append(os.path.abspath(__file__ + "/../../.."))
-    from bridge.change.compare import TimeUp, changed
+    from bridge.change.compare import changed
     from bridge.change.repository import Unreadable
+    from bridge.process.time_limit import TooSlow
 
     confine()
     said: dict[str, object]
@@ -59,7 +60,7 @@ def main(project: str, moment: str) -> None:
         said = {"diff": diff, "notes": notes}
     except Unreadable as exc:
         said = {"error": str(exc)}
-    except TimeUp:
+    except TooSlow:
         said = {"late": True}
     except (Forbidden, MemoryError, RecursionError) as exc:
         said = {"error": f"{type(exc).__name__}: {exc}"}

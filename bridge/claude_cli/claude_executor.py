@@ -73,7 +73,7 @@ class ClaudeExecutor:
         ended = run.run(
             command,
             stdin=prompt_of(request, definition).encode("utf-8", "replace"),
-            env={**self.env, **within(request)},
+            env={**self.env, **parent_variables(request)},
             folder=self.folder,
             deadline_s=deadline_s,
             should_stop=should_stop,
@@ -108,7 +108,7 @@ def _idle(definition: Definition) -> str | None:
     return why and f"agent {definition.name!r}: {why}"
 
 
-def within(request: Request) -> dict[str, str]:
+def parent_variables(request: Request) -> dict[str, str]:
     """The variables that name this request as the parent.
 
     With a parent the client's hooks do nothing: its session serves one request and no

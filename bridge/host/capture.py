@@ -1,4 +1,4 @@
-"""Take a subagent's own last words as the answer, or send it back to try again.
+"""Take an agent's own last words as the answer, or send it back to try again.
 
 A valid answer is published and wakes the caller. An invalid one is sent back to the
 agent, at most twice; then it is a failure with a code, and every answer is kept.
@@ -8,31 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.host import interim, runs
-from bridge.host.interim import Ahead
+from bridge.host import transcript
 from bridge.host.offers import look_soon
-from bridge.host.output import (
-    MAX_CONTEXT,
-    SILENT,
-    HookOutput,
-    allow,
-    block,
-    deny,
-    one_line,
-)
-from bridge.host.time_limit import TooSlow, within
+from bridge.host.output import one_line
+from bridge.process.time_limit import TooSlow, within
 from bridge.protocol.contract import full_prompt, prompt_digest
-from bridge.protocol.failure_codes import MEANINGS
+from bridge.protocol.failure_codes import explain
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import Verdict, judge
 from bridge.protocol.names import MODEL_NAMES
-from bridge.protocol.response import Failure, Response, answered, failed
+from bridge.protocol.response import answered, failed
 from bridge.store import subagent_runs, tool_calls
 
 if TYPE_CHECKING:
     from bridge.host.context import HookContext
+    from bridge.host.interim import Ahead
     from bridge.protocol.failure_codes import FailureCode
     from bridge.protocol.request import Request
+    from bridge.protocol.response import Response
     from bridge.store.subagent_runs import AgentRun
 
 MAX_CORRECTIONS = 2
@@ -45,91 +38,6 @@ UNHEARD = (
     "it was not woken when the agents ended that it had started; what it said before "
     "is kept as evidence"
 )
-NOTHING = Ahead()
-WAIT = (
-    "hostbridge: agents that you started still work. You will be woken when they are "
-    "done; hand your answer over then."
-)
-REPORT = (
-    "hostbridge: agents that you started have ended meanwhile. Read what they report, "
-    "then answer."
-)
-
-
-def subagent_stop(hook: HookContext) -> HookOutput:
-    """SubagentStop: the agent wants to end; its last message is the answer."""
-    run = runs.find_run(hook.store, hook.event)
-    if run is None:
-        return SILENT
-    run, ahead = interim.look_ahead(hook, run)
-    words = hook.event.text("last_assistant_message")
-    if run.nested:
-        return _nested_stop(hook, run, words, ahead)
-    complaint = take_words(
-        hook, run, words, source="SubagentStop", may_correct=True, ahead=ahead
-    )
-    if complaint is not None:
-        return block(complaint, MAX_CONTEXT)
-    if not run.waits_for:
-        subagent_runs.note_sign(hook.store, run, "stopped")
-    return SILENT
-
-
-def _nested_stop(
-    hook: HookContext, run: AgentRun, words: str, ahead: Ahead
-) -> HookOutput:
-    """An agent of an agent: its answer is for the agent that started it."""
-    if ahead.reports:
-        return block(_with_reports(ahead), MAX_CONTEXT)
-    if not run.waits_for:
-        if words:
-            subagent_runs.keep_report(hook.store, run, words)
-        subagent_runs.end(hook.store, run)
-    return SILENT
-
-
-def _with_reports(ahead: Ahead) -> str:
-    return f"{REPORT}\n\n{ahead.reports}"
-
-
-def before_handback(hook: HookContext) -> HookOutput:
-    """PreToolUse(SubagentHandback): in auto mode the answer comes through this tool."""
-    run = runs.find_run(hook.store, hook.event)
-    if run is None:
-        return SILENT
-    run, ahead = interim.look_ahead(hook, run)
-    tool_input = hook.event.table("tool_input")
-    message = tool_input.get("message")
-    words = message if isinstance(message, str) else ""
-    if run.nested:
-        if ahead.is_interim:
-            return _not_yet(ahead)
-        # Its caller has the report now, before this one stops.
-        subagent_runs.keep_report(hook.store, run, words)
-        subagent_runs.end(hook.store, run)
-        return SILENT
-    complaint = take_words(
-        hook, run, words, source="SubagentHandback", may_correct=True, ahead=ahead
-    )
-    if ahead.is_interim:
-        return _not_yet(ahead)
-    if complaint is not None:
-        return deny(complaint)
-    if run.answer_to_host:
-        return SILENT
-    if not hook.session.one_shot:
-        # Handed back, it would come to the host as a message with a notice behind it;
-        # the message can be swallowed, the notice no hook sees (measured on 2.1.330).
-        # An agent that is ended here leaves one notice, which `notices` swallows.
-        return deny(RECEIPT, stop=True)
-    return allow({**tool_input, "message": RECEIPT})
-
-
-def _not_yet(ahead: Ahead) -> HookOutput:
-    """Take no report yet: an agent that ends here sleeps until it is woken."""
-    if ahead.agents:
-        return deny(WAIT, stop=True)
-    return deny(_with_reports(ahead), limit=MAX_CONTEXT)
 
 
 def take_words(
@@ -138,14 +46,16 @@ def take_words(
     words: str,
     *,
     source: str,
-    may_correct: bool,
-    ahead: Ahead = NOTHING,
+    ahead: Ahead | None = None,
 ) -> str | None:
-    """Publish, correct or fail; not while its own agents have still to report.
+    """Publish the answer, have it corrected, or fail the request.
 
-    Returns what to tell an agent that should try again, otherwise None. An agent with a
-    command in the background may answer: the command may be a server. If that answer is
-    invalid, the decision is left for later.
+    `ahead` is what the agent has still to hear of; None for an agent that is over and
+    cannot correct anything. While agents of its own have still to report, nothing is
+    decided. An agent with a command in the background may answer, since the command may
+    be a server; whether an invalid answer of it fails is decided when it stops again.
+
+    Returns what to tell an agent that should go on, otherwise None.
     """
     found = hook.store.find(RequestId(run.request_id))
     request = found.request if found else None
@@ -158,43 +68,50 @@ def take_words(
             _keep_late(hook, run, words, source, why)
         subagent_runs.end(hook.store, run)
         return None
-    if not _was_asked(run, request):
+    asked = full_prompt(request.spoken, request.answer_schema)
+    if run.prompt_sha256 not in ("", prompt_digest(asked)):
+        # A pruned id may be used again.
         _keep_late(hook, run, words, source, "the agent was asked something else")
         subagent_runs.end(hook.store, run)
         return None
-    if run.prompt_replaced or _had_another_prompt(hook, run, request):
+    if run.prompt_replaced or _had_another_prompt(hook, run, request, asked):
         fail(hook, run, "prompt_replaced", words=words, source=source, detail=REPLACED)
         return None
-    if ahead.is_interim:
+    if ahead is not None and ahead.is_interim:
         _keep_late(hook, run, words, source, INTERIM)
-        return _with_reports(ahead) if ahead.reports else None
-    now_ms = hook.now_ms()
+        return ahead.reports or None
     verdict = _judged(hook, run, request, words)
     if verdict.is_valid:
         _publish(hook, run, request, words, verdict, source)
         return None
-    if ahead.commands:
+    if ahead is not None and ahead.commands:
         return None
-    claim = request.claim if _serves(run, request) else None
-    tried = claim.corrections if claim else MAX_CORRECTIONS
-    if may_correct and tried < MAX_CORRECTIONS and now_ms < request.deadline_ms:
+    if ahead is not None and _may_correct(hook, run, request):
         return _correct(hook, run, words, verdict, source)
     code = verdict.code or "no_json"
     fail(hook, run, code, words=words, source=source, detail=verdict.complaint)
     return None
 
 
+def _may_correct(hook: HookContext, run: AgentRun, request: Request) -> bool:
+    claim = request.claim
+    return (
+        claim is not None
+        and _serves(run, request)
+        and claim.corrections < MAX_CORRECTIONS
+        and hook.now_ms() < request.deadline_ms
+    )
+
+
 def take_last_words(
     hook: HookContext, run: AgentRun, words: str, *, source: str
-) -> str | None:
+) -> None:
     """Take the last message of an agent that is over, but no interim words."""
-    if any(
-        each.agent_id in run.waits_for
-        for each in subagent_runs.started_by(hook.store, run)
-    ):
+    started = subagent_runs.started_by(hook.store, run)
+    if any(each.agent_id in run.waits_for for each in started):
         fail(hook, run, "agent_error", words=words, source=source, detail=UNHEARD)
-        return None
-    return take_words(hook, run, words, source=source, may_correct=False)
+    else:
+        take_words(hook, run, words, source=source)
 
 
 def _judged(hook: HookContext, run: AgentRun, request: Request, words: str) -> Verdict:
@@ -222,23 +139,15 @@ def _judged(hook: HookContext, run: AgentRun, request: Request, words: str) -> V
         )
 
 
-def _was_asked(run: AgentRun, request: Request) -> bool:
-    """Whether this is the agent's request: a pruned id may be used again."""
-    text = full_prompt(request.spoken, request.answer_schema)
-    return run.prompt_sha256 in ("", prompt_digest(text))
-
-
-def _had_another_prompt(hook: HookContext, run: AgentRun, request: Request) -> bool:
+def _had_another_prompt(
+    hook: HookContext, run: AgentRun, request: Request, asked: str
+) -> bool:
     """Whether another hook's rewrite won, and its launch has not shown it (yet)."""
-    from bridge.host.transcript import WRITTEN_S, was_given
-
     claim = request.claim
     is_launch_seen = claim is not None and claim.background is not None
-    got_it = was_given(
-        hook.event,
-        run.agent_id,
-        full_prompt(request.spoken, request.answer_schema),
-        patience_s=0 if is_launch_seen else WRITTEN_S,
+    patience_s = 0 if is_launch_seen else transcript.WRITTEN_S
+    got_it = transcript.was_given(
+        hook.event, run.agent_id, asked, patience_s=patience_s
     )
     return got_it is False
 
@@ -285,18 +194,13 @@ def _publish(
     verdict: Verdict,
     source: str,
 ) -> None:
-    failure = None
-    if verdict.code is not None:
-        failure = Failure(
-            code=verdict.code, message=verdict.complaint, stage=request.stage
-        )
     response = answered(
         request,
         raw=words,
         parsed=verdict.parsed,
         now_ms=hook.now_ms(),
         route="host",
-        failure=failure,
+        failure=verdict.failure_at(request.stage),
         agent_id=run.agent_id,
     )
     if request.model not in (None, *MODEL_NAMES):
@@ -324,7 +228,7 @@ def fail(
         _keep_late(hook, run, words, source, reason)
         subagent_runs.end(hook.store, run)
         return
-    message = MEANINGS[code] + (f": {detail}" if detail else "")
+    message = explain(code, detail)
     response = failed(found.request, code, message, now_ms=hook.now_ms(), raw=words)
     _close(hook, run, response, source)
 

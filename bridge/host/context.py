@@ -28,6 +28,11 @@ class HookContext:
         """The claimant when this session claims."""
         return Claimant(self.session.session_id, self.session.host)
 
+    @property
+    def agents_folder(self) -> str:
+        """Where the gate keeps its notes on our agents, with a slash at the end."""
+        return f"{self.store.place.state}/agents/"
+
     def now_ms(self) -> int:
         """The wall clock, milliseconds since 1970."""
         return self.store.now_ms()

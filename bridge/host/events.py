@@ -14,7 +14,8 @@ from typing import Any
 
 import orjson
 
-from bridge.host.gate import name_of
+from bridge.host.call_notes import name_of
+from bridge.protocol.ids import is_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +76,17 @@ class HookEvent:
         )
 
     @property
-    def subagents_folder(self) -> Path | None:
-        """Where the client keeps the files of the session's subagents."""
-        own = self.text("agent_transcript_path")
-        if own:
-            return Path(own).parent
-        session = self.text("transcript_path")
-        return Path(session.removesuffix(".jsonl")) / "subagents" if session else None
+    def is_agent_call(self) -> bool:
+        """Whether the tool starts a subagent; it has been renamed once."""
+        return self.tool in ("Agent", "Task")
+
+    def subagent_file(self, agent_id: str, suffix: str) -> Path | None:
+        """A file that the client keeps about a subagent; None if it says not where."""
+        own, session = self.text("agent_transcript_path"), self.text("transcript_path")
+        if not is_id(agent_id) or not (own or session):
+            return None
+        whole = Path(session.removesuffix(".jsonl")) / "subagents"
+        return (Path(own).parent if own else whole) / f"agent-{agent_id}{suffix}"
 
 
 def _lenient(data: bytes) -> Any:

@@ -1,8 +1,8 @@
 """The quick answer to tool calls inside our subagents: standard library only.
 
 Runs under `python -I -S` at every tool call while an agent of ours is at work, so its
-imports are what a tool call costs. It knows the two files it needs (`bridge.host.runs`
-describes them) and hands everything that is not plainly allowed to the full library:
+imports are what a tool call costs. It reads the agent's record and the client's
+`meta.json`, and hands everything that is not plainly allowed to the full library:
 
     PreToolUse          notes the call; says nothing where it may run. SendMessage may
                         continue an agent of its own: the full library notes that
@@ -21,6 +21,15 @@ import re
 import sys
 import time
 
+from bridge.host.call_notes import (
+    after_bash,
+    before_tool,
+    calls_made,
+    is_name,
+    load,
+    name_of,
+)
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO, Any
@@ -29,14 +38,12 @@ if TYPE_CHECKING:
     Names = list[str] | tuple[str, ...] | None
 
 MAX_EVENT = 64 * 1024 * 1024
-MAX_COMMAND = 20_000
-MAX_NAME = 128
 _AGENT = frozenset({"Agent", "Task"})
 # The full hook looks at these, for a hook of their own.
 _NOT_HERE = frozenset({*_AGENT, "SubagentHandback"})
 # Events that wait for a yes or a no.
 _ASKS = frozenset({"PreToolUse", "PermissionRequest"})
-# How a prompt names a request, and how its call is described (see `launch.describe`).
+# How a prompt names a request, and how its call is described (`request_tokens`).
 TOKEN = b"bridge:"
 DESCRIBED = "hostbridge: "
 # How deeply agents may be nested here; the limit that a user may set is lower.
@@ -71,13 +78,13 @@ def _needs_full(event: str, state: str, data: bytes, task: str) -> bool:
     agent_id, tool = fields.get("agent_id"), fields.get("tool_name", "")
     if agent_id is None or not isinstance(tool, str):
         return has_token or task == "offer"
-    if not _is_name(agent_id) or (task != "launch" and tool in _NOT_HERE):
+    if not is_name(agent_id) or (task != "launch" and tool in _NOT_HERE):
         return False
     agents = state + "/agents/"
     if event not in _ASKS:
         after_bash(agents, fields, agent_id, ok=event == "PostToolUse")
         return False
-    run = _load(agents + agent_id + ".json")
+    run = load(agents + agent_id + ".json")
     if run is None:
         return has_token or is_ours(agents, fields, agent_id)
     if event != "PreToolUse" or task == "launch":
@@ -125,7 +132,7 @@ def last_word(event: str, state: str, data: bytes) -> bytes:
 def _concerns_us(state: str, fields: Json) -> bool:
     agent_id = fields.get("agent_id")
     if agent_id is not None:
-        return _is_name(agent_id) and is_ours(state + "/agents/", fields, agent_id)
+        return is_name(agent_id) and is_ours(state + "/agents/", fields, agent_id)
     tool_input = fields.get("tool_input")
     prompt = tool_input.get("prompt") if isinstance(tool_input, dict) else None
     if fields.get("tool_name") not in _AGENT or not isinstance(prompt, str):
@@ -137,7 +144,7 @@ def _tokens(prompt: str) -> list[str]:
     """What follows each token prefix, as far as it can be an id."""
     parts = re.split(TOKEN.decode() + " ?", prompt, flags=re.IGNORECASE)[1:]
     ends = (
-        next((i for i, c in enumerate(part) if not _is_name(c)), len(part))
+        next((i for i, c in enumerate(part) if not is_name(c)), len(part))
         for part in parts
     )
     return [part[:end] for part, end in zip(parts, ends, strict=True) if end]
@@ -165,14 +172,14 @@ def is_ours(agents: str, fields: Json, agent_id: str) -> bool:
     for _ in range(_MAX_DEPTH):
         if os.path.lexists(f"{agents}{agent_id}.json"):
             return True
-        meta = _load(f"{folder}/subagents/agent-{agent_id}.meta.json") or {}
+        meta = load(f"{folder}/subagents/agent-{agent_id}.meta.json") or {}
         call = name_of(meta.get("toolUseId"))
         if call and os.path.lexists(f"{agents}call-{call}.json"):
             return True
         if str(meta.get("description", "")).startswith(DESCRIBED):
             return True
         agent_id = meta.get("parentAgentId", "")
-        if not _is_name(agent_id):
+        if not is_name(agent_id):
             break
     return False
 
@@ -204,64 +211,6 @@ def has_turns(agents: str, run: Json, agent_id: str) -> bool:
         return True
     refused: int = run.get("refused", 0)
     return calls_made(agents, agent_id) + refused < limit
-
-
-def calls_made(agents: str, agent_id: str) -> int:
-    """How many calls of an agent were allowed."""
-    try:
-        fd = os.open(f"{agents}{agent_id}.calls", os.O_RDONLY | os.O_NOFOLLOW)
-    except OSError:
-        return 0
-    with open(fd, "rb") as file:
-        # A line has this key if a call begins there; inside strings quotes are escaped.
-        return file.read(MAX_EVENT).count(b', "at": ')
-
-
-def before_tool(agents: str, fields: Json, run: Json, agent_id: str, tool: str) -> None:
-    """Note a call that is about to run."""
-    call_id = name_of(fields.get("tool_use_id"))
-    if not call_id:
-        return
-    line = {"id": call_id, "tool": tool, "at": int(time.time() * 1000)}
-    if tool == "Bash":
-        tool_input = fields.get("tool_input")
-        command = tool_input.get("command") if isinstance(tool_input, dict) else None
-        if isinstance(command, str):
-            line["command"] = command[:MAX_COMMAND]
-        open_call = {
-            "agentId": agent_id,
-            "requestId": run.get("requestId"),
-            "depth": run.get("depth"),
-            # Compare everything: another client may have the same pid.
-            "host": run.get("host"),
-            "command": (command or "")[:MAX_COMMAND],
-        }
-        _write(f"{agents}{call_id}.bash", json.dumps(open_call), os.O_EXCL)
-    _write(f"{agents}{agent_id}.calls", json.dumps(line) + "\n", os.O_APPEND)
-
-
-def after_bash(agents: str, fields: Json, agent_id: str, *, ok: bool) -> bool:
-    """Note that a Bash call of ours has ended; False if it is not ours.
-
-    If its command goes on in the background, the note is kept under another name.
-    """
-    call_id = name_of(fields.get("tool_use_id"))
-    response = fields.get("tool_response")
-    task = response.get("backgroundTaskId") if isinstance(response, dict) else None
-    note = f"{agents}{call_id}.bash"
-    try:
-        if task is None:
-            os.unlink(note)
-        else:
-            os.replace(note, f"{agents}{call_id}.background")
-    except OSError:
-        return False
-    line = {"id": call_id, "tool": "Bash", "ok": ok}
-    if task is not None:
-        # Only its start was seen; the agent will be told of its end.
-        line |= {"ok": None, "task": task}
-    _write(f"{agents}{agent_id}.calls", json.dumps(line) + "\n", os.O_APPEND)
-    return True
 
 
 def read_all() -> bytes:
@@ -325,53 +274,3 @@ def _parse(data: bytes) -> Json:
 def _skim(head: str, key: str) -> str:
     """The first text under a key; escapes are not decoded."""
     return head.partition(f'"{key}":')[2].partition('"')[2].partition('"')[0]
-
-
-def _load(path: str) -> Json | None:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return None
-    try:
-        with open(fd, "rb") as file:
-            value = json.loads(file.read(1 << 20))
-    except (OSError, ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _write(path: str, text: str, how: int) -> None:
-    """Append to a note of ours; a failure to write must not stop the call."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | how
-    try:
-        fd = os.open(path, flags, 0o600)
-    except OSError:
-        return
-    try:
-        os.write(fd, text.encode("utf-8", "replace"))
-    except OSError:
-        pass
-    finally:
-        os.close(fd)
-
-
-def name_of(call_id: object) -> str:
-    """A call's id as a file name: itself, or its digest if it is not a safe name.
-
-    Models behind a gateway make ids such as `functions.Bash:0`.
-    """
-    if not isinstance(call_id, str) or not call_id or _is_name(call_id):
-        return call_id if isinstance(call_id, str) else ""
-    import hashlib
-
-    digest = hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()
-    return f"call_{digest[:40]}"
-
-
-def _is_name(text: object) -> bool:
-    return (
-        isinstance(text, str)
-        and 0 < len(text) <= MAX_NAME
-        and text.isascii()
-        and text.replace("-", "a").replace("_", "a").isalnum()
-    )

@@ -31,14 +31,18 @@ if TYPE_CHECKING:
 # The hook of an agent that ends at the same moment has still to run; in seconds.
 SETTLE_S = 0.2
 MAX_REPORTS = 8_000
+REPORT = (
+    "hostbridge: agents that you started have ended meanwhile. Read what they report, "
+    "then answer."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
     """The ends that an agent which stops now has still to hear of.
 
-    `agents` are at work, and the client wakes it when they end; `reports` are of others
-    that it was not told of; `commands` run in the background.
+    `agents` are at work, and the client wakes it when they end; `reports` tells it what
+    others reported whose end it has not heard of; `commands` run in the background.
     """
 
     agents: bool = False
@@ -115,14 +119,14 @@ def _end_of(run: AgentRun) -> str:
 
 def _reports(hook: HookContext, ended: list[AgentRun]) -> str:
     share = MAX_REPORTS // len(ended)
-    said = [
-        f"Agent {each.agent_id}:\n{words[:share]}" + ("…" if words[share:] else "")
-        for each in ended
-        for words in [
+    said = []
+    for each in ended:
+        words = (
             subagent_runs.report_of(hook.store, each) or "It ended without a report."
-        ]
-    ]
-    return "\n\n".join(said)
+        )
+        cut = "…" if words[share:] else ""
+        said.append(f"Agent {each.agent_id}:\n{words[:share]}{cut}")
+    return "\n\n".join([REPORT, *said])
 
 
 def note_message(hook: HookContext, caller: AgentRun) -> None:

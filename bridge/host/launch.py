@@ -6,20 +6,19 @@ State is durable before the rewrite is printed.
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.apply import filled_in, resolve
 from bridge.agents.registry import Registry
 from bridge.errors import BridgeError, StateUnavailable
-from bridge.host import limits, pins, runs
+from bridge.host import limits, pins
 from bridge.host.definition_in_session import hosted, limits_of, subagent_type
-from bridge.host.gate import DESCRIBED
 from bridge.host.offers import judge_for, note_taken_up
 from bridge.host.output import SILENT, HookOutput, allow, deny, one_line, specific
 from bridge.host.request_tokens import (
     PREFIX,
+    describe,
     find_all,
     find_bare,
     is_wrapped,
@@ -43,11 +42,14 @@ _SOFT_SHARE = 0.15
 _SOFT_MAX_MS = 60_000
 
 
-def before_agent(hook: HookContext) -> HookOutput:
-    """Fill in the prompt of a call that names one of our requests."""
+def before_agent(hook: HookContext, caller: AgentRun | None) -> HookOutput:
+    """Fill in the prompt of a call that names one of our requests.
+
+    `caller` is the agent of ours that makes the call, if one does.
+    """
     event = hook.event
     if event.agent_id:
-        return _nested(hook)
+        return _nested(hook, caller)
     earlier = subagent_runs.find_call(hook.store, event.tool_use_id)
     named = _named(hook)
     if not named:
@@ -248,7 +250,7 @@ def _answer_by(request: Request, now_ms: int) -> int:
 def _rewrite(hook: HookContext, request: Request) -> HookOutput:
     who = one_line(request.requester or "a program", 40)
     tool_input: dict[str, Any] = {
-        "description": describe(request, who),
+        "description": describe(request.request_id, who),
         "prompt": full_prompt(request.spoken, request.answer_schema),
         "subagent_type": subagent_type(request),
     }
@@ -260,44 +262,32 @@ def _rewrite(hook: HookContext, request: Request) -> HookOutput:
     return allow(tool_input, f"hostbridge: {who} asks {request.agent_type}")
 
 
-def describe(request: Request, who: str) -> str:
-    """The call's description: when a person stops an agent, its id is only here.
-
-    The client quotes it in notices that its model may read: no room for marks in it.
-    """
-    plain = re.sub(r"[^\w ().:/@-]", "", who)
-    return f"{DESCRIBED}{plain} [{request.request_id}]"
-
-
-def described_ids(text: str) -> list[str]:
-    """The request ids in a sentence that quotes such descriptions."""
-    return re.findall(r"hostbridge: [^\"\]]*\[([A-Za-z0-9_-]{1,128})\]", text)
-
-
-def _nested(hook: HookContext) -> HookOutput:
+def _nested(hook: HookContext, caller: AgentRun | None) -> HookOutput:
     """An agent inside a subagent: our agents may start one, but not with our tokens."""
     event = hook.event
     if _named(hook) or _refuse_wrapped(hook) is not SILENT:
         return deny("hostbridge tokens are for the main conversation only.")
-    parent = runs.find_run(hook.store, event)
-    if parent is None or not event.tool_use_id:
+    if caller is None or not event.tool_use_id:
         return SILENT
-    refused = limits.refuse_nested(hook, parent)
+    refused = limits.refuse_nested(hook, caller)
     if refused is not None:
         return refused
-    nested = parent.with_(
+    nested = caller.with_(
         tool_use_id=event.tool_use_id,
         agent_id="",
         state="launched",
         nested=True,
         parent=event.agent_id,
-        depth=parent.depth + 1,
+        depth=caller.depth + 1,
         launched_at=hook.now_ms(),
+        warnings=0,
+        refused=0,
+        waits_for=(),
+        heard_of=(),
+        ended_at=None,
+        ends=0,
     )
-    fresh = nested.with_(
-        warnings=0, refused=0, waits_for=(), heard_of=(), ended_at=None, ends=0
-    )
-    subagent_runs.note_call(hook.store, fresh)
+    subagent_runs.note_call(hook.store, nested)
     # Without a terminal nobody wakes an agent when one of its own ends: it must wait.
     # At a terminal the client starts them all in the background, and wakes. What says
     # so itself is left as it is: auto mode reviews no call that a hook has changed.

@@ -30,22 +30,20 @@ MAX_WARNINGS = 2
 
 def refuse(hook: HookContext, run: AgentRun) -> HookOutput | None:
     """Why an agent may make no (more) tool calls; None if it may."""
-    found = hook.store.find(RequestId(run.request_id))
+    request_id = RequestId(run.request_id)
+    found = hook.store.find(request_id)
     if found is None or found.response is not None:
         with suppress(StateUnavailable):
             subagent_runs.end(hook.store, run)
         return deny("hostbridge: this request has ended; stop working.", stop=True)
     if is_off(hook):
         with suppress(StateUnavailable):
-            request_id = RequestId(run.request_id)
             hook.store.give_back(request_id, run.host, lambda held: held)
             subagent_runs.end(hook.store, run)
         return deny("hostbridge was switched off; stop working.", stop=True)
     if hook.now_ms() >= run.answer_by:
         return _hurry(hook, run, "the time for this request is", "timeout")
-    agents = f"{hook.store.place.state}/agents/"
-    record = run.to_data()
-    if not has_turns(agents, record, run.agent_id):
+    if not has_turns(hook.agents_folder, run.to_data(), run.agent_id):
         limit = f"the {run.max_turns} tool calls of this request are"
         return _hurry(hook, run, limit, "AGENT_004")
     return _refuse_tool(hook, run)

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
 from bridge.host import runs
-from bridge.host.gate import is_ours, name_of
-from bridge.host.launch import described_ids
+from bridge.host.call_notes import name_of
+from bridge.host.gate import is_ours
 from bridge.host.offers import look_soon
 from bridge.host.output import SILENT, HookOutput, deny, refuse_permission
-from bridge.protocol.failure_codes import MEANINGS
+from bridge.host.request_tokens import described_ids
+from bridge.protocol.failure_codes import explain
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.response import failed
 from bridge.store import subagent_runs
@@ -29,13 +30,14 @@ _WHY = (
     "hostbridge has no record of this agent's request any more, so nothing is granted "
     "to it; stop working."
 )
+_LOST = "what was written down about its agent is lost or damaged"
 
 
 def refuse(hook: HookContext) -> HookOutput:
     """Answer for an agent without a known run; silent if it is not ours."""
     event = hook.event
-    agents = f"{hook.store.place.state}/agents/"
-    if not is_id(event.agent_id) or not is_ours(agents, event.raw, event.agent_id):
+    agent_id = event.agent_id
+    if not is_id(agent_id) or not is_ours(hook.agents_folder, event.raw, agent_id):
         return SILENT
     with suppress(StateUnavailable):
         _fail(hook)
@@ -43,7 +45,7 @@ def refuse(hook: HookContext) -> HookOutput:
         # Its record, whatever it holds, makes the gate check its next calls.
         return refuse_permission(_WHY)
     with suppress(StateUnavailable):
-        subagent_runs.forget_agent(hook.store, event.agent_id)
+        subagent_runs.forget_agent(hook.store, agent_id)
     return deny(_WHY, stop=True) if event.name == "PreToolUse" else SILENT
 
 
@@ -55,12 +57,10 @@ def _fail(hook: HookContext) -> None:
         if found is None or found.request is None or found.response is not None:
             continue
         claim = found.request.claim
-        call = name_of(meta.get("toolUseId"))
         if claim is None or claim.host != hook.session.host:
             continue
-        if claim.tool_use_id == call:
-            detail = "what was written down about its agent is lost or damaged"
-            message = f"{MEANINGS['agent_error']}: {detail}"
+        if claim.tool_use_id == name_of(meta.get("toolUseId")):
+            message = explain("agent_error", _LOST)
             response = failed(
                 found.request, "agent_error", message, now_ms=hook.now_ms()
             )

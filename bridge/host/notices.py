@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.host import runs
+from bridge.host.call_notes import name_of
 from bridge.host.capture import fail, line_about, take_last_words
-from bridge.host.gate import name_of
-from bridge.host.launch import described_ids
 from bridge.host.output import SILENT, HookOutput, swallow
+from bridge.host.request_tokens import described_ids
 from bridge.host.unseen_ends import code_of
 from bridge.store import subagent_runs
 

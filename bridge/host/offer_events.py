@@ -32,7 +32,7 @@ def file_changed(hook: HookContext) -> HookOutput:
 
 def post_agent(hook: HookContext) -> HookOutput:
     """PostToolUse: of an Agent call, or of any other."""
-    if hook.event.tool in ("Agent", "Task"):
+    if hook.event.is_agent_call:
         from bridge.host.unseen_ends import after_agent
 
         return after_agent(hook)

@@ -1,8 +1,10 @@
-"""Tokens in an Agent call: `bridge:<id>`, and what a model puts around it. Pure.
+"""How an Agent call names a request: by a token, and by its description. Pure.
 
 A model that is asked to call Agent with a token often wraps it in words, quotes or a
 fence. A token means nothing to an agent, so none may start with one; but a text about a
 token may be the user's own.
+
+The description is ours: when a person stops an agent, the request's id is only there.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bridge.host.gate import TOKEN
+from bridge.host.gate import DESCRIBED, TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,3 +63,17 @@ def is_wrapped(text: str) -> bool:
 
 def _around(text: str) -> str:
     return " ".join(_TOKEN.sub(" ", text).strip(_MARKS).split())
+
+
+def describe(request_id: str, who: str) -> str:
+    """The description of the call for a request that somebody has made.
+
+    The client quotes it in notices that its model may read: no room for marks in it.
+    """
+    plain = re.sub(r"[^\w ().:/@-]", "", who)
+    return f"{DESCRIBED}{plain} [{request_id}]"
+
+
+def described_ids(text: str) -> list[str]:
+    """The request ids in a text that quotes such descriptions."""
+    return re.findall(DESCRIBED + r"[^\"\]]*\[([A-Za-z0-9_-]{1,128})\]", text)

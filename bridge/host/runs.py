@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
-from bridge.host.gate import name_of
+from bridge.host.call_notes import name_of
 from bridge.protocol.ids import is_id
 from bridge.protocol.record import json_object
 from bridge.store import subagent_runs
@@ -68,9 +68,9 @@ def _started_by(event: HookEvent, agent_id: str) -> str | None:
 
 def client_notes(event: HookEvent, agent_id: str) -> dict[str, Any]:
     """What the client has written down about a subagent; empty if nothing."""
-    folder = event.subagents_folder
-    if folder is None or not is_id(agent_id):
+    file = event.subagent_file(agent_id, ".meta.json")
+    if file is None:
         return {}
     with suppress(OSError):
-        return json_object((folder / f"agent-{agent_id}.meta.json").read_bytes())
+        return json_object(file.read_bytes())
     return {}

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.host import interim, limits, lost_agents, runs, unseen_ends
 from bridge.host.ask_rules import ask_rules
-from bridge.host.capture import before_handback, subagent_stop
-from bridge.host.gate import before_tool
+from bridge.host.call_notes import before_tool
 from bridge.host.launch import before_agent
 from bridge.host.output import (
     SILENT,
@@ -17,6 +16,7 @@ from bridge.host.output import (
     one_line,
     refuse_permission,
 )
+from bridge.host.seen_ends import before_handback, subagent_stop
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,34 +34,31 @@ MAX_REASON = 400
 
 def pre_tool_use(hook: HookContext) -> HookOutput:
     """Two hooks share this event: one for Agent calls, one for calls in subagents."""
-    if hook.event.agent_id and runs.find_run(hook.store, hook.event) is None:
+    event = hook.event
+    run = runs.find_run(hook.store, event)
+    if event.agent_id and run is None:
         refused = lost_agents.refuse(hook)
         if refused != SILENT:
             return refused
-    if hook.event.tool in ("Agent", "Task"):
-        return before_agent(hook)
-    return subagent_tool(hook) if hook.event.agent_id else SILENT
-
-
-def subagent_tool(hook: HookContext) -> HookOutput:
-    """A tool call in our subagent that the gate did not simply allow."""
-    event = hook.event
-    run = runs.find_run(hook.store, event)
+    if event.is_agent_call:
+        return before_agent(hook, run)
     if run is None:
         return SILENT
     if event.tool == "SubagentHandback":
-        return before_handback(hook)
-    if event.tool in ("Agent", "Task"):
-        return SILENT
+        return before_handback(hook, run)
+    return _tool_call(hook, run)
+
+
+def _tool_call(hook: HookContext, run: AgentRun) -> HookOutput:
+    """A tool call in our subagent that the gate did not simply allow."""
+    event = hook.event
     unseen_ends.note_bound(hook, run)
     refused = limits.refuse(hook, run)
     if refused is not None:
         return refused
     if event.tool == "SendMessage":
         interim.note_message(hook, run)
-    agents = f"{hook.store.place.state}/agents/"
-    record = run.to_data()
-    before_tool(agents, event.raw, record, run.agent_id, event.tool)
+    before_tool(hook.agents_folder, event.raw, run.to_data(), run.agent_id, event.tool)
     return SILENT
 
 
@@ -122,16 +119,13 @@ def _place_of(hook: HookContext) -> dict[str, Any]:
 
 def agent_stopped(hook: HookContext) -> HookOutput:
     """SubagentStop: the last words of our agents count, if their record is there."""
-    if runs.find_run(hook.store, hook.event) is None:
-        return lost_agents.refuse(hook)
-    return subagent_stop(hook)
+    run = runs.find_run(hook.store, hook.event)
+    return lost_agents.refuse(hook) if run is None else subagent_stop(hook, run)
 
 
 def tool_failed(hook: HookContext) -> HookOutput:
     """PostToolUseFailure: only Agent calls concern us."""
-    if hook.event.tool in ("Agent", "Task"):
-        return unseen_ends.agent_call_failed(hook)
-    return SILENT
+    return unseen_ends.agent_call_failed(hook) if hook.event.is_agent_call else SILENT
 
 
 HANDLERS = {

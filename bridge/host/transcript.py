@@ -1,10 +1,9 @@
-"""What a subagent was really given, and what it was told since: its transcript.
+"""A subagent's transcript: the prompt it was given, and the ends it was told of.
 
-An agent's last words are not taken from there, since they are written late. Its prompt
-is not: it is the first record, verbatim, and was there within 0.2 s of SubagentStop for
+The prompt is the first record, verbatim: it was there within 0.2 s of SubagentStop for
 30 of 30 agents that answered at once. Of the hook events only PostToolUse(Agent) has
-the prompt, and in the foreground that is too late: the answer has been published by
-then.
+it, and in the foreground that is too late: the answer has been published by then. The
+last words are not taken from here, since the client writes them late.
 
 Source: measured on Claude Code 2.1.330, `<transcript>/subagents/agent-<id>.jsonl`.
 """
@@ -19,11 +18,13 @@ from bridge.host.plain_file import open_plain
 from bridge.protocol.record import json_object
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
-    from typing import Any, BinaryIO
+    from typing import Any, BinaryIO, TypeVar
 
     from bridge.host.events import HookEvent
+
+    T = TypeVar("T")
 
 # How long the client may take to write the record down, in seconds.
 WRITTEN_S = 0.5
@@ -38,16 +39,11 @@ def was_given(
     event: HookEvent, agent_id: str, prompt: str, *, patience_s: float = 0
 ) -> bool | None:
     """Whether the subagent was given this prompt; None if that is unknown (yet)."""
-    folder = event.subagents_folder
-    if folder is None or not agent_id:
+    file = event.subagent_file(agent_id, ".jsonl")
+    if file is None:
         return None
-    file = folder / f"agent-{agent_id}.jsonl"
-    deadline = time.monotonic() + patience_s
-    while (first := _first_words(file)) is None:
-        if time.monotonic() >= deadline:
-            return None
-        time.sleep(_LOOK_EVERY_S)
-    return prompt in first
+    first = _poll(lambda: _first_words(file), lambda text: text is not None, patience_s)
+    return None if first is None else prompt in first
 
 
 def untold(
@@ -58,19 +54,27 @@ def untold(
     `ends` says how often each has ended. If the transcript cannot be read, nobody
     waits: then none is untold.
     """
-    folder = event.subagents_folder
-    if folder is None or not ends:
+    file = event.subagent_file(agent_id, ".jsonl")
+    if file is None or not ends:
         return frozenset()
-    file = folder / f"agent-{agent_id}.jsonl"
-    deadline = time.monotonic() + patience_s
-    while True:
+
+    def left() -> frozenset[str]:
         text = _whole(file)
         if text is None:
             return frozenset()
-        left = frozenset(a for a, count in ends.items() if _times(text, a) < count)
-        if not left or time.monotonic() >= deadline:
-            return left
+        return frozenset(a for a, count in ends.items() if _times(text, a) < count)
+
+    return _poll(left, lambda agents: not agents, patience_s)
+
+
+def _poll(
+    look: Callable[[], T], is_enough: Callable[[T], bool], patience_s: float
+) -> T:
+    """What `look` finds, as soon as it is enough or the time is up."""
+    deadline = time.monotonic() + patience_s
+    while not is_enough(found := look()) and time.monotonic() < deadline:
         time.sleep(_LOOK_EVERY_S)
+    return found
 
 
 def _times(text: bytes, agent_id: str) -> int:

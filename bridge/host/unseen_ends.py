@@ -20,7 +20,7 @@ from bridge.host.capture import RECEIPT, REPLACED, fail, line_about, take_words
 from bridge.host.offers import decline, open_offers, wake_others
 from bridge.host.output import SILENT, HookOutput, specific, tell_user
 from bridge.protocol.contract import prompt_digest
-from bridge.protocol.failure_codes import MEANINGS
+from bridge.protocol.failure_codes import explain
 from bridge.protocol.ids import RequestId
 from bridge.store import subagent_runs
 
@@ -57,6 +57,7 @@ _STOPPED = re.compile(r"\bstopped\b|\bkilled\b|interrupt|aborted|cancel", re.I)
 
 def after_agent(hook: HookContext) -> HookOutput:
     """PostToolUse(Agent): a launch in the background, or the end in the foreground."""
+    source = "PostToolUse(Agent)"
     run = subagent_runs.find_call(hook.store, hook.event.tool_use_id)
     if run is None:
         return SILENT
@@ -70,7 +71,6 @@ def after_agent(hook: HookContext) -> HookOutput:
         run = subagent_runs.change(
             hook.store, run, lambda r: r.with_(prompt_replaced=True)
         )
-        source = "PostToolUse(Agent)"
         fail(hook, run, "prompt_replaced", detail=REPLACED, source=source)
     if in_background:
         return SILENT if run.nested else _launched(result)
@@ -79,8 +79,7 @@ def after_agent(hook: HookContext) -> HookOutput:
         return SILENT
     if run.state != "ended":
         # Otherwise these are the client's copy of words that were captured before.
-        words = _body(result)
-        take_words(hook, run, words, source="PostToolUse(Agent)", may_correct=False)
+        take_words(hook, run, _body(result), source=source)
     subagent_runs.drop(hook.store, run)
     line = line_about(hook, run.request_id)
     if run.answer_to_host:
@@ -178,7 +177,7 @@ def stop_failure(hook: HookContext) -> HookOutput:
         return _failed(hook, run, code, error, "StopFailure")
     if not hook.event.agent_id:
         for request, _ in open_offers(hook):
-            decline(hook, request, code, f"{MEANINGS[code]}: {error[:1000]}")
+            decline(hook, request, code, explain(code, error[:1000]))
     return SILENT
 
 

@@ -1,1 +1,1 @@
-"""Programs that we start: bounded in time and output, and gone when we are."""
+"""Work that is bounded: programs that we start, and blocks of our own code."""

@@ -91,6 +91,11 @@ assert set(MEANINGS) == set(CURES) == set(get_args(FailureCode))  # noqa: S101
 ANSWERED: frozenset[FailureCode] = frozenset({"agent_failed", "agent_blocked"})
 
 
+def explain(code: FailureCode, detail: str = "") -> str:
+    """The message of a failure: what its code means, and the detail."""
+    return MEANINGS[code] + (f": {detail}" if detail else "")
+
+
 def cure_of(code: FailureCode, stage: Stage, request_id: str) -> str:
     """What to do about the failure of a request that ended at `stage`."""
     cure = TOO_EARLY.get(stage, CURES[code]) if code == "timeout" else CURES[code]

@@ -17,6 +17,7 @@ from bridge.protocol.agent_output import AgentOutput
 from bridge.protocol.contract import HEADING, answer_schema
 from bridge.protocol.embedded_json import Invalid, find_json
 from bridge.protocol.keywords import part_at
+from bridge.protocol.response import Failure
 from bridge.protocol.wording import shortened
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from bridge.protocol.failure_codes import FailureCode
     from bridge.protocol.request import Request
+    from bridge.protocol.status import Stage
 
 # Far more than a model can say in one message. Checking it must fit into a hook's time.
 MAX_ANSWER_CHARS = 4_000_000
@@ -67,6 +69,12 @@ class Verdict:
     def is_valid(self) -> bool:
         """Whether there is a typed answer."""
         return self.code in (None, "agent_failed", "agent_blocked")
+
+    def failure_at(self, stage: Stage) -> Failure | None:
+        """The failure for the record; None for a success."""
+        if self.code is None:
+            return None
+        return Failure(code=self.code, message=self.complaint, stage=stage)
 
 
 def judge(

@@ -1,11 +1,13 @@
-"""The tool calls of our subagents, as the gate writes them down.
+"""Read the notes on the tool calls of our subagents.
 
     agents/<agent_id>.calls     the tool calls seen in it, one JSON line each
     agents/<tool_use_id>.bash   a Bash call of it that is running right now
     agents/<tool_use_id>.background   one whose command goes on in the background
 
-Source: `bridge.host.gate`, which loads nothing of this. The client's shell is started
-by `bash -c "… && eval 'COMMAND' && …"` (measured on 2.1.330).
+`bridge.host.call_notes` writes them, and loads nothing of this.
+
+Source: the client starts its shell by `bash -c "… && eval 'COMMAND' && …"`, measured on
+2.1.330.
 """
 
 from __future__ import annotations

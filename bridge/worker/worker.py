@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from bridge.agents.apply import filled_in
 from bridge.errors import BridgeError, StateUnavailable, StateVanished, UnknownAgent
-from bridge.protocol.failure_codes import MEANINGS
+from bridge.protocol.failure_codes import explain
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import Verdict, judge
 from bridge.protocol.outcome import Outcome, ignore
-from bridge.protocol.response import Failure, answered, failed
+from bridge.protocol.response import answered, failed
 from bridge.protocol.status import Stage
 from bridge.store import Claimant
 from bridge.store.host_process import identify
@@ -284,17 +284,16 @@ def response_of(
             now_ms=now_ms,
             must_verify=must_verify,
         )
-    code, detail = verdict.code, verdict.complaint
+    code = verdict.code
     if code is not None and not verdict.is_valid:
-        message = MEANINGS[code] + (f": {detail}" if detail else "")
+        message = explain(code, verdict.complaint)
         response = failed(request, code, message, now_ms=now_ms, raw=outcome.words)
         return response.with_(**details)
-    failure = code and Failure(code=code, message=detail, stage=request.stage)
     return answered(
         request,
         raw=outcome.words,
         parsed=verdict.parsed,
         now_ms=now_ms,
         route=request.claim.route if request.claim else "none",
-        failure=failure or None,
+        failure=verdict.failure_at(request.stage),
     ).with_(**details)

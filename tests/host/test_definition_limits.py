@@ -9,7 +9,7 @@ import pytest
 from defining import define, started, use
 from hookworld import GOOD, HookWorld
 
-from bridge.host.gate import after_bash
+from bridge.host.call_notes import after_bash
 
 # Tools and turns
 

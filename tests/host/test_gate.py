@@ -12,6 +12,7 @@ import pytest
 
 import bridge
 from bridge.host import gate
+from bridge.host.call_notes import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +76,12 @@ def test_the_gate_imports_the_standard_library_alone() -> None:
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     assert loaded - {"bridge"} <= sys.stdlib_module_names
     ours = {name for name in done.stdout.split() if name.startswith("bridge")}
-    assert ours == {"bridge", "bridge.host", "bridge.host.gate"}
+    assert ours == {
+        "bridge",
+        "bridge.host",
+        "bridge.host.call_notes",
+        "bridge.host.gate",
+    }
     assert not {"dataclasses", "inspect", "typing", "pathlib"} & loaded
 
 
@@ -118,7 +124,7 @@ def test_a_call_whose_id_is_no_name_is_noted(fire: Any, agents: Path) -> None:
     fire("PostToolUse", tool_response={"stdout": ""}, **call)
 
     notes = [json.loads(x) for x in (agents / "a1.calls").read_text().splitlines()]
-    assert {note["id"] for note in notes} == {gate.name_of("../functions.Bash:0")}
+    assert {note["id"] for note in notes} == {name_of("../functions.Bash:0")}
     assert names == {f"{notes[0]['id']}.bash"}
     assert {f.name for f in agents.iterdir()} == {"a1.json", "a1.calls"}
 

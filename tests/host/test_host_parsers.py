@@ -7,7 +7,6 @@ import json
 import pytest
 
 from bridge.host.events import HookEvent
-from bridge.host.launch import described_ids
 from bridge.host.notices import Notice, is_notice, parse_notice
 from bridge.host.offer_text import INTRODUCTION, instruction
 from bridge.host.output import (
@@ -27,6 +26,7 @@ from bridge.host.output import (
     wake,
 )
 from bridge.host.registration import is_one_shot
+from bridge.host.request_tokens import described_ids
 from bridge.host.unseen_ends import code_of
 
 FINISHED = """<task-notification>

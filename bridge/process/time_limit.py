@@ -1,7 +1,8 @@
-"""A limit on one piece of a hook's work, inside the limit on the whole hook.
+"""A limit on the time of a block of code, inside whatever limit there is already.
 
-Some schemas take too long to check. Work that exceeds the hook's own limit is lost;
-work that exceeds this one gets a named failure.
+A hook that exceeds its own limit has lost everything; a check that exceeds this one
+becomes a named failure. It also ends a loop that asks no clock, and a read from a pipe
+that nobody writes to.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ class TooSlow(BaseException):
 
 @contextmanager
 def within(limit_s: float) -> Iterator[None]:
-    """Limit the block to `limit_s` seconds, or half of what the hook has left.
+    """Limit the block to `limit_s` seconds, or half of what an outer limit leaves.
 
-    Only in the main thread, where a hook does all its work; elsewhere without limit.
+    Only in the main thread; elsewhere the block has no limit.
 
     Raises:
         TooSlow: it took longer.
@@ -44,7 +45,7 @@ def within(limit_s: float) -> Iterator[None]:
         return
     began = time.monotonic()
     left_s, every_s = signal.getitimer(signal.ITIMER_REAL)
-    mine_s = min(limit_s, left_s / 2) if left_s else limit_s
+    mine_s = max(0.001, min(limit_s, left_s / 2) if left_s else limit_s)
     try:
         # Repeatedly: an exception raised in a destructor is lost.
         signal.setitimer(signal.ITIMER_REAL, mine_s, _AGAIN_S)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.host.time_limit import TooSlow, within
+from bridge.process.time_limit import TooSlow, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,127 @@
+"""Write down the tool calls of our subagents: standard library only.
+
+`bridge.store.tool_calls` reads these notes, and describes their files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Json = dict[str, Any]
+
+MAX_COMMAND = 20_000
+MAX_NAME = 128
+_MAX_NOTES = 64 * 1024 * 1024
+
+
+def calls_made(agents: str, agent_id: str) -> int:
+    """How many calls of an agent were allowed."""
+    try:
+        fd = os.open(f"{agents}{agent_id}.calls", os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return 0
+    with open(fd, "rb") as file:
+        # A line has this key if a call begins there; inside strings quotes are escaped.
+        return file.read(_MAX_NOTES).count(b', "at": ')
+
+
+def before_tool(agents: str, fields: Json, run: Json, agent_id: str, tool: str) -> None:
+    """Note a call that is about to run."""
+    call_id = name_of(fields.get("tool_use_id"))
+    if not call_id:
+        return
+    line = {"id": call_id, "tool": tool, "at": int(time.time() * 1000)}
+    if tool == "Bash":
+        tool_input = fields.get("tool_input")
+        said = tool_input.get("command") if isinstance(tool_input, dict) else ""
+        command = said[:MAX_COMMAND] if isinstance(said, str) else ""
+        line["command"] = command
+        open_call = {
+            "agentId": agent_id,
+            "requestId": run.get("requestId"),
+            "depth": run.get("depth"),
+            # Compare everything: another client may have the same pid.
+            "host": run.get("host"),
+            "command": command,
+        }
+        _write(f"{agents}{call_id}.bash", json.dumps(open_call), os.O_EXCL)
+    _write(f"{agents}{agent_id}.calls", json.dumps(line) + "\n", os.O_APPEND)
+
+
+def after_bash(agents: str, fields: Json, agent_id: str, *, ok: bool) -> None:
+    """Note that a Bash call has ended, if it was one of ours.
+
+    If its command goes on in the background, the note is kept under another name.
+    """
+    call_id = name_of(fields.get("tool_use_id"))
+    response = fields.get("tool_response")
+    task = response.get("backgroundTaskId") if isinstance(response, dict) else None
+    note = f"{agents}{call_id}.bash"
+    try:
+        if task is None:
+            os.unlink(note)
+        else:
+            os.replace(note, f"{agents}{call_id}.background")
+    except OSError:
+        return
+    line = {"id": call_id, "tool": "Bash", "ok": ok}
+    if task is not None:
+        # Only its start was seen; the agent will be told of its end.
+        line |= {"ok": None, "task": task}
+    _write(f"{agents}{agent_id}.calls", json.dumps(line) + "\n", os.O_APPEND)
+
+
+def load(path: str) -> Json | None:
+    """The JSON object in a file; None if there is none."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        with open(fd, "rb") as file:
+            value = json.loads(file.read(1 << 20))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _write(path: str, text: str, how: int) -> None:
+    """Append to a note of ours; a failure to write must not stop the call."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | how
+    try:
+        fd = os.open(path, flags, 0o600)
+        try:
+            os.write(fd, text.encode("utf-8", "replace"))
+        finally:
+            os.close(fd)
+    except OSError:
+        pass
+
+
+def name_of(call_id: object) -> str:
+    """A call's id as a file name: itself, or its digest if it is not a safe name.
+
+    Models behind a gateway make ids such as `functions.Bash:0`.
+    """
+    if not isinstance(call_id, str) or not call_id or is_name(call_id):
+        return call_id if isinstance(call_id, str) else ""
+    import hashlib
+
+    digest = hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()
+    return f"call_{digest[:40]}"
+
+
+def is_name(text: object) -> bool:
+    """Whether a text can be the name of a file of ours."""
+    return (
+        isinstance(text, str)
+        and 0 < len(text) <= MAX_NAME
+        and text.isascii()
+        and text.replace("-", "a").replace("_", "a").isalnum()
+    )

@@ -1,0 +1,75 @@
+"""An agent of ours stops or hands its answer back: the ends that a hook sees.
+
+SubagentStop has the agent's last message. In auto mode the answer comes through the
+tool SubagentHandback instead, before the agent stops.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.host import interim
+from bridge.host.capture import RECEIPT, take_words
+from bridge.host.output import MAX_CONTEXT, SILENT, HookOutput, allow, block, deny
+from bridge.store import subagent_runs
+
+if TYPE_CHECKING:
+    from bridge.host.context import HookContext
+    from bridge.store.subagent_runs import AgentRun
+
+WAIT = (
+    "hostbridge: agents that you started still work. You will be woken when they are "
+    "done; hand your answer over then."
+)
+
+
+def subagent_stop(hook: HookContext, run: AgentRun) -> HookOutput:
+    """SubagentStop: the agent wants to end; its last message is the answer."""
+    run, ahead = interim.look_ahead(hook, run)
+    words = hook.event.text("last_assistant_message")
+    if not run.nested:
+        complaint = take_words(hook, run, words, source="SubagentStop", ahead=ahead)
+        if complaint is not None:
+            return block(complaint, MAX_CONTEXT)
+        if not run.waits_for:
+            subagent_runs.note_sign(hook.store, run, "stopped")
+        return SILENT
+    # The answer of an agent's own agent is for the agent that started it.
+    if ahead.reports:
+        return block(ahead.reports, MAX_CONTEXT)
+    if not run.waits_for:
+        if words:
+            subagent_runs.keep_report(hook.store, run, words)
+        subagent_runs.end(hook.store, run)
+    return SILENT
+
+
+def before_handback(hook: HookContext, run: AgentRun) -> HookOutput:
+    """PreToolUse(SubagentHandback): the agent hands its answer over."""
+    run, ahead = interim.look_ahead(hook, run)
+    tool_input = hook.event.table("tool_input")
+    message = tool_input.get("message")
+    words = message if isinstance(message, str) else ""
+    complaint = None
+    if not run.nested:
+        complaint = take_words(hook, run, words, source="SubagentHandback", ahead=ahead)
+    if ahead.agents:
+        # An agent that is ended here sleeps until it is woken.
+        return deny(WAIT, stop=True)
+    if ahead.reports:
+        return deny(ahead.reports, limit=MAX_CONTEXT)
+    if complaint is not None:
+        return deny(complaint)
+    if run.nested:
+        # Its caller has the report now, before this one stops.
+        subagent_runs.keep_report(hook.store, run, words)
+        subagent_runs.end(hook.store, run)
+        return SILENT
+    if run.answer_to_host:
+        return SILENT
+    if not hook.session.one_shot:
+        # Handed back, it would come to the host as a message with a notice behind it;
+        # the message can be swallowed, the notice no hook sees (measured on 2.1.330).
+        # An agent that is ended here leaves one notice, which `notices` swallows.
+        return deny(RECEIPT, stop=True)
+    return allow({**tool_input, "message": RECEIPT})
