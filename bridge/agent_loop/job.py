@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bridge.agent_loop.model_policy import ModelPolicy, policy_for
-from bridge.protocol.outcome import ignore
+from bridge.protocol.status import ignore
 from bridge.store.clock import Clock, SystemClock
 
 if TYPE_CHECKING:

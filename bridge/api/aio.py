@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Concatenate, Unpack
 from bridge.api.bridge import Bridge
 from bridge.api.upkeep import Abandoned
 from bridge.errors import InvalidRequest
-from bridge.protocol.outcome import ignore
+from bridge.protocol.status import ignore
 
 if TYPE_CHECKING:
     from collections.abc import (

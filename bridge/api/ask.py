@@ -1,33 +1,28 @@
-"""Ask: choose the route, make the request durable, and see it to its end."""
+"""Ask and wait: choose the route, submit the request, and see it to its end."""
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.api.hosts import Hosts
-from bridge.api.model_support import check_here, check_schema
+from bridge.api.model_support import check_here
 from bridge.api.options import check_names
 from bridge.api.request_builder import draft
 from bridge.api.routing import plan
+from bridge.api.submission import Submitter
 from bridge.api.upkeep import Abandoned
 from bridge.api.wait import Waiter, cancel
 from bridge.errors import CannotWaitHere, WaitTimeout
 from bridge.llama.preload import end_ahead
 from bridge.protocol.ids import RequestId
-from bridge.protocol.outcome import ignore
-from bridge.store.lock import LockBusy
+from bridge.protocol.status import ignore
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from contextlib import AbstractContextManager
-
-    from bridge.api.options import AskOptions, SubmitOptions
+    from bridge.api.options import AskOptions
     from bridge.api.request_builder import Draft
     from bridge.api.routing import Plan
-    from bridge.config import Settings
-    from bridge.protocol.request import Request, RouteName
+    from bridge.protocol.request import Request
     from bridge.protocol.response import Response
     from bridge.routes import OwnRoute
     from bridge.store import Submitted
@@ -36,30 +31,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
-    """Asks on behalf of a program.
+class Asker(Submitter):
+    """Asks on behalf of a program, and waits.
 
-    Attributes:
-        store: waits for its lock.
-        quick: the same store, for steps that must not wait long for the lock.
-        settings: those of the program.
+    `quick` is the same store, for steps that must not wait long for its lock.
     """
 
-    store: Store
     quick: Store
-    settings: Settings
-
-    def submit(self, prompt: str, agent: str, options: SubmitOptions) -> RequestId:
-        """Ask without waiting; raises as `Bridge.submit`."""
-        check_names("submit", options)
-        with self._opened() as store:
-            begun = draft(store, self.settings, prompt, agent, options)
-            route = plan(options.get("route", "auto"), accepted=begun.routes).route
-            request = begun.on(route)
-            check_schema(route, request, begun.definition_on(route))
-            # Submitting it after its own deadline would be useless.
-            deadline_s = store.clock.monotonic_s() + request.timeout / 1000
-            return self._submit(store, request, (route,), deadline_s).request_id
 
     def ask(self, prompt: str, agent: str, options: AskOptions) -> Response:
         """Ask and wait for the end of the request; raises as `Bridge.ask`.
@@ -68,7 +46,7 @@ class Asker:
         """
         check_names("ask", options)
         fallback_after_s = options.get("fallback_after_s")
-        with self._opened() as store:
+        with self.opened() as store:
             hosts = Hosts(store, self.settings)
             begun = draft(store, self.settings, prompt, agent, options)
             planned = plan(
@@ -97,7 +75,7 @@ class Asker:
             deadline_s = store.clock.monotonic_s() + request.timeout / 1000
             worker = own and self._worker(begun, own, deadline_s, options)
             try:
-                submitted = self._submit(store, request, routes, deadline_s)
+                submitted = self.make_durable(store, request, routes, deadline_s)
                 is_stuck = worker is None and hosts.would_wait_for_itself(request)
             except KeyboardInterrupt:
                 cancel(self.quick, RequestId(request.request_id))
@@ -117,10 +95,6 @@ class Asker:
             # Compare the id: a request found by its key belongs to another caller.
             cancel(self.quick, RequestId(request.request_id))
             raise
-
-    def _opened(self) -> AbstractContextManager[Store]:
-        """The store, held open if it exists: a refused ask does not create one."""
-        return self.store.open() if self.store.exists() else nullcontext(self.store)
 
     def _wait(
         self,
@@ -147,22 +121,6 @@ class Asker:
                 # Another caller's request, found by its key: not ours to end.
                 raise waiter.late([request_id], timeout_s) from None
             return waiter.expire(request_id, timeout_s, str(exc.stage))
-
-    def _submit(
-        self,
-        store: Store,
-        request: Request,
-        routes: Collection[RouteName],
-        deadline_s: float,
-    ) -> Submitted:
-        store = store.until(deadline_s)
-        try:
-            submitted = store.submit(request, routes=routes)
-        except LockBusy as exc:
-            raise LockBusy(f"nothing was asked: {exc}") from None
-        if submitted.is_new:
-            Hosts(store, self.settings).wake(request)
-        return submitted
 
     def _worker(
         self, begun: Draft, route: OwnRoute, deadline_s: float, options: AskOptions

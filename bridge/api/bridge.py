@@ -14,15 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, overload
 
-from bridge.api.ask import Asker
 from bridge.api.hosts import Hosts
 from bridge.api.type_checks import check_seconds, check_text
-from bridge.api.wait import Waiter, cancel
 from bridge.config import Settings
 from bridge.errors import StateRefused, StateUnavailable, UnknownRequest
-from bridge.host.sweep_and_wake import sweep
 from bridge.protocol.ids import check_id
-from bridge.protocol.outcome import ignore
+from bridge.protocol.status import ignore
 from bridge.store import wakeups
 from bridge.store.host_process import Liveness, liveness
 from bridge.store.location import locate
@@ -62,7 +59,6 @@ class Bridge:
             place, clock=clock, lease_s=lease_s, lock_wait_s=_QUICK_LOCK_S
         )
         self.hosts = Hosts(self.store, settings)
-        self._asker = Asker(self.store, self._quick, settings)
 
     @classmethod
     def open(cls, path: Path | str | None = None) -> Bridge:
@@ -104,9 +100,11 @@ class Bridge:
             CannotWaitHere: asked, but the only host would have to wait for itself.
             RequestFailed: it ended without a valid answer; `code` and `stage` say how.
         """
+        from bridge.api.ask import Asker
         from bridge.api.result import result_or_raise
 
-        response = self._asker.ask(prompt, agent, options)
+        asker = Asker(self.store, self.settings, self._quick)
+        response = asker.ask(prompt, agent, options)
         return result_or_raise(response, options.get("schema"))
 
     def submit(
@@ -125,7 +123,9 @@ class Bridge:
             UnknownAgent, InvalidRequest, DepthExceeded: nothing was asked.
             BadDefinition, NotTrusted: nothing was asked; the definition cannot be used.
         """
-        return self._asker.submit(prompt, agent, options)
+        from bridge.api.submission import Submitter
+
+        return Submitter(self.store, self.settings).submit(prompt, agent, options)
 
     # Waiting
 
@@ -164,6 +164,7 @@ class Bridge:
             StateVanished: the state directory was removed meanwhile.
         """
         from bridge.api.result import result_or_raise
+        from bridge.api.wait import Waiter
 
         check_seconds(timeout_s)
         waiter = Waiter(self._quick, on_stage=on_stage)
@@ -189,6 +190,8 @@ class Bridge:
         Raises:
             UnknownRequest: there is no such request.
         """
+        from bridge.api.wait import cancel
+
         return cancel(self._quick, self._known(request))
 
     def respond(self, request: str, words: str) -> Result:
@@ -279,6 +282,8 @@ class Bridge:
 
     def _look_after(self, ids: Iterable[RequestId]) -> bool:
         """End what is overdue, give back what a dead host held; False if it cannot."""
+        from bridge.host.sweep_and_wake import sweep
+
         try:
             sweep(self._quick, waiting=ids)
         except StateUnavailable:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import NoHost, StateRefused, StateUnavailable
 from bridge.host.eligibility import eligible, may_take
-from bridge.host.nearby_sessions import find_nearby
 from bridge.protocol.ids import check_id
 from bridge.protocol.status import Stage
 from bridge.store import sessions, switch, wakeups
@@ -105,6 +104,8 @@ class Hosts:
         elif self.is_off:
             reason = OFF
         else:
+            from bridge.host.nearby_sessions import find_nearby
+
             live = sessions.live_sessions(self._store)
             reason = why_no_host(request, live, str(self._store.place.owner))
             if not live and (nearby := find_nearby(self._store)):

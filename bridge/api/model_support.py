@@ -6,7 +6,6 @@ answer is marked degraded. A model that the caller names must be that model.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from bridge.agents import known_agents
@@ -48,6 +47,8 @@ def check_model(route: RouteName, model: str, *, is_asked: bool) -> None:
     if route == "host":
         known_agents.check_model(model)
     elif not (route == "claude" and model.startswith(OF_CLIENT)):
+        from difflib import get_close_matches
+
         near = get_close_matches(model.lower(), sorted(MODEL_NAMES), n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         names = ", ".join(sorted(MODEL_NAMES))

@@ -218,14 +218,13 @@ def _node(node: str | Node | None, project: Path) -> Node | None:
 
 def _checked_schema(shape: Shape) -> dict[str, Any] | None:
     """The JSON Schema of a shape, itself checked."""
-    from bridge.api.result import schema_of
-
-    schema = schema_of(shape)
-    if schema is None:
+    if shape is None:
         return None
+    from bridge.api.result import schema_of
     from bridge.protocol.json_schema import problem_of_schema
     from bridge.protocol.keywords import constrains_nothing, misspelt_keywords
 
+    schema = schema_of(shape)
     problem = problem_of_schema(schema)
     if problem:
         raise InvalidRequest(f"the schema is not a JSON Schema: {problem}")

@@ -65,13 +65,13 @@ class Result:
         return not self.degraded or rests_on_evidence(self.response)
 
 
-def schema_of(shape: Shape) -> dict[str, Any] | None:
-    """The JSON Schema of a shape; None for AgentOutput, the default.
+def schema_of(shape: type[BaseModel] | dict[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of a shape.
 
     Raises:
         InvalidRequest: it is not one.
     """
-    if shape is None or isinstance(shape, dict):
+    if isinstance(shape, dict):
         return shape
     # Imported here because it takes longer than a whole `submit` on the command line.
     from pydantic import BaseModel

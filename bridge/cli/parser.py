@@ -6,6 +6,7 @@ Options and arguments may come in any order; after `--` everything is an argumen
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from bridge.cli.options import Option
@@ -23,9 +24,12 @@ class _Parser(argparse.ArgumentParser):
     """Raises what is wrong, where argparse prints it and exits."""
 
     def __init__(
-        self, prog: str, options: Sequence[Option] = (), **settings: Any
+        self, prog: str, options: Sequence[Option] = (), width: int = 80, **more: Any
     ) -> None:
-        super().__init__(prog, add_help=False, allow_abbrev=False, **settings)
+        # Without a width, each formatter imports shutil to ask the terminal.
+        layout = partial(argparse.RawDescriptionHelpFormatter, width=width)
+        more |= {"add_help": False, "allow_abbrev": False, "formatter_class": layout}
+        super().__init__(prog, **more)
         for option in options:
             self.add_argument(*option.names, **option.settings)
 
@@ -85,7 +89,7 @@ def help_text(
         ),
         description="\n\n".join(textwrap.fill(p, width) for p in paragraphs),
         epilog="\n  ".join(["For example:", *examples]),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        width=width,
     )
     for title, group in (("arguments", arguments), ("options", flags)):
         add = parser.add_argument_group(title).add_argument

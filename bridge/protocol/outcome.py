@@ -57,7 +57,3 @@ class Outcome:
     degraded: bool = False
     calls: tuple[ToolCall, ...] | None = None
     run: RunSummary | None = None
-
-
-def ignore(_event: object) -> None:
-    """Do nothing: the default callback for stages and progress."""

@@ -46,3 +46,7 @@ def move(current: Status, target: Status) -> Status:
     if target not in TRANSITIONS[current]:
         raise ValueError(f"a request cannot go from {current} to {target}")
     return target
+
+
+def ignore(_event: object) -> None:
+    """Do nothing: the default callback for stages and progress."""

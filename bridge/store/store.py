@@ -31,7 +31,7 @@ from bridge.errors import (
     UnknownRequest,
 )
 from bridge.store import claim as claiming
-from bridge.store import claim_next, dedup_keys, journal, queries, run_logs
+from bridge.store import dedup_keys, journal, queries, run_logs
 from bridge.store import publish as ending
 from bridge.store import submit as asking
 from bridge.store.clock import Clock, SystemClock
@@ -289,6 +289,8 @@ class Store:
         In a long queue that is not for this claimant the time may be up before its end:
         then `on_cut` is called, and the next claim goes on from there.
         """
+        from bridge.store import claim_next
+
         with self.state() as state:
             if only is None:
                 return claim_next.claim(state, claimant, slots, judge, on_cut=on_cut)

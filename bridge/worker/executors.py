@@ -15,7 +15,7 @@ from bridge.agents.known_agents import Agents
 from bridge.config import environment_for_a_client
 from bridge.errors import BridgeError, ExtraMissing, NoRoute
 from bridge.protocol.names import INHERIT, OF_SERVER
-from bridge.protocol.outcome import ignore
+from bridge.protocol.status import ignore
 from bridge.routes import OWN, check_own
 from bridge.worker.worker import Worker
 

@@ -20,9 +20,9 @@ from bridge.errors import BridgeError, StateUnavailable, StateVanished, UnknownA
 from bridge.protocol.failure_codes import explain
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import Verdict, judge
-from bridge.protocol.outcome import Outcome, ignore
+from bridge.protocol.outcome import Outcome
 from bridge.protocol.response import answered, failed
-from bridge.protocol.status import Stage
+from bridge.protocol.status import Stage, ignore
 from bridge.store import Claimant
 from bridge.store.host_process import identify
 from bridge.store.lifecycle import expired

@@ -1,0 +1,70 @@
+"""Submit a request: from then on it is on disk."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bridge.api.hosts import Hosts
+from bridge.api.model_support import check_schema
+from bridge.api.options import check_names
+from bridge.api.request_builder import draft
+from bridge.api.routing import plan
+from bridge.store.lock import LockBusy
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from contextlib import AbstractContextManager
+
+    from bridge.api.options import SubmitOptions
+    from bridge.config import Settings
+    from bridge.protocol.ids import RequestId
+    from bridge.protocol.request import Request, RouteName
+    from bridge.store import Submitted
+    from bridge.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Submitter:
+    """Submits on behalf of a program: its store, and its settings."""
+
+    store: Store
+    settings: Settings
+
+    def submit(self, prompt: str, agent: str, options: SubmitOptions) -> RequestId:
+        """Ask without waiting; raises as `Bridge.submit`."""
+        check_names("submit", options)
+        with self.opened() as store:
+            begun = draft(store, self.settings, prompt, agent, options)
+            route = plan(options.get("route", "auto"), accepted=begun.routes).route
+            request = begun.on(route)
+            check_schema(route, request, begun.definition_on(route))
+            # Submitting it after its own deadline would be useless.
+            deadline_s = store.clock.monotonic_s() + request.timeout / 1000
+            return self.make_durable(store, request, (route,), deadline_s).request_id
+
+    def opened(self) -> AbstractContextManager[Store]:
+        """The store, held open if it exists: a refused ask does not create one."""
+        return self.store.open() if self.store.exists() else nullcontext(self.store)
+
+    def make_durable(
+        self,
+        store: Store,
+        request: Request,
+        routes: Collection[RouteName],
+        deadline_s: float,
+    ) -> Submitted:
+        """Write the request, and wake the sessions that may take it.
+
+        Raises:
+            LockBusy: somebody held the store until the deadline; nothing was asked.
+        """
+        store = store.until(deadline_s)
+        try:
+            submitted = store.submit(request, routes=routes)
+        except LockBusy as exc:
+            raise LockBusy(f"nothing was asked: {exc}") from None
+        if submitted.is_new:
+            Hosts(store, self.settings).wake(request)
+        return submitted
