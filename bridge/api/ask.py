@@ -46,54 +46,54 @@ class Asker(Submitter):
         """
         check_names("ask", options)
         fallback_after_s = options.get("fallback_after_s")
-        with self.opened() as store:
-            hosts = Hosts(store, self.settings)
-            begun = draft(store, self.settings, prompt, agent, options)
-            planned = plan(
-                options.get("route", "auto"),
-                flag=self.settings.cli_fallback,
-                fallback=options.get("fallback"),
-                fallback_after_s=fallback_after_s,
-                has_host=fallback_after_s is not None
-                and hosts.can_answer(begun.request),
-                accepted=begun.routes,
-            )
-            request = begun.on(planned.route)
-            own = planned.own
-            routes = {planned.route, own or planned.route}
-            if fallback_after_s is not None:
-                # It is the same question whether or not a session is open.
-                routes.add("host")
-            # An existing answer needs neither a session nor a wait.
-            known = store.answer_of_key(request, routes=routes)
-            if known is not None:
-                return known
-            if own:
-                check_here(own, begun.on(own), begun.definition_on(own), self.settings)
-            if hosts.is_off or not (own or hosts.of(request)):
-                raise hosts.none_for(request)
-            deadline_s = store.clock.monotonic_s() + request.timeout / 1000
-            worker = own and self._worker(begun, own, deadline_s, options)
-            try:
+        request = None
+        try:
+            with self.opened() as store:
+                hosts = Hosts(store, self.settings)
+                begun = draft(store, self.settings, prompt, agent, options)
+                planned = plan(
+                    options.get("route", "auto"),
+                    flag=self.settings.cli_fallback,
+                    fallback=options.get("fallback"),
+                    fallback_after_s=fallback_after_s,
+                    has_host=fallback_after_s is not None
+                    and hosts.can_answer(begun.request),
+                    accepted=begun.routes,
+                )
+                request = begun.on(planned.route)
+                own = planned.own
+                routes = {planned.route, own or planned.route}
+                if fallback_after_s is not None:
+                    # It is the same question whether or not a session is open.
+                    routes.add("host")
+                # An existing answer needs neither a session nor a wait.
+                known = store.answer_of_key(request, routes=routes)
+                if known is not None:
+                    return known
+                if own:
+                    check_here(
+                        own, begun.on(own), begun.definition_on(own), self.settings
+                    )
+                if hosts.is_off or not (own or hosts.of(request)):
+                    raise hosts.none_for(request)
+                deadline_s = store.clock.monotonic_s() + request.timeout / 1000
+                worker = own and self._worker(begun, own, deadline_s, options)
                 submitted = self.make_durable(store, request, routes, deadline_s)
                 is_stuck = worker is None and hosts.would_wait_for_itself(request)
-            except KeyboardInterrupt:
-                cancel(self.quick, RequestId(request.request_id))
-                raise
-        if planned.own != "local" or not submitted.is_new:
-            end_ahead()
-        if is_stuck:
-            raise CannotWaitHere(
-                f"submitted {submitted.request_id}; this runs inside the only open "
-                "session, which answers when its turn comes. Read the answer with: "
-                f"hostbridge show {submitted.request_id}",
-                request_id=submitted.request_id,
-            )
-        try:
+            if planned.own != "local" or not submitted.is_new:
+                end_ahead()
+            if is_stuck:
+                raise CannotWaitHere(
+                    f"submitted {submitted.request_id}; this runs inside the only open "
+                    "session, which answers when its turn comes. Read the answer with: "
+                    f"hostbridge show {submitted.request_id}",
+                    request_id=submitted.request_id,
+                )
             return self._wait(request, submitted, planned, worker, deadline_s, options)
         except (KeyboardInterrupt, Abandoned):
-            # Compare the id: a request found by its key belongs to another caller.
-            cancel(self.quick, RequestId(request.request_id))
+            # By its own id: a request found by its key belongs to another caller.
+            if request is not None:
+                cancel(self.quick, RequestId(request.request_id))
             raise
 
     def _wait(

@@ -65,7 +65,7 @@ class Result:
         return not self.degraded or rests_on_evidence(self.response)
 
 
-def schema_of(shape: type[BaseModel] | dict[str, Any]) -> dict[str, Any]:
+def schema_of(shape: type[BaseModel | Value] | dict[str, Any]) -> dict[str, Any]:
     """The JSON Schema of a shape.
 
     Raises:
