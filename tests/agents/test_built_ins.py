@@ -1,9 +1,8 @@
-"""The definitions that come along: in order, honest in their examples, well fenced."""
+"""The built-in agents: valid, good examples, and granted only what they need."""
 
 from __future__ import annotations
 
 import os
-import posixpath
 import shutil
 import subprocess
 import sys
@@ -11,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from grants import granted
 from runworld import ScriptedModel
 
 from bridge.agent_loop.command_grants import Grants, NotGranted
@@ -22,7 +22,6 @@ from bridge.agents.load import Loaded, load
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
-from bridge.policy.permissions import is_granted
 from bridge.protocol.contract import answer_schema
 from bridge.protocol.json_schema import problem_of
 from bridge.protocol.request import Request
@@ -46,18 +45,18 @@ PATH = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
 JUDGES = ("validator-logic", "validator-security")
 
 
-def loaded(name: str) -> Loaded:
+def load_built_in(name: str) -> Loaded:
     return load(agents_folder() / f"{name}.yaml", "built-in")
 
 
 def definition_of(name: str) -> Definition:
-    found = loaded(name).definition
+    found = load_built_in(name).definition
     assert found is not None
     return found
 
 
 def tools_of(definition: Definition, folder: Path) -> dict[str, Tool]:
-    """What a small model is offered."""
+    """The tools that a small model gets."""
     job = Job(
         request=Request(request_id="r-1", prompt="x"),
         definition=definition,
@@ -69,14 +68,14 @@ def tools_of(definition: Definition, folder: Path) -> dict[str, Tool]:
         return Toolbox(job, Project(folder), sandbox).tools
 
 
-def test_these_come_along() -> None:
+def test_the_built_in_agents() -> None:
     assert tuple(sorted(f.stem for f in agents_folder().glob("*.yaml"))) == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_is_in_order(name: str) -> None:
-    """No problem and no warning; says what it is for, and shows a small model how."""
-    found = loaded(name)
+def test_each_is_valid(name: str) -> None:
+    """No problem and no warning; with a description, and examples for a small model."""
+    found = load_built_in(name)
 
     assert (found.name, found.problems) == (name, ())
     assert found.definition is not None
@@ -85,8 +84,8 @@ def test_each_is_in_order(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_its_examples_are_what_they_show(name: str, tmp_path: Path) -> None:
-    """An example that a tool or the answer's schema refuses teaches nonsense."""
+def test_its_examples_are_valid(name: str, tmp_path: Path) -> None:
+    """A small model would copy an example that a tool or the schema refuses."""
     definition = definition_of(name)
     tools = tools_of(definition, tmp_path)
     schema = answer_schema(definition.output_schema)
@@ -103,7 +102,7 @@ def test_its_examples_are_what_they_show(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_changes_nothing(name: str, tmp_path: Path) -> None:
-    """None may write, and what it may run is named."""
+    """None may write, and each command that it may run is listed."""
     definition = definition_of(name)
 
     assert set(definition.tools or ()) <= {"Read", "Grep", "Glob", "Bash"}
@@ -116,7 +115,7 @@ def test_it_changes_nothing(name: str, tmp_path: Path) -> None:
     }
 
 
-def test_who_runs_a_check_must_show_it() -> None:
+def test_agents_that_run_checks_need_verified_evidence() -> None:
     must = {name for name in NAMES if definition_of(name).require_verified_evidence}
 
     assert must == {"validation-runner", "validator-integration", "validator-syntax"}
@@ -171,8 +170,8 @@ REFUSED = (
     "ruff check --isolated --no-cache --select E9 --config x.toml a.py",
     "php -n -l -d auto_prepend_file=x.php a.php",
     *(
-        f"pytest {given}"
-        for given in (
+        f"pytest {words}"
+        for words in (
             "--basetemp=build", "--basetemp build", "--base=build", "-c evil.ini",
             "-cevil.ini", "-qc evil.ini", "--rootdir=/", "-p evil", "-pevil",
             "-qp evil", "-p=evil", "-o python_files=x", "-qopython_files=x",
@@ -238,23 +237,13 @@ REFUSED = (
     "npm install",
     "make install",
 )  # fmt: skip
-# What one of them may run, and no other should.
-OWN = {"validation-runner": ("ruff check",)}
-
-
-def real(path: str) -> str:
-    return posixpath.normpath(posixpath.join("/w", path))
+# Granted to one agent only.
+EXTRA = {"validation-runner": ("ruff check",)}
 
 
 def is_narrow(rule: str) -> bool:
     """Whether a rule names one command, or the options that it covers."""
     return "*" not in rule or "[" in rule
-
-
-def grants_command(allow: tuple[str, ...], command: str) -> bool:
-    """As the hooks ask."""
-    given = {"command": command}
-    return is_granted(allow, "Bash", given, project="/w", resolve=real)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -265,17 +254,17 @@ def test_what_it_may_run(name: str) -> None:
     assert all(is_narrow(rule) for rule in allow)
 
     for command in GRANTED.get(name, ()):
-        assert grants_command(allow, command), command
+        assert granted(*allow, tool="Bash", command=command), command
         assert grants.argv(command), command
-    for command in set(REFUSED) - set(OWN.get(name, ())):
-        assert not grants_command(allow, command), command
+    for command in set(REFUSED) - set(EXTRA.get(name, ())):
+        assert not granted(*allow, tool="Bash", command=command), command
         with pytest.raises(NotGranted):
             grants.argv(command)
 
 
 @pytest.mark.parametrize("name", JUDGES)
-def test_error_a_small_model_may_not_judge(name: str, tmp_path: Path) -> None:
-    """Refused by name before anything is asked."""
+def test_error_a_local_model_may_not_judge(name: str, tmp_path: Path) -> None:
+    """Refused before anything is asked."""
     bridge = Bridge(Settings(home=tmp_path / "home"), tmp_path)
 
     with pytest.raises(InvalidRequest) as refused:
@@ -303,10 +292,10 @@ SYNTAX_CHECKS = (
 
 
 @pytest.mark.parametrize("command", SYNTAX_CHECKS)
-def test_a_check_of_syntax_runs_nothing_of_the_project(
+def test_a_syntax_check_runs_nothing_of_the_project(
     command: str, tmp_path: Path
 ) -> None:
-    """Without `-I` Python takes its own modules from the folder that it checks."""
+    """Without `-I`, Python would import modules from the folder that it checks."""
     argv = Grants(definition_of("validator-syntax").allow).argv(command)
     if shutil.which(argv[0], path=PATH) is None:
         pytest.skip(f"no {argv[0]} here")

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 import threading
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.agents import load, trust
+from bridge.agents import load
 from bridge.agents.registry import Registry
-from bridge.config import Settings
-from bridge.errors import NewerSchema, NotTrusted, StateRefused
+from bridge.errors import NotTrusted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -225,150 +221,3 @@ def test_an_untrusted_file_is_not_even_parsed(
 
     with pytest.raises(NotTrusted):
         world.registry.find("a")
-
-
-def test_the_record_on_disk(world: World) -> None:
-    world.write("a.yaml", GOOD, "project")
-
-    world.trust()
-
-    file = world.home / "trust.json"
-    told = json.loads(file.read_text())
-    assert file.stat().st_mode & 0o777 == 0o600
-    [digests] = told["projects"][str(world.project)]["agents"].values()
-    assert told == {
-        "schemaVersion": 1,
-        "projects": {
-            str(world.project): {"agents": {".bridge/agents/a.yaml": digests}}
-        },
-    }
-    assert list(digests) == [".bridge/agents/a.yaml"]
-    assert digests[".bridge/agents/a.yaml"] == sha256(GOOD.encode()).hexdigest()
-
-
-def test_revoke(world: World) -> None:
-    world.write("a.yaml", GOOD, "project")
-    world.trust()
-
-    assert trust.revoke(world.home, world.project)
-
-    assert not is_found(world)
-    assert not trust.revoke(world.home, world.project)
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"{",
-        b"[]",
-        b'{"projects": []}',
-        b'{"projects": {"P": 3}}',
-        b'{"projects": {"P": {"agents": {".bridge/agents/a.yaml": true}}}}',
-        b'{"projects": {"P": {"agents": {".bridge/agents/a.yaml": {}}}}}',
-        b'{"projects": {"P": {"agents": [1]}}}',
-        b'{"schemaVersion": 2}',
-    ],
-)
-def test_a_record_that_cannot_be_read_trusts_nothing(world: World, data: bytes) -> None:
-    world.write("a.yaml", GOOD, "project")
-    data = data.replace(b"P", str(world.project).encode())
-    (world.home / "trust.json").write_bytes(data)
-
-    assert not is_found(world)
-
-
-@pytest.mark.parametrize("data", [b"{", b"[]"])
-def test_error_a_broken_record_is_not_written_over(world: World, data: bytes) -> None:
-    """It may hold what its user has decided elsewhere."""
-    file = world.home / "trust.json"
-    file.write_bytes(data)
-
-    with pytest.raises(StateRefused, match="move it away and trust again"):
-        trust.revoke(world.home, world.project)
-
-    assert file.read_bytes() == data
-
-
-def test_error_a_newer_record(world: World) -> None:
-    (world.home / "trust.json").write_text('{"schemaVersion": 2}')
-
-    with pytest.raises(NewerSchema):
-        trust.revoke(world.home, world.project)
-
-
-def test_a_record_that_is_a_link_or_open_to_others_trusts_nothing(
-    world: World, tmp_path: Path
-) -> None:
-    """Whoever could write it could trust his own."""
-    world.write("a.yaml", GOOD, "project")
-    world.trust()
-    assert is_found(world)
-
-    world.home.chmod(0o777)
-    assert not is_found(world)
-    world.home.chmod(0o700)
-    elsewhere = tmp_path / "elsewhere.json"
-    os.rename(world.home / "trust.json", elsewhere)
-    (world.home / "trust.json").symlink_to(elsewhere)
-    assert not is_found(world)
-
-
-@pytest.mark.parametrize(
-    ("told", "clients"),
-    [
-        ({"CLAUDE_PID": "4711"}, []),
-        ({"CLAUDECODE": "1"}, []),
-        ({}, [os.getppid()]),
-    ],
-    ids=["CLAUDE_PID", "CLAUDECODE", "by its parents"],
-)
-def test_error_a_program_inside_a_session_trusts_nothing(
-    world: World, told: dict[str, str], clients: list[int]
-) -> None:
-    """Nor does one that asks the library, and not the command."""
-    world.write("a.yaml", GOOD, "project")
-    settings = Settings.from_environment({**told, "BRIDGE_HOME": str(world.home)})
-    found = [each.loaded for each in world.registry.entries()]
-
-    with pytest.raises(trust.InsideSession) as refused:
-        trust.record(settings, world.project, found, clients=clients)
-
-    assert str(refused.value) == (
-        "this runs inside a Claude Code session, whose model could decide; run "
-        "`hostbridge trust` in a terminal of your own"
-    )
-    assert not is_found(world)
-
-
-def test_two_at_once_lose_nothing(world: World) -> None:
-    """Each project's decision is kept, whoever writes at the same time."""
-    code = (
-        "import sys; from pathlib import Path\n"
-        "from bridge.agents import trust\n"
-        "from bridge.config import Settings\n"
-        "for n in range(10):\n"
-        "    project = Path(f'/w/{sys.argv[2]}-{n}')\n"
-        "    trust.record(Settings(Path(sys.argv[1])), project, [], clients=())\n"
-    )
-    words = [sys.executable, "-c", code, str(world.home)]
-    running = [subprocess.Popen([*words, str(n)]) for n in range(4)]
-    assert [process.wait() for process in running] == [0] * 4
-
-    told = trust.trusted_projects(world.home)
-
-    assert set(told) == {f"/w/{p}-{n}" for p in range(4) for n in range(10)}
-
-
-def test_changes_names_every_file_that_is_not_what_it_was(world: World) -> None:
-    folder = world.project / "sub"
-    folder.mkdir()
-    (folder / "a.pym").write_text("1")
-    (folder / "b.pym").write_text("2")
-    digest = sha256(b"1").hexdigest()
-    digests = {"sub/a.pym": digest, "sub/b.pym": digest, "sub/c.pym": digest}
-
-    assert trust.changes(world.project, digests) == {
-        "sub/b.pym": "changed",
-        "sub/c.pym": "gone",
-    }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import posixpath
 import re
 import shlex
 import shutil
@@ -11,6 +10,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from grants import PROJECT, granted, resolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -26,20 +26,25 @@ CLOSED = "Bash(tox [-q -e=*])"
 GO = "Bash(go test [-v -run=* -x] *)"
 
 
-def real(path: str) -> str:
-    return posixpath.normpath(posixpath.join("/w/app", path))
+def is_inside(path: str) -> bool:
+    return resolve(path).startswith(PROJECT)
 
 
-def granted(rule: str, command: str) -> bool:
-    told = {"command": command}
-    found = is_granted([rule], "Bash", told, project="/w/app", resolve=real)
+def covered(rule: str, command: str) -> bool:
+    """By both readers of rules: the hooks' and the loop's."""
+    found = granted(rule, tool="Bash", command=command)
     try:
-        Grants([rule], lambda path: real(path).startswith("/w/app")).argv(command)
+        Grants([rule], is_inside).argv(command)
     except NotGranted:
         assert not found
     else:
         assert found, "the loop grants more than the hooks"
     return found
+
+
+def why_not(rule: str, command: str) -> str | None:
+    call = {"command": command}
+    return why_not_granted([rule], "Bash", call, project=PROJECT, resolve=resolve)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +59,7 @@ def granted(rule: str, command: str) -> bool:
     ],
 )  # fmt: skip
 def test_covered(command: str) -> None:
-    assert granted(RULE, command)
+    assert covered(RULE, command)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +97,7 @@ def test_covered(command: str) -> None:
          "quotes")),
         (RULE, "pytest t*", ("unquoted, a shell would expand '*'; put the word in "
          "quotes")),
-        # The letters of the rule itself: a shell would make files' names of them.
+        # The text of the rule itself, which a shell would expand to file names.
         (
             RULE,
             RULE[5:-1],
@@ -115,14 +120,11 @@ def test_covered(command: str) -> None:
 def test_error_a_denial_names_the_option_and_the_rule(
     rule: str, command: str, why: str
 ) -> None:
-    """And both readers of rules say the same."""
-    told = {"command": command}
-
-    assert not granted(rule, command)
-    said = why_not_granted([rule], "Bash", told, project="/w/app", resolve=real)
-    assert said == why
+    """Both readers of rules say the same."""
+    assert not covered(rule, command)
+    assert why_not(rule, command) == why
     with pytest.raises(NotGranted) as caught:
-        Grants([rule], lambda path: real(path).startswith("/w/app")).argv(command)
+        Grants([rule], is_inside).argv(command)
     assert str(caught.value) == f"{command!r} is not granted: {why}"
 
 
@@ -136,33 +138,27 @@ def test_error_a_denial_names_the_option_and_the_rule(
     ],
 )
 def test_other_forms_that_are_covered(rule: str, command: str) -> None:
-    assert granted(rule, command)
+    assert covered(rule, command)
 
 
 @pytest.mark.parametrize(
     "command", ["pytests", "X=1 pytest", "sudo pytest", "pytest; ls", "ruff -q"]
 )
-def test_another_command_is_no_matter_of_this_rule(command: str) -> None:
-    told = {"command": command}
-
-    assert not granted(RULE, command)
-    why = why_not_granted([RULE], "Bash", told, project="/w/app", resolve=real)
-    assert why is None
+def test_a_denial_of_another_command_does_not_name_the_rule(command: str) -> None:
+    assert not covered(RULE, command)
+    assert why_not(RULE, command) is None
 
 
-def test_a_link_leads_an_operand_out(tmp_path: Path) -> None:
-    """What the shell is told is a path in the project, and what it opens is none."""
+def test_a_link_out_of_the_project_is_not_covered(tmp_path: Path) -> None:
+    """The operand looks like a path in the project."""
     project = tmp_path / "app"
     project.mkdir()
     (project / "out").symlink_to("/etc")
-    told = {"command": "pytest out/x.py"}
-
     for folder, command in ((project, "pytest out/x.py"), (tmp_path, "pytest")):
-        told = {"command": command}
         assert not is_granted(
             [RULE],
             "Bash",
-            told,
+            {"command": command},
             project=str(project),
             resolve=lambda path, at=folder: os.path.realpath(os.path.join(at, path)),  # type: ignore[misc]
         )
@@ -180,14 +176,14 @@ def test_a_link_leads_an_operand_out(tmp_path: Path) -> None:
         ("Bash(pytest [-q -k=] *)", f"'-k=' is no option: {GRAMMAR}"),
     ],
 )
-def test_error_a_rule_that_is_half_of_this_form(rule: str, problem: str) -> None:
+def test_error_in_the_options_of_a_rule(rule: str, problem: str) -> None:
     """It is an error when the file is read, and grants nothing."""
     assert parse_rule(rule) == problem
-    assert not granted(rule, "pytest -q")
+    assert not covered(rule, "pytest -q")
 
 
 @pytest.mark.parametrize("spec", ["test [ -f x ]", "pytest a[1]", "pytest *"])
-def test_brackets_of_another_kind_are_letters(spec: str) -> None:
+def test_other_brackets_are_plain_characters(spec: str) -> None:
     assert read_named(spec) is None
 
 
@@ -198,9 +194,9 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(WORDS, max_size=5))
-def test_what_getopt_and_argparse_would_read_is_named(words: list[str]) -> None:
-    """Whichever way a program reads the words, no option but the named comes of it."""
-    if not granted(RULE, shlex.join(["pytest", *words])):
+def test_getopt_and_argparse_find_no_other_option(words: list[str]) -> None:
+    """However a program reads the words, it finds only the options of the rule."""
+    if not covered(RULE, shlex.join(["pytest", *words])):
         return
 
     for word in words:
@@ -212,24 +208,24 @@ def test_what_getopt_and_argparse_would_read_is_named(words: list[str]) -> None:
 
 
 @given(st.from_regex(pattern_of(read_named(RULE[5:-1])), fullmatch=True))  # type: ignore[arg-type]
-def test_what_a_small_model_is_held_to_is_granted(command: str) -> None:
+def test_the_pattern_for_a_model_allows_only_covered_commands(command: str) -> None:
     named = read_named(RULE[5:-1])
 
     assert isinstance(named, NamedOptions)
-    assert granted(RULE, command), command
+    assert covered(RULE, command), command
 
 
 @pytest.mark.parametrize("shell", ["bash", "sh", "zsh"])
 @given(words=st.lists(st.text("-qk=a.~*?[]{,}#\\'\" ^!:@", max_size=6), max_size=3))
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_shell_gives_the_program_the_words_that_were_looked_at(
+def test_a_shell_passes_on_the_words_that_were_checked(
     shell: str, words: list[str], tmp_path: Path
 ) -> None:
     """In a folder whose files are named like options."""
     if shutil.which(shell) is None:
         pytest.skip(f"no {shell} here")
     command = " ".join(["pytest", *words])
-    if not granted("Bash(pytest [-q -k=*] *)", command):
+    if not covered("Bash(pytest [-q -k=*] *)", command):
         return
     for name in ("-c", "--basetemp=x", "-qc", "a"):
         (tmp_path / name).touch()
@@ -239,5 +235,5 @@ def test_a_shell_gives_the_program_the_words_that_were_looked_at(
         [shell, "-c", script], cwd=tmp_path, capture_output=True, check=False
     )
 
-    given = shlex.split(command)[1:]
-    assert ran.stdout.decode() == ("\0".join([*given, ""]) if given else "\0")
+    argv = shlex.split(command)[1:]
+    assert ran.stdout.decode() == ("\0".join([*argv, ""]) if argv else "\0")

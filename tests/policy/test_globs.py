@@ -1,4 +1,4 @@
-"""The patterns of rules and of searches: what each covers, and what not."""
+"""Which paths the patterns of rules and of searches cover."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bridge.policy.globs import covers, finds
     ],
 )
 def test_rules_and_searches_agree(pattern: str, path: str, *, is_yes: bool) -> None:
-    """A model that searches and a person who writes a rule learn one language."""
+    """Models that search and people who write rules use one language."""
     assert covers(pattern, path) is is_yes
     assert finds(pattern, path) is is_yes
 
@@ -50,21 +50,23 @@ def test_rules_and_searches_agree(pattern: str, path: str, *, is_yes: bool) -> N
         ("src/[ab", "src/[ab", True),
     ],
 )
-def test_what_only_a_search_knows(pattern: str, path: str, *, is_yes: bool) -> None:
-    """A name at any depth, and sets of letters, as in a shell."""
+def test_what_only_a_search_understands(
+    pattern: str, path: str, *, is_yes: bool
+) -> None:
+    """A name at any depth, and sets of characters, as in a shell."""
     assert finds(pattern, path) is is_yes
 
 
-def test_a_bracket_in_a_rule_is_itself() -> None:
-    """Folders of routes are called so, and a rule for one is none for others."""
+def test_a_bracket_in_a_rule_stands_for_itself() -> None:
+    """Web frameworks have such folders; a rule for one must not cover another."""
     assert covers("app/[id]/*", "app/[id]/page.tsx")
     assert not covers("app/[id]/*", "app/i/page.tsx")
     assert covers("[id]", "[id]")
 
 
 @pytest.mark.parametrize("pattern", ["*a" * 40 + "x", "**/*a/" * 20 + "x", "[a]*" * 50])
-def test_many_stars_are_little_work(pattern: str) -> None:
-    """The pattern of a search is a model's, and so may be the names it made."""
+def test_many_stars_take_little_work(pattern: str) -> None:
+    """A model writes the pattern, and may have made the files."""
     with at_most(lines=1_000_000):
         for path in ("a/" * 600 + "b", "a" * 1200 + "/"):
             assert not finds(pattern, path)

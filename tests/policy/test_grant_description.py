@@ -1,4 +1,4 @@
-"""What a rule lets an agent do, as `agents check` and `trust` say it."""
+"""What a rule lets an agent do, in the words of `agents check` and `trust`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ RUNS = "runs the project's own programs"
 @pytest.mark.parametrize(
     "rule",
     [
-        # By plugins that its configuration names.
+        # Through plugins that the configuration names.
         "Bash(mypy [--strict] *)",
         "Bash(pylint [] *)",
-        # The file that they are given, or a module of the project.
+        # The file in the operand, or a module of the project.
         "Bash(python3 [] *)",
         "Bash(python3 -I [] *)",
         "Bash(python3 -m py_compile [] *)",
@@ -29,7 +29,7 @@ RUNS = "runs the project's own programs"
         "Bash(timeout 60 pytest [-q] *)",
     ],
 )
-def test_what_runs_the_projects_own_programs_is_said(rule: str) -> None:
+def test_a_rule_that_runs_the_projects_own_programs(rule: str) -> None:
     parsed = parse_rule(rule)
 
     assert isinstance(parsed, Rule)

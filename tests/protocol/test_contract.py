@@ -1,4 +1,4 @@
-"""The words at the end of every prompt."""
+"""The text at the end of every prompt."""
 
 from __future__ import annotations
 

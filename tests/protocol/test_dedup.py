@@ -1,4 +1,4 @@
-"""What a dedup key may stand for: the same question, and nothing else."""
+"""A dedup key stands for one question: which requests count as the same."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from bridge.protocol.response import Route
 
 NODE = Node(file="a.py", name="f", type="function", line=3, text="def f(): ...")
-# What is asked otherwise, and how that is told.
-OTHERWISE: list[tuple[dict[str, Any], str]] = [
+# A change of each field, and the message about it.
+CHANGES: list[tuple[dict[str, Any], str]] = [
     ({"agent_type": "Plan"}, "agent ('Explore' there, 'Plan' here)"),
     ({"prompt": "Where?"}, "prompt"),
     ({"answer_schema": {"type": "object"}}, "schema"),
@@ -34,16 +34,18 @@ def which(**fields: Any) -> Request:
     return request(**{"prompt": "Which?", "agent_type": "Explore", **fields})
 
 
-@pytest.mark.parametrize(("fields", "told"), OTHERWISE, ids=lambda row: str(row)[:20])
+@pytest.mark.parametrize(
+    ("fields", "difference"), CHANGES, ids=lambda row: str(row)[:20]
+)
 def test_what_changes_the_answer_is_a_difference(
-    fields: dict[str, Any], told: str
+    fields: dict[str, Any], difference: str
 ) -> None:
-    assert differences(which(**fields), which()) == [told]
+    assert differences(which(**fields), which()) == [difference]
 
 
-def test_every_field_either_counts_or_is_known_not_to() -> None:
-    """A new one must be thought about: it may change what an answer means."""
-    counts = {field for fields, _ in OTHERWISE for field in fields}
+def test_every_field_is_compared_or_known_not_to_count() -> None:
+    """A new field may change the meaning of an answer: decide which it is."""
+    counts = {field for fields, _ in CHANGES for field in fields}
     bookkeeping = {
         "schema_version", "request_id", "definition", "timeout", "created_at", "uptime",
         "status", "priority", "requester", "parent_request_id", "depth", "attempt",
@@ -53,13 +55,13 @@ def test_every_field_either_counts_or_is_known_not_to() -> None:
     assert set(Request.fields) == counts | bookkeeping
 
 
-def test_how_soon_and_how_often_is_none() -> None:
+def test_deadline_priority_and_attempts_do_not_count() -> None:
     hasty = which(timeout=5, priority="high", max_attempts=9, requester="another")
 
     assert differences(hasty, which()) == []
 
 
-def test_a_node_that_moved_down_its_file_is_the_same() -> None:
+def test_the_line_of_a_node_does_not_count() -> None:
     moved = NODE.with_(line=9)
     changed = NODE.with_(text="def f(): return 1")
 
@@ -67,7 +69,7 @@ def test_a_node_that_moved_down_its_file_is_the_same() -> None:
     assert differences(which(node=changed), which(node=NODE)) == ["node"]
 
 
-def test_the_route_is_that_which_answers() -> None:
+def test_the_route_that_answers_counts() -> None:
     claim = Claim(session="s", host=this_process(), at=1, route="claude")
 
     assert differences(which(), which(claim=claim)) == [
@@ -77,10 +79,10 @@ def test_the_route_is_that_which_answers() -> None:
     assert differences(which(), which(), by=by, routes=("host", "claude")) == []
 
 
-def test_what_a_definition_filled_in_is_no_difference_to_what_was_left_open() -> None:
-    """One that another program dropped is not filled in before it is launched."""
-    told = Applied(digest="0", prompt="Which?")
-    filled_in = which(model="haiku", variables={"a": 1}, definition=told)
+def test_a_field_that_a_definition_filled_in_equals_one_left_open() -> None:
+    """A dropped request is not filled in before its launch."""
+    by = Applied(digest="0", prompt="Which?")
+    filled_in = which(model="haiku", variables={"a": 1}, definition=by)
 
     assert differences(filled_in, which()) == []
     assert differences(which(), filled_in) == []

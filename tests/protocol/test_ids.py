@@ -1,4 +1,4 @@
-"""Ids: what may be one, and how ours sort."""
+"""Request ids: which are valid, and how ours sort."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", list(HOSTILE.values()), ids=list(HOSTILE))
-def test_error_what_could_be_a_path_is_no_id(text: str):
+def test_error_an_unsafe_id(text: str):
     assert not is_id(text)
     with pytest.raises(InvalidRequest) as caught:
         check_id(text)
@@ -41,7 +41,7 @@ def test_error_what_could_be_a_path_is_no_id(text: str):
 
 
 @pytest.mark.parametrize("text", ["a", "A-b_9", "-", "a" * 128])
-def test_a_safe_name_is_an_id(text: str):
+def test_a_valid_id(text: str):
     assert check_id(text) == text
 
 

@@ -1,4 +1,4 @@
-"""Whatever is said, the judge ends, soon."""
+"""Whatever the message, the judge ends soon."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ OUTPUTS = st.fixed_dictionaries(
 
 @settings(max_examples=500)
 @given(st.one_of(NEARLY, st.lists(OUTPUTS, max_size=2), OUTPUTS))
-def test_the_default_answer_is_checked_as_its_schema_says(value: Any):
-    """The schema is what the agent reads; the model is what checks, being quicker."""
+def test_the_model_and_the_schema_of_the_default_answer_agree(value: Any):
+    """The agent reads the schema; the model checks, since that is faster."""
     by_schema = problem_of(ANSWER_SCHEMA, value)
 
     by_model = judge(asked(), json.dumps(value)).code == "schema_mismatch"
@@ -96,15 +96,15 @@ def test_an_answer_cut_at_any_byte_is_not_a_success():
     ],
 )  # fmt: skip
 def test_no_text_takes_the_judge_long(words: str):
-    """A hook judges while the session waits; quadratic time would hang it.
+    """A session waits for the judge; quadratic time would hang it.
 
-    What hangs meets the time limit of the tests.
+    A hang would meet the time limit of the tests.
     """
     judge(asked({"type": "array", "items": {"type": "integer"}}), words)
 
 
 def calls_to_judge(words: str) -> int:
-    """How many functions are called to judge the words: work, and not time."""
+    """The work that it takes to judge a message, in calls of functions."""
     calls = 0
 
     def count(_frame: object, event: str, _arg: object) -> None:

@@ -1,4 +1,4 @@
-"""Slips in a caller's schema: told from what JSON Schema, or another tool, knows."""
+"""Misspelt keywords in a caller's schema."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DRAFTS = (
 
 
 @pytest.mark.parametrize("draft", DRAFTS, ids=lambda d: d.__name__)
-def test_every_keyword_that_a_validator_obeys_is_known(draft: Any) -> None:
+def test_every_keyword_of_a_validator_is_known(draft: Any) -> None:
     assert set(draft.VALIDATORS) <= KEYWORDS
 
 
@@ -53,13 +53,13 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("schema", "told"), CASES.values(), ids=CASES)
-def test_slips_are_told(schema: dict[str, Any], told: list[str]) -> None:
-    assert list(misspelt_keywords(schema)) == told
+@pytest.mark.parametrize(("schema", "problems"), CASES.values(), ids=CASES)
+def test_misspelt_keywords(schema: dict[str, Any], problems: list[str]) -> None:
+    assert list(misspelt_keywords(schema)) == problems
 
 
 @pytest.mark.parametrize("schema", [ANSWER_SCHEMA, AgentOutput.model_json_schema()])
-def test_our_own_schemas_have_none(schema: dict[str, Any]) -> None:
+def test_our_own_schemas_have_no_misspelt_keyword(schema: dict[str, Any]) -> None:
     assert list(misspelt_keywords(schema)) == []
     assert not constrains_nothing(schema)
 

@@ -1,4 +1,4 @@
-"""Records: what survives a round trip, what is refused and why."""
+"""Records: what survives a round trip, and what is refused."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def test_error_a_newer_version_is_refused():
         "version text", "no time", "newline in agent",
     ],
 )  # fmt: skip
-def test_error_what_is_no_request_says_where(data: bytes, why: str):
+def test_error_in_a_request(data: bytes, why: str):
     with pytest.raises(Unparsable) as caught:
         parse(Request, data)
 
     assert str(caught.value).startswith(why)
 
 
-def test_what_was_left_open_is_not_written():
+def test_fields_left_open_are_not_written():
     """A definition may still fill it in, unless the caller has taken the defaults."""
     request = Request(request_id="a", prompt="Why?", depth=0)
     short, whole = (json.loads(r.to_json()) for r in (request, request.with_defaults()))
@@ -99,7 +99,7 @@ def test_what_was_left_open_is_not_written():
     assert (whole["timeout"], whole["agentType"]) == (120_000, "general-purpose")
 
 
-def test_what_is_asked_has_its_node():
+def test_the_question_contains_its_node():
     node = Node(file="a.py", name="f", type="function", line=3, text="def f(): ...")
     request = Request(request_id="a", prompt="Why?")
 
@@ -110,7 +110,7 @@ def test_what_is_asked_has_its_node():
 
 
 @given(st.binary(max_size=300))
-def test_any_bytes_are_a_record_or_a_reason(data: bytes):
+def test_any_bytes_are_a_record_or_an_error(data: bytes):
     with suppress(Unparsable, NewerSchema):
         parse(Request, data)
 
@@ -131,13 +131,13 @@ def test_any_bytes_are_a_record_or_a_reason(data: bytes):
         ),
     )
 )
-def test_any_json_is_a_record_or_a_reason(value: object):
+def test_any_json_is_a_record_or_an_error(value: object):
     with suppress(Unparsable, NewerSchema):
         parse(Request, json.dumps(SMALLEST | {"x": value}).encode())
         parse(Request, json.dumps(value).encode())
 
 
-def test_deep_nesting_is_a_reason():
+def test_error_deep_nesting():
     deep = b'{"requestId": ' + b"[" * 10_000 + b"]" * 10_000 + b"}"
 
     with pytest.raises(Unparsable) as caught:
@@ -147,22 +147,22 @@ def test_deep_nesting_is_a_reason():
 
 
 def nested(field: str, depth: int) -> bytes:
-    """A request with `depth` objects, one in the other, in `field`."""
-    told = json.dumps(SMALLEST | {field: {}})
-    return told.replace("{}", '{"a":' * depth + "{}" + "}" * depth).encode()
+    """A request with `depth` nested objects in `field`."""
+    text = json.dumps(SMALLEST | {field: {}})
+    return text.replace("{}", '{"a":' * depth + "{}" + "}" * depth).encode()
 
 
 @pytest.mark.parametrize("field", ["schema", "unknown"])
-def test_what_is_read_can_be_written(field: str):
-    told = parse(Request, nested(field, 200))
+def test_a_nested_record_can_be_written_again(field: str):
+    read = parse(Request, nested(field, 200))
 
-    assert parse(Request, told.to_json()) == told
+    assert parse(Request, read.to_json()) == read
 
 
 @pytest.mark.parametrize("field", ["schema", "unknown"])
 @pytest.mark.parametrize("depth", [300, 900])
 def test_error_deeper_than_can_be_written(field: str, depth: int):
-    """The decoder takes four times the depth that the encoder does."""
+    """The decoder accepts four times the depth of the encoder."""
     with pytest.raises(Unparsable, match=r"^nested too deeply$"):
         parse(Request, nested(field, depth))
 
@@ -170,13 +170,13 @@ def test_error_deeper_than_can_be_written(field: str, depth: int):
 @pytest.mark.parametrize("field", ["attempt", "depth", "timeout", "createdAt"])
 @pytest.mark.parametrize("digits", ["9" * 20, "9" * 400])
 def test_error_a_number_of_more_than_64_bits(field: str, digits: str):
-    """In a string it gets past the decoder."""
+    """The decoder accepts it in a string."""
     with pytest.raises(Unparsable, match=f"^{field}: input should be less than"):
         parse(Request, json.dumps(SMALLEST | {field: digits}).encode())
 
 
-def test_words_that_have_no_utf8_are_shown():
-    """An agent may say anything; its answer must be writable all the same."""
+def test_lone_surrogates_are_replaced():
+    """Whatever an agent says, its answer can be written."""
     asked = Request(request_id="a", prompt="Why?")
 
     end = answered(asked, raw="so \ud800", parsed={}, now_ms=1, route="host")
@@ -187,7 +187,7 @@ def test_words_that_have_no_utf8_are_shown():
     assert parse(Response, end.to_json()) == end
 
 
-def test_error_an_answer_names_a_safe_id():
+def test_error_an_unsafe_id_in_a_response():
     data = {"requestId": "../x", "success": True, "status": "completed"}
     data |= {"completedAt": 1, "duration": 1, "route": "host"}
 

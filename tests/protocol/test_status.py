@@ -1,4 +1,4 @@
-"""The life of a request: the table, walked."""
+"""The life of a request: every transition in the table, and the stages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_every_status_has_a_row():
     assert set(TRANSITIONS) == set(Status)
 
 
-def test_what_has_ended_stays_ended():
+def test_a_final_status_has_no_transition():
     assert all(TRANSITIONS[status] == frozenset() for status in FINAL)
 
 
@@ -44,13 +44,13 @@ def test_what_has_ended_stays_ended():
     ],
     ids=["offered", "running", "invalid"],
 )
-def test_a_claim_tells_its_stage(fields: dict[str, int], stage: Stage):
+def test_the_stage_of_a_claim(fields: dict[str, int], stage: Stage):
     host = HostProcess(pid=1, start_time="1", boot="b")
 
     assert Claim(session="s", host=host, at=1, **fields).stage is stage
 
 
-def test_the_route_is_that_of_whoever_works_on_it():
+def test_a_claimed_request_is_served_on_the_route_of_its_claim():
     host = HostProcess(pid=1, start_time="1", boot="b")
     claim = Claim(session="s", host=host, at=1, route="claude")
     waiting = Request(request_id="a", prompt="Which?", route="local")

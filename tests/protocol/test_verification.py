@@ -1,4 +1,4 @@
-"""Whether an answer rests on what was seen to run: what makes a small model's count."""
+"""Whether an answer rests on commands that were seen to run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def ran(command: str = "pytest", **fields: Any) -> Evidence:
 FAILED = ran(passed=False, content="exit code 1")
 SCRIPT = ran(type="script", command=None, content="count ran")
 CHECK = SCRIPT.with_(tool_use_id="submit-1")
-# What was seen, oldest first, and whether an answer rests on it.
+# What was seen, oldest first, and whether an answer can rest on it.
 SEEN: dict[str, tuple[list[Evidence], bool]] = {
     "nothing": ([], False),
     "a command": ([ran()], True),
@@ -58,7 +58,7 @@ def response(**fields: Any) -> Response:
 
 @pytest.mark.parametrize("own_form", [True, False])
 @pytest.mark.parametrize("name", SEEN)
-def test_what_the_loop_saw(name: str, *, own_form: bool) -> None:
+def test_evidence_of_our_own_loop(name: str, *, own_form: bool) -> None:
     evidence, rests = SEEN[name]
     run = RunSummary(
         model="m", turns=1, tools={}, prompt_tokens=1, cached_tokens=0, tokens=1,
@@ -69,11 +69,11 @@ def test_what_the_loop_saw(name: str, *, own_form: bool) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in SEEN if n[:3] != "the"])
-def test_what_was_seen_of_another_program(name: str) -> None:
+def test_evidence_in_an_answer(name: str) -> None:
     evidence, rests = SEEN[name]
-    told = [item.to_data() for item in evidence]
-    parsed = {"status": "success", "summary": "done", "evidence": told}
+    items = [item.to_data() for item in evidence]
+    parsed = {"status": "success", "summary": "done", "evidence": items}
 
     assert rests_on_evidence(response(parsed_output=parsed)) is rests
-    # Each word of a form of the caller's is the agent's own.
+    # In an answer with the caller's schema, everything is the agent's claim.
     assert not rests_on_evidence(response(parsed_output=parsed, own_form=True))

@@ -1,4 +1,4 @@
-"""Lengths of time in words."""
+"""Times in messages."""
 
 from __future__ import annotations
 
@@ -17,6 +17,5 @@ from bridge.protocol.wording import seconds
         (2_592_000.0, "2,592,000 s"),
     ],
 )
-def test_seconds_are_written_out(value_s: float, words: str) -> None:
-    """A month is asked for in digits, and told in digits."""
+def test_seconds(value_s: float, words: str) -> None:
     assert seconds(value_s) == words

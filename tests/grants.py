@@ -1,0 +1,30 @@
+"""Permission rules in a project at `/w/app`."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import Any
+
+from bridge.policy.permissions import is_granted
+
+PROJECT = "/w/app"
+# A link in the project that leads out of it.
+_LINKS = {"/w/app/src/out": "/etc"}
+
+
+def resolve(path: str, project: str = PROJECT) -> str:
+    full = posixpath.normpath(posixpath.join(project, path))
+    for link, target in _LINKS.items():
+        if full == link or full.startswith(link + "/"):
+            return target + full[len(link) :]
+    return full
+
+
+def granted(*rules: str, tool: str, project: str = PROJECT, **tool_input: Any) -> bool:
+    return is_granted(
+        rules,
+        tool,
+        tool_input,
+        project=project,
+        resolve=lambda path: resolve(path, project),
+    )

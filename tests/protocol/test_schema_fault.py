@@ -1,0 +1,196 @@
+"""The message about an invalid value: one place, and the rule that it breaks."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from typing import Any
+
+import pytest
+
+from bridge.protocol.json_schema import problem_of, problem_of_schema
+
+NESTED = "^(a+)+$"
+
+
+EVIL = "a" * 60 + "!"
+
+
+DRAFT_7 = "http://json-schema.org/draft-07/schema#"
+
+
+def tree(depth: int, leaf: Any) -> Any:
+    """Alternatives within alternatives: 2**depth ways to check the leaf."""
+    for _ in range(depth):
+        leaf = {"op": "not", "of": leaf}
+    return leaf
+
+
+def test_error_in_nested_alternatives() -> None:
+    """The library would list 2**40 errors."""
+    kinds = [
+        {
+            "type": "object",
+            "required": ["op", "of"],
+            "properties": {"op": {"const": op}, "of": {"$ref": "#/$defs/node"}},
+        }
+        for op in ("not", "maybe")
+    ]
+    schema = {
+        "$ref": "#/$defs/node",
+        "$defs": {"node": {"oneOf": [*kinds, {"type": "integer"}]}},
+    }
+
+    assert problem_of(schema, tree(40, 1)) is None
+    assert problem_of(schema, tree(40, {"op": "not"})) == (
+        "$" + ".of" * 40 + ': "of" is a required property'
+    )
+    assert problem_of(schema, tree(40, "x")) == (
+        "$" + ".of" * 40 + """: "x" is not valid under any of the schemas in 'oneOf'"""
+    )
+
+
+FAULTS: dict[str, tuple[dict[str, Any], Any, str]] = {
+    "an item": (
+        {"properties": {"a": {"items": {"pattern": NESTED}}}},
+        {"a": ["aa", EVIL]},
+        f'$.a[1]: "{EVIL}" does not match "{NESTED}"',
+    ),
+    "what is missing, before what is below": (
+        {"required": ["b"], "properties": {"a": {"type": "integer"}}},
+        {"a": "x"},
+        '$: "b" is a required property',
+    ),
+    "a name with a space": (
+        {"additionalProperties": {"type": "integer"}},
+        {"a b": "1"},
+        """$['a b']: "1" is not of type "integer\"""",
+    ),
+    "a name with a slash": (
+        {"properties": {"a/b": {"type": "integer"}, "a~b": {"minimum": 1}}},
+        {"a/b": 1, "a~b": 0},
+        "$['a~b']: 0 is less than the minimum of 1",
+    ),
+    "one too many": (
+        {"properties": {"a": {}}, "additionalProperties": False},
+        {"a": 1, "b": 2},
+        "$: Additional properties are not allowed ('b' was unexpected)",
+    ),
+    "may be null": (
+        {"anyOf": [{"type": "object", "required": ["a"]}, {"type": "null"}]},
+        {},
+        '$: "a" is a required property',
+    ),
+    "none of several": (
+        {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        1,
+        "$: 1 is not valid under any of the schemas in 'anyOf'",
+    ),
+    "one of several too many": (
+        {"oneOf": [{}, {}]},
+        1,
+        (
+            "$: 1 is valid under more than one of the schemas listed in the 'oneOf' "
+            "keyword"
+        ),
+    ),
+    "by a reference": (
+        {"$ref": "#/$defs/a/allOf/0", "$defs": {"a": {"allOf": [{"const": 1}]}}},
+        2,
+        "$: 1 was expected",
+    ),
+    "by an anchor": (
+        {"items": {"$ref": "#a"}, "$defs": {"a": {"$anchor": "a", "const": 1}}},
+        [2],
+        "$[0]: 1 was expected",
+    ),
+    "an alternative by name": (
+        {
+            "oneOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/b"}],
+            "$defs": {
+                k: {"properties": {"kind": {"const": k}, "n": {"type": "integer"}}}
+                for k in "ab"
+            },
+        },
+        {"kind": "b", "n": "x"},
+        '$.n: "x" is not of type "integer"',
+    ),
+    "then": (
+        {"if": {"type": "string"}, "then": {"minLength": 2}, "else": {"minimum": 5}},
+        "a",
+        '$: "a" is shorter than 2 characters',
+    ),
+    "else": (
+        {"if": {"type": "string"}, "then": {"minLength": 2}, "else": {"minimum": 5}},
+        1,
+        "$: 1 is less than the minimum of 5",
+    ),
+    "by place in a list": (
+        {"prefixItems": [{}, {"type": "string"}], "items": {"type": "integer"}},
+        ["a", "b", "c"],
+        '$[2]: "c" is not of type "integer"',
+    ),
+    "by place, as it was written before": (
+        {"$schema": DRAFT_7, "items": [{}, {"type": "string"}]},
+        ["a", 1],
+        '$[1]: 1 is not of type "string"',
+    ),
+    "nothing may be there": (
+        {"properties": {"a": False}},
+        {"a": [1]},
+        "$.a: [1] is not allowed here",
+    ),
+    "not": (
+        {"not": {"type": "integer"}},
+        1,
+        '$: {"type":"integer"} is not allowed for 1',
+    ),
+    "a name": (
+        {"propertyNames": {"maxLength": 1}},
+        {"ab": 1},
+        '$: "ab" is longer than 1 character',
+    ),
+    "unevaluated": (
+        {"$ref": "#/$defs/a", "unevaluatedProperties": False, "$defs": {"a": {}}},
+        {"a": 1},
+        "$: Unevaluated properties are not allowed ('a' was unexpected)",
+    ),
+    "a long value": (
+        {"type": "integer"},
+        ["é" * 900],
+        '$: ["' + "é" * 198 + '… is not of type "integer"',
+    ),
+    "beside a reference, before 2019": (
+        {
+            "$schema": DRAFT_7,
+            "$ref": "#/definitions/a",
+            "type": "string",
+            "definitions": {"a": {"type": "integer"}},
+        },
+        "a",
+        '$: "a" is not of type "integer"',
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_error_names_the_place_and_the_rule(name: str) -> None:
+    schema, value, fault = FAULTS[name]
+
+    assert problem_of_schema(schema) is None
+    assert problem_of(schema, value) == fault
+
+
+def test_error_a_value_nested_too_deeply() -> None:
+    schema = {"type": ["array", "integer"], "items": {"$ref": "#"}}
+    value: Any = "x"
+    for _ in range(150):
+        value = [value]
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack(0)) + 100)
+    try:
+        problem = problem_of(schema, value)
+    finally:
+        sys.setrecursionlimit(limit)
+
+    assert problem == "the answer is nested too deeply for its schema"
