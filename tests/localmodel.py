@@ -1,4 +1,4 @@
-"""The default model, started as the local route does it, and what it is asked here."""
+"""The default model, started as the local route starts it, and questions for it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import needs
 
-from bridge.agent_loop.chat_model import Message, ModelFailed, never
+from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed
 from bridge.agent_loop.reply_schema import narrowed
 from bridge.config import Settings
 from bridge.llama.local_model import LlamaModel
 from bridge.llama.model_files import find_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from bridge.agent_loop.chat_model import Reply
@@ -55,18 +55,18 @@ def ask(
     prefix: int = 1,
     max_tokens: int = 200,
     within_s: float = 120,
-    on_tokens: Callable[[int, float], None] = lambda _tokens, _seconds: None,
-    should_stop: Callable[[], bool] = never,
+    **more: Any,
 ) -> Reply:
-    """One reply."""
+    """One reply; `more` are further fields of the request."""
     return llama.reply(
-        messages,
-        narrowed(shape or SHAPE),
-        prefix=prefix,
-        max_tokens=max_tokens,
-        deadline_s=time.monotonic() + within_s,
-        on_tokens=on_tokens,
-        should_stop=should_stop,
+        ChatRequest(
+            messages=messages,
+            shape=narrowed(shape or SHAPE),
+            prefix=prefix,
+            max_tokens=max_tokens,
+            deadline_s=time.monotonic() + within_s,
+            **more,
+        )
     )
 
 

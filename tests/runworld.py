@@ -1,4 +1,4 @@
-"""A project with files, and a model whose replies are written down beforehand."""
+"""A project with files, and a model with scripted replies."""
 
 from __future__ import annotations
 
@@ -8,15 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.agent_loop.chat_model import Message, ModelFailed, Reply
-from bridge.agent_loop.job import Job, Outcome
+import pytest
+
+from bridge.agent_loop.chat_model import ModelFailed, Reply
+from bridge.agent_loop.job import NO_DEFINITION, Job
 from bridge.agent_loop.loop import run
+from bridge.agent_loop.workspace import Refused
 from bridge.agents.definition import Definition, Source
 from bridge.protocol.request import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
+    from bridge.agent_loop.chat_model import ChatRequest, Message
+    from bridge.protocol.outcome import Outcome
 
 FOUND = {
     "type": "object",
@@ -36,13 +41,13 @@ def submit(status: str = "success", summary: str = "done", **more: Any) -> str:
     return call("submit_result", status=status, summary=summary, **more)
 
 
-# Said by a model that thinks until it is told to stop.
+# A reply that never comes: the model is at work until it should stop.
 AT_WORK = object()
 
 
 @dataclass
 class ScriptedModel:
-    """Says what it was given to say, one reply a turn; keeps what it was asked."""
+    """Gives one reply a turn, and repeats the last; keeps the requests."""
 
     replies: list[Any]
     name: str = "scripted"
@@ -51,36 +56,26 @@ class ScriptedModel:
     shapes: list[dict[str, Any]] = field(default_factory=list)
     prefixes: list[int] = field(default_factory=list)
 
-    def reply(
-        self,
-        messages: Sequence[Message],
-        shape: dict[str, Any],
-        *,
-        prefix: int,
-        max_tokens: int,  # noqa: ARG002 - the Protocol's
-        deadline_s: float,  # noqa: ARG002 - the same
-        on_tokens: Callable[[int, float], None],
-        should_stop: Callable[[], bool],
-    ) -> Reply:
-        self.asked.append(list(messages))
-        self.shapes.append(shape)
-        self.prefixes.append(prefix)
+    def reply(self, request: ChatRequest) -> Reply:
+        self.asked.append(list(request.messages))
+        self.shapes.append(request.shape)
+        self.prefixes.append(request.prefix)
         said = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
         if isinstance(said, BaseException):
             raise said
-        on_tokens(10, 0.5)
+        request.on_tokens(10, 0.5)
         if said is AT_WORK:
-            while not should_stop():
+            while not request.should_stop():
                 pass
-            raise ModelFailed("cancelled", "the reply was wanted no more")
-        text = said(messages) if callable(said) else said
+            raise ModelFailed("cancelled", "the reply is no longer wanted")
+        text = said(request.messages) if callable(said) else said
         return Reply(text, prompt_tokens=100, cached_tokens=60, tokens=20, seconds=0.5)
 
     def close(self) -> None:
-        """Nothing to let go."""
+        """There is nothing to release."""
 
     def results(self) -> list[str]:
-        """What came back to the model, in order, from its last conversation."""
+        """The results and errors in its last conversation, in order."""
         last = self.asked[-1][self.prefixes[-1] + 1 :]
         return [m.content for m in last if m.role == "user"]
 
@@ -90,6 +85,13 @@ def definition(**fields: Any) -> Definition:
         file=Path("checker.yaml"), layer="user", spelling="yaml", digest="0"
     )
     return Definition(**{"name": "checker", "source": source, **fields})
+
+
+def refusal(act: Callable[..., Any], *args: Any) -> str:
+    """Why a call is refused."""
+    with pytest.raises(Refused) as caught:
+        act(*args)
+    return str(caught.value)
 
 
 class World:
@@ -124,7 +126,7 @@ class World:
         return run(
             Job(
                 request=asked,
-                definition=agent,
+                definition=agent or NO_DEFINITION,
                 model=self.model,
                 project=self.project,
                 deadline_s=time.monotonic() + seconds,

@@ -1,7 +1,7 @@
-"""What the loop needs of a model: one reply to a conversation, in a given form.
+"""The interface of a model: it replies to a conversation with JSON of a given shape.
 
-`llama` runs one on this machine, `endpoint` asks one over HTTP. Both are opened for one
-request and closed after it; neither knows of tools, requests or files.
+`llama` runs a model on this machine, `endpoint` asks one over HTTP. Each is opened for
+one request and closed after it. Neither knows of tools, requests or files.
 """
 
 from __future__ import annotations
@@ -25,12 +25,38 @@ class Message:
     content: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatRequest:
+    """A conversation to be continued with one JSON value.
+
+    Attributes:
+        messages: the conversation.
+        shape: the JSON Schema of the value.
+        prefix: how many of the first messages are the same for every request to this
+            agent.
+        max_tokens: the most that the reply may take.
+        deadline_s: on the monotonic clock.
+        on_tokens: called now and then with the number of tokens so far and the seconds
+            they took.
+        should_stop: called several times a second. Once it is true the model stops, and
+            can only be closed.
+    """
+
+    messages: Sequence[Message]
+    shape: dict[str, Any]
+    prefix: int
+    max_tokens: int
+    deadline_s: float
+    on_tokens: Callable[[int, float], None] = lambda _tokens, _seconds: None
+    should_stop: Callable[[], bool] = lambda: False
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the model said: JSON text that satisfies the shape.
+    """The model's reply: JSON text that satisfies the shape.
 
-    `prompt_tokens` counts the whole conversation, `cached_tokens` the part that was not
-    computed again; `seconds` is the time from asking to the last token.
+    `prompt_tokens` counts the whole conversation, `cached_tokens` the part of it that
+    was not computed again; `seconds` is the time from the request to the last token.
     """
 
     text: str
@@ -41,13 +67,12 @@ class Reply:
 
 
 class ModelFailed(Exception):
-    """The model gave no reply; `code` is that of the failure table.
+    """The model gave no reply; `code` is one of the failure table.
 
-    AGENT_001 the shape cannot be compiled, AGENT_002 the model cannot be loaded,
-    AGENT_003 the reply does not satisfy the shape after all,
-    AGENT_004 the reply or the conversation is longer than its limit, AGENT_005 the
-    deadline passed, AGENT_006 the process died; cancelled if nobody wants the reply any
-    more; agent_error for other errors of an endpoint.
+    AGENT_001: the shape cannot be compiled. AGENT_002: the model cannot be loaded.
+    AGENT_003: the reply does not satisfy the shape after all. AGENT_004: the reply or
+    the conversation is too long. AGENT_005: the deadline passed. AGENT_006: the process
+    died. cancelled: the reply is no longer wanted. Other codes: errors of an endpoint.
     """
 
     def __init__(self, code: FailureCode, message: str) -> None:
@@ -59,40 +84,19 @@ class ModelFailed(Exception):
 LOOK_S = 0.2
 
 
-def never() -> bool:
-    """Always false: the reply stays wanted."""
-    return False
-
-
 class ChatModel(Protocol):
     """A model that is ready to reply."""
 
     @property
     def name(self) -> str:
-        """Its name, as the answer will say it."""
+        """Its name in answers."""
 
     @property
     def is_small(self) -> bool:
         """Too small to be trusted: what it answers is marked degraded."""
 
-    def reply(
-        self,
-        messages: Sequence[Message],
-        shape: dict[str, Any],
-        *,
-        prefix: int,
-        max_tokens: int,
-        deadline_s: float,
-        on_tokens: Callable[[int, float], None],
-        should_stop: Callable[[], bool] = never,
-    ) -> Reply:
-        """Continue the conversation with one JSON value of this shape.
-
-        `shape` is a JSON Schema; `prefix` how many of the first messages every request
-        to this agent shares; `deadline_s` is on the monotonic clock; `on_tokens` is
-        called now and then with the number of tokens and the seconds they took.
-        `should_stop` is asked several times a second; once it is true the model stops,
-        and can only be closed.
+    def reply(self, request: ChatRequest) -> Reply:
+        """Continue a conversation.
 
         Raises:
             ModelFailed: there is no whole reply.

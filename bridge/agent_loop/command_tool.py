@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.config import environment_for_a_client
-from bridge.process.run import run_into
+from bridge.process.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -69,9 +69,9 @@ def run_command(
         OSError: the system starts no more processes.
     """
     output = _TwoEnds()
-    how, code, _ = run_into(
-        output,
+    ended = run(
         argv,
+        output,
         stdin=None,
         env=_environment() | dict(env or {}),
         folder=folder,
@@ -82,7 +82,7 @@ def run_command(
     )
     return Ran(
         command=command,
-        exit_code=code if how == "exited" else None,
+        exit_code=ended.exit_code if ended.how == "exited" else None,
         output=output.text(),
         digest=output.digest.hexdigest(),
         size=output.size,

@@ -1,8 +1,8 @@
-"""What any agent may do without a grant: read, list and search the project's files.
+"""Read, list and search the project's files, which needs no grant.
 
-They serve the model as tools and scripts as functions. A script gets the whole text of
-a file; a model pages through it. If a search ends early, a model gets what was found
-and the reason; a script gets the error, since it would take a part for the whole.
+A model calls these as tools, a script as functions. A script gets the whole text of a
+file; a model pages through it. If a search ends early, a model gets what was found and
+the reason; a script gets the error, since it would take a part for the whole.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from bridge.agent_loop.tool import Tool, ToolResult, object_schema, refused
+from bridge.agent_loop.tool import Tool, ToolResult, object_schema
 from bridge.agent_loop.workspace import LeftOff, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from bridge.agent_loop.workspace import Project
 
@@ -30,19 +30,18 @@ _PATH: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": 200}
 
 
 class Reader:
-    """Reads, lists and searches a project."""
+    """Reads, lists and searches the files of `project`."""
 
     def __init__(self, project: Project) -> None:
-        """`project` is whose files it reads."""
         self.project = project
 
     def read_file(self, path: str, line: int = 1) -> str:
-        """The text of a file from `line` on, `LINES_AT_ONCE` lines of it.
+        """Up to `LINES_AT_ONCE` lines of a file, from `line` on.
 
         Raises:
             Refused: there is nothing that may be read.
         """
-        # In JSON Schema 1.0 is an integer.
+        # For JSON Schema, 1.0 is an integer.
         line = int(line)
         if line < 1:
             raise Refused(f"lines count from 1; there is no line {line}")
@@ -67,11 +66,11 @@ class Reader:
         return self.project.read(path, MAX_TEXT_BYTES)
 
     def list_files(self, folder: str = ".", pattern: str = "*") -> list[str]:
-        """Paths of the files below a folder that match a pattern, as `Project.files`.
+        """Paths of the files below a folder that match a pattern; see `Project.files`.
 
         Raises:
             Refused: the folder may not be read.
-            LeftOff: there are too many to look at.
+            LeftOff: there are too many files.
         """
         return list(self.project.files(folder, pattern))
 
@@ -89,10 +88,10 @@ class Reader:
     def matches(
         self, text: str, folder: str = ".", pattern: str = "*"
     ) -> Iterator[str]:
-        """As `search_text`, one by one, without the limit."""
+        """The lines of `search_text`, one by one and without the limit."""
         most = self.project.bytes_read + _SEARCHED_BYTES
         for path in self.project.files(folder, pattern):
-            # Before each: of a file that is refused a part was read, too.
+            # Checked for each file: part of one that is refused was read, too.
             if self.project.bytes_read >= most:
                 raise LeftOff(
                     f"only the first {_SEARCHED_BYTES:,} bytes were searched; "
@@ -117,50 +116,38 @@ def reading_tools(reader: Reader) -> tuple[Tool, ...]:
             object_schema(
                 {"path": _PATH, "line": {"type": "integer", "minimum": 1}}, "path"
             ),
-            _guarded(lambda a: reader.read_file(a["path"], a.get("line", 1))),
+            lambda a: ToolResult(reader.read_file(a["path"], a.get("line", 1))),
         ),
         Tool(
             "list_files",
             "List the files of the project, or of one folder, by a name like *.py.",
             object_schema({"folder": _PATH, "pattern": _PATH}),
-            _guarded(lambda a: _listing(reader.project.files(**a))),
+            lambda a: _listing(reader.project.files(**a)),
         ),
         Tool(
             "search_text",
             "Find the lines that hold a text, letter for letter.",
             object_schema({"text": _PATH, "folder": _PATH, "pattern": _PATH}, "text"),
-            _guarded(lambda a: _found(reader.matches(**a))),
+            lambda a: _found(reader.matches(**a)),
         ),
     )
 
 
-def _guarded(
-    read: Callable[[dict[str, Any]], str],
-) -> Callable[[dict[str, Any]], ToolResult]:
-    def call(arguments: dict[str, Any]) -> ToolResult:
-        try:
-            return ToolResult(read(arguments))
-        except Refused as exc:
-            return refused(exc)
-
-    return call
-
-
-def _listing(paths: Iterator[str]) -> str:
+def _listing(paths: Iterator[str]) -> ToolResult:
     listed, why = _collected(paths)
     left = len(listed) - MAX_PATHS
     more = [f"… {left} more; name a folder or a pattern"] if left > 0 else []
-    return "\n".join([*listed[:MAX_PATHS], *more, *why]) or "no files"
+    return ToolResult("\n".join([*listed[:MAX_PATHS], *more, *why]) or "no files")
 
 
-def _found(matches: Iterator[str]) -> str:
+def _found(matches: Iterator[str]) -> ToolResult:
     found, why = _collected(islice(matches, MAX_MATCHES))
     more = ["… there may be more"] if len(found) >= MAX_MATCHES else []
-    return "\n".join([*found, *more, *why]) or "nothing found"
+    return ToolResult("\n".join([*found, *more, *why]) or "nothing found")
 
 
 def _collected(lines: Iterator[str]) -> tuple[list[str], list[str]]:
-    """The lines, and one more that says why the search ended early."""
+    """The lines, and the reason if the search ended early."""
     found: list[str] = []
     try:
         found.extend(lines)

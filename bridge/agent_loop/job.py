@@ -1,34 +1,38 @@
-"""The input and the output of the loop, as values."""
+"""The input of the loop, as a value."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.agent_loop.model_policy import ModelPolicy, policy_for
+from bridge.agents.definition import Definition, Source
+from bridge.protocol.names import GENERAL
 from bridge.protocol.status import ignore
 from bridge.store.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from bridge.agent_loop.chat_model import ChatModel
-    from bridge.agents.definition import Definition
-    from bridge.protocol.judge import Verdict
     from bridge.protocol.outcome import Progress
     from bridge.protocol.request import Request
-    from bridge.protocol.response import RunSummary
+
+# An agent without a definition of its own: every tool that needs no grant.
+NO_DEFINITION = Definition(
+    name=GENERAL,
+    source=Source(file=Path(), layer="built-in", spelling="yaml", digest=""),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much one run may use.
 
-    `tokens` limits the model's replies of all turns, `reply_tokens` one of them;
-    `result_chars` is how much of a tool's result the model sees; `command_s` how long
-    one command may take, in seconds; `corrections` how often a rejected answer is sent
-    back.
+    `tokens` limits all replies of the model together, `reply_tokens` each of them.
+    `result_chars` is how much of a tool's result the model sees, `command_s` how many
+    seconds one command may take, `corrections` how many mistakes the model may correct.
     """
 
     tokens: int = 16_384
@@ -38,7 +42,7 @@ class Limits:
     corrections: int = 2
 
 
-# Checking for a cancellation reads a file, and a search asks for each line.
+# Checking for a cancellation reads a file, and a search checks for each file.
 _ASK_EVERY_S = 0.1
 
 
@@ -48,25 +52,25 @@ class Job:
 
     Attributes:
         request: the request.
-        definition: the agent's definition, if it has one.
+        definition: the agent's definition.
         model: a model that is ready; the run does not close it.
         project: the folder whose files may be read.
         deadline_s: when the run ends, on the monotonic clock.
-        prompt: the rendered prompt; None for the request's own words.
+        prompt: the rendered prompt; None for the request's own text.
         instructions: the prompt without the task, if the two can be separated. A small
-            model reads them before the examples, and the task alone after.
+            model reads them before the examples, and the task alone after them.
         limits: how much it may use.
-        on_progress: called with the progress, from this thread and the model's.
+        on_progress: called with the progress.
         log: called with each event of the run; must not raise.
-        is_cancelled: asked between steps, and while a command runs.
-        clock: wall clock and monotonic clock.
+        is_cancelled: called between steps, and while a model or a command is at work.
+        clock: the wall clock and the monotonic clock.
     """
 
     request: Request
     model: ChatModel
     project: Path
     deadline_s: float
-    definition: Definition | None = None
+    definition: Definition = NO_DEFINITION
     prompt: str | None = None
     instructions: str | None = None
     limits: Limits = field(default_factory=Limits)
@@ -77,7 +81,7 @@ class Job:
 
     @property
     def policy(self) -> ModelPolicy:
-        """What the loop does for a model of this size."""
+        """How a model of this size is instructed and limited."""
         return policy_for(is_small=self.model.is_small)
 
     def stop_check(self) -> Callable[[], bool]:
@@ -94,20 +98,3 @@ class Job:
             return is_cancelled or now_s >= self.deadline_s
 
         return is_over
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a run ended.
-
-    Attributes:
-        verdict: the typed answer, or the code and the words of the failure.
-        raw: the last words of the model.
-        is_degraded: the model is too small for its word to count for much.
-        summary: what it took, and what was seen to run.
-    """
-
-    verdict: Verdict
-    raw: str
-    is_degraded: bool
-    summary: RunSummary

@@ -1,8 +1,8 @@
 """The agent loop: one tool call per reply, until `submit_result` or a limit.
 
-The model names a tool and its arguments; everything else is decided here. A reply is
-checked again after decoding, a tool's result is only text for the model, and `evidence`
-decides what the answer is worth.
+The model chooses only a tool and its arguments. Each reply is checked again after
+decoding, a tool's result is only text for the model, and `evidence` decides what the
+answer is worth.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from bridge.agent_loop.briefing import brief, call_text, result_text
-from bridge.agent_loop.chat_model import Message, ModelFailed
+from bridge.agent_loop.call_history import CallHistory
+from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed
+from bridge.agent_loop.command_grants import NotGranted
 from bridge.agent_loop.copied_answer import find_copied_from
 from bridge.agent_loop.evidence import (
     ToolRun,
@@ -21,7 +21,6 @@ from bridge.agent_loop.evidence import (
     consistent_schema,
     judge_submitted,
 )
-from bridge.agent_loop.job import Outcome
 from bridge.agent_loop.reply_schema import (
     Call,
     NoCall,
@@ -32,7 +31,7 @@ from bridge.agent_loop.reply_schema import (
 from bridge.agent_loop.script_tools import Sandbox
 from bridge.agent_loop.tool import clipped, refused
 from bridge.agent_loop.toolbox import Toolbox
-from bridge.agent_loop.workspace import Project
+from bridge.agent_loop.workspace import Project, Refused
 from bridge.agents.definition import DEFAULT_MAX_TURNS
 from bridge.errors import ExtraMissing
 from bridge.policy.tool_names import SUBMIT
@@ -40,7 +39,7 @@ from bridge.protocol.contract import answer_schema
 from bridge.protocol.failure_codes import MEANINGS
 from bridge.protocol.json_schema import problem_of, problem_of_schema
 from bridge.protocol.judge import Verdict
-from bridge.protocol.outcome import Progress
+from bridge.protocol.outcome import Outcome, Progress
 from bridge.protocol.record import printable
 from bridge.protocol.response import CHECK, RunSummary
 
@@ -50,18 +49,17 @@ if TYPE_CHECKING:
     from bridge.agent_loop.chat_model import Reply
     from bridge.agent_loop.job import Job
     from bridge.agent_loop.tool import Tool, ToolResult
-    from bridge.agents.definition import ExampleCall
     from bridge.protocol.outcome import Doing
 
-# How much of the task a complaint shows.
-_SHOWN_CHARS = 200
+# How much of the task a complaint quotes.
+_QUOTED_CHARS = 200
 
 
 def run(job: Job) -> Outcome:
     """Answer a request with the model of `job`, by its deadline.
 
-    Every end is an outcome: its verdict names what the model, a tool or a script did
-    wrong. The model stays open.
+    Every end is an outcome with a verdict: it says what the model, a tool or a script
+    did wrong. The model stays open.
     """
     with Sandbox() as sandbox:
         return _Run(job, sandbox).outcome()
@@ -77,15 +75,14 @@ class _Ended(Exception):
 
 
 class _Run:
-    """One run: the conversation so far, the calls that were made, what was used up."""
+    """One run: the conversation so far, its tool calls, and what it has used up."""
 
     def __init__(self, job: Job, sandbox: Sandbox) -> None:
-        definition = job.definition
         self._job = job
         self._policy = job.policy
         self._began_s = job.clock.monotonic_s()
         schema = _answer_schema(job)
-        # Any program may have written it, without a check.
+        # Any program may have dropped the request, without a check.
         self._problem = schema and problem_of_schema(schema)
         self._schema = None if self._problem else schema
         self._request = job.request.with_(answer_schema=self._schema)
@@ -96,7 +93,7 @@ class _Run:
         instructions = job.instructions if self._policy.instructions_first else None
         is_rendered = job.prompt is not None and instructions is None
         self._briefing = brief(
-            definition,
+            job.definition,
             self._toolbox.tools,
             self._submit,
             schema=self._schema,
@@ -105,22 +102,14 @@ class _Run:
             policy=self._policy,
         )
         self._messages = list(self._briefing.messages)
-        self._must_be_verified = bool(
-            definition and definition.require_verified_evidence
-        )
-        self._max_turns = (definition and definition.max_turns) or DEFAULT_MAX_TURNS
+        self._must_be_verified = job.definition.require_verified_evidence
+        self._max_turns = job.definition.max_turns or DEFAULT_MAX_TURNS
         self._turn = 0
         self._raw = ""
-        self._calls: list[ToolRun] = []
-        # What the script of submit_result ran.
+        self._history = CallHistory(self._policy)
+        # The runs of the script of submit_result.
         self._checks: list[ToolRun] = []
-        # The last call with each tool and arguments.
-        self._last: dict[bytes, ToolRun] = {}
-        # Those whose result cannot have changed: no command has run since.
-        self._unchanged: set[bytes] = set()
-        self._times: Counter[bytes] = Counter()
-        self._repeats = 0
-        self._refusals = 0
+        self._mistakes = 0
         self._uses: Counter[str] = Counter()
         self._tokens: Counter[str] = Counter()
         self._tokens_per_s = 0.0
@@ -133,20 +122,21 @@ class _Run:
         except _Ended as end:
             verdict = end.verdict
             self._log("error", code=verdict.code, message=verdict.complaint)
-        passed_s = self._job.clock.monotonic_s() - self._began_s
+        model = self._job.model
         return Outcome(
+            words=self._raw,
             verdict=verdict,
-            raw=self._raw,
-            is_degraded=self._job.model.is_small,
-            summary=RunSummary(
-                model=self._job.model.name,
+            model=model.name,
+            degraded=model.is_small,
+            run=RunSummary(
+                model=model.name,
                 turns=self._turn,
                 tools=dict(self._uses),
                 prompt_tokens=self._tokens["prompt"],
                 cached_tokens=self._tokens["cached"],
                 tokens=self._tokens["replies"],
-                duration=max(0, round(passed_s * 1000)),
-                evidence=all_evidence([*self._calls, *self._checks]),
+                duration=self._ms_since(self._began_s),
+                evidence=all_evidence([*self._history.runs, *self._checks]),
             ),
         )
 
@@ -160,7 +150,7 @@ class _Run:
             if isinstance(call, NoCall):
                 self._add(reply.text, f"error: {call.complaint}")
                 self._log("error", code=call.code, message=call.complaint)
-                self._count_refusal(call.code, call.complaint)
+                self._count_mistake(call.code, call.complaint)
             elif call.tool == SUBMIT:
                 if verdict := self._submitted(call):
                     return verdict
@@ -177,19 +167,21 @@ class _Run:
         self._log("model_request", messages=len(self._messages))
         schemas = {name: tool.parameters for name, tool in self._offered().items()}
         if self._policy.is_held_to_rules and self._must_be_verified:
-            schemas[SUBMIT] = consistent_schema(self._submit, self._calls)
+            schemas[SUBMIT] = consistent_schema(self._submit, self._history.runs)
         else:
             schemas[SUBMIT] = self._submit
         left = job.limits.tokens - self._tokens["replies"]
         try:
             reply = job.model.reply(
-                self._messages,
-                call_shape(schemas, self._policy),
-                prefix=self._briefing.prefix,
-                max_tokens=min(left, job.limits.reply_tokens),
-                deadline_s=job.deadline_s,
-                on_tokens=self._on_tokens,
-                should_stop=job.is_cancelled,
+                ChatRequest(
+                    messages=self._messages,
+                    shape=call_shape(schemas, self._policy),
+                    prefix=self._briefing.prefix,
+                    max_tokens=min(left, job.limits.reply_tokens),
+                    deadline_s=job.deadline_s,
+                    on_tokens=self._on_tokens,
+                    should_stop=job.is_cancelled,
+                )
             )
         except ModelFailed as exc:
             self._check_limits()
@@ -199,14 +191,13 @@ class _Run:
         return reply
 
     def _offered(self) -> dict[str, Tool]:
-        """The tools of this turn; a model that only repeats itself may only answer."""
-        is_stuck = self._repeats >= self._policy.max_repeats
-        return {} if is_stuck else self._toolbox.tools
+        """The tools of this turn: none for a model that only repeats itself."""
+        return {} if self._history.is_stuck else self._toolbox.tools
 
     def _check_limits(self) -> None:
         job = self._job
-        # The deadline first: the caller stops waiting at that moment, too, without
-        # cancelling anything.
+        # The deadline comes first: the caller stops waiting at the same moment, which
+        # is no cancellation.
         if job.clock.monotonic_s() >= job.deadline_s:
             raise _Ended("AGENT_005", f"the deadline passed in turn {self._turn}")
         if job.is_cancelled():
@@ -236,48 +227,25 @@ class _Run:
         self._uses[call.tool] += 1
         tool_use_id = f"call-{self._uses.total()}"
         self._log("tool_call", id=tool_use_id, tool=call.tool, arguments=call.arguments)
-        key = _key(call)
         began_s = self._job.clock.monotonic_s()
         if problem := problem_of(tool.parameters, call.arguments):
             result = refused(f"{call.tool}: {problem}")
-        elif self._is_repeated(key):
-            self._repeats += 1
+        elif earlier := self._history.find_repeated(call):
+            self._history.repeats += 1
             result = refused(
-                f"this is {self._last[key].tool_use_id} again: its result stands "
-                f"above. Do something else, or call {SUBMIT}"
+                f"this repeats {earlier.tool_use_id}, whose result stands above. Do "
+                f"something else, or call {SUBMIT}"
             )
         else:
-            self._repeats = 0
-            self._times[key] += 1
             self._report("tool", call.tool)
-            result = self._carried_out(tool.call, call.arguments)
-            self._last[key] = ToolRun(tool_use_id, call.tool, result)
-            self._calls.append(self._last[key])
-            if result.ran:
-                # It may have mended what failed: let that be run, or read, again.
-                self._unchanged.clear()
-            self._unchanged.add(key)
+            result = _carry_out(tool.call, call.arguments)
+            self._history.add(call, ToolRun(tool_use_id, call.tool, result))
         text = clipped(printable(result.text), self._job.limits.result_chars)
-        passed_s = self._job.clock.monotonic_s() - began_s
-        ms = round(passed_s * 1000)
+        ms = self._ms_since(began_s)
         self._log("tool_result", id=tool_use_id, ok=result.ok, text=text, ms=ms)
-        if not self._repeats or self._policy.shows_repeats:
+        if not self._history.repeats or self._policy.shows_repeats:
             said = call_text(call.tool, call.arguments)
             self._add(said, result_text(call.tool, tool_use_id, text))
-
-    def _is_repeated(self, key: bytes) -> bool:
-        most = self._policy.max_same_calls
-        return key in self._unchanged or (most is not None and self._times[key] >= most)
-
-    def _carried_out(
-        self, tool: Callable[[dict[str, Any]], ToolResult], arguments: dict[str, Any]
-    ) -> ToolResult:
-        try:
-            return tool(arguments)
-        except ExtraMissing as exc:
-            raise _Ended("AGENT_001", str(exc)) from None
-        except OSError as exc:
-            return refused(exc)
 
     # The answer
 
@@ -296,8 +264,9 @@ class _Run:
             f"error: the answer does not count: {complaint}",
         )
         if code == "unverified":
-            self._repeats = 0
-        self._count_refusal(
+            # To be verified, it needs its tools again.
+            self._history.repeats = 0
+        self._count_mistake(
             "AGENT_003" if code == "schema_mismatch" else str(code), complaint
         )
         return None
@@ -306,7 +275,7 @@ class _Run:
         verdict = judge_submitted(
             self._request,
             call.arguments,
-            self._calls,
+            self._history.runs,
             agent_id=f"{self._job.model.name}:{self._request.request_id}",
             must_be_verified=self._must_be_verified,
             now_ms=self._job.clock.now_us() // 1000,
@@ -318,20 +287,19 @@ class _Run:
             self._briefing.examples,
             task=self._request.asked,
             schema=answer_schema(self._schema),
-            result_of=self._result_of,
+            result_of=self._history.result_of,
         )
         if example:
-            task = clipped(self._request.asked, _SHOWN_CHARS)
+            task = clipped(self._request.asked, _QUOTED_CHARS)
             return Verdict(
                 code="prompt_echo",
-                complaint=f"this is the answer of the example {example.prompt!r}, word "
-                f"for word; answer the task: {task!r}",
+                complaint="this is word for word the answer of the example "
+                f"{example.prompt!r}; answer the task: {task!r}",
             )
         if self._toolbox.check is not None:
-            result = self._carried_out(self._toolbox.check, call.arguments)
+            result = _carry_out(self._toolbox.check, call.arguments)
             self._checks.append(ToolRun(f"{CHECK}{self._turn}", SUBMIT, result))
-            if result.ran:
-                self._unchanged.clear()
+            self._history.after(result)
             if not result.ok:
                 how = "failed" if result.is_crash else "refused it"
                 return Verdict(
@@ -340,14 +308,9 @@ class _Run:
                 )
         return verdict
 
-    def _result_of(self, call: ExampleCall) -> ToolResult | None:
-        """The result of a call with these arguments, if there was one."""
-        made = self._last.get(_key(call))
-        return None if made is None else made.result
-
-    def _count_refusal(self, code: str, complaint: str) -> None:
-        self._refusals += 1
-        if self._refusals > self._job.limits.corrections:
+    def _count_mistake(self, code: str, complaint: str) -> None:
+        self._mistakes += 1
+        if self._mistakes > self._job.limits.corrections:
             raise _Ended(code, complaint)
 
     # Conversation, progress, log
@@ -370,18 +333,23 @@ class _Run:
     def _log(self, event: str, **facts: Any) -> None:
         self._job.log({"event": event, "turn": self._turn, **facts})
 
+    def _ms_since(self, began_s: float) -> int:
+        return max(0, round((self._job.clock.monotonic_s() - began_s) * 1000))
 
-def _key(call: Call | ExampleCall) -> bytes:
-    """The same for the same call of a tool."""
-    return orjson.dumps([call.tool, call.arguments], option=orjson.OPT_SORT_KEYS)
+
+def _carry_out(
+    tool: Callable[[dict[str, Any]], ToolResult], arguments: dict[str, Any]
+) -> ToolResult:
+    try:
+        return tool(arguments)
+    except ExtraMissing as exc:
+        raise _Ended("AGENT_001", str(exc)) from None
+    except (Refused, NotGranted, OSError) as exc:
+        return refused(exc)
 
 
 def _answer_schema(job: Job) -> dict[str, Any] | None:
     """The schema of the answer: the caller's or the agent's; None for AgentOutput."""
-    definition = job.definition
-    if job.request.answer_schema is not None or definition is None:
-        return job.request.answer_schema
-    if definition.output_schema is not None:
-        return definition.output_schema
-    own = (t.parameters for t in definition.script_tools if t.name == SUBMIT)
-    return next(own, None)
+    own = (t.parameters for t in job.definition.script_tools if t.name == SUBMIT)
+    found = (job.request.answer_schema, job.definition.output_schema, *own)
+    return next((schema for schema in found if schema is not None), None)

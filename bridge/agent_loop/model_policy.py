@@ -6,6 +6,7 @@ best with SmolLM2-135M.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,21 +21,21 @@ class ModelPolicy:
     """How a model is instructed and limited.
 
     Attributes:
-        max_repeats: after so many repeated calls in a row only the answer is offered.
-        max_same_calls: how often one call may be made in all; None for no limit.
+        max_repeats: after this many repeats in a row, only the answer is offered.
+        max_same_calls: how often the same call may be made in all.
         max_text_chars: of a text whose schema sets no limit.
         max_items: of a list whose schema sets no limit.
-        caps_limits: these two also replace a higher limit of the schema.
+        caps_limits: these two also replace higher limits of the schema.
         examples: shown for an agent that brings none.
         instructions_first: the task stands alone, after the examples.
-        claims_evidence: the model may claim evidence beside what was seen to run.
+        claims_evidence: the model may claim evidence besides what was seen to run.
         is_held_to_rules: decoding allows only granted commands, and only a status that
             agrees with what ran. Other models may try, and get an error.
         shows_repeats: a repeated call and its refusal become part of the conversation.
     """
 
     max_repeats: int = 2
-    max_same_calls: int | None = None
+    max_same_calls: float = math.inf
     max_text_chars: int = 2_000
     max_items: int = 32
     caps_limits: bool = False
@@ -60,7 +61,7 @@ SMALL = ModelPolicy(
     # What ran is attached anyway; anything else it claims is noise.
     claims_evidence=False,
     is_held_to_rules=True,
-    # It would only repeat itself again, so the last thing it reads is a result.
+    # It would only repeat itself again. So the last thing that it reads is a result.
     shows_repeats=False,
 )
 

@@ -1,6 +1,6 @@
-"""The tools that an agent has here: those of the route, if allowed, and its scripts.
+"""The tools of an agent: those of the route that it is allowed, and its own scripts.
 
-Only the definition decides: no file, result or word of a model adds a tool.
+Only the definition decides: no file, no result and no reply of a model adds a tool.
 """
 
 from __future__ import annotations
@@ -8,16 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bridge.agent_loop.command_grants import Grants, NotGranted
+from bridge.agent_loop.command_grants import Grants
 from bridge.agent_loop.command_tool import Ran, run_command
 from bridge.agent_loop.file_tools import Reader, reading_tools
-from bridge.agent_loop.tool import Tool, ToolResult, clipped, object_schema, refused
-from bridge.agent_loop.workspace import Refused
+from bridge.agent_loop.tool import Tool, ToolResult, clipped, object_schema
 from bridge.agents.syntax_node import NODE_NAMES, node_scope
 from bridge.policy.tool_names import LOCAL_NAMES, SUBMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from bridge.agent_loop.job import Job
@@ -40,18 +38,15 @@ class Toolbox:
         self._project = project
         self._sandbox = sandbox
         self._reader = Reader(project)
-        self._grants = Grants(definition.allow if definition else (), project.has)
-        self.check: Callable[[dict[str, Any]], ToolResult] | None = None
+        self._grants = Grants(definition.allow, project.has)
         self.tools = {tool.name: tool for tool in reading_tools(self._reader)}
         if self._grants:
             self.tools["run_command"] = self._command_tool()
-        if definition is None:
-            return
         if definition.tools is not None:
             self._leave_out(self.tools.keys() - _names(definition.tools))
         for script in definition.script_tools:
             tool = self._script_tool(script)
-            # A definition's own tool replaces the route's of that name, as the last.
+            # It replaces the route's tool of that name, and is listed after the others.
             self._leave_out({tool.name})
             self.tools[tool.name] = tool
         submit = self.tools.pop(SUBMIT, None)
@@ -79,14 +74,11 @@ class Toolbox:
         return Tool(script.name, script.description, script.parameters, call)
 
     def _call_command(self, arguments: dict[str, Any]) -> ToolResult:
-        try:
-            ran = self._run(arguments["command"])
-        except (NotGranted, Refused, OSError) as exc:
-            return refused(exc)
+        ran = self._run(arguments["command"])
         return ToolResult(f"{ran.ended}\n{ran.output}", ok=ran.ok, ran=(ran,))
 
     def _run(self, command: str) -> Ran:
-        # A script may run many, and catch what each of them raises.
+        # A script may run many commands, and catch what each of them raises.
         self._project.go_on()
         job = self._job
         limit_s = job.clock.monotonic_s() + job.limits.command_s
@@ -95,7 +87,7 @@ class Toolbox:
             self._grants.argv(command),
             folder=self._project.root,
             deadline_s=min(limit_s, job.deadline_s),
-            # A request from within the command is a child of this one.
+            # A request that the command makes is a child of this one.
             env={
                 "BRIDGE_PARENT": job.request.request_id,
                 "BRIDGE_DEPTH": str(job.request.depth),
@@ -104,7 +96,7 @@ class Toolbox:
         )
 
     def _call_script(self, script: ScriptTool, arguments: dict[str, Any]) -> ToolResult:
-        """The context providers in their order, then the tool itself."""
+        """Run the context providers in their order, then the tool itself."""
         ran: list[Ran] = []
         texts = []
         files = (*script.context_providers, script.pym)
@@ -148,9 +140,8 @@ class Toolbox:
         )
 
     def _shown(self, path: Path) -> str:
-        """A script's file as its definition names it: relative to its folder."""
-        definition = self._job.definition
-        folder = definition.source.file.parent if definition else self._project.root
+        """The path of a script as its definition names it: relative to its folder."""
+        folder = self._job.definition.source.file.parent
         inside = path.is_relative_to(folder)
         return str(path.relative_to(folder) if inside else path)
 

@@ -42,20 +42,21 @@ def read_change(project: Path, *, timeout_s: float = READ_S) -> Change:
     now_s = time.monotonic()
     # Before we stop waiting, so that the reader prints what it knows by then.
     until_s = now_s + timeout_s * _USED
+    output = run.WholeOutput(_MAX_BYTES)
     ended = run.run(
         # Without the project's modules, and without writing bytecode.
         [sys.executable, "-EPB", _READER, str(project), str(until_s)],
+        output,
         stdin=b"",
         env={},
         folder=Path("/"),
         deadline_s=now_s + timeout_s,
         should_stop=lambda: False,
-        max_stdout=_MAX_BYTES,
         grace_s=0.2,
     )
     late = {"error": f"it took more than {timeout_s:g} s"}
     try:
-        read = late if ended.how == "deadline" else orjson.loads(ended.stdout)
+        read = late if ended.how == "deadline" else orjson.loads(output.data)
     except orjson.JSONDecodeError:
         last = ended.stderr.strip().rpartition("\n")[2] or f"exit {ended.exit_code}"
         read = {"error": last[:300]}

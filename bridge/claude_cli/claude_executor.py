@@ -70,16 +70,17 @@ class ClaudeExecutor:
             granting=[*_GRANTING, str(self.folder)],
             is_trusted=doubt is None,
         )
+        output = run.WholeOutput(MAX_OUTPUT_BYTES)
         ended = run.run(
             command,
+            output,
             stdin=prompt_of(request, definition).encode("utf-8", "replace"),
             env={**self.env, **parent_variables(request)},
             folder=self.folder,
             deadline_s=deadline_s,
             should_stop=should_stop,
-            max_stdout=MAX_OUTPUT_BYTES,
         )
-        said = ended.stdout.decode("utf-8", "replace")
+        said = output.data.decode("utf-8", "replace")
         if ended.how == "deadline":
             return Outcome(said, "timeout", "claude -p was still at work")
         if ended.how == "stopped":
@@ -87,12 +88,15 @@ class ClaudeExecutor:
         if ended.how == "too much output":
             detail = f"claude -p printed more than {MAX_OUTPUT_BYTES:,} bytes"
             return Outcome(code="agent_error", detail=detail)
-        if ended.exit_code == _NOT_STARTED and not ended.stdout:
+        if ended.exit_code == _NOT_STARTED and not output.data:
             detail = f"claude -p could not be started: {ended.stderr}"
             return Outcome(code="agent_error", detail=detail)
         is_structured = structured_schema(request) is not None
         outcome = read_output(
-            ended.stdout, ended.stderr, ended.exit_code, is_structured=is_structured
+            bytes(output.data),
+            ended.stderr,
+            ended.exit_code,
+            is_structured=is_structured,
         )
         return replace(outcome, degraded=_is_degraded(request, outcome.model))
 

@@ -2,11 +2,11 @@
 
 no connection           no_host     there is no server
 404                     AGENT_002   the server has no such model
-a redirect              AGENT_002   it is somewhere else
+a redirect              AGENT_002   the server is somewhere else
 429                     quota
-400, too long           AGENT_004   the conversation is longer than its context
-400, 422                AGENT_001   it cannot use the shape
-time is up              AGENT_005
+400, too long           AGENT_004   the conversation is longer than the context
+400, 422                AGENT_001   the server cannot use the shape
+a timeout               AGENT_005
 anything else           agent_error
 """
 
@@ -63,7 +63,7 @@ def _code(status: int, words: str) -> FailureCode:
 
 
 def _words(exc: BaseException, client: Any) -> str:
-    """Its text in one line, without the API key."""
+    """The message in one line, without the API key."""
     words = " ".join(str(exc).split()) or type(exc).__name__
     key = client.api_key
     if key and key != "none":

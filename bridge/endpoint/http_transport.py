@@ -1,7 +1,7 @@
 """Limit the size of HTTP answers, and cut connections from another thread.
 
 The client reads a line, and the text of an error, as a whole: without a limit a broken
-server takes all memory before the deadline. And closing a connection from another
+server could take all memory before the deadline. And closing a connection from another
 thread neither wakes the thread that reads from it nor tells the server.
 """
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 MAX_BYTES = 64 * 1024 * 1024
 
 
-def bound(response: Any) -> None:
-    """Make reading a response fail after `MAX_BYTES`, with `ModelFailed`.
+def limit_size(response: Any) -> None:
+    """Make reading a response fail with `ModelFailed` after `MAX_BYTES`.
 
     A response hook of the client's HTTP library, whichever that is: `openai` has
     changed it before.
@@ -48,7 +48,7 @@ def bound(response: Any) -> None:
     response.stream = Bounded()
 
 
-class Lines:
+class Connections:
     """The connections that a client has opened.
 
     Source: httpx, "Extensions", `trace`; httpcore, `get_extra_info("socket")`.
@@ -59,37 +59,40 @@ class Lines:
         self._open: list[Any] = []
         self._is_cut = False
 
-    def note(self, request: Any) -> None:
-        """Note the connection of a request; a request hook of the client."""
-        request.extensions["trace"] = self._heard
+    def watch(self, request: Any) -> None:
+        """Learn the connection of a request; a request hook of the client."""
+        request.extensions["trace"] = self._on_event
 
     def cut(self) -> None:
         """Close all connections at once, and every later one."""
         with self._lock:
             self._is_cut = True
-            lines, self._open = self._open, []
-        for line in lines:
-            _hang_up(line)
+            connections, self._open = self._open, []
+        for connection in connections:
+            _shut_down(connection)
 
-    def _heard(self, event: str, facts: Any) -> None:
-        is_open = event in ("connection.connect_tcp.complete", *_MORE)
-        line = facts.get("return_value") if is_open else None
-        if line is None:
+    def _on_event(self, event: str, facts: Any) -> None:
+        connection = facts.get("return_value") if event in _OPENED else None
+        if connection is None:
             return
         with self._lock:
             if not self._is_cut:
-                self._open.append(line)
+                self._open.append(connection)
                 return
-        _hang_up(line)
+        _shut_down(connection)
 
 
-# Layers above TCP, and connections without it.
-_MORE = ("connection.start_tls.complete", "connection.connect_unix_socket.complete")
+# Over TCP, over TLS above it, and without TCP.
+_OPENED = (
+    "connection.connect_tcp.complete",
+    "connection.start_tls.complete",
+    "connection.connect_unix_socket.complete",
+)
 
 
-def _hang_up(line: Any) -> None:
-    plug = line.get_extra_info("socket")
-    if plug is not None:
+def _shut_down(connection: Any) -> None:
+    plain = connection.get_extra_info("socket")
+    if plain is not None:
         with suppress(OSError):
-            # Not by an encrypted socket's own method, which may wait for the peer.
-            socket.socket.shutdown(plug, socket.SHUT_RDWR)
+            # An encrypted socket's own method may wait for the peer.
+            socket.socket.shutdown(plain, socket.SHUT_RDWR)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import threading
 import weakref
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from bridge.agent_loop.chat_model import ModelFailed, Reply, never
+from bridge.agent_loop.chat_model import ModelFailed, Reply
 from bridge.llama.load_options import load_order
 from bridge.llama.model_files import ModelFile, find_model, require_extra
 from bridge.llama.preload import take_ahead
@@ -16,10 +16,9 @@ from bridge.llama.worker_process import WorkerProcess
 from bridge.protocol.json_schema import problem_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from bridge.agent_loop.chat_model import ChatModel, Message
+    from bridge.agent_loop.chat_model import ChatRequest
     from bridge.config import Settings
 
 # Low: an answer should be right rather than varied.
@@ -29,38 +28,38 @@ _FATAL = frozenset({"AGENT_002", "AGENT_005", "AGENT_006", "cancelled"})
 
 
 class LlamaModel:
-    """A local model, ready to reply; its process is started at once.
+    """A local model, ready to reply; its process starts at once.
 
-    It loads while the first conversation is prepared: if it cannot be loaded, the first
-    reply says so.
+    The same conversation, temperature and file give the same reply. The model loads
+    while the first conversation is prepared; if it cannot be loaded, the first reply
+    fails.
+
+    Attributes:
+        file: the model's file, as `find_model` found it.
+        name: its name in answers.
+        is_small: too small to be trusted.
 
     Args:
-        file: as `find_model` found it.
         settings: for the context's length, memory and the prompt cache.
         temperature: 0 takes the likeliest token.
-        seed: the same conversation, seed and model give the same reply.
 
     Raises:
         ExtraMissing: llama.cpp is not installed.
     """
 
     def __init__(
-        self,
-        file: ModelFile,
-        settings: Settings,
-        *,
-        temperature: float = TEMPERATURE,
-        seed: int = 0,
+        self, file: ModelFile, settings: Settings, *, temperature: float = TEMPERATURE
     ) -> None:
         require_extra()
-        self._file = file
+        self.file = file
+        self.name = file.name
+        self.is_small = file.is_small
         self._temperature = temperature
-        self._seed = seed
         self._closed = False
         self._gone: ModelFailed | None = None
         order = load_order(file, settings)
         self._process = take_ahead(order) or _started(order)
-        # Held while the process is talked with; `close` may come from elsewhere.
+        # Held during an exchange; `close` may be called from another thread.
         self._busy = threading.RLock()
         self._finalizer = weakref.finalize(self, self._process.close)
 
@@ -72,10 +71,8 @@ class LlamaModel:
         *,
         beside: Path | None = None,
         digest: str | None = None,
-        temperature: float = TEMPERATURE,
-        seed: int = 0,
     ) -> Self:
-        """Find the model by its name, as `find_model` does, and start it.
+        """Find a model as `find_model` does, and start it.
 
         `digest` is the SHA-256 that its file must have when it is loaded.
 
@@ -85,77 +82,41 @@ class LlamaModel:
         """
         require_extra()
         file = replace(find_model(wanted, settings, beside=beside), digest=digest)
-        return cls(file, settings, temperature=temperature, seed=seed)
-
-    @property
-    def file(self) -> ModelFile:
-        """The file, and what it says of itself."""
-        return self._file
-
-    @property
-    def name(self) -> str:
-        """Its name, as the answer will say it."""
-        return self._file.name
-
-    @property
-    def is_small(self) -> bool:
-        """Too small to be trusted: what it answers is marked degraded."""
-        return self._file.is_small
+        return cls(file, settings)
 
     @property
     def pid(self) -> int | None:
-        """Of its process; None when that is gone."""
+        """The pid of its process; None if that is gone."""
         return self._process.pid
 
-    def reply(
-        self,
-        messages: Sequence[Message],
-        shape: dict[str, Any],
-        *,
-        prefix: int,
-        max_tokens: int,
-        deadline_s: float,
-        on_tokens: Callable[[int, float], None],
-        should_stop: Callable[[], bool] = never,
-    ) -> Reply:
-        """Continue the conversation; as `ChatModel.reply`.
+    def reply(self, request: ChatRequest) -> Reply:
+        """Continue a conversation, as `ChatModel.reply`.
 
         After AGENT_002, AGENT_005, AGENT_006 or cancelled the process is gone, and
         every further call fails in the same way.
         """
-        order = {
-            "do": "reply",
-            "messages": [{"role": m.role, "content": m.content} for m in messages],
-            "shape": shape,
-            "prefix": prefix,
-            "maxTokens": max_tokens,
-            "temperature": self._temperature,
-            "seed": self._seed,
-        }
         with self._busy:
             if self._gone is not None:
                 raise ModelFailed(self._gone.code, str(self._gone))
             try:
-                reply = self._exchange(order, deadline_s, on_tokens, should_stop)
+                reply = self._exchange(request)
             except ModelFailed as failed:
                 if failed.code in _FATAL:
                     raise self._end(failed) from None
                 raise
             except BaseException:
-                # What the worker says next would be taken for another reply.
+                # The worker's next lines would be taken for another reply.
                 self._end(ModelFailed("AGENT_006", "the reply was interrupted"))
                 raise
-        check_reply(shape, reply.text)
+        check_reply(request.shape, reply.text)
         return reply
 
     def close(self) -> None:
-        """Let go of the model, at once, whatever it is doing."""
+        """End the process at once, whatever it is doing."""
         self._closed = True
         self._process.kill()
         with self._busy:
-            self._finalizer()
-            if self._gone is None:
-                self._gone = ModelFailed("AGENT_006", "the model was closed")
+            self._end(ModelFailed("AGENT_006", "the model was closed"))
 
     def __enter__(self) -> Self:
         return self
@@ -163,26 +124,29 @@ class LlamaModel:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _exchange(
-        self,
-        order: dict[str, Any],
-        deadline_s: float,
-        on_tokens: Callable[[int, float], None],
-        should_stop: Callable[[], bool],
-    ) -> Reply:
-        for said in self._process.exchange(
-            order, deadline_s=deadline_s, should_stop=should_stop
+    def _exchange(self, request: ChatRequest) -> Reply:
+        order = {
+            "do": "reply",
+            "messages": [asdict(message) for message in request.messages],
+            "shape": request.shape,
+            "prefix": request.prefix,
+            "maxTokens": request.max_tokens,
+            "temperature": self._temperature,
+            "seed": 0,
+        }
+        for answer in self._process.exchange(
+            order, deadline_s=request.deadline_s, should_stop=request.should_stop
         ):
-            if said["is"] == "tokens":
-                on_tokens(said["tokens"], said["seconds"])
-            elif said["is"] == "failed":
-                raise ModelFailed(said["code"], said["message"])
-            elif said["is"] == "reply":
-                return Reply(**said["reply"])
-        raise AssertionError("an exchange ends by a reply or an error")
+            if answer["is"] == "tokens":
+                request.on_tokens(answer["tokens"], answer["seconds"])
+            elif answer["is"] == "failed":
+                raise ModelFailed(answer["code"], answer["message"])
+            elif answer["is"] == "reply":
+                return Reply(**answer["reply"])
+        raise AssertionError("an exchange ends with a reply or an error")
 
     def _end(self, failed: ModelFailed) -> ModelFailed:
-        """End the process; returns how this and every further reply fails."""
+        """End the process; returns the failure of this and of every further reply."""
         self._finalizer()
         code, message = failed.code, str(failed)
         if code == "AGENT_002" and (words := self._process.last_words()):
@@ -196,8 +160,8 @@ class LlamaModel:
 def check_reply(shape: dict[str, Any], text: str) -> None:
     """Raise `ModelFailed` (AGENT_003) if a reply does not satisfy its schema.
 
-    Decoding was held to the schema. This checks it with another library, in a process
-    whose memory llama.cpp cannot have touched.
+    The grammar has already enforced the schema. This checks it again with another
+    library, in a process whose memory llama.cpp cannot have damaged.
     """
     try:
         problem = problem_of(shape, json.loads(text))
@@ -211,7 +175,3 @@ def _started(order: dict[str, Any]) -> WorkerProcess:
     process = WorkerProcess()
     process.send(order)
     return process
-
-
-if TYPE_CHECKING:
-    _PROVED: Callable[[ModelFile, Settings], ChatModel] = LlamaModel

@@ -1,4 +1,4 @@
-"""Does a model work here, and how fast? One small reply, held to a schema."""
+"""Test a model on this machine, and its speed, with a small reply held to a schema."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bridge.agent_loop.chat_model import Message, ModelFailed
+from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed
 from bridge.llama.local_model import LlamaModel
 
 if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.llama.model_files import ModelFile
 
-_ASKED = Message("user", "Name three colours, and say how many they are.")
+_QUESTION = Message("user", "Name three colours, and say how many they are.")
 _SHAPE = {
     "type": "object",
     "properties": {
@@ -37,8 +37,8 @@ class Tested:
 
     Attributes:
         reply: the reply; None if it failed.
-        seconds: the time to the reply, with loading.
-        tokens_per_s: the speed of a second reply, whose prompt was read before.
+        seconds: the time to the reply, including loading.
+        tokens_per_s: the speed of a second reply, whose prompt is already read.
         problem: what went wrong, if anything.
     """
 
@@ -49,24 +49,21 @@ class Tested:
 
 
 def try_model(file: ModelFile, settings: Settings, *, timeout_s: float) -> Tested:
-    """Load a model and have it reply twice: to test all of it, and for the speed."""
-    started = time.monotonic()
-    deadline_s = started + timeout_s
+    """Load a model and have it reply twice: once to test it, once to time it."""
+    began_s = time.monotonic()
+    request = ChatRequest(
+        messages=[_QUESTION],
+        shape=_SHAPE,
+        prefix=0,
+        max_tokens=_MAX_TOKENS,
+        deadline_s=began_s + timeout_s,
+    )
     try:
         with LlamaModel(file, settings, temperature=0) as model:
-            replies = []
-            for _ in range(2):
-                reply = model.reply(
-                    [_ASKED],
-                    _SHAPE,
-                    prefix=0,
-                    max_tokens=_MAX_TOKENS,
-                    deadline_s=deadline_s,
-                    on_tokens=lambda _tokens, _seconds: None,
-                )
-                replies.append((reply, time.monotonic() - started))
+            first = model.reply(request)
+            seconds = time.monotonic() - began_s
+            second = model.reply(request)
     except ModelFailed as exc:
-        spent_s = time.monotonic() - started
+        spent_s = time.monotonic() - began_s
         return Tested(None, spent_s, problem=f"{exc.code}: {exc}")
-    (first, seconds), (second, _) = replies
     return Tested(first.text, seconds, second.tokens / max(second.seconds, 1e-9))

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.agent_loop.chat_model import LOOK_S, ModelFailed, never
+from bridge.agent_loop.chat_model import LOOK_S, ModelFailed
 from bridge.config import environment
 from bridge.llama import out_of_memory
 from bridge.process.streams import Streams
@@ -80,7 +80,7 @@ class WorkerProcess:
         order: dict[str, Any],
         *,
         deadline_s: float,
-        should_stop: Callable[[], bool] = never,
+        should_stop: Callable[[], bool],
     ) -> Iterator[dict[str, Any]]:
         """Give an order, and yield the worker's answers until closed.
 
@@ -99,7 +99,7 @@ class WorkerProcess:
                     "AGENT_005", "the deadline passed while the model was at work"
                 )
             if should_stop():
-                raise ModelFailed("cancelled", "the reply was wanted no more")
+                raise ModelFailed("cancelled", "the reply is no longer wanted")
             self._streams.move(min(left_s, LOOK_S))
             *lines, rest = self._received.split(b"\n")
             self._received[:] = rest

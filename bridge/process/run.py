@@ -1,6 +1,6 @@
-"""Run a program until it ends or is no longer wanted.
+"""Run a program until it ends, until its deadline, or until it should stop.
 
-Its time and output are limited, and nothing that it started outlives it or us: the
+Its time and output are limited. Nothing that it started outlives it or us: the
 `supervisor` between it and us stops whatever is left.
 """
 
@@ -46,6 +46,24 @@ class Output(Protocol):
         """Whether the program has written too much, and should be stopped."""
 
 
+class WholeOutput:
+    """Keeps all of an output; too much output stops the program."""
+
+    def __init__(self, max_bytes: int) -> None:
+        """At more than `max_bytes` the program is stopped."""
+        self.data = bytearray()
+        self._max_bytes = max_bytes
+
+    def add(self, data: bytes) -> None:
+        """Keep the next part."""
+        self.data += data
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is longer than its limit."""
+        return len(self.data) > self._max_bytes
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
     """How a program ended.
@@ -56,39 +74,12 @@ class Ended:
 
     how: End
     exit_code: int
-    stdout: bytes
     stderr: str
 
 
 def run(
     command: Sequence[str],
-    *,
-    stdin: bytes,
-    env: Mapping[str, str],
-    folder: Path,
-    deadline_s: float,
-    should_stop: Callable[[], bool],
-    max_stdout: int,
-    grace_s: float = GRACE_S,
-) -> Ended:
-    """Run `command` with its input, as `run_into` does, and keep its output."""
-    output = _Whole(max_stdout)
-    how, code, stderr = run_into(
-        output,
-        command,
-        stdin=stdin,
-        env=env,
-        folder=folder,
-        deadline_s=deadline_s,
-        should_stop=should_stop,
-        grace_s=grace_s,
-    )
-    return Ended(how, code, bytes(output.data), stderr)
-
-
-def run_into(
     output: Output,
-    command: Sequence[str],
     *,
     stdin: bytes | None,
     env: Mapping[str, str],
@@ -97,14 +88,13 @@ def run_into(
     should_stop: Callable[[], bool],
     grace_s: float = GRACE_S,
     is_confined: bool = False,
-) -> tuple[End, int, str]:
+) -> Ended:
     """Run `command` in `folder`; nothing of it is left on return or interrupt.
 
-    It returns by `deadline_s` (monotonic): in the last `grace_s` of that, or less if
-    time is short, the program may end by itself. `should_stop` is asked several times a
-    second. Without `stdin` there is nothing to read, and stderr goes into `output`.
-    `is_confined` is as in `Supervised`. Returns how it ended, its exit code, and the
-    end of its stderr.
+    It returns by `deadline_s` (monotonic). The program gets SIGTERM `grace_s` before
+    that, or later if time is short. `should_stop` is asked several times a second.
+    If `stdin` is None, the program reads an empty file, and its stderr goes into
+    `output`. `is_confined` is as in `Supervised`.
 
     Raises:
         OSError: the system starts no more processes, or there is no such folder.
@@ -150,7 +140,7 @@ def run_into(
         for _ in range(_MAX_LEFT_OVER):
             if output.is_full or not streams.move(0):
                 break
-        return how, 128 - code if code < 0 else code, streams.stderr
+        return Ended(how, 128 - code if code < 0 else code, streams.stderr)
 
 
 def _grace_within(left_s: float, grace_s: float) -> float:
@@ -172,18 +162,3 @@ def _go_on(program: Supervised, streams: Streams, wait_s: float) -> None:
         program.wait(wait_s)
     else:
         streams.move(wait_s)
-
-
-class _Whole:
-    """All of an output, up to a limit."""
-
-    def __init__(self, max_bytes: int) -> None:
-        self.data = bytearray()
-        self._max_bytes = max_bytes
-
-    def add(self, data: bytes) -> None:
-        self.data += data
-
-    @property
-    def is_full(self) -> bool:
-        return len(self.data) > self._max_bytes

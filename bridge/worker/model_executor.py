@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bridge.agent_loop.chat_model import ModelFailed
-from bridge.agent_loop.job import Job
+from bridge.agent_loop.job import NO_DEFINITION, Job
 from bridge.agent_loop.loop import run
 from bridge.agent_loop.run_log import TurnLog
 from bridge.agents.prompt import instructions_of, prompt_of
@@ -66,10 +66,10 @@ class ModelExecutor:
                     prompt = prompt_of(definition, request)
                     if opened.model.is_small:
                         instructions = instructions_of(definition, request)
-                ended = run(
+                outcome = run(
                     Job(
                         request=request,
-                        definition=definition,
+                        definition=definition or NO_DEFINITION,
                         prompt=prompt,
                         instructions=instructions,
                         model=opened.model,
@@ -83,10 +83,4 @@ class ModelExecutor:
                 )
         except ModelFailed as exc:
             return Outcome(code=exc.code, detail=str(exc), model=request.model)
-        return Outcome(
-            words=ended.raw,
-            verdict=ended.verdict,
-            model=ended.summary.model,
-            degraded=opened.degraded or ended.is_degraded,
-            run=ended.summary,
-        )
+        return replace(outcome, degraded=opened.degraded or outcome.degraded)

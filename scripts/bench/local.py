@@ -16,7 +16,7 @@ from llguidance import LLMatcher
 from bench.shapes import SHAPES
 from bench.table import Row
 from bench.timing import Series, take_turns
-from bridge.agent_loop.chat_model import Message, ModelFailed
+from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed
 from bridge.agent_loop.reply_schema import narrowed
 from bridge.config import Settings
 from bridge.llama.chat_template import pieces_of
@@ -224,15 +224,14 @@ class Bench:
     def _ours(self, prefix: Message) -> int:
         """A reply from a new process; returns its tokens."""
         with LlamaModel(self.found, self.settings, temperature=0) as llama:
-            reply = llama.reply(
-                [prefix, ASKED],
-                {"type": "string", "minLength": 90, "maxLength": 110},
+            request = ChatRequest(
+                messages=[prefix, ASKED],
+                shape={"type": "string", "minLength": 90, "maxLength": 110},
                 prefix=1,
                 max_tokens=400,
                 deadline_s=time.monotonic() + 120,
-                on_tokens=lambda _tokens, _seconds: None,
             )
-        return reply.tokens
+            return llama.reply(request).tokens
 
     def valid(self, runs: int) -> list[Row]:
         """How many replies at temperature 0.8 are refused, cut or invalid."""
@@ -274,12 +273,14 @@ class Bench:
 
         with llama:
             llama.reply(
-                [PREFIX, ASKED],
-                narrowed(_OBJECT),
-                prefix=1,
-                max_tokens=600,
-                deadline_s=time.monotonic() + 120,
-                on_tokens=look,
+                ChatRequest(
+                    messages=[PREFIX, ASKED],
+                    shape=narrowed(_OBJECT),
+                    prefix=1,
+                    max_tokens=600,
+                    deadline_s=time.monotonic() + 120,
+                    on_tokens=look,
+                )
             )
         floor = (self.found.header.size + self._context_bytes()) / MIB
         return [

@@ -107,7 +107,7 @@ def test_a_small_model_is_said_to_be_one(world):
     """Its answer is degraded, and it is not even asked for evidence."""
     outcome = world.run(submit(), is_small=True, agent=definition(tools=()))
 
-    assert outcome.is_degraded
+    assert outcome.degraded
     arguments = world.model.shapes[0]["properties"]["arguments"]
     assert set(arguments["properties"]) == {"status", "summary"}
 

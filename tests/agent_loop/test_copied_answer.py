@@ -39,10 +39,10 @@ def test_error_the_answer_of_an_example(world, is_small, said, status):
     assert outcome.verdict.code == "prompt_echo"
     assert outcome.verdict.parsed is None
     assert outcome.verdict.complaint == (
-        "this is the answer of the example 'Explain etc/cron.conf to me.', word for "
-        f"word; answer the task: {ASKED!r}"
+        "this is word for word the answer of the example 'Explain etc/cron.conf to "
+        f"me.'; answer the task: {ASKED!r}"
     )
-    assert outcome.summary.turns == 3
+    assert outcome.run.turns == 3
 
 
 def test_error_the_answer_of_an_example_of_ours(world):

@@ -40,7 +40,7 @@ def test_what_ran_is_attached(world, agent):
         "exitCode": 0,
         "outputSha256": hashlib.sha256(b"0").hexdigest(),
     }
-    assert outcome.summary.evidence[0].command == "sh check.sh"
+    assert outcome.run.evidence[0].command == "sh check.sh"
 
 
 def test_error_success_without_anything_run(world, agent):
@@ -169,7 +169,7 @@ def test_error_what_failed_stays_so_though_it_passed_before(world):
     )
 
     assert outcome.verdict.code == "agent_failed"
-    assert len(outcome.summary.evidence) == 3
+    assert len(outcome.run.evidence) == 3
 
 
 def test_another_command_does_not_make_up_for_it(world, agent):
@@ -210,7 +210,7 @@ def test_an_answer_in_another_shape_is_held_to_it_too(world, agent):
         {"ok": True},
     )
     assert (passed.verdict.code, passed.verdict.parsed) == (None, {"ok": True})
-    assert [e.passed for e in passed.summary.evidence] == [True]
+    assert [e.passed for e in passed.run.evidence] == [True]
 
 
 def test_a_claim_refers_to_its_call(world, agent):
@@ -280,7 +280,7 @@ def test_a_command_that_was_refused_is_no_evidence(world, agent):
     )
 
     assert outcome.verdict.code == "unverified"
-    assert outcome.summary.evidence == ()
+    assert outcome.run.evidence == ()
 
 
 def test_a_command_that_ran_out_of_time_is_no_success(world, agent):

@@ -23,7 +23,7 @@ def test_error_turns_run_out(world):
     assert outcome.verdict == Verdict(
         code="AGENT_004", complaint="no answer within 3 turns"
     )
-    assert outcome.summary.turns == 3
+    assert outcome.run.turns == 3
     assert world.log[-1]["code"] == "AGENT_004"
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridge.agent_loop.briefing import signature
 from bridge.agent_loop.model_policy import LARGE, SMALL
 from bridge.agent_loop.reply_schema import (
     Call,
@@ -17,7 +18,6 @@ from bridge.agent_loop.reply_schema import (
     read_call,
     submit_schema,
 )
-from bridge.agent_loop.schema_signature import signature
 
 TREE: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -197,7 +197,7 @@ def test_what_runs_is_what_was_looked_at(world):
 def test_what_a_script_ran_is_evidence(world, give):
     give("run_command('echo hi')", allow=("Bash(echo *)",))
 
-    evidence = world.outcome.summary.evidence
+    evidence = world.outcome.run.evidence
     assert [(e.type, e.command, e.passed, e.tool_use_id) for e in evidence] == [
         ("command", "echo hi", True, "call-1"),
         ("script", None, True, "call-1"),

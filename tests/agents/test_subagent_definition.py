@@ -136,8 +136,8 @@ def test_its_scripts_run_what_it_grants(world: World, lint: Path, tool: str) -> 
     assert definition.allow == ("Bash(test *)", "Bash(touch *)")
     assert (outcome.verdict.code, outcome.verdict.parsed) == (None, {"summary": "done"})
     called = "call-1" if tool == "run_linter" else "submit-1"
-    told = [(e.command, e.passed) for e in outcome.summary.evidence if e.command]
-    ids = {e.tool_use_id for e in outcome.summary.evidence if e.command}
+    told = [(e.command, e.passed) for e in outcome.run.evidence if e.command]
+    ids = {e.tool_use_id for e in outcome.run.evidence if e.command}
     assert (told, ids) == (
         [("test -e fixed", False), ("touch fixed", True), ("test -e fixed", True)],
         {called},

@@ -9,7 +9,7 @@ import time
 import pytest
 from scripted_server import ScriptedServer, Talk, fail, say
 
-from bridge.agent_loop.chat_model import Message, ModelFailed, Reply
+from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed, Reply
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.endpoint.endpoint_model import open_endpoint
@@ -34,15 +34,16 @@ def settings(url: str | None, key: str = "") -> Settings:
     return Settings.from_environment(env)
 
 
-def ask(endpoint, *, seconds: float = 20.0, on_tokens=lambda *_: None, **more) -> Reply:
+def ask(endpoint, *, seconds: float = 20.0, **more) -> Reply:
     return endpoint.reply(
-        [Message("system", "Be brief."), Message("user", "Hi <|im_end|>")],
-        SHAPE,
-        prefix=1,
-        max_tokens=50,
-        deadline_s=time.monotonic() + seconds,
-        on_tokens=on_tokens,
-        **more,
+        ChatRequest(
+            messages=[Message("system", "Be brief."), Message("user", "Hi <|im_end|>")],
+            shape=SHAPE,
+            prefix=1,
+            max_tokens=50,
+            deadline_s=time.monotonic() + seconds,
+            **more,
+        )
     )
 
 
@@ -197,7 +198,7 @@ def nonsense(talk: Talk, _) -> None:
         (say('{"a": 1, "a": 2}'), "no_json", "the reply is not JSON: "),
         (nonsense, "agent_error", "JSONDecodeError: "),
         *(
-            (odd(event), "agent_error", "the server's reply has not the form of ")
+            (odd(event), "agent_error", "the server's reply does not have the form of ")
             for event in ODD
         ),
         (hang_up, "agent_error", "the connection broke: "),
@@ -317,7 +318,7 @@ def test_error_the_deadline_holds_whatever_the_server_does(server, act):
 
 
 def test_error_a_reply_without_end(server, monkeypatch):
-    monkeypatch.setattr("bridge.endpoint.endpoint_model._MAX_REPLY_CHARS", 10)
+    monkeypatch.setattr("bridge.endpoint.partial_reply._MAX_REPLY_CHARS", 10)
 
     told = failure(server, trickle)
 

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 from runworld import definition
 
-from bridge.agent_loop.chat_model import Message, ModelFailed
+from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed
 from bridge.agent_loop.job import Job
 from bridge.agent_loop.loop import run
 from bridge.config import Settings
@@ -79,14 +79,16 @@ def endpoint(url):
     endpoint.close()
 
 
-def ask(endpoint, **how):
-    limits = {"max_tokens": 150, "deadline_s": time.monotonic() + 120, **how}
+def ask(endpoint, *, max_tokens=150, within_s=120.0):
+    question = "Is water wet? Answer as JSON, why in five words."
     return endpoint.reply(
-        [Message("user", "Is water wet? Answer as JSON, why in five words.")],
-        SHAPE,
-        prefix=0,
-        on_tokens=lambda *_: None,
-        **limits,
+        ChatRequest(
+            messages=[Message("user", question)],
+            shape=SHAPE,
+            prefix=0,
+            max_tokens=max_tokens,
+            deadline_s=time.monotonic() + within_s,
+        )
     )
 
 
@@ -109,7 +111,7 @@ def test_error_a_cut_reply(endpoint):
 
 def test_error_the_deadline(endpoint):
     with pytest.raises(ModelFailed) as caught:
-        ask(endpoint, deadline_s=time.monotonic() + 0.05)
+        ask(endpoint, within_s=0.05)
 
     assert caught.value.code == "AGENT_005"
 
@@ -128,4 +130,4 @@ def test_a_whole_run(endpoint, tmp_path):
 
     assert outcome.verdict.code is None, outcome
     jsonschema.validate(outcome.verdict.parsed, SHAPE)
-    assert outcome.summary.model == "openai:smol"
+    assert outcome.run.model == "openai:smol"

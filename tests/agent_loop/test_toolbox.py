@@ -1,0 +1,98 @@
+"""The tools of an agent: what its definition allows, and what its scripts check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from runworld import call, definition, submit
+
+from bridge.agents.definition import ScriptTool
+
+READING = ["read_file", "list_files", "search_text"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "tools"),
+    [
+        ({}, READING),
+        ({"tools": ()}, []),
+        ({"tools": ("Read", "Grep", "Edit")}, ["read_file", "search_text"]),
+        ({"blocked_tools": ("Grep", "Glob")}, ["read_file"]),
+        ({"allow": ("Bash(ls)",)}, [*READING, "run_command"]),
+        ({"allow": ("Bash(ls)",), "tools": ("Read",)}, ["read_file"]),
+        ({"allow": ("Bash(ls)",), "tools": ("Bash",)}, ["run_command"]),
+        ({"tools": ("run_command",)}, []),
+    ],
+    ids=[
+        *("default", "none", "client-names", "blocked"),
+        *("granted", "not-listed", "listed", "not-granted"),
+    ],
+)
+def test_only_the_definition_decides_on_tools(world, fields, tools):
+    """There is no run_command unless the definition grants a command."""
+    world.run(submit(), agent=definition(**fields))
+
+    shape = world.model.shapes[0]
+    offered = shape.get("anyOf", [shape])
+    names = [option["properties"]["tool"]["const"] for option in offered]
+    assert names == [*tools, "submit_result"]
+
+
+def submit_script(code: str) -> ScriptTool:
+    return ScriptTool(
+        name="submit_result",
+        pym=Path("submit.pym"),
+        description="Answer.",
+        parameters={
+            "type": "object",
+            "properties": {"issues": {"type": "integer"}},
+            "required": ["issues"],
+        },
+        code=code,
+    )
+
+
+def test_the_script_of_submit_result_may_refuse_an_answer(world):
+    code = "assert issues < 10, 'too many issues'\n'kept'"
+    agent = definition(script_tools=(submit_script(code),))
+
+    outcome = world.run(
+        call("submit_result", issues=99), call("submit_result", issues=1), agent=agent
+    )
+
+    assert outcome.verdict.parsed == {"issues": 1}
+    assert "AssertionError: too many issues" in world.model.results()[0]
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict", "how"),
+    [
+        ("issues + ''", "AGENT_001", "failed"),
+        ("isues", "AGENT_001", "failed"),
+        ("{}['x']", "AGENT_001", "failed"),
+        ("assert False, 'x'", "AGENT_003", "refused it"),
+        ("raise ValueError('x')", "AGENT_003", "refused it"),
+    ],
+)
+def test_error_a_broken_script_is_no_schema_mismatch(world, code, verdict, how):
+    """Its author would otherwise look for the mistake in the answer."""
+    said = [call("submit_result", issues=n) for n in range(3)]
+
+    outcome = world.run(*said, agent=definition(script_tools=(submit_script(code),)))
+
+    assert outcome.verdict.code == verdict
+    assert f"script of submit_result {how}: error: " in outcome.verdict.complaint
+
+
+def test_a_request_that_a_command_makes_is_a_child(world):
+    """Otherwise an agent that may run `hostbridge ask` could ask itself for ever."""
+    world.run(
+        call("run_command", command="env"),
+        submit(),
+        agent=definition(allow=("Bash(env)",)),
+        request={"depth": 1},
+    )
+
+    lines = world.model.results()[0].splitlines()
+    assert {"BRIDGE_PARENT=r1", "BRIDGE_DEPTH=1"} <= set(lines)
