@@ -198,21 +198,8 @@ def test_a_launch_loads_no_definitions_but_its_own() -> None:
     assert not loaded & {"yaml", "jinja2", "bridge.agents.definition"}
 
 
-def test_a_wait_that_may_not_last_sets_up_no_watch(tmp_path: Path) -> None:
-    """Who serves a request itself looks for an answer first, and pays for one look."""
-    code = (
-        "from pathlib import Path\n"
-        "from bridge.api.bridge import Bridge\n"
-        "from bridge.config import Settings\n"
-        f"store = Bridge(Settings(home=Path({str(tmp_path)!r})), Path('/')).store\n"
-        "assert list(store.wait(['a'], timeout_s=0)) == []\n"
-    )
-
-    assert not loaded_by(code) & {"watchdog", "watchdog.observers"}
-
-
 def test_hooks_load_no_command_line() -> None:
-    """What a claim or an answer costs is a promise: no rich, jsonschema, watchdog."""
+    """What a claim or an answer costs is a promise: no rich, no jsonschema."""
     loaded = loaded_by(
         "import bridge.host.hook, bridge.host.session_events, bridge.host.tool_events\n"
         "import bridge.host.turn_events, bridge.store.store\n"
@@ -222,7 +209,7 @@ def test_hooks_load_no_command_line() -> None:
         "assert judge(Request(request_id='a', prompt='?'), said).is_valid\n"
     )
 
-    heavy = {"typer", "rich", "jsonschema", "jsonschema_rs", "watchdog", "asyncio"}
+    heavy = {"typer", "rich", "jsonschema", "jsonschema_rs", "asyncio"}
     heavy |= {"pydantic", "pydantic_core", "logging", "subprocess", "shutil", "secrets"}
     assert not loaded & heavy
 

@@ -16,7 +16,7 @@ from bridge.store.switch import is_off
 if TYPE_CHECKING:
     from bridge.doctor.subject import Subject
 
-LIBRARIES = ("pydantic", "orjson", "watchdog", "jsonschema-rs")
+LIBRARIES = ("pydantic", "orjson", "jsonschema-rs")
 
 
 def python(_subject: Subject) -> Iterator[Finding]:

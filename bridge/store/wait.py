@@ -1,31 +1,46 @@
 """Wait for responses.
 
-The deadline is on the monotonic clock. The first look comes after the watch is in place
-and before the first wait, so nothing is missed. A waiter holds no file open.
+The deadline is on the monotonic clock. Each waiter looks by itself, seldom enough to
+cost next to nothing: an answer is noticed within half a percent of the time it took, at
+the latest after `_LONGEST_S`. A look is one `stat` of the folder of responses; only if
+that has changed is the state opened. Between two looks a waiter holds no file open.
+
+The kernel could report changes instead, but its watches are scarce (a user has 128
+inotify instances, and the client needs some to hear us), do not work everywhere, and
+would take a library that loads for longer than a short wait spends looking.
 """
 
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack, suppress
+import threading
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable, StateVanished
 from bridge.protocol.ids import RequestId, is_id
-from bridge.store.watcher import noticing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from contextlib import AbstractContextManager
 
     from bridge.protocol.response import Response
     from bridge.store.clock import Clock
+    from bridge.store.directory import Folder
     from bridge.store.state import State
 
     Opening = Callable[..., AbstractContextManager[State]]
 
 # How often to call `tend`.
-LOOK_S = 1.0
+TEND_S = 1.0
+# The pause between two looks. With many waiting threads it is longer: together they
+# look at most 1,000 times a second.
+_SHORTEST_S, _LONGEST_S = 0.005, 0.05
+_PER_THREAD_S = 0.001
+# The time of a folder may be that of the kernel's last tick: a later change within the
+# same tick does not show.
+_TICK_NS = 20_000_000
 
 
 def wait_for(
@@ -44,34 +59,65 @@ def wait_for(
     Raises:
         StateVanished: the state directory was removed or replaced meanwhile.
     """
-    deadline = clock.monotonic_s() + timeout_s
+    began_s = clock.monotonic_s()
     open_ids = {request_id for request_id in ids if is_id(request_id)}
-    with ExitStack() as stack:
-        with opening() as state:
-            there = list(_arrived(state, open_ids))
-            responses = state["responses"]
-            if open_ids and timeout_s > 0:
-                which, path = _which(responses.fd), state.directory.path
-                names = [f"{request_id}.json" for request_id in open_ids]
-                changes = stack.enter_context(noticing(responses.path, names))
-        yield from there
-        if not open_ids or timeout_s <= 0:
+    with opening() as state:
+        there = list(_arrived(state, open_ids))
+        if open_ids and timeout_s > 0:
+            watched = _Watched(state["responses"])
+            path = state.directory.path
+    yield from there
+    tend_at_s = began_s + TEND_S
+    while open_ids and timeout_s > 0:
+        if watched.may_hold(open_ids):
+            yield from _look(opening, watched, path, open_ids)
+        now_s = clock.monotonic_s()
+        left_s = began_s + timeout_s - now_s
+        if left_s <= 0:
             return
-        is_due = True
-        while True:
-            if is_due:
-                yield from _look(opening, which, path, open_ids)
-            left = deadline - clock.monotonic_s()
-            if not open_ids or left <= 0:
-                return
-            is_due = changes.wait(min(LOOK_S, left))
-            if not is_due:
-                with suppress(StateUnavailable):
-                    tend()
+        if now_s >= tend_at_s:
+            with suppress(StateUnavailable):
+                tend()
+            tend_at_s = clock.monotonic_s() + TEND_S
+        elif open_ids:
+            time.sleep(min(_pause_s(now_s - began_s), left_s))
+
+
+def _pause_s(waited_s: float) -> float:
+    pause_s = min(max(_SHORTEST_S, waited_s / 200), _LONGEST_S)
+    return max(pause_s, _PER_THREAD_S * threading.active_count())
+
+
+class _Watched:
+    """The folder of responses: which one it is, and when it changed."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._path = folder.path
+        self._which = _which(os.fstat(folder.fd))
+        self._seen_ns = -1
+
+    def may_hold(self, ids: Collection[RequestId]) -> bool:
+        """Whether one of these may have come, or another folder has the path."""
+        now_ns = time.time_ns()
+        try:
+            facts = os.lstat(self._path)
+        except OSError:
+            return True
+        if _which(facts) != self._which:
+            return True
+        if facts.st_mtime_ns == self._seen_ns:
+            return False
+        if abs(now_ns - facts.st_mtime_ns) > _TICK_NS:
+            self._seen_ns = facts.st_mtime_ns
+        return any(os.path.lexists(f"{self._path}/{each}.json") for each in ids)
+
+    def is_same(self, folder: Folder) -> bool:
+        """Whether this is the folder that was there first."""
+        return _which(os.fstat(folder.fd)) == self._which
 
 
 def _look(
-    opening: Opening, which: tuple[int, int], path: str, open_ids: set[RequestId]
+    opening: Opening, watched: _Watched, path: str, open_ids: set[RequestId]
 ) -> list[Response]:
     """What has come to the watched folder.
 
@@ -79,7 +125,7 @@ def _look(
         StateVanished: its path leads elsewhere now.
     """
     with suppress(FileNotFoundError, StateVanished), opening(make=False) as state:
-        if _which(state["responses"].fd) == which:
+        if watched.is_same(state["responses"]):
             return list(_arrived(state, open_ids))
     raise StateVanished(
         f"{path} was removed or replaced while waiting; what was asked there is lost"
@@ -96,7 +142,6 @@ def _arrived(state: State, open_ids: set[RequestId]) -> Iterator[Response]:
             yield response
 
 
-def _which(fd: int) -> tuple[int, int]:
-    """Identifies the folder that is held open."""
-    facts = os.fstat(fd)
+def _which(facts: os.stat_result) -> tuple[int, int]:
+    """Identifies a folder as long as it is there."""
     return facts.st_dev, facts.st_ino

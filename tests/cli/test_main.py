@@ -204,7 +204,7 @@ def test_a_locale_without_letters_does_no_harm(project):
 
 
 def test_start_loads_little():
-    """Starting fast is a promise: rich, watchdog, jsonschema come when needed."""
+    """Starting fast is a promise: rich, jsonschema come when needed."""
     code = (
         "import sys\nimport bridge.cli.submit, bridge.cli.status, bridge.cli.ask\n"
         "import bridge.api.project_status\nprint(*sys.modules)"
@@ -213,6 +213,6 @@ def test_start_loads_little():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
 
-    heavy = {"rich", "watchdog", "jsonschema", "jsonschema_rs", "asyncio", "jinja2"}
+    heavy = {"rich", "jsonschema", "jsonschema_rs", "asyncio", "jinja2"}
     assert not heavy & set(done.stdout.split())
     assert "bridge.protocol.judge" not in done.stdout.split()

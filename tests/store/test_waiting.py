@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import logging
 import multiprocessing
 import os
 import shutil
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from storeworld import FakeClock, answer, claim_all, drop, path_of, request
 
 from bridge.errors import StateUnavailable, StateVanished
 from bridge.protocol.ids import RequestId
-from bridge.store import wait, watcher
-from bridge.store.clock import SystemClock
+from bridge.store import wait
+from bridge.store.directory import Folder
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
+
+    from bridge.protocol.response import Response
 
 A = RequestId("a")
 
@@ -55,11 +57,7 @@ def test_an_answer_that_is_there_is_returned_at_once(real: Store):
     assert response.request_id == "a"
 
 
-def test_an_answer_of_another_process_wakes_the_waiter(
-    real: Store, monkeypatch: pytest.MonkeyPatch
-):
-    """The kernel tells: nobody looks by himself as soon as this."""
-    monkeypatch.setattr(watcher, "LOOK_S", 1000)
+def test_an_answer_of_another_process_ends_the_wait(real: Store):
     real.submit(long("a"))
     child = multiprocessing.get_context("fork").Process(
         target=lambda: (time.sleep(0.2), answer_all(real))
@@ -117,7 +115,7 @@ def test_a_changed_wall_clock_does_not_move_the_deadline(store: Store, step_s: i
 def test_requests_are_tended_while_one_waits(
     real: Store, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(wait, "LOOK_S", 0.02)
+    monkeypatch.setattr(wait, "TEND_S", 0.02)
     tended = []
 
     list(real.wait([A], timeout_s=0.2, tend=lambda: tended.append(1)))
@@ -128,7 +126,7 @@ def test_requests_are_tended_while_one_waits(
 def test_trouble_of_the_tender_does_not_end_the_wait(
     real: Store, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(wait, "LOOK_S", 0.02)
+    monkeypatch.setattr(wait, "TEND_S", 0.02)
     real.submit(long("a"))
     timer = after(0.1, lambda: answer_all(real))
 
@@ -178,55 +176,20 @@ def test_a_planted_answer_does_not_end_the_wait(real: Store):
         timer.join()
 
 
-@pytest.mark.parametrize("call", ["_start_observer", "_schedule"])
-def test_without_inotify_the_looks_come_quickly(
-    real: Store, monkeypatch: pytest.MonkeyPatch, call: str
-):
-    """Where the kernel gives no watch: a network file system, all instances used."""
-
-    def refuse(*_args: object, **_how: object) -> None:
-        raise OSError(24, "Too many open files")
-
-    monkeypatch.setattr(f"bridge.store.watcher.{call}", refuse)
-    monkeypatch.setattr(watcher, "LOOK_S", 1000)
-    real.submit(long("a"))
-    timer = after(0.1, lambda: answer_all(real))
-
-    assert len(list(real.wait([A], timeout_s=30))) == 1
-
-    timer.join()
-
-
-def settled() -> tuple[int, int]:
-    """Threads and open files once no watch is being closed behind our back any more."""
-    counts: list[tuple[int, int]] = []
-    while len(counts) < 10 or len(set(counts[-10:])) > 1:
-        assert len(counts) < 500, "threads and files go on changing"
-        counts.append((threading.active_count(), len(os.listdir("/proc/self/fd"))))
-        time.sleep(0.02)
-    return counts[-1]
-
-
-def test_a_wait_that_is_given_up_leaves_nothing_behind(real: Store):
+def test_a_wait_leaves_nothing_behind(real: Store):
     real.submit(long("a"))
     answer_all(real)
-    list(real.wait([A, RequestId("b")], timeout_s=0.05))
-    before = settled()
 
-    for _ in range(5):
-        next(iter(real.wait([RequestId("b"), A], timeout_s=5)))
-        list(real.wait([RequestId("b")], timeout_s=0.02))
+    def held() -> tuple[int, int]:
+        return threading.active_count(), len(os.listdir("/proc/self/fd"))
 
-    threads, fds = settled()
-    assert (threads <= before[0], fds <= before[1]) == (True, True)
+    before = held()
+    waiting = real.wait([RequestId("b"), A], timeout_s=5)
 
-
-def test_stopping_a_watch_says_nothing(real: Store, caplog: pytest.LogCaptureFixture):
-    with caplog.at_level(logging.DEBUG):
-        for _ in range(30):
-            list(real.wait([A], timeout_s=0.002))
-
-    assert "inactive" not in caplog.text
+    assert next(waiting).request_id == "a"
+    assert held() == before
+    assert list(real.wait([RequestId("b")], timeout_s=0.02)) == []
+    assert held() == before
 
 
 def test_the_state_directory_is_not_made_again_by_a_waiter(real: Store):
@@ -243,55 +206,61 @@ def test_the_state_directory_is_not_made_again_by_a_waiter(real: Store):
     assert not path_of(real, "").exists()
 
 
-class CountingClock(SystemClock):
-    """The real clock; `looks` is how often a waiter asked it for the time left."""
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[set[RequestId]]:
+    """For what the waiters opened the state, each time."""
+    seen: list[set[RequestId]] = []
+    look = wait._look
 
-    looks = 0
+    def counted(*args: Any) -> list[Response]:
+        seen.append(set(args[-1]))
+        return look(*args)
 
-    def monotonic_s(self) -> float:
-        self.looks += 1
-        return super().monotonic_s()
+    monkeypatch.setattr(wait, "_look", counted)
+    return seen
 
 
-def test_what_is_no_answer_of_ours_wakes_nobody(store: Store):
-    """A temporary comes before each answer: a look at nothing would delay the next."""
-    clock = CountingClock()
-    waiter = Store(store.place, clock=clock)
-    store.submit(long("a"))
+def test_the_answers_of_others_open_nothing(real: Store, looks: list[set[RequestId]]):
+    """A thousand who wait for one answer each do not all read each answer."""
 
     def others() -> None:
-        for number in range(50):
-            drop(store, "responses", f".b.{number}.tmp", b"{}")
+        for number in range(20):
+            drop(real, "responses", f".b.{number}.tmp", b"{}")
+            drop(real, "responses", f"b{number}.json", b"{}")
             time.sleep(0.005)
 
-    other = after(0.1, others)
-    assert list(waiter.wait([A], timeout_s=0.6)) == []
+    other = after(0.05, others)
+    assert list(real.wait([A], timeout_s=0.4)) == []
     other.join()
 
-    assert clock.looks < 10
+    assert looks == []
 
 
-def test_an_answer_does_not_wait_for_the_end_of_the_watch(
-    real: Store, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("tick_ns", "is_seen"), [(10**18, True), (-1, False)], ids=["within", "after"]
+)
+def test_a_folder_is_searched_again_only_within_the_clocks_tick(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, tick_ns: int, is_seen: bool
 ):
-    """The kernel takes its time to close it: that was the slowest part of a wait."""
-    from watchdog.observers import Observer
+    """The kernel stamps two files alike that come shortly after each other."""
+    monkeypatch.setattr(wait, "_TICK_NS", tick_ns)
+    stamp_ns = os.stat(tmp_path).st_mtime_ns
+    with Folder.open(str(tmp_path)) as folder:
+        watched = wait._Watched(folder)
+    assert not watched.may_hold([A])
+    (tmp_path / "a.json").touch()
+    os.utime(tmp_path, ns=(stamp_ns, stamp_ns))
 
-    stop = Observer.stop
-    go_on = threading.Event()
-    stopped: list[object] = []
+    assert watched.may_hold([A]) is is_seen
 
-    def slow_stop(observer: object) -> None:
-        go_on.wait(30)
-        stop(observer)  # type: ignore[arg-type]
-        stopped.append(observer)
 
-    monkeypatch.setattr(Observer, "stop", slow_stop)
-    real.submit(long("a"))
-    timer = after(0.2, lambda: answer_all(real))
+@pytest.mark.parametrize(
+    ("waited_s", "threads", "pause_s"),
+    [(0, 1, 0.005), (4, 1, 0.02), (1000, 1, 0.05), (1000, 300, 0.3)],
+)
+def test_the_longer_and_the_more_wait_the_seldomer_each_looks(
+    monkeypatch: pytest.MonkeyPatch, waited_s: float, threads: int, pause_s: float
+):
+    monkeypatch.setattr(threading, "active_count", lambda: threads)
 
-    assert len(list(real.wait([A], timeout_s=10))) == 1
-
-    assert stopped == []
-    go_on.set()
-    timer.join()
+    assert wait._pause_s(waited_s) == pause_s
