@@ -16,7 +16,7 @@ from bridge.api.wait import Waiter, cancel
 from bridge.errors import CannotWaitHere, WaitTimeout
 from bridge.llama.preload import end_ahead
 from bridge.protocol.ids import RequestId
-from bridge.protocol.status import ignore
+from bridge.protocol.status import Stage, ignore
 
 if TYPE_CHECKING:
     from bridge.api.options import AskOptions
@@ -120,7 +120,7 @@ class Asker(Submitter):
             if not is_new:
                 # Another caller's request, found by its key: not ours to end.
                 raise waiter.late([request_id], timeout_s) from None
-            return waiter.expire(request_id, timeout_s, str(exc.stage))
+            return waiter.expire(request_id, Stage(str(exc.stage)))
 
     def _worker(
         self, begun: Draft, route: OwnRoute, deadline_s: float, options: AskOptions

@@ -11,17 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, overload
 
 from bridge.api.hosts import Hosts
 from bridge.api.type_checks import check_seconds, check_text
 from bridge.config import Settings
-from bridge.errors import StateRefused, StateUnavailable, UnknownRequest
+from bridge.errors import StateRefused, StateUnavailable
 from bridge.protocol.ids import check_id
 from bridge.protocol.status import ignore
 from bridge.store import wakeups
-from bridge.store.host_process import Liveness, liveness
+from bridge.store.lease import is_abandoned
 from bridge.store.location import locate
 from bridge.store.store import Store
 
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
     from bridge.store.prune import Pruned
 
 DEFAULT_TIMEOUT_S = 120.0
-# A waiter must not wait long for the lock: its deadline matters more than cleaning up.
-_QUICK_LOCK_S = 0.2
 
 
 class Bridge:
@@ -53,11 +52,10 @@ class Bridge:
     ) -> None:
         self.settings = settings
         place = locate(settings, start)
-        lease_s = float(settings.lease_s)
-        self.store = Store(place, clock=clock, lease_s=lease_s)
-        self._quick = Store(
-            place, clock=clock, lease_s=lease_s, lock_wait_s=_QUICK_LOCK_S
-        )
+        self.store = Store(place, clock=clock, lease_s=float(settings.lease_s))
+        # A waiter waits only a moment for the lock: its deadline matters more than
+        # cleaning up.
+        self._quick = self.store.until(-inf)
         self.hosts = Hosts(self.store, settings)
 
     @classmethod
@@ -176,9 +174,14 @@ class Bridge:
 
     def _known(self, request: str) -> RequestId:
         request_id = check_id(request)
-        if self.store.find(request_id) is None:
-            raise self.store.unknown(request_id)
+        self._find(request_id)
         return request_id
+
+    def _find(self, request_id: RequestId) -> Found:
+        found = self.store.find(request_id)
+        if found is None:
+            raise self.store.unknown(request_id)
+        return found
 
     # Ending
 
@@ -215,14 +218,10 @@ class Bridge:
         Raises:
             UnknownRequest: there is no such request.
         """
-        request_id = self._known(request)
-        found = self.store.find(request_id)
-        if found is not None and self._has_moved(found.request, found.response):
-            found = self.store.find(request_id)
-        if found is None:
-            raise UnknownRequest(
-                f"request {request_id} has vanished", request_id=request_id
-            )
+        request_id = check_id(request)
+        found = self._find(request_id)
+        if self._has_moved(found.request, found.response):
+            return self._find(request_id)
         return found
 
     def overview(self) -> Overview:
@@ -270,13 +269,8 @@ class Bridge:
         """End or give back the request if needed; True if it must be read again."""
         if request is None or response is not None:
             return False
-        claim = request.claim
-        is_abandoned = (
-            claim is not None
-            and claim.route == "host"
-            and liveness(claim.host) is Liveness.GONE
-        )
-        if self.store.now_ms() < request.deadline_ms and not is_abandoned:
+        is_held = request.served_on != "host" or not is_abandoned(request.claim)
+        if self.store.now_ms() < request.deadline_ms and is_held:
             return False
         return self._look_after([check_id(request.request_id)])
 

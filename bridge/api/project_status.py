@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-import orjson
-
 from bridge.errors import NewerSchema
 from bridge.host.eligibility import may_take
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.status import FINAL, Stage
 from bridge.store import journal, queries, sessions, switch
-from bridge.store.host_process import Liveness, liveness
+from bridge.store.host_process import liveness
+from bridge.store.lease import is_abandoned
 from bridge.store.waiting_order import MAX_ASKED, Ranks, in_order
 
 if TYPE_CHECKING:
@@ -174,7 +173,7 @@ def _live(request: Request, hosts: list[Session], now_ms: int) -> LiveRequest:
     return LiveRequest(
         request_id=request.request_id,
         stage=stage,
-        is_abandoned=claim is not None and liveness(claim.host) is Liveness.GONE,
+        is_abandoned=is_abandoned(claim),
         agent=request.agent_type,
         requester=request.requester or "",
         priority=request.priority,
@@ -206,15 +205,9 @@ def _last_ended(state: State) -> Iterator[EndedRequest]:
 def _ended_ids(state: Folder) -> Iterator[RequestId]:
     """Ids that the end of the journal says have ended, newest first, each once."""
     seen: set[str] = set()
-    for name in (journal.NAME, journal.OLDER):
-        data = b""
-        with suppress(OSError):
-            data = state.read(name) or b""
-        for line in reversed(data.rsplit(b"\n", _LINES_READ)[1:]):
-            with suppress(orjson.JSONDecodeError, AttributeError):
-                event = orjson.loads(line)
-                request_id = str(event.get("requestId"))
-                if event.get("event") in FINAL and request_id not in seen:
-                    seen.add(request_id)
-                    if is_id(request_id):
-                        yield RequestId(request_id)
+    for event in journal.newest_lines(state, _LINES_READ):
+        request_id = str(event.get("requestId"))
+        is_end = str(event.get("event")) in FINAL and is_id(request_id)
+        if is_end and request_id not in seen:
+            seen.add(request_id)
+            yield RequestId(request_id)

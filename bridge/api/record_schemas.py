@@ -20,21 +20,19 @@ if TYPE_CHECKING:
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-_MODELS: dict[str, type[Value]] = {
+_MODELS: dict[str, type[Value] | None] = {
     "request": Request,
     "response": Response,
+    "agent-answer": None,
     "agent-output": AgentOutput,
     "session": Session,
     "agent-run": AgentRun,
 }
-_ANSWER = "agent-answer"
 
 
 def schema_names() -> list[str]:
     """The records that have a schema, in the order of a request's life."""
-    names = list(_MODELS)
-    names.insert(names.index("agent-output"), _ANSWER)
-    return names
+    return list(_MODELS)
 
 
 def schema_for(name: str) -> dict[str, Any]:
@@ -43,9 +41,10 @@ def schema_for(name: str) -> dict[str, Any]:
     Raises:
         InvalidRequest: no record has this name.
     """
-    if name == _ANSWER:
-        return {"$schema": DIALECT, "title": "AgentAnswer", **ANSWER_SCHEMA}
     if name not in _MODELS:
-        known = ", ".join(schema_names())
+        known = ", ".join(_MODELS)
         raise InvalidRequest(f"no record is named {name!r}; expected one of {known}")
-    return {"$schema": DIALECT, **_MODELS[name].model_json_schema()}
+    model = _MODELS[name]
+    if model is None:
+        return {"$schema": DIALECT, "title": "AgentAnswer", **ANSWER_SCHEMA}
+    return {"$schema": DIALECT, **model.model_json_schema()}

@@ -14,7 +14,7 @@ from bridge.api.result import result_of
 from bridge.errors import InvalidRequest
 from bridge.protocol.judge import judge
 from bridge.protocol.response import answered
-from bridge.store.host_process import Liveness, liveness
+from bridge.store.lease import is_abandoned
 
 if TYPE_CHECKING:
     from bridge.api.result import Result
@@ -71,7 +71,7 @@ def _open_request(found: Found) -> Request:
         ended = found.response or request
         raise _ended(ended.request_id if ended else "")
     claim = request.claim
-    if claim is not None and liveness(claim.host) is not Liveness.GONE:
+    if claim is not None and not is_abandoned(claim):
         who = f"a host is working on request {request.request_id} (session "
         if claim.route != "host":
             who = f"request {request.request_id} is being served ("

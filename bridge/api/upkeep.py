@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from bridge.protocol.ids import RequestId
     from bridge.protocol.request import Request
+    from bridge.protocol.response import Response
     from bridge.store import Found
     from bridge.store.store import Store
 
@@ -85,11 +86,17 @@ def stage_of(store: Store, found: Found | None) -> Stage:
     return request.stage
 
 
-def complaint_of(store: Store, request: Request | None, stage: str) -> str:
+def complaint_of(store: Store, request: Request | None, stage: Stage) -> str:
     """Why no open session has heard of a waiting request; empty if one has."""
-    if request is None or request.route != "host" or stage != Stage.WAITING:
+    if request is None or request.route != "host" or stage is not Stage.WAITING:
         return ""
     return complaint(store, eligible_hosts(store, request))
+
+
+def late_response(store: Store, request: Request, stage: Stage) -> Response:
+    """The response of a request whose time is up."""
+    why = complaint_of(store, request, stage)
+    return expired(request, store.now_ms(), stage, why)
 
 
 class Tender:
@@ -156,11 +163,8 @@ class Tender:
         request = found.request
         if request is None:
             return
-        now_ms = self._store.now_ms()
-        if now_ms >= request.deadline_ms:
-            stage = stage_of(self._store, found)
-            why = complaint_of(self._store, request, stage)
-            late = expired(request, now_ms, stage, why)
+        if self._store.now_ms() >= request.deadline_ms:
+            late = late_response(self._store, request, stage_of(self._store, found))
             self._store.publish(late, source="waiter")
         elif wake and request.stage in (Stage.WAITING, Stage.OFFERED):
             self._wake(request)

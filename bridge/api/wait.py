@@ -7,11 +7,10 @@ import os
 from typing import TYPE_CHECKING
 
 from bridge.api.result import result_of
-from bridge.api.upkeep import TEND_S, Tender, complaint_of, stage_of
-from bridge.errors import StateUnavailable, StateVanished, UnknownRequest, WaitTimeout
+from bridge.api.upkeep import TEND_S, Tender, complaint_of, late_response, stage_of
+from bridge.errors import StateUnavailable, StateVanished, WaitTimeout
 from bridge.protocol.ids import check_id
 from bridge.protocol.response import failed
-from bridge.protocol.status import Stage
 from bridge.protocol.wording import seconds
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from bridge.api.result import Result, Shape
     from bridge.protocol.ids import RequestId
     from bridge.protocol.response import Response
+    from bridge.protocol.status import Stage
     from bridge.store.store import Store
     from bridge.worker.worker import Worker
 
@@ -115,7 +115,7 @@ class Waiter:
         if ids:
             raise self.late(sorted(ids), timeout_s)
 
-    def expire(self, request_id: RequestId, timeout_s: float, stage: str) -> Response:
+    def expire(self, request_id: RequestId, stage: Stage) -> Response:
         """End a request whose caller's time is up, unless it has just ended.
 
         Raises:
@@ -124,29 +124,19 @@ class Waiter:
         """
         found = self._store.find(request_id)
         if found is not None and found.request is not None and found.response is None:
-            why = complaint_of(self._store, found.request, stage)
-            message = f"no answer within {seconds(timeout_s)}; stage: {stage}"
-            message += why and f"; {why}"
-            response = failed(
-                found.request,
-                "timeout",
-                message,
-                now_ms=self._store.now_ms(),
-                stage=Stage(stage),
-            )
+            late = late_response(self._store, found.request, stage)
             try:
-                self._store.publish(response, source="asker")
+                self._store.publish(late, source="asker")
             except StateUnavailable as exc:
+                why = late.error and late.error.message
                 raise WaitTimeout(
-                    f"request {request_id}: {message}; it could not be ended: {exc}",
-                    stage=stage,
+                    f"request {request_id}: {why}; it could not be ended: {exc}",
+                    stage=str(stage),
                     request_id=request_id,
                 ) from None
             found = self._store.find(request_id)
         if found is None or found.response is None:
-            raise UnknownRequest(
-                f"request {request_id} has vanished", request_id=request_id
-            )
+            raise self._store.unknown(request_id)
         return found.response
 
     def late(self, ids: list[RequestId], timeout_s: float) -> WaitTimeout:

@@ -15,6 +15,8 @@ import orjson
 from bridge.protocol.record import json_object
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bridge.store.directory import Folder
 
 NAME = "events.jsonl"
@@ -40,3 +42,11 @@ def lines_about(state: Folder, request_id: str) -> list[dict[str, Any]]:
             lines = (state.read(name) or b"").splitlines()
             found += [json_object(line) for line in lines if wanted in line]
     return [event for event in found if event.get("requestId") == request_id]
+
+
+def newest_lines(state: Folder, count: int) -> Iterator[dict[str, Any]]:
+    """The last `count` lines of each file, newest first; a broken line is empty."""
+    for name in (NAME, OLDER):
+        with suppress(OSError):
+            lines = (state.read(name) or b"").rsplit(b"\n", count + 1)[-count - 1 : -1]
+            yield from map(json_object, reversed(lines))

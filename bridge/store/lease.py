@@ -39,6 +39,11 @@ def claimer_is_gone(state: State, claim: Claim) -> bool:
     return host_is_gone(state, claim.session, claim.host, sign_ms=sign_ms)
 
 
+def is_abandoned(claim: Claim | None) -> bool:
+    """Whether the process that made a claim is known to be gone, whatever its lease."""
+    return claim is not None and liveness(claim.host) is Liveness.GONE
+
+
 def _last_beat_s(state: State, session: str, host: HostProcess) -> float:
     """When a session of this process last touched its heartbeat; 0 for never.
 

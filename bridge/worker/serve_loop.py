@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, StateUnavailable
@@ -178,8 +177,7 @@ def _serve_one(
         if not worker.serve(request_id):
             return
     except KeyboardInterrupt:
-        with suppress(StateUnavailable):
-            store.give_back(request_id, worker.claimant.host, lambda held: held)
+        worker.give_back(request_id)
         raise
     except BridgeError:
         raise

@@ -135,8 +135,14 @@ class Worker:
             watch.stop()
         return True
 
+    def give_back(self, request_id: RequestId) -> None:
+        """Let a request that this process holds wait again, if that can be written."""
+        with suppress(StateUnavailable):
+            self.store.give_back(request_id, self.claimant.host, lambda held: held)
+
     def _answer(self, request: Request, watch: Watch) -> None:
         """Have a claimed request answered, and publish the outcome."""
+        request_id = RequestId(request.request_id)
         try:
             request, definition = self._defined(request)
             outcome = self.executor.answer(
@@ -148,7 +154,7 @@ class Worker:
             )
         except StateUnavailable:
             # Not the request's fault (a full disk, say): it waits again.
-            self._give_back(request)
+            self.give_back(request_id)
             raise
         except BridgeError as exc:
             is_unknown = isinstance(exc, UnknownAgent)
@@ -157,7 +163,7 @@ class Worker:
             return
         if not _is_answer(outcome) and watch.is_given_up:
             # The request has more time than its asker here: somebody else may serve it.
-            self._give_back(request)
+            self.give_back(request_id)
             return
         if watch.is_off:
             outcome = replace(
@@ -206,7 +212,7 @@ class Worker:
                 raise
             except StateUnavailable:
                 if self.store.clock.monotonic_s() >= watch.end_s:
-                    self._give_back(request)
+                    self.give_back(RequestId(request.request_id))
                     raise
             else:
                 return
@@ -228,12 +234,6 @@ class Worker:
                 )
             return
         self.store.publish(response, source=self.route)
-
-    def _give_back(self, request: Request) -> None:
-        with suppress(StateUnavailable):
-            self.store.give_back(
-                RequestId(request.request_id), self.claimant.host, lambda held: held
-            )
 
     def _was_written(self, response: Response) -> bool:
         """Whether an attempt that failed had written it after all; finish it then."""
