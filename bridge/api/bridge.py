@@ -258,11 +258,11 @@ class Bridge:
 
         The options are those of `Store.prune`.
         """
-        from bridge.host import pins
+        from bridge.host.pins import Pins
 
         gone = self.store.prune(older_than_days=older_than_days, max_bytes=max_bytes)
         bells = wakeups.remove_gone(self.store)
-        pins.forget_gone(self.store.place)
+        Pins(self.store.place.guard).forget_gone()
         return replace(gone, bells=bells)
 
     def _has_moved(self, request: Request | None, response: Response | None) -> bool:

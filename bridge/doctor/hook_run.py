@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.doctor.hooks import all_registered
-from bridge.host.hook_table import HOOKS, POINTER, entries, of_this_machine
+from bridge.host.hook_table import HOOKS, POINTER, entries, form_of
 from bridge.host.registration import WATCHING
 from bridge.shipped import hooks_folder
 
@@ -42,7 +42,7 @@ def run(subject: Subject) -> Iterator[Finding]:
         commands = dict(reversed(list(place.commands())))
         yield _try(subject, f"--{place.target.kind}", commands, place.target.kind)
     if not places:
-        form = of_this_machine("local", hooks_folder(), sys.executable)
+        form = form_of("local", hooks_folder(), sys.executable)
         shipped = {
             event: ["/bin/sh", *groups[0]["hooks"][0]["args"]]
             for event, groups in entries(form).items()

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.errors import BridgeError
-from bridge.host import pins, settings_file, settings_text
-from bridge.host.hook_table import BESIDE, POINTER
-from bridge.host.install import SCOPES, Target, form_of, target_of
+from bridge.host import settings_file, settings_text
+from bridge.host.hook_table import BESIDE, POINTER, form_of
+from bridge.host.install import SCOPES, Target, target_of
+from bridge.host.pins import Pins
 from bridge.shipped import hooks_folder
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def registered(subject: Subject) -> Iterator[Finding]:
     named = [f"--{p.target.kind} ({p.target.file})" for p in places]
     named += enabled_plugins(subject)
     store = subject.store()
-    if not named and store and pins.acts(store.place, "plugin"):
+    if not named and store and Pins(store.place.guard).acts("plugin", store.place):
         named = ["plugin, by --plugin-dir"]
     if not named:
         yield problem(

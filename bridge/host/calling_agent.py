@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from bridge.host import pins
+from bridge.host.pins import Pins
 from bridge.protocol.ids import is_id
 from bridge.store import tool_calls
 from bridge.store.host_process import ancestors_of, arguments_of, environment_of
@@ -46,7 +46,7 @@ def find_parent(store: Store, settings: Settings) -> Parent | None:
 
 def _states(store: Store, settings: Settings, pid: int) -> list[Store]:
     """Where calls of a process's agents are noted, if it is a client."""
-    pinned = [Store(place) for place in pins.of_process(settings, pid)]
+    pinned = [Store(place) for place in Pins.of(settings).of_process(pid)]
     # A session that began without a pin is looked for in this project.
     own = [store] if pid == settings.host_pid else []
     return [each for each in (*pinned, *own) if each.exists()]

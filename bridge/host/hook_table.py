@@ -99,13 +99,15 @@ class Form:
         return ["-c", self.shell, script, hook.event, self.kind, *known]
 
 
+def form_of(kind: Kind, hooks: Path, python: str) -> Form:
+    """How an install of this kind calls the scripts in `hooks`."""
+    if kind == "project":
+        return PROJECT
+    return PLUGIN if kind == "plugin" else Form(kind, BESIDE, f"{hooks}/", python)
+
+
 PLUGIN = Form("plugin", BESIDE, "${CLAUDE_PLUGIN_ROOT}/hooks/")
 PROJECT = Form("project", POINTED)
-
-
-def of_this_machine(kind: Kind, hooks: Path, python: str) -> Form:
-    """The form for settings that stay on this machine."""
-    return Form(kind, BESIDE, f"{hooks}/", python)
 
 
 def entries(form: Form) -> dict[str, list[dict[str, Any]]]:

@@ -3,7 +3,7 @@
     kind     settings file                          how a hook finds its script
     local    <project>/.claude/settings.local.json  by a path of this machine
     user     ~/.claude/settings.json                the same
-    project  <project>/.claude/settings.json        by the pointer of `install_memory`
+    project  <project>/.claude/settings.json        by the pointer of `install_records`
 
 The client reads the local file also when it is started in a folder below the project,
 the project's only when started in the project itself. It adds the local file's name to
@@ -15,21 +15,20 @@ are restored.
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from bridge.host import pins, settings_file, settings_text
-from bridge.host.hook_table import PROJECT, Form, Kind, of_this_machine
+from bridge.host import settings_file, settings_text
+from bridge.host.hook_table import form_of
 from bridge.host.install_records import Memory, Past, sha256
+from bridge.host.pins import Pins
 from bridge.host.settings_text import SettingsUnreadable
-from bridge.store.location import MARK, Place, locate
-from bridge.store.store import Store
+from bridge.store.location import locate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from bridge.config import Settings
 
@@ -73,11 +72,6 @@ def target_of(kind: Scope, settings: Settings, project: Path) -> Target:
         return Target(kind, settings.claude_dir.absolute() / "settings.json")
     name = "settings.local.json" if kind == "local" else "settings.json"
     return Target(kind, project / ".claude" / name)
-
-
-def form_of(kind: Kind, hooks: Path, python: str) -> Form:
-    """How an install of this kind calls the scripts in `hooks`."""
-    return PROJECT if kind == "project" else of_this_machine(kind, hooks, python)
 
 
 class Installer:
@@ -158,29 +152,10 @@ class Installer:
             if past is not None and past.made_folder:
                 settings_file.remove_folder(target.file)
         self._memory.forget(target.file)
-        for store in self._stores(target.kind):
-            pins.disown(store.place, target.kind)
-
-    def _stores(self, kind: Scope) -> Iterator[Store]:
-        """The state of every project whose sessions an install may act for."""
         here = locate(self._settings, self._project)
-        places = {here.state: here}
-        if kind == "user" and self._settings.state_dir is None:
-            for state in states_below(self._settings.home):
-                guard = self._settings.home
-                places[state] = Place(self._project, state, guard, "a state of ours")
-        for place in places.values():
-            if place.state.is_dir():
-                yield Store(place)
-
-
-def states_below(home: Path) -> Iterator[Path]:
-    """Every state directory that mirrors a project."""
-    for folder, names, _ in os.walk(home / "state"):
-        if MARK in names:
-            yield Path(folder, MARK)
-        # Below a mark there is only state, no project.
-        names[:] = [name for name in names if name != MARK]
+        # The user's hooks act in every project.
+        pins = Pins.of(self._settings)
+        pins.disown(target.kind, None if target.kind == "user" else here)
 
 
 @contextmanager

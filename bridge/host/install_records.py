@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from bridge.host.hook_table import POINTER
-from bridge.protocol.record import Record, Unparsable, parse
-from bridge.store.directory import NotAPlainFile
+from bridge.protocol.record import Record
 from bridge.store.location import Place, open_state
+from bridge.store.records import read_quietly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ class Memory:
     def recall(self, file: Path) -> Past | None:
         """What is known about the last install in a settings file."""
         with self._records() as folder:
-            return _load(folder, _name(str(file)))
+            return read_quietly(folder, _name(str(file)), Past)
 
     def has_made(self, folder: Path) -> bool:
         """Whether an existing install made the folder of its settings."""
@@ -72,12 +72,14 @@ class Memory:
 
     def _all(self) -> list[Past]:
         with self._records() as records:
-            pasts = [_load(records, name) for name in records.names()]
+            pasts = [
+                read_quietly(records, f"{name}.json", Past) for name in records.names()
+            ]
         return [past for past in pasts if past is not None]
 
     def remember(self, past: Past) -> None:
         """Write down an install."""
-        name, data = f"{_name(past.file)}.json", past.to_json()
+        name, data = _name(past.file), past.to_json()
         with self._records() as folder:
             if folder.read(name) != data:
                 folder.replace(name, data)
@@ -85,7 +87,7 @@ class Memory:
     def forget(self, file: Path) -> None:
         """Forget an install; the pointer goes with the last one that needed it."""
         with self._records() as folder:
-            folder.remove(f"{_name(str(file))}.json")
+            folder.remove(_name(str(file)))
         if "project" not in self.kinds():
             with open_state(self._place) as home:
                 home.remove(POINTER)
@@ -110,13 +112,4 @@ def sha256(text: str) -> str:
 
 
 def _name(file: str) -> str:
-    return sha256(file)[:32]
-
-
-def _load(folder: Folder, name: str) -> Past | None:
-    """An unreadable record counts as none: nothing depends on it alone."""
-    try:
-        data = folder.read(f"{name}.json")
-        return parse(Past, data) if data else None
-    except (Unparsable, NotAPlainFile):
-        return None
+    return f"{sha256(file)[:32]}.json"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import TYPE_CHECKING
@@ -22,4 +23,4 @@ def open_plain(file: str | Path) -> BinaryIO:
     if stat.S_ISREG(os.fstat(fd).st_mode):
         return open(fd, "rb")
     os.close(fd)
-    raise OSError(f"{file}: not a plain file")
+    raise OSError(errno.EINVAL, "not a plain file", str(file))

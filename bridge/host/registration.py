@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bridge.host import pins
+from bridge.host.pins import Pins
 from bridge.store import sessions, switch
 from bridge.store.host_process import arguments_of
 from bridge.store.sessions import Session
@@ -83,7 +83,7 @@ def is_one_shot(arguments: list[str]) -> bool:
 
 def forget(store: Store, session: Session) -> None:
     """Remove the records of one session."""
-    pins.remove(store.place, session.session_id, session.host)
+    Pins(store.place.guard).forget(session.session_id, session.host)
     sessions.remove(store, session)
 
 

@@ -13,6 +13,7 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bridge.host.plain_file import open_plain
 from bridge.host.settings_text import SettingsUnreadable
 
 if TYPE_CHECKING:
@@ -26,11 +27,12 @@ def load(file: Path) -> str | None:
         SettingsUnreadable: not a file, not readable, or not UTF-8.
     """
     try:
-        data = _read(file)
+        with open_plain(file) as opened:
+            data = opened.read()
+    except FileNotFoundError:
+        return None
     except OSError as exc:
         raise SettingsUnreadable(f"{file}: {_why(exc)}") from None
-    if data is None:
-        return None
     try:
         return data.decode()
     except UnicodeDecodeError as exc:
@@ -65,18 +67,6 @@ def remove_folder(file: Path) -> None:
     """Remove the folder of a settings file, if nothing else is in it."""
     with suppress(OSError):
         os.rmdir(file.parent)
-
-
-def _read(file: Path) -> bytes | None:
-    try:
-        fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise SettingsUnreadable(f"{file}: not a plain file")
-    with open(fd, "rb") as opened:
-        return opened.read()
 
 
 def _refuse_read_only(file: Path, target: str) -> None:
@@ -127,4 +117,4 @@ def _replace(target: str, data: bytes) -> None:
 
 
 def _why(exc: OSError) -> str:
-    return os.strerror(exc.errno or 0).lower()
+    return f"{exc.strerror}".lower()

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.timing import Ran, run
-from bridge.host.hook_table import HOOKS, of_this_machine
+from bridge.host.hook_table import HOOKS, form_of
 
 FOLDER = Path(__file__).resolve().parents[2] / "hooks"
-FORM = of_this_machine("local", FOLDER, sys.executable)
+FORM = form_of("local", FOLDER, sys.executable)
 
 
 class World:

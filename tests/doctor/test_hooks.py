@@ -11,7 +11,7 @@ from pinworld import pin
 
 from bridge.doctor import hook_run, hooks
 from bridge.doctor.finding import Verdict, ok, problem, warning
-from bridge.host.hook_table import entries, of_this_machine
+from bridge.host.hook_table import entries, form_of
 from bridge.host.install import Installer, Scope, target_of
 from bridge.shipped import hooks_folder
 
@@ -237,7 +237,7 @@ def test_error_hooks_with_a_python_that_has_no_hostbridge(patient: Patient) -> N
 
 
 def test_error_hooks_whose_scripts_are_gone(patient: Patient) -> None:
-    form = of_this_machine("local", patient.root / "gone", sys.executable)
+    form = form_of("local", patient.root / "gone", sys.executable)
     write(patient.local, {"hooks": entries(form)})
 
     (finding,) = patient.found(hook_run.run)

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,7 +23,7 @@ from hookworld import ROOT, HookWorld, hook_world, run_hook
 from polling import wait_until
 from stage.processes import is_alive
 
-from bridge.host.hook_table import HOOKS, Form, Hook, of_this_machine
+from bridge.host.hook_table import HOOKS, Form, Hook, form_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,7 +52,6 @@ SILENT = [how for how in BROKEN if not how.startswith("says")]
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookWorld]:
     """An agent of ours works, and a request waits that was offered."""
     with hook_world(tmp_path, monkeypatch) as made:
-        monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", made.session)
         # No other hostbridge is to be found there.
         monkeypatch.setenv("PATH", "/usr/bin:/bin")
         run_hook(Hook("UserPromptSubmit", "turn"), made.event("UserPromptSubmit"))
@@ -69,7 +69,7 @@ def stand_in(folder: Path, text: str | None) -> Path:
 
 def with_python(python: Path) -> Form:
     """An install whose interpreter is this one."""
-    return of_this_machine("local", ROOT / "hooks", str(python))
+    return form_of("local", ROOT / "hooks", str(python))
 
 
 def copy_plugin(folder: Path, acts_for: HookWorld | None = None) -> Form:
@@ -79,7 +79,8 @@ def copy_plugin(folder: Path, acts_for: HookWorld | None = None) -> Form:
     if acts_for is not None:
         (pin,) = (acts_for.home / ".hostbridge/pins").iterdir()
         (pin / "by-local").rename(pin / "by-plugin")
-    return of_this_machine("plugin", folder / "hooks", sys.executable)
+    form = form_of("local", folder / "hooks", sys.executable)
+    return replace(form, kind="plugin")
 
 
 def denied(ended: Ended) -> bool:

@@ -29,7 +29,7 @@ from stage.terminal import TerminalSession
 import bridge
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
-from bridge.host.hook_table import Kind, entries, of_this_machine
+from bridge.host.hook_table import Kind, entries, form_of
 from bridge.protocol.ids import check_id
 from bridge.store import sessions, subagent_runs
 
@@ -84,7 +84,7 @@ class HostWorld:
 
     def install(self, kind: Kind) -> None:
         """Register our hooks."""
-        self.add_hooks(entries(of_this_machine(kind, HOOKS, sys.executable)))
+        self.add_hooks(entries(form_of(kind, HOOKS, sys.executable)))
 
     def add_hooks(self, hooks: Mapping[str, list[dict[str, Any]]]) -> None:
         """Register more hooks, beside those that are there."""

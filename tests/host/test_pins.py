@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from hookworld import HookWorld, hook_world
 
 from bridge.config import Settings
-from bridge.host import pins
 from bridge.host.events import HookEvent
+from bridge.host.pins import Pins
 from bridge.protocol.request import HostProcess
 from bridge.store.host_process import identify
 from bridge.store.location import locate
@@ -25,9 +25,13 @@ HERE = HostProcess(pid=7, start_time="1", boot="b")
 LATER = HostProcess(pid=7, start_time="2", boot="b")
 
 
+def pins_of(world: HookWorld) -> Pins:
+    return Pins(world.store.place.guard)
+
+
 def seen(world: HookWorld, kind: str, host: HostProcess, **fields: str) -> bool:
     event = HookEvent(world.event("SessionStart", source="startup", **fields))
-    return pins.own(pins.Pins(world.store.place.guard), world.store, event, kind, host)
+    return pins_of(world).own(world.store, event, kind, host)
 
 
 def test_the_first_install_acts_and_a_resumed_session_asks_again(
@@ -56,7 +60,7 @@ def test_of_installs_at_once_one_acts(world: HookWorld) -> None:
     """They see each event in the same moment."""
     fork = multiprocessing.get_context("fork")
     for _ in range(20):
-        pins.remove(world.store.place, world.session, HERE)
+        pins_of(world).forget(world.session, HERE)
         ready, said = fork.Barrier(4), fork.Queue()
         kinds = ("local", "user", "project", "plugin")
         asked = [fork.Process(target=_ask, args=(world, k, ready, said)) for k in kinds]
@@ -73,11 +77,11 @@ def test_another_install_acts_after_an_uninstall(world: HookWorld) -> None:
     """The session stays where it belongs."""
     seen(world, "local", HERE)
 
-    pins.disown(world.store.place, "local")
+    pins_of(world).disown("local")
 
     assert seen(world, "plugin", HERE)
     assert not seen(world, "local", HERE)
-    assert pins.acts(world.store.place, "plugin")
+    assert pins_of(world).acts("plugin", world.store.place)
 
 
 def test_a_session_keeps_its_state(world: HookWorld) -> None:
@@ -85,14 +89,14 @@ def test_a_session_keeps_its_state(world: HookWorld) -> None:
     seen(world, "local", HERE)
     (world.project.parent / ".git").mkdir()
 
-    found = pins.find(pins.reader_for(settings), world.session, HERE)
+    found = Pins.of(settings).find(world.session, HERE)
 
     assert found is not None
     assert found.state == world.store.place.state != locate(settings, world.project)
     assert found.project == world.project
     # The same process under another id; another process.
-    assert pins.find(pins.reader_for(settings), "session-2", HERE) == found
-    assert pins.find(pins.reader_for(settings), world.session, LATER) is None
+    assert Pins.of(settings).find("session-2", HERE) == found
+    assert Pins.of(settings).find(world.session, LATER) is None
 
 
 def test_a_home_with_dots_in_its_path(
@@ -103,9 +107,9 @@ def test_a_home_with_dots_in_its_path(
     settings = Settings.from_environment()
     store = Store(locate(settings, world.project))
     event = HookEvent(world.event("SessionStart", source="startup"))
-    pins.own(pins.Pins(store.place.guard), store, event, "local", HERE)
+    Pins.of(settings).own(store, event, "local", HERE)
 
-    assert pins.find(pins.reader_for(settings), world.session, HERE) == replace(
+    assert Pins.of(settings).find(world.session, HERE) == replace(
         store.place, reason="the session began in it"
     )
 
@@ -120,10 +124,7 @@ def test_error_a_pin_that_leads_out_of_our_folder(
         (pin / "state").unlink()
         (pin / "state").symlink_to(target)
 
-        assert (
-            pins.find(pins.reader_for(Settings.from_environment()), world.session, HERE)
-            is None
-        )
+        assert Pins.of(Settings.from_environment()).find(world.session, HERE) is None
 
 
 def test_pins_of_processes_that_are_gone_are_removed(
@@ -138,7 +139,7 @@ def test_pins_of_processes_that_are_gone_are_removed(
         seen(world, "local", alive)
         seen(world, "local", gone, session_id="gone")
 
-        pins.forget_gone(world.store.place)
+        pins_of(world).forget_gone()
 
-        assert pins.find(pins.reader_for(settings), world.session, alive) is not None
-        assert pins.find(pins.reader_for(settings), "gone", gone) is None
+        assert Pins.of(settings).find(world.session, alive) is not None
+        assert Pins.of(settings).find("gone", gone) is None

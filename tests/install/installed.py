@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from bridge.host.hook_table import PROJECT, entries, of_this_machine
+from bridge.host.hook_table import Kind, entries, form_of
 from bridge.shipped import hooks_folder
 
 MINE = (
@@ -13,8 +13,6 @@ MINE = (
 )
 
 
-def expected(kind: str) -> dict[str, Any]:
-    if kind == "project":
-        return {"hooks": entries(PROJECT)}
-    form = of_this_machine(kind, hooks_folder(), sys.executable)
-    return {"hooks": entries(form)}
+def expected(kind: Kind) -> dict[str, Any]:
+    """The settings that an install writes into an empty file."""
+    return {"hooks": entries(form_of(kind, hooks_folder(), sys.executable))}

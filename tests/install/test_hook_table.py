@@ -13,19 +13,11 @@ import needs
 import pytest
 from pinworld import pin
 
-from bridge.host.hook_table import (
-    PLUGIN,
-    POINTER,
-    PROJECT,
-    Form,
-    Hook,
-    of_this_machine,
-)
+from bridge.host.hook_table import KINDS, POINTER, Hook, Kind, form_of
 from bridge.host.install_records import Memory
 from bridge.shipped import hooks_folder
 
 IDLE = Hook("PostToolUse", "tool-end")
-KINDS = ("local", "user", "project", "plugin")
 
 
 @dataclass
@@ -33,7 +25,7 @@ class Session:
     """A session that hooks of one kind act for, with nothing to do."""
 
     root: Path
-    kind: str
+    kind: Kind
     hooks: Path = field(default_factory=hooks_folder)
 
     @property
@@ -64,17 +56,12 @@ class Session:
             Memory(self.home).point(self.hooks, sys.executable)
 
     def argv(self) -> list[str]:
-        forms: dict[str, Form] = {
-            "local": of_this_machine("local", self.hooks, sys.executable),
-            "user": of_this_machine("user", self.hooks, sys.executable),
-            "project": PROJECT,
-            "plugin": PLUGIN,
-        }
+        form = form_of(self.kind, self.hooks, sys.executable)
         return [
             "/bin/sh",
             *(
                 each.replace("${CLAUDE_PLUGIN_ROOT}/hooks", str(self.hooks))
-                for each in forms[self.kind].arguments(IDLE)
+                for each in form.arguments(IDLE)
             ),
         ]
 

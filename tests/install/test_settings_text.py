@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.host.hook_table import PROJECT, entries, of_this_machine
+from bridge.host.hook_table import PROJECT, entries, form_of
 from bridge.host.settings_text import (
     SettingsUnreadable,
     add,
@@ -17,8 +17,8 @@ from bridge.host.settings_text import (
     wanted,
 )
 
-HERE = of_this_machine("local", Path("/opt/with space/hooks"), "/v/bin/python")
-OLD = of_this_machine("local", Path("/gone/hooks"), "/gone/bin/python")
+HERE = form_of("local", Path("/opt/with space/hooks"), "/v/bin/python")
+OLD = form_of("local", Path("/gone/hooks"), "/gone/bin/python")
 FOREIGN = {"matcher": "Bash", "hooks": [{"type": "command", "command": "mine"}]}
 
 # Text before, and the same after an install and an uninstall.
