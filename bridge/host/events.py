@@ -17,6 +17,9 @@ import orjson
 from bridge.host.call_notes import name_of
 from bridge.protocol.ids import is_id
 
+# An agent is launched once and ends once: no later event can decide these.
+DECIDED_ONCE = frozenset({"PreToolUse", "SubagentStop"})
+
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
@@ -47,6 +50,11 @@ class HookEvent:
     def name(self) -> str:
         """The event, as Claude Code spells it."""
         return self.text("hook_event_name")
+
+    @property
+    def is_startup(self) -> bool:
+        """Whether a new session begins, not one that is resumed or cleared."""
+        return self.name == "SessionStart" and self.text("source") == "startup"
 
     @property
     def agent_id(self) -> str:

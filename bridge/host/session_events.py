@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
-from bridge.host import runs
+from bridge.host import after_answer, registration, runs
 from bridge.host.offer_text import INTRODUCTION
 from bridge.host.output import MAX_CONTEXT, SILENT, HookOutput, context, specific
 from bridge.protocol.contract import again
@@ -25,10 +25,10 @@ def session_start(hook: HookContext) -> HookOutput:
     if hook.event.agent_id:
         return _compacted(hook)
     watched = wakeups.prepare(hook.store, hook.session.host)
-    said = specific(
+    output = specific(
         "SessionStart", additionalContext=INTRODUCTION, watchPaths=[watched]
     )
-    return said.then(_afterwards)
+    return output.then(after_answer.settle)
 
 
 def cwd_changed(hook: HookContext) -> HookOutput:
@@ -39,8 +39,8 @@ def cwd_changed(hook: HookContext) -> HookOutput:
     watched = wakeups.prepare(hook.store, hook.session.host)
     with suppress(StateUnavailable):
         sessions.note_watch(hook.store, hook.session)
-    said = specific("CwdChanged", watchPaths=[watched])
-    return said.then(_afterwards)
+    output = specific("CwdChanged", watchPaths=[watched])
+    return output.then(after_answer.wake_until_answered)
 
 
 def _compacted(hook: HookContext) -> HookOutput:
@@ -57,18 +57,11 @@ def _compacted(hook: HookContext) -> HookOutput:
 def session_end(hook: HookContext) -> HookOutput:
     """The session is over, unless its process goes on with another."""
     if hook.event.text("reason") not in ("clear", "resume"):
-        from bridge.host import registration, unseen_ends
+        from bridge.host import unseen_ends
 
         unseen_ends.release_all(hook)
         registration.forget(hook.store, hook.session)
     return SILENT
-
-
-def _afterwards(hook: HookContext) -> None:
-    from bridge.host import after_answer
-
-    starts = hook.event.name == "SessionStart"
-    (after_answer.settle if starts else after_answer.wake_until_answered)(hook)
 
 
 HANDLERS = {

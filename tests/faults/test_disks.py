@@ -28,7 +28,7 @@ from bridge.api.bridge import Bridge
 from bridge.api.wait import Waiter
 from bridge.config import Settings
 from bridge.errors import StateUnavailable, WaitTimeout
-from bridge.host.hook import react
+from bridge.host import dispatch
 from bridge.host.output import SILENT
 from bridge.protocol.ids import RequestId
 from bridge.store import subagent_runs, wakeups
@@ -329,6 +329,6 @@ def tool(world: HookWorld, agent: str) -> HookOutput:
 def hook(world: HookWorld, name: str, **fields: object) -> HookOutput:
     """What a hook of the install `local` answers; silence where it fails."""
     try:
-        return react(orjson.dumps(world.event(name, **fields)), name, "local")
+        return dispatch.answer(orjson.dumps(world.event(name, **fields)), name, "local")
     except StateUnavailable:
         return SILENT

@@ -25,10 +25,10 @@ import orjson
 import bridge
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
-from bridge.host import after_answer
-from bridge.host.hook import react
-from bridge.host.hook_table import of_this_machine
+from bridge.host import after_answer, dispatch
+from bridge.host.hook_table import form_of
 from bridge.protocol.ids import check_id
+from bridge.store.clock import SystemClock
 from bridge.store.sessions import live_sessions
 from bridge.store.subagent_runs import all_runs
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from bridge.store.subagent_runs import AgentRun
 
 ROOT = Path(bridge.__file__).parents[1]
-INSTALLED = of_this_machine("local", ROOT / "hooks", sys.executable)
+INSTALLED = form_of("local", ROOT / "hooks", sys.executable)
 GOOD = '{"status": "success", "summary": "s"}'
 _numbers = count(1)
 
@@ -57,6 +57,7 @@ class HookWorld:
     def __init__(
         self, root: Path, monkeypatch: pytest.MonkeyPatch, client_pid: int
     ) -> None:
+        self._patch = monkeypatch
         self.home = root / "home"
         self.project = root / "project"
         self.project.mkdir()
@@ -73,11 +74,21 @@ class HookWorld:
         monkeypatch.setenv("HOME", str(self.home))
         monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(self.project))
         monkeypatch.setenv("CLAUDE_PID", str(client_pid))
+        monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", self.session)
         monkeypatch.setenv("BRIDGE_REQUESTER", "a test")
         # Nothing watches for wake-ups here.
         monkeypatch.setattr(after_answer, "LOOKS_S", ())
         self.bridge = Bridge(Settings.from_environment(), self.project)
         self.store = self.bridge.store
+
+    def set_clock(self, seconds: float) -> None:
+        """Set the wall clock of hooks, from where it stands."""
+        before = SystemClock.now_us
+
+        def now_us(clock: SystemClock) -> int:
+            return before(clock) + int(seconds * 1_000_000)
+
+        self._patch.setattr(SystemClock, "now_us", now_us)
 
     def event(self, name: str, **fields: Any) -> dict[str, Any]:
         """An event as the client writes it."""
@@ -92,14 +103,15 @@ class HookWorld:
 
     def fire(self, name: str, **fields: Any) -> HookOutput:
         """Answer one event, and do what follows the answer."""
-        reaction = self.answer(name, **fields)
-        if reaction.later is not None:
-            reaction.later()
-        return reaction
+        output = self.answer(name, **fields)
+        if output.later is not None:
+            output.later()
+        return output
 
     def answer(self, name: str, **fields: Any) -> HookOutput:
         """Answer one event, and leave what follows the answer undone."""
-        return react(orjson.dumps(self.event(name, **fields)), name, self.kind)
+        data = orjson.dumps(self.event(name, **fields))
+        return dispatch.answer(data, name, self.kind)
 
     def say(self, name: str, **fields: Any) -> dict[str, Any]:
         """Answer one event; the JSON on stdout, empty for none."""
@@ -261,11 +273,19 @@ def running(*agents: str) -> list[dict[str, str]]:
 
 
 def run_hook(
-    hook: Hook, event: dict[str, Any], form: Form = INSTALLED, **how: Any
+    hook: Hook,
+    event: dict[str, Any],
+    form: Form = INSTALLED,
+    *,
+    below: tuple[str, ...] = (),
+    **how: Any,
 ) -> tuple[int, bytes, bytes]:
-    """Run a hook as the client does; its exit code, stdout and stderr."""
+    """Run a hook as the client does; its exit code, stdout and stderr.
+
+    `below` is a program that runs the hook, with its arguments.
+    """
     done = subprocess.run(
-        ["/bin/sh", *form.arguments(hook)],
+        [*below, "/bin/sh", *form.arguments(hook)],
         input=json.dumps(event).encode(),
         capture_output=True,
         timeout=60,

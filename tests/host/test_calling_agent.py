@@ -13,7 +13,7 @@ from hookworld import HookWorld
 
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
-from bridge.host.hook import react
+from bridge.host import dispatch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HookWorld:
     """A session whose client is this process: what it starts is below it."""
     world = HookWorld(tmp_path, monkeypatch, os.getpid())
     start = world.event("SessionStart", source="startup")
-    react(orjson.dumps(start), "SessionStart", "local")
+    dispatch.answer(orjson.dumps(start), "SessionStart", "local")
     return world
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import StateUnavailable, StateVanished
-from bridge.host import hook
+from bridge.host import dispatch, hook_log
 from bridge.store.lock import LockBusy
 from bridge.store.store import Store
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 @pytest.fixture
 def held(world: HookWorld, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The lock is held, until somebody waits for it."""
-    monkeypatch.setattr(hook, "LOCK_WAIT_S", 0)
-    monkeypatch.setattr(hook, "PATIENT_LOCK_WAIT_S", 36_000)
+    monkeypatch.setattr(dispatch, "LOCK_WAIT_S", 0)
+    monkeypatch.setattr(dispatch, "PATIENT_LOCK_WAIT_S", 36_000)
     world.say("UserPromptSubmit", prompt="hello")
     is_held, is_waited_for = threading.Event(), threading.Event()
     sleep = time.sleep
@@ -93,7 +93,7 @@ def test_only_faults_are_logged(
     try:
         raise error
     except type(error):
-        hook._log_failure(event)
+        hook_log.log_failure(event)
 
     log = world.home / ".hostbridge" / "hook-errors.log"
     assert log.exists() is is_fault

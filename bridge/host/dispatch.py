@@ -1,0 +1,140 @@
+"""Answer one event: find its session and the handler, and hand it over."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.config import Settings
+from bridge.errors import BridgeError
+from bridge.host.context import HookContext
+from bridge.host.events import DECIDED_ONCE, HookEvent
+from bridge.host.gate import last_word
+from bridge.host.hook_log import log_answer
+from bridge.host.output import SILENT, HookOutput, specific
+from bridge.host.pins import Pins
+from bridge.protocol.ids import is_id
+from bridge.store import sessions
+from bridge.store.host_process import identify
+from bridge.store.location import check, locate
+from bridge.store.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.protocol.request import HostProcess
+    from bridge.store.sessions import Session
+
+LOCK_WAIT_S = 0.2
+# Everything but `DECIDED_ONCE` can wait for the next event.
+PATIENT_LOCK_WAIT_S = 2.0
+
+
+def answer(data: bytes, event_name: str, kind: str = "", state: str = "") -> HookOutput:
+    """Decide what to answer to one event.
+
+    `kind` is the install that registered the hook: of several, one acts for a session.
+    `state` is the state directory that the shell half found.
+    """
+    settings = Settings.from_environment()
+    event = HookEvent.parse(data)
+    if event is None:
+        return HookOutput(last_word(event_name, state, data))
+    if event.name != event_name:
+        return SILENT
+    if settings.off and event_name not in ("PreToolUse", "PermissionRequest"):
+        # Requests of our agents are still refused.
+        return SILENT
+    pins = Pins.of(settings)
+    host = _client_of(settings, event)
+    if host is None:
+        return SILENT
+    store = _store_of(settings, event, pins, host)
+    with store.open() as opened:
+        if kind and not pins.own(opened, event, kind, host):
+            return SILENT
+        session = _session_of(settings, opened, event, kind, host)
+        if session is None:
+            return SILENT
+        hook = HookContext(settings, opened, event, session)
+        output = _handler_of(event_name)(hook)
+        if settings.debug:
+            # The answer is printed even if the log fails.
+            with suppress(BridgeError, OSError):
+                log_answer(hook, output)
+    if output.later is None:
+        return output
+    # It is done by a process of its own, which opens the state anew.
+    return output.then(partial(output.later, replace(hook, store=store)))
+
+
+def only_watch(data: bytes) -> HookOutput:
+    """Name the wake-up folder, even before it exists: no other event can name it.
+
+    Until it exists the client watches its nearest existing parent.
+    """
+    from bridge.store.wakeups import path_of
+
+    settings = Settings.from_environment()
+    event = HookEvent.parse(data)
+    host = _client_of(settings, event) if event else None
+    if event is None or host is None or settings.off or event.agent_id:
+        return SILENT
+    place = _store_of(settings, event, Pins.of(settings), host).place
+    # If others could write there, nothing is watched.
+    check(place)
+    return specific(event.name, watchPaths=[path_of(place, host)])
+
+
+def _client_of(settings: Settings, event: HookEvent) -> HostProcess | None:
+    """The client that sent an event; None if it cannot be identified."""
+    if not is_id(event.text("session_id")):
+        return None
+    return identify(settings.host_pid or os.getppid())
+
+
+def _store_of(
+    settings: Settings, event: HookEvent, pins: Pins, host: HostProcess
+) -> Store:
+    """The store of the session that an event came from."""
+    place = pins.find(event.text("session_id"), host, starts=event.is_startup)
+    return Store(
+        place
+        or locate(settings, settings.project_dir or Path(event.text("cwd") or ".")),
+        lock_wait_s=PATIENT_LOCK_WAIT_S if event.name in DECIDED_ONCE else LOCK_WAIT_S,
+        lease_s=settings.lease_s,
+    )
+
+
+def _session_of(
+    settings: Settings, store: Store, event: HookEvent, kind: str, host: HostProcess
+) -> Session | None:
+    """The session that an event came from, which is registered if it is not known."""
+    session = sessions.find_session(store, event.text("session_id"), host)
+    starts = event.name == "SessionStart"
+    if starts and event.agent_id:
+        # The conversation of an agent was compacted: no session starts.
+        return session
+    if session is not None and not starts:
+        return session
+    from bridge.host.carrier import known_at_start
+    from bridge.host.registration import register
+
+    return register(store, event, host, known_at_start(settings, event, kind))
+
+
+def _handler_of(event_name: str) -> Callable[[HookContext], HookOutput]:
+    """The function that answers an event; imports only what it needs."""
+    if event_name in ("FileChanged", "PostToolUse"):
+        from bridge.host.offer_events import HANDLERS
+    elif event_name in ("SessionStart", "CwdChanged", "SessionEnd"):
+        from bridge.host.session_events import HANDLERS
+    elif event_name in ("UserPromptSubmit", "Stop", "StopFailure"):
+        from bridge.host.turn_events import HANDLERS
+    else:
+        from bridge.host.tool_events import HANDLERS
+    return HANDLERS.get(event_name, lambda _hook: SILENT)
