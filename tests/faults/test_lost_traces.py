@@ -31,7 +31,6 @@ def world(tmp_path: Path, monkeypatch: Patch) -> Iterator[HookWorld]:
     """A session at work, as the client has it: hooks are processes."""
     (tmp_path / "above").mkdir()
     with hook_world(tmp_path / "above", monkeypatch) as made:
-        monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", made.session)
         hook(made, "SessionStart", source="startup")
         yield made
 

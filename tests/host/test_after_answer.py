@@ -204,8 +204,7 @@ def test_where_nothing_waits_nothing_wakes(world: HookWorld) -> None:
 def run(world: HookWorld, event: str, **fields: Any) -> dict[str, Any]:
     """What a hook process answers to one event."""
     (hook,) = (each for each in HOOKS if each.event == event)
-    env = {**os.environ, "CLAUDE_CODE_SESSION_ID": world.session}
-    code, stdout, stderr = run_hook(hook, world.event(event, **fields), env=env)
+    code, stdout, stderr = run_hook(hook, world.event(event, **fields))
     assert (code, stderr) == (0, b"")
     return dict(json.loads(stdout)["hookSpecificOutput"]) if stdout else {}
 

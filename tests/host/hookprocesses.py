@@ -1,0 +1,84 @@
+"""Every hook there is as a process, all at once, as the client starts them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+from hookworld import INSTALLED, run_hook
+
+from bridge.host.hook_table import HOOKS, Hook
+
+if TYPE_CHECKING:
+    from hookworld import HookWorld
+
+TABLE = [(hook.event, ["/bin/sh", *INSTALLED.arguments(hook)]) for hook in HOOKS]
+IDS = [f"{hook.event}:{hook.script}" for hook in HOOKS]
+# After this a hook counts as one that hangs.
+TIMEOUT_S = 120
+
+
+def examples(world: HookWorld, **fields: object) -> dict[str, bytes]:
+    """An event of each kind, with what any of them may hold."""
+    every = {
+        "source": "startup",
+        "reason": "other",
+        "prompt": "hello",
+        "agent_id": "agent1",
+        "tool_name": "Agent",
+        "tool_use_id": "toolu_1",
+        "tool_input": {"description": "b", "prompt": "bridge:r-1"},
+        "last_assistant_message": "{}",
+        "background_tasks": [],
+        "a_new_field": {"x": [1]},
+    }
+    return {
+        event: json.dumps(world.event(event, **every | fields)).encode()
+        for event, _ in TABLE
+    }
+
+
+def start(command: list[str]) -> subprocess.Popen[bytes]:
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
+
+
+def run_all(
+    events: dict[str, bytes], below: tuple[str, ...] = ()
+) -> dict[str, tuple[int, bytes, bytes]]:
+    """Run every hook with its event, all at once; exit code, stdout and stderr.
+
+    `below` is a program that runs each, with its arguments.
+    """
+    started = {
+        name: (start([*below, *command]), events[event])
+        for name, (event, command) in zip(IDS, TABLE, strict=True)
+    }
+    ended = {}
+    for name, (process, data) in started.items():
+        stdout, stderr = process.communicate(data, timeout=TIMEOUT_S)
+        ended[name] = (process.returncode, stdout, stderr)
+    return ended
+
+
+def assert_harmless(ended: dict[str, tuple[int, bytes, bytes]]) -> None:
+    """At most one JSON object, nothing blocked, nothing on the user's screen."""
+    for name, (code, stdout, stderr) in ended.items():
+        if name == "FileChanged:bell" and stderr.startswith(b"hostbridge: call Agent"):
+            # A wake, which is meant.
+            continue
+        assert (name, code, stderr) == (name, 0, b"")
+        output = json.loads(stdout) if stdout else {}
+        assert output.get("continue", True), name
+        assert "decision" not in output, name
+
+
+def register(world: HookWorld) -> None:
+    """Have the hooks see the session: from here on they act for it."""
+    run_hook(Hook("UserPromptSubmit", "turn"), world.event("UserPromptSubmit"))
+
+
+def run_all_harmlessly(world: HookWorld, below: tuple[str, ...] = ()) -> None:
+    """Run every hook with an event of its kind; none does any harm."""
+    assert_harmless(run_all(examples(world), below))
