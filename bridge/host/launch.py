@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.apply import filled_in, resolve
 from bridge.agents.registry import Registry
 from bridge.errors import BridgeError, StateUnavailable
-from bridge.host import limits, pins
+from bridge.host import limits
 from bridge.host.definition_in_session import hosted, limits_of, subagent_type
 from bridge.host.offers import judge_for, note_taken_up
 from bridge.host.output import SILENT, HookOutput, allow, deny, one_line, specific
+from bridge.host.pins import Pins
 from bridge.host.request_tokens import (
     PREFIX,
     describe,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Request
 
 _SOFT_SHARE = 0.15
-_SOFT_MAX_MS = 60_000
 
 
 def before_agent(hook: HookContext, caller: AgentRun | None) -> HookOutput:
@@ -154,7 +154,8 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
     )
     # First: a launch that is not noted could not be completed.
     subagent_runs.note_call(hook.store, run)
-    pins.note_agents(hook.store.place, hook.session.session_id, hook.session.host)
+    pins = Pins(hook.store.place.guard)
+    pins.note_agents(hook.session.session_id, hook.session.host)
 
     def launched(held: Request) -> Request:
         claim = held.claim
@@ -243,7 +244,7 @@ def _unusable(hook: HookContext, request_id: RequestId, exc: BridgeError) -> Hoo
 def _answer_by(request: Request, now_ms: int) -> int:
     """The time from which the agent is told to answer with what it has."""
     left = max(0, request.deadline_ms - now_ms)
-    moment = request.deadline_ms - min(_SOFT_MAX_MS, int(left * _SOFT_SHARE))
+    moment = request.deadline_ms - min(limits.LAST_MS, int(left * _SOFT_SHARE))
     return min(moment, LATEST_MS)
 
 

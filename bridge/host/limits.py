@@ -26,13 +26,15 @@ if TYPE_CHECKING:
     from bridge.store.subagent_runs import AgentRun
 
 MAX_WARNINGS = 2
+# How long before its deadline an agent is told to answer, at most.
+LAST_MS = 60_000
 
 
 def refuse(hook: HookContext, run: AgentRun) -> HookOutput | None:
     """Why an agent may make no (more) tool calls; None if it may."""
     request_id = RequestId(run.request_id)
     found = hook.store.find(request_id)
-    if found is None or found.response is not None:
+    if found is None or found.request is None or found.response is not None:
         with suppress(StateUnavailable):
             subagent_runs.end(hook.store, run)
         return deny("hostbridge: this request has ended; stop working.", stop=True)
@@ -41,7 +43,9 @@ def refuse(hook: HookContext, run: AgentRun) -> HookOutput | None:
             hook.store.give_back(request_id, run.host, lambda held: held)
             subagent_runs.end(hook.store, run)
         return deny("hostbridge was switched off; stop working.", stop=True)
-    if hook.now_ms() >= run.answer_by:
+    now_ms = hook.now_ms()
+    # `answer_by` was written down at the launch: the clock may have been set since.
+    if now_ms >= run.answer_by and found.request.deadline_ms - now_ms <= LAST_MS:
         return _hurry(hook, run, "the time for this request is", "timeout")
     if not has_turns(hook.agents_folder, run.to_data(), run.agent_id):
         limit = f"the {run.max_turns} tool calls of this request are"

@@ -12,7 +12,7 @@ from hookworld import running
 
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
-from bridge.host.offers import MAX_STOP_OFFERS
+from bridge.host.offers import MAX_STOP_OFFERS, REPEAT_AFTER_MS
 from bridge.host.output import MAX_CONTEXT, WAKES
 from bridge.host.turn_events import stop
 from bridge.protocol.ids import RequestId
@@ -28,12 +28,25 @@ if TYPE_CHECKING:
 
     from hookworld import HookWorld
 
+    from bridge.store.sessions import Session
     from bridge.store.state import State
 
 
 def context_of(output: dict[str, Any]) -> str:
     """What a hook tells the model."""
     return str(output.get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+
+@pytest.fixture
+def other(world: HookWorld, monkeypatch: pytest.MonkeyPatch) -> Session:
+    """Another open session, whose client is this process."""
+    client, first = os.environ["CLAUDE_PID"], world.session
+    monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
+    world.session = "session-2"
+    world.fire("SessionStart", source="startup")
+    monkeypatch.setenv("CLAUDE_PID", client)
+    world.session = first
+    return open_session(world.store, "session-2")
 
 
 @pytest.mark.parametrize("route", ["claude", "local", "endpoint"])
@@ -135,25 +148,45 @@ def test_an_ignored_offer_is_repeated_and_then_declined(world: HookWorld) -> Non
 
 @pytest.mark.parametrize("is_off", [True, False])
 def test_what_is_ignored_is_left_to_a_session_that_may_take_it(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch, *, is_off: bool
+    world: HookWorld, other: Session, *, is_off: bool
 ) -> None:
     """One that is switched off takes nothing: its asker would wait to the end."""
-    monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
-    world.session = "session-2"
-    world.fire("SessionStart", source="startup")
     if is_off:
-        switch_off(world.store, open_session(world.store, "session-2"))
+        switch_off(world.store, other)
     request = world.submit()
-    # The client of the first session is another process.
-    first = next(s for s in world.live() if s.session_id == "session-1")
-    monkeypatch.setenv("CLAUDE_PID", str(first.host.pid))
-    world.session = "session-1"
+    wakeups.clear(world.store, other.host)
 
     for _ in range(4):
         world.say("Stop", background_tasks=[])
 
     expected = ("declined", "failed") if is_off else (None, "pending")
     assert (world.code(request), world.found(request).status) == expected
+    assert wakeups.clear(world.store, other.host) is not is_off
+
+
+def test_what_is_withdrawn_waits_for_another_session(
+    world: HookWorld, other: Session
+) -> None:
+    """It is idle and must be woken: nobody else will tell it."""
+    request = world.submit()
+    world.say("UserPromptSubmit", prompt="hello")
+    wakeups.clear(world.store, other.host)
+
+    switch_off(world.store, open_session(world.store, world.session))
+
+    assert world.say("UserPromptSubmit", prompt="hello") == {}
+    assert world.found(request).status == "pending"
+    assert wakeups.clear(world.store, other.host)
+
+
+def test_what_is_launched_is_not_offered_again(world: HookWorld) -> None:
+    request, _ = world.working()
+
+    for _ in range(5):
+        world.set_clock(REPEAT_AFTER_MS / 1000 + 1)
+        assert world.say("UserPromptSubmit", prompt="hello") == {}
+
+    assert world.code(request) is None
 
 
 def test_a_young_offer_is_not_repeated_at_once(world: HookWorld) -> None:

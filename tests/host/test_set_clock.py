@@ -10,7 +10,7 @@ import pytest
 from storeworld import FakeClock, claim_all, drop, request, store_in
 
 from bridge.host.offers import REPEAT_AFTER_MS
-from bridge.store.clock import SystemClock, uptime
+from bridge.store.clock import uptime
 from bridge.store.sessions import HOUR_MS
 
 if TYPE_CHECKING:
@@ -87,16 +87,6 @@ def test_a_file_that_does_not_say_when_is_of_now(tmp_path: Path) -> None:
     assert taken.deadline_ms > store.now_ms()
 
 
-def set_clock(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    """Set the wall clock of hooks, from where it stands."""
-    before = SystemClock.now_us
-
-    def now_us(self: SystemClock) -> int:
-        return before(self) + int(seconds * 1_000_000)
-
-    monkeypatch.setattr(SystemClock, "now_us", now_us)
-
-
 def offered(said: dict[str, Any]) -> bool:
     return "bridge:" in str(said.get("hookSpecificOutput", {}))
 
@@ -110,7 +100,7 @@ def test_launches_to_come_cost_no_budget(
     second = world.submit(timeout_s=3 * HOUR_MS / 1000)
 
     held = offered(world.say("UserPromptSubmit", prompt="hello"))
-    set_clock(monkeypatch, -3 * HOUR_MS / 1000)
+    world.set_clock(-3 * HOUR_MS / 1000)
     taken = offered(world.say("UserPromptSubmit", prompt="hello"))
     world.launch(second)
 
@@ -119,19 +109,27 @@ def test_launches_to_come_cost_no_budget(
     assert len(session.launches) == 1
 
 
-def test_an_offer_of_time_to_come_is_repeated_and_given_back(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_offer_of_time_to_come_is_repeated_and_given_back(world: HookWorld) -> None:
     request_id = world.submit(timeout_s=DAY_S)
     world.say("UserPromptSubmit", prompt="hello")
     fresh = offered(world.say("UserPromptSubmit", prompt="hello"))
 
-    set_clock(monkeypatch, -3600)
+    world.set_clock(-3600)
     repeated = []
     for _ in range(2):
         repeated.append(offered(world.say("UserPromptSubmit", prompt="hello")))
-        set_clock(monkeypatch, 2 * REPEAT_AFTER_MS / 1000)
+        world.set_clock(2 * REPEAT_AFTER_MS / 1000)
     world.say("UserPromptSubmit", prompt="hello")
 
     assert (fresh, repeated) == (False, [True, True])
     assert world.code(request_id) == "declined"
+
+
+@pytest.mark.parametrize("set_s", [DAY_S, -DAY_S], ids=["on", "back"])
+def test_an_agent_keeps_its_time(world: HookWorld, set_s: int) -> None:
+    """What was written down at its launch is of the old clock; its deadline is not."""
+    _, agent = world.working(timeout_s=3600)
+
+    world.set_clock(set_s)
+
+    assert world.use(agent) == {}
