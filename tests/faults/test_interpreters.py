@@ -12,14 +12,11 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
-import threading
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from hookworld import ROOT, HookWorld, hook_world, run_hook
+from hookworld import ROOT, HookWorld, copy_plugin, hook_world, run_hook
 from polling import wait_until
 from stage.processes import is_alive
 
@@ -70,17 +67,6 @@ def stand_in(folder: Path, text: str | None) -> Path:
 def with_python(python: Path) -> Form:
     """An install whose interpreter is this one."""
     return form_of("local", ROOT / "hooks", str(python))
-
-
-def copy_plugin(folder: Path, acts_for: HookWorld | None = None) -> Form:
-    """Make a copy of hooks and package, which may act for a session."""
-    for name in ("hooks", "bridge"):
-        shutil.copytree(ROOT / name, folder / name)
-    if acts_for is not None:
-        (pin,) = (acts_for.home / ".hostbridge/pins").iterdir()
-        (pin / "by-local").rename(pin / "by-plugin")
-    form = form_of("local", folder / "hooks", sys.executable)
-    return replace(form, kind="plugin")
 
 
 def denied(ended: Ended) -> bool:
@@ -224,44 +210,6 @@ def group_is_alive(group: int) -> bool:
     except ProcessLookupError:
         return False
     return True
-
-
-def test_reinstalling_while_hooks_fire_blocks_nothing(
-    world: HookWorld, tmp_path: Path
-) -> None:
-    """Scripts and package vanish, come half, and come back."""
-    copy = tmp_path / "plugin"
-    copies = (ROOT / "hooks", ROOT / "bridge")
-    request, _, _ = world.begin()
-    form = copy_plugin(copy)
-    ready = threading.Event()
-    stop = threading.Event()
-
-    def reinstall() -> None:
-        while not stop.is_set():
-            for each in copies:
-                # A hook may write its bytecode in the middle of either.
-                shutil.rmtree(copy / each.name, ignore_errors=True)
-                ready.set()
-                shutil.copytree(each, copy / each.name, dirs_exist_ok=True)
-
-    thread = threading.Thread(target=reinstall)
-    thread.start()
-    try:
-        ready.wait()
-        codes = set()
-        for number in range(15):
-            for hook in HOOKS:
-                event = world.event(hook.event, prompt="hello", tool_name="Agent")
-                event["tool_input"] = {"prompt": f"work {number}", "description": "d"}
-                code, stdout, _ = run_hook(hook, event, form)
-                codes.add((code, b'"deny"' in stdout))
-    finally:
-        stop.set()
-        thread.join()
-
-    assert codes == {(0, False)}
-    assert world.code(request) is None
 
 
 PACKAGE_FAULTS: dict[str, Callable[[Path], object]] = {

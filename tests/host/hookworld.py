@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -270,6 +272,17 @@ class HookWorld:
 def running(*agents: str) -> list[dict[str, str]]:
     """Background tasks as the client lists them."""
     return [{"id": each, "type": "subagent", "status": "running"} for each in agents]
+
+
+def copy_plugin(folder: Path, acts_for: HookWorld | None = None) -> Form:
+    """Make a copy of hooks and package, as a plugin, which may act for a session."""
+    for name in ("agents", "bridge", "hooks"):
+        shutil.copytree(ROOT / name, folder / name)
+    if acts_for is not None:
+        (pin,) = (acts_for.home / ".hostbridge/pins").iterdir()
+        (pin / "by-local").rename(pin / "by-plugin")
+    form = form_of("local", folder / "hooks", sys.executable)
+    return replace(form, kind="plugin")
 
 
 def run_hook(

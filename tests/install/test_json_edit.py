@@ -7,7 +7,7 @@ from json.decoder import JSONDecodeError
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bridge.host.json_edit import Node, insert, parse, remove
@@ -19,6 +19,8 @@ VALUES = st.recursive(
     ),
     max_leaves=12,
 )
+# A busy machine is slow to make values.
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 INDENTS = st.sampled_from([None, 0, 1, 2, 4, "\t"])
 
 
@@ -26,6 +28,7 @@ def nodes(node: Node) -> list[Node]:
     return [node, *(each for part in node.parts for each in nodes(part.node))]
 
 
+@UNHURRIED
 @given(VALUES, INDENTS)
 def test_what_is_parsed_is_what_json_says(value: Any, indent: Any) -> None:
     """And each value's place is its own text."""
@@ -38,6 +41,7 @@ def test_what_is_parsed_is_what_json_says(value: Any, indent: Any) -> None:
         assert json.loads(text[node.start : node.end]) == node.value
 
 
+@UNHURRIED
 @given(VALUES, INDENTS, st.sampled_from(["\n", "\r\n"]), st.data())
 def test_what_is_put_in_can_be_taken_out(
     value: Any, indent: Any, newline: str, data: st.DataObject
