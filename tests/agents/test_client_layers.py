@@ -1,4 +1,4 @@
-"""Claude Code's own agents as definitions: below ours, a project's after trust."""
+"""Agents in Claude Code's own folders: ours win, and a project's need trust."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def agent(name: str, says: str = "You joke.") -> str:
     return f"---\nname: {name}\ndescription: of {name}\n---\n{says}\n"
 
 
-def test_the_users_own_need_no_trust(world: World) -> None:
+def test_the_users_agents_need_no_trust(world: World) -> None:
     file = world.write("joker.md", agent("joker"), "claude-user")
 
     found = world.registry.find("joker")
@@ -34,8 +34,8 @@ def test_the_users_own_need_no_trust(world: World) -> None:
     assert world.registry.client_agents() == {"joker": file}
 
 
-def test_a_projects_waits_for_trust(world: World) -> None:
-    """An open session reads it by itself; nothing else does before somebody looked."""
+def test_a_projects_agents_need_trust(world: World) -> None:
+    """An open session reads the file itself; everything else waits for trust."""
     world.write("joker.md", agent("joker"), "claude-project")
 
     with pytest.raises(NotTrusted):
@@ -48,8 +48,8 @@ def test_a_projects_waits_for_trust(world: World) -> None:
         world.registry.find("joker")
 
 
-def test_folders_in_one_another_come_to_an_end(world: World) -> None:
-    """An archive with a thousand of them kept every command busy, or ended it."""
+def test_deeply_nested_folders_are_skipped(world: World) -> None:
+    """An archive can nest a thousand folders."""
     deep = [f"{'d/' * depth}n{depth}.md" for depth in (0, MAX_DEPTH - 1, MAX_DEPTH + 1)]
     for name in deep:
         world.write(name, agent(name.rpartition("/")[2][:-3]), "claude-project")
@@ -61,7 +61,7 @@ def test_folders_in_one_another_come_to_an_end(world: World) -> None:
 
 
 @pytest.mark.parametrize("layer", ["claude-user", "claude-project"])
-def test_sub_folders_belong_to_it(world: World, layer: Layer) -> None:
+def test_sub_folders_are_searched(world: World, layer: Layer) -> None:
     world.write("team/deep/joker.md", agent("joker"), layer)
     world.trust()
 
@@ -72,7 +72,7 @@ def test_sub_folders_belong_to_it(world: World, layer: Layer) -> None:
     assert "joker" in world.registry.names()
 
 
-def test_ours_stand_before_the_clients(world: World) -> None:
+def test_our_agents_win_over_the_clients(world: World) -> None:
     """A clone must not replace a built-in agent by a file in its `.claude`."""
     ours = world.write("a.yaml", "name: a\nprompt: 'ours {{ task }}'\n", "built-in")
     world.write("a.md", agent("a"), "claude-project")
@@ -82,16 +82,16 @@ def test_ours_stand_before_the_clients(world: World) -> None:
 
     assert found is not None
     assert found.source.file == ours
-    told = [(e.loaded.layer, e.hidden_by) for e in world.registry.entries()]
-    assert told == [
+    hidden = [(e.loaded.layer, e.hidden_by) for e in world.registry.entries()]
+    assert hidden == [
         ("built-in", None),
         ("claude-project", ours),
         ("claude-user", ours),
     ]
 
 
-def test_the_projects_stand_before_the_users(world: World) -> None:
-    """As the client has it."""
+def test_a_projects_agent_wins_over_the_users(world: World) -> None:
+    """As in the client."""
     world.write("a.md", agent("a", "user"), "claude-user")
     file = world.write("a.md", agent("a", "project"), "claude-project")
     world.trust()
@@ -103,7 +103,7 @@ def test_the_projects_stand_before_the_users(world: World) -> None:
     assert world.registry.client_agents() == {"a": file}
 
 
-def test_what_is_no_agent_there_is_passed_over(world: World) -> None:
+def test_other_files_are_skipped(world: World) -> None:
     """The client takes a Markdown file without a name for documentation."""
     world.write("README.md", "# Our agents\n\nname: not one\n", "claude-user")
     world.write("notes.md", "---\ntitle: x\n---\nHi\n", "claude-user")
@@ -113,8 +113,8 @@ def test_what_is_no_agent_there_is_passed_over(world: World) -> None:
     assert world.registry.names() == []
 
 
-def test_names_that_others_pass_over(world: World, tmp_path: Path) -> None:
-    """The client reads what is hidden, and follows links; a circle ends."""
+def test_hidden_files_and_linked_folders_are_read(world: World, tmp_path: Path) -> None:
+    """As the client does; a circle of links ends."""
     world.write(".hidden/b.md", agent("b"), "claude-user")
     world.write(".c.md", agent("c"), "claude-user")
     elsewhere = tmp_path / "dotfiles"
@@ -127,7 +127,7 @@ def test_names_that_others_pass_over(world: World, tmp_path: Path) -> None:
     assert world.registry.find("d") is not None
 
 
-def test_no_linked_folder_leads_out_of_a_project(world: World, tmp_path: Path) -> None:
+def test_a_projects_linked_folder_is_not_followed(world: World, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "d.md").write_text(agent("d"))
@@ -138,7 +138,7 @@ def test_no_linked_folder_leads_out_of_a_project(world: World, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("part", [".claude", "agents", "file"])
-def test_no_link_leads_out_of_a_project(
+def test_a_link_out_of_a_project_is_not_followed(
     world: World, tmp_path: Path, part: str
 ) -> None:
     folder = world.folders["claude-project"]

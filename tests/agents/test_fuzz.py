@@ -1,4 +1,4 @@
-"""Whatever stands in a file: a definition or problems, and never anything else."""
+"""Any file gives a definition or problems, never an exception."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ plain = st.recursive(
     ),
     max_leaves=12,
 )
-# Nearly right: our own fields, with anything in them.
+# Our own fields with any values.
 nearly = st.dictionaries(
     st.sampled_from([*AgentFile.model_fields, "initial_context", "promt"]),
     plain | st.sampled_from(["a", "haiku", "{{ task }}", "{% if", ["Read"], 3]),
@@ -48,7 +48,7 @@ def loaded(data: bytes, suffix: str) -> Loaded:
     assert (found.definition is None) == bool(found.errors)
     assert all(problem.line >= 1 and str(problem) for problem in found.problems)
     if found.definition is not None:
-        # What a search by name would find, and what a listing shows, are the same.
+        # A search by name finds what a list shows.
         assert declares(data, found.definition.name)
     return found
 
@@ -80,8 +80,8 @@ def test_anything_in_our_fields(value: object) -> None:
 
 @QUICK
 @given(plain.filter(lambda v: v is not None))
-def test_what_is_read_is_what_json_would_say(value: object) -> None:
-    """Strings stay strings, whatever they look like, when they are in quotes."""
+def test_quoted_strings_stay_strings(value: object) -> None:
+    """Everything else is read as JSON would be."""
     text = yaml.dump(value, default_style='"', allow_unicode=False)
 
     tree = read_tree(text, Path("f"))

@@ -1,4 +1,4 @@
-"""The three spellings: what they become, and every problem at its place."""
+"""Loading definition files: what they become, and each problem at its place."""
 
 # ruff: noqa: E501 - whole messages, one a line
 
@@ -71,7 +71,7 @@ def test_a_yaml_agent(world: World) -> None:
 
 
 def test_error_every_problem_at_once(world: World) -> None:
-    """Whoever mends a file wants to run the check once."""
+    """One run of the check shows all that is to be mended."""
     text = """\
     name: a
     promt: hi
@@ -145,8 +145,8 @@ ERRORS = {
 def test_error_in_a_yaml_agent(world: World, text: str) -> None:
     found = world.load("a.yaml", text)
 
-    told = [str(p).replace(f"{found.file.parent}/", "") for p in found.problems]
-    assert (told, found.definition) == ([ERRORS[text]], None)
+    problems = [str(p).replace(f"{found.file.parent}/", "") for p in found.problems]
+    assert (problems, found.definition) == ([ERRORS[text]], None)
 
 
 IDLE = 'no rule in `allow` grants a command, and nobody can approve one: only commands that just look, or that your own settings allow, will run. Grant what it needs, such as allow: ["Bash(pytest *)"]'
@@ -216,13 +216,13 @@ KINDS = {
 
 @pytest.mark.parametrize("text", KINDS)
 def test_error_a_file_of_another_kind(world: World, text: str) -> None:
-    """It was told that its fields are unknown, each by itself."""
-    [told] = world.problems("a.yaml", f"name: a\n{text}\n")
+    """One error says so, rather than one for each unknown field."""
+    [problem] = world.problems("a.yaml", f"name: a\n{text}\n")
 
-    assert told.partition(": ")[2] == KINDS[text]
+    assert problem.partition(": ")[2] == KINDS[text]
 
 
-SEED = """\
+HEADLESS = """\
 name: validation-runner
 description: Runs validation commands (pytest, ruff, mypy) and reports results
 model: haiku
@@ -234,17 +234,17 @@ max_turns: 10
 """
 
 
-def test_the_first_definition_that_anybody_wrote_says_what_it_lacks(
+def test_a_headless_agent_without_granted_commands(
     world: World,
 ) -> None:
-    """It was denied Bash on its only route, and nothing had said so."""
-    assert world.problems("validation-runner.yaml", SEED) == [
+    """Its only route would deny every command."""
+    assert world.problems("validation-runner.yaml", HEADLESS) == [
         f"validation-runner.yaml:4: warning: mode: {IDLE}"
     ]
 
 
-def test_error_a_rule_in_place_of_a_tool(world: World) -> None:
-    """One route kept back the tool, one that command, and one nothing."""
+def test_error_a_rule_instead_of_a_tool(world: World) -> None:
+    """Routes can only give or withhold whole tools."""
     text = """\
     name: a
     tools: ['Bash(git *)']
@@ -259,17 +259,19 @@ def test_error_a_rule_in_place_of_a_tool(world: World) -> None:
 
 
 @pytest.mark.parametrize("field", WARNINGS)
-def test_warnings_do_not_keep_it_from_being_used(world: World, field: str) -> None:
+def test_a_definition_with_warnings_can_be_used(world: World, field: str) -> None:
     found = world.load("a.yaml", f"name: a\n{field}\n")
 
     folder = str(found.file.parent)
-    told = [str(p).replace(f"{folder}/a", "a") for p in found.problems]
-    assert sorted(told) == sorted(w.replace("FOLDER", folder) for w in WARNINGS[field])
+    problems = [str(p).replace(f"{folder}/a", "a") for p in found.problems]
+    assert sorted(problems) == sorted(
+        w.replace("FOLDER", folder) for w in WARNINGS[field]
+    )
     assert found.definition is not None
 
 
-def test_a_file_is_warned_of_that_is_not_called_like_its_agent(world: World) -> None:
-    """Whoever asks for the file's name is told of an agent that nobody knows."""
+def test_a_file_name_that_differs_from_the_agents(world: World) -> None:
+    """Nobody can ask for it by the name of the file."""
     assert world.problems("b.yaml", "name: a\nprompt: '{{ task }}'\n") == [
         "b.yaml:1: warning: name: callers ask for 'a', but the file is b.yaml"
     ]
@@ -288,10 +290,10 @@ def test_a_file_is_warned_of_that_is_not_called_like_its_agent(world: World) -> 
         ("provider: local\nroutes: [claude, host, claude]", ("claude", "host")),
     ],
 )
-def test_which_routes_a_definition_takes(
+def test_the_routes_of_a_definition(
     world: World, fields: str, routes: tuple[str, ...]
 ) -> None:
-    """`routes` says it; provider and mode stand for some."""
+    """As `routes` says; without it, by provider and mode."""
     found = world.load("a.yaml", f"name: a\n{fields}\n")
 
     assert found.definition is not None
@@ -314,13 +316,13 @@ def test_error_not_utf_8(world: World, data: bytes, message: str) -> None:
     assert problem.message == message
 
 
-def test_a_byte_order_mark_is_no_matter(world: World) -> None:
+def test_a_byte_order_mark_is_ignored(world: World) -> None:
     assert world.problems("a.yaml", "\ufeffname: a\nprompt: '{{ task }}'\n") == []
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "gone"])
 def test_error_not_a_plain_file(world: World, kind: str) -> None:
-    """A pipe without a writer must not hang the listing."""
+    """A pipe without a writer must not block."""
     import os
 
     file = world.folders["user"] / "a.yaml"
@@ -335,8 +337,8 @@ def test_error_not_a_plain_file(world: World, kind: str) -> None:
     assert (problem.message, problem.line) == (expected, 1)
 
 
-def test_all_that_is_shipped_is_in_order() -> None:
-    """Not one warning."""
+def test_all_built_in_definitions_are_valid() -> None:
+    """Without a warning."""
     files = sorted(agents_folder().glob("*.yaml"))
 
     found = [load(file, "built-in") for file in files]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def test_a_markdown_agent(world: World) -> None:
-    """The words below the frontmatter are no template: Claude Code reads none."""
+    """The prompt is not a template, as in Claude Code."""
     found = world.load(
         "reviewer.md",
         """\
@@ -48,7 +48,7 @@ def test_a_markdown_agent(world: World) -> None:
 
 
 HEAD = "---\nname: a\ndescription: d\n"
-# What the client loads: the file, what is read of it, and what is said.
+# What the client loads: the file, the fields that are read, and the problems.
 LOADS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "unknown fields": (
         f"{HEAD}category: quality\nversion: 1.2\nauthor: {{name: x}}\nmodle: opus\n---\nHi",
@@ -201,17 +201,21 @@ LOADS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
 
 @pytest.mark.parametrize("what", LOADS)
 def test_what_the_client_loads_is_loaded(world: World, what: str) -> None:
-    """360 of 878 public agents were refused for what the client passes over."""
-    text, read, said = LOADS[what]
+    """Of 878 public agents, 360 have something that the client ignores."""
+    text, read, problems = LOADS[what]
 
     found = world.load("a.md", text)
 
     assert found.definition is not None, found.problems
-    told = found.definition.model_dump(exclude_defaults=True, exclude={"source"})
+    fields = found.definition.model_dump(exclude_defaults=True, exclude={"source"})
     expected = {"name": "a", "description": "d", "system_prompt": "Hi", **read}
-    assert told == {key: value for key, value in expected.items() if value is not None}
+    assert fields == {
+        key: value for key, value in expected.items() if value is not None
+    }
     folder = f"{found.file.parent}/"
-    assert sorted(str(p).removeprefix(folder) for p in found.problems) == sorted(said)
+    assert sorted(str(p).removeprefix(folder) for p in found.problems) == sorted(
+        problems
+    )
 
 
 @pytest.mark.parametrize(
@@ -226,8 +230,8 @@ def test_a_name_in_any_script(world: World, name: str) -> None:
     assert found.name == name
 
 
-def test_bytes_that_are_no_text(world: World) -> None:
-    """The client reads them; so do we."""
+def test_bytes_that_are_not_utf_8(world: World) -> None:
+    """The client accepts them."""
     file = world.write("a.md", "")
     file.write_bytes(b"---\nname: a\ndescription: caf\xe9\n---\nHi")
 
@@ -259,8 +263,8 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("many", ["," * 100_000, "Read(" * 40_000, "a)" * 50_000])
-def test_a_long_list_of_tools_is_read_at_once(world: World, many: str) -> None:
-    """Anybody's file is read before it is trusted."""
+def test_a_long_list_of_tools_takes_little_work(world: World, many: str) -> None:
+    """A list of agents reads files that nobody has trusted yet."""
     with at_most(lines=10_000_000):
         world.load("a.md", f"---\nname: a\ndescription: d\ntools: '{many}'\n---\nHi")
 

@@ -1,4 +1,4 @@
-"""Three layers, one name: the whole file wins, and what is broken still hides."""
+"""Finding a definition by its name in three layers."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def agent(name: str, says: str = "{{ task }}") -> str:
     return f"name: {name}\nprompt: '{says}'\ndescription: of {says}\n"
 
 
-def test_the_highest_layer_wins_whole(world: World) -> None:
-    """Nothing is merged: the timeout below is gone."""
+def test_the_highest_layer_wins(world: World) -> None:
+    """Nothing is merged: the timeout of the lower layer does not count."""
     world.write(
         "a.yaml", agent("a", "built-in {{ task }}") + "timeout: 5\n", "built-in"
     )
@@ -45,7 +45,6 @@ def test_the_highest_layer_wins_whole(world: World) -> None:
 
 
 def test_error_a_file_that_cannot_be_read_says_why(world: World) -> None:
-    """It was told to be empty, which it is anything but."""
     file = world.write("a.yaml", agent("a") + "#" * 256 * 1024)
 
     with pytest.raises(BadDefinition) as failed:
@@ -56,19 +55,19 @@ def test_error_a_file_that_cannot_be_read_says_why(world: World) -> None:
     )
 
 
-def test_what_hides_what(world: World) -> None:
+def test_which_definition_is_hidden(world: World) -> None:
     files = {
         layer: world.write("a.yaml", agent("a", f"{layer} {{{{ task }}}}"), layer)
         for layer in LAYERS
     }
     world.write("b.md", "---\nname: b\ndescription: d\n---\nHi\n", "built-in")
 
-    told = [
+    found = [
         (e.loaded.name, e.loaded.layer, e.is_trusted, e.hidden_by)
         for e in world.registry.entries()
     ]
 
-    assert told == [
+    assert found == [
         ("a", "project", False, None),
         ("a", "user", True, files["project"]),
         ("a", "built-in", True, files["project"]),
@@ -91,14 +90,14 @@ def test_a_name_is_found_whatever_the_file_is_called(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", ["nobody", "../a", "plugin:x", "", "a\nb", ".a"])
-def test_nobody_has_such_a_name(world: World, name: str) -> None:
+def test_unknown_and_invalid_names(world: World, name: str) -> None:
     world.write("a.yaml", agent("a"))
 
     assert world.registry.find(name) is None
 
 
-def test_error_a_broken_one_hides_those_below(world: World) -> None:
-    """To answer with another agent than the one meant would be worse than none."""
+def test_error_a_broken_definition_hides_lower_ones(world: World) -> None:
+    """Another agent than the one asked for would be worse than none."""
     world.write("a.yaml", agent("a"), "built-in")
     file = world.write("a.yaml", "name: a\npromt: x\nmodel: haikuu\n")
 
@@ -113,7 +112,7 @@ def test_error_a_broken_one_hides_those_below(world: World) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "name: [", "\0", "- 1"])
-def test_error_an_unreadable_one_hides_by_its_file_name(
+def test_error_an_unreadable_file_hides_by_its_file_name(
     world: World, text: str
 ) -> None:
     world.write("a.yaml", agent("a"), "built-in")
@@ -123,7 +122,7 @@ def test_error_an_unreadable_one_hides_by_its_file_name(
         world.registry.find("a")
 
 
-def test_the_others_still_load(world: World) -> None:
+def test_other_definitions_still_load(world: World) -> None:
     world.write("a.yaml", "name: a\npromt: x\n")
     world.write("b.yaml", agent("b"))
     world.write("c.yaml", "!!python/object/apply:os._exit [7]")
@@ -136,7 +135,7 @@ def test_the_others_still_load(world: World) -> None:
     ]
 
 
-def test_error_two_files_of_one_name(world: World) -> None:
+def test_error_two_files_define_one_name(world: World) -> None:
     first = world.write("a.yaml", agent("a", "first {{ task }}"))
     second = world.write("b.yaml", agent("a", "second {{ task }}"))
 
@@ -150,7 +149,7 @@ def test_error_two_files_of_one_name(world: World) -> None:
     assert found.prompt == "first {{ task }}"
 
 
-def test_a_link_as_the_projects_folder_is_not_followed(
+def test_a_linked_folder_of_the_project_is_not_followed(
     world: World, tmp_path: Path
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
@@ -162,7 +161,7 @@ def test_a_link_as_the_projects_folder_is_not_followed(
     assert world.registry.find("a") is None
 
 
-def test_error_a_link_as_a_projects_definition(world: World, tmp_path: Path) -> None:
+def test_error_a_linked_definition_of_the_project(world: World, tmp_path: Path) -> None:
     target = tmp_path / "a.yaml"
     target.write_text(agent("a"))
     (world.folders["project"] / "a.yaml").symlink_to(target)
@@ -176,8 +175,8 @@ def test_error_a_link_as_a_projects_definition(world: World, tmp_path: Path) -> 
         world.registry.find("a")
 
 
-def test_to_look_for_another_agent_imports_no_yaml(tmp_path: Path) -> None:
-    """What every request for the client's own agents would pay for."""
+def test_looking_up_an_undefined_agent_imports_no_yaml(tmp_path: Path) -> None:
+    """Every request for one of the client's agents does this."""
     home = tmp_path / "home"
     (home / "agents").mkdir(parents=True)
     (home / "agents" / "other.yaml").write_text(agent("other"))
@@ -204,7 +203,7 @@ def test_to_look_for_another_agent_imports_no_yaml(tmp_path: Path) -> None:
     assert heavy <= loaded("other")
 
 
-def test_a_project_without_definitions_has_the_built_in_ones(tmp_path: Path) -> None:
+def test_a_project_without_definitions_has_the_built_in_agents(tmp_path: Path) -> None:
     opened = Bridge(Settings(home=tmp_path / "home"), tmp_path)
 
     from bridge.agents.registry import Registry
@@ -220,8 +219,8 @@ def read_bytes_of(act: Callable[[], object]) -> int:
     """How many bytes this process reads while it does something."""
 
     def so_far() -> int:
-        told = Path("/proc/self/io").read_text()
-        return int(told.split("rchar: ")[1].split()[0])
+        counters = Path("/proc/self/io").read_text()
+        return int(counters.split("rchar: ")[1].split()[0])
 
     act()
     before = so_far()
@@ -232,8 +231,8 @@ def read_bytes_of(act: Callable[[], object]) -> int:
 
 
 @pytest.mark.parametrize("name", ["agent-7", "Other 7"])
-def test_to_find_one_does_not_read_the_others(world: World, name: str) -> None:
-    """A layer of 480 took 13 times the reading of them all."""
+def test_finding_one_agent_does_not_read_the_others(world: World, name: str) -> None:
+    """At most the head of each."""
     words = "It is said at length. " * 4_000
     for number in range(50):
         text = f"prompt: '{{{{ task }}}} {words}'\n"
@@ -247,8 +246,8 @@ def test_to_find_one_does_not_read_the_others(world: World, name: str) -> None:
     assert own < read < own + heads + 20_000
 
 
-def test_error_a_name_that_stands_too_late(world: World) -> None:
-    """It is looked for at the beginning; a file called as its agent is found anyway."""
+def test_error_a_name_too_far_down(world: World) -> None:
+    """Only the head is searched; a file named like its agent is found anyway."""
     late = f"description: {'d' * 20_000}\nname: late\n"
     world.write("other.yaml", late)
 

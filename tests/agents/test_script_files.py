@@ -1,4 +1,4 @@
-"""The files that a subagent definition names: where they lie, and what is in them."""
+"""The files that a subagent definition names: their paths and their scripts."""
 
 # ruff: noqa: E501 - whole messages, one a line
 
@@ -26,10 +26,8 @@ BAD_PATHS = {
 @pytest.mark.usefixtures("lint")
 @pytest.mark.parametrize("written", BAD_PATHS)
 @pytest.mark.parametrize("field", ["pym", "context_providers", "model"])
-def test_error_a_path_that_names_no_place(
-    world: World, field: str, written: str
-) -> None:
-    """An untrusted file with one ended every command of the project with a bug."""
+def test_error_an_impossible_path(world: World, field: str, written: str) -> None:
+    """It must not end the commands that list all definitions."""
     olds = {
         "pym": ("tools/run.pym", "tools[0].pym", 10),
         "context_providers": ("tools/config.pym", "tools[0].context_providers[0]", 13),
@@ -37,9 +35,9 @@ def test_error_a_path_that_names_no_place(
     }
     old, place, line = olds[field]
 
-    told = lint_problems(world, old, written)
+    problems = lint_problems(world, old, written)
 
-    assert told == [f"lint.yaml:{line}: {place}: {BAD_PATHS[written]}"]
+    assert problems == [f"lint.yaml:{line}: {place}: {BAD_PATHS[written]}"]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +50,7 @@ def test_error_a_path_that_names_no_place(
         ("~/a.pym", "/home/u/a.pym"),
     ],
 )
-def test_paths_are_told_from_the_folder(
+def test_paths_are_relative_to_the_folder(
     monkeypatch: pytest.MonkeyPatch, relative: str, absolute: str
 ) -> None:
     monkeypatch.setenv("HOME", "/home/u")
@@ -63,10 +61,10 @@ def test_paths_are_told_from_the_folder(
 
 
 @pytest.mark.parametrize("how", ["dots", "absolute", "link", "linked folder"])
-def test_error_a_project_names_nothing_outside(
+def test_error_a_projects_path_leads_out_of_it(
     world: World, tmp_path: Path, how: str
 ) -> None:
-    """A clone could read, and show to a model, whatever its user can read."""
+    """A clone could otherwise show any file of its user to a model."""
     folder = world.folders["project"]
     for name in ("models/lint.gguf", "tools/config.pym", "tools/submit.pym"):
         world.write(name, "'x'", "project")
@@ -92,7 +90,7 @@ def test_error_a_project_names_nothing_outside(
 
 @pytest.mark.usefixtures("lint")
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "problem"),
     [
         ("x = (\n1\n", "3: not a script: unexpected EOF while parsing"),
         ("\ndef f(:\n    pass", "2: not a script: Expected a parameter or the end of the parameter list"),
@@ -102,19 +100,17 @@ def test_error_a_project_names_nothing_outside(
     ],
     ids=["open", "syntax", "break", "unsupported", "deep"],
 )  # fmt: skip
-def test_error_a_script_that_the_sandbox_cannot_read(
-    world: World, code: str, told: str
-) -> None:
-    """At its own line, before a model is blamed for it; for a run just the same."""
+def test_error_in_a_script(world: World, code: str, problem: str) -> None:
+    """At its own line, by the check and before a run."""
     pytest.importorskip("pydantic_monty")
     script = world.write("tools/config.pym", code)
 
-    assert world.problems("lint.yaml", LINT) == [f"tools/config.pym:{told}"]
+    assert world.problems("lint.yaml", LINT) == [f"tools/config.pym:{problem}"]
     with pytest.raises(BadDefinition) as caught:
         world.registry.find("lint")
     assert (caught.value.code, str(caught.value)) == (
         "AGENT_001",
-        f"agent 'lint' cannot be used:\n  {script}:{told}",
+        f"agent 'lint' cannot be used:\n  {script}:{problem}",
     )
 
 
@@ -122,7 +118,7 @@ def test_error_a_script_that_the_sandbox_cannot_read(
 @pytest.mark.parametrize(
     "code", ["while True:\n    pass", "1 / 0", "run_command('x')", ""]
 )
-def test_scripts_are_read_and_not_run(world: World, code: str) -> None:
+def test_scripts_are_not_run(world: World, code: str) -> None:
     pytest.importorskip("pydantic_monty")
     world.write("tools/run.pym", code)
 
@@ -141,7 +137,7 @@ def test_problems_of_the_file_itself_come_first(world: World) -> None:
 
 
 @pytest.mark.usefixtures("lint")
-def test_without_the_sandbox_scripts_are_said_not_to_be_checked(
+def test_a_warning_if_scripts_cannot_be_checked(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pydantic_monty", None)

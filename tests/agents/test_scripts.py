@@ -1,4 +1,4 @@
-"""`.pym` scripts: what the sandbox will refuse is found before anybody asks."""
+"""`.pym` scripts: what the sandbox will refuse is found before a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 USE = "use read_file(), list_files(), search_text(), run_command()"
 
 REFUSED = {
-    # The dialect of older subagents: the arguments in a mapping, and a function.
+    # An older dialect: a function that gets its arguments in a mapping.
     "def run(inputs):\n    return {'ok': True}\n": "1: it ends with 'run', which "
     "nothing calls: the result is the value of the last expression, so add run(…) "
     "below; the arguments are variables",
@@ -35,18 +35,18 @@ REFUSED = {
 }
 
 
-def told(code: str, tmp_path: Path) -> list[str]:
+def problems(code: str, tmp_path: Path) -> list[str]:
     path = tmp_path / "a.pym"
     found = check_scripts({path: code}, {path: {"file", "node_text"}})
     return [f"{p.line}: {p.message}" for p in found]
 
 
 @pytest.mark.parametrize("code", REFUSED)
-def test_error_what_the_sandbox_will_refuse(code: str, tmp_path: Path) -> None:
-    """20 of 20 scripts of an older dialect passed the check, and failed at run."""
+def test_error_a_script_that_the_sandbox_will_refuse(code: str, tmp_path: Path) -> None:
+    """Its syntax is valid, so only a run would fail."""
     line, _, message = REFUSED[code].partition(": ")
 
-    [found] = told(code, tmp_path)
+    [found] = problems(code, tmp_path)
 
     assert found.startswith(f"{line}: cannot run here: {message}")
 
@@ -70,15 +70,15 @@ FINE = [
 
 
 @pytest.mark.parametrize("code", FINE)
-def test_what_runs_is_let_through(code: str, tmp_path: Path) -> None:
-    assert told(code, tmp_path) == []
+def test_a_valid_script(code: str, tmp_path: Path) -> None:
+    assert problems(code, tmp_path) == []
 
 
-def test_nothing_of_a_script_runs(tmp_path: Path) -> None:
-    """Anybody's file is looked at before it is trusted."""
-    assert told("while True:\n    pass\n1\n", tmp_path) == []
+def test_the_check_runs_nothing(tmp_path: Path) -> None:
+    """A script may be checked before it is trusted."""
+    assert problems("while True:\n    pass\n1\n", tmp_path) == []
 
 
-def test_a_long_chain_is_read_at_once(tmp_path: Path) -> None:
-    assert told("import os\n" + "a = os" + ".path" * 150 + "\na\n", tmp_path)
-    assert told("x = 1\n" + "x\n" * 20_000, tmp_path) == []
+def test_a_long_script_is_checked(tmp_path: Path) -> None:
+    assert problems("import os\n" + "a = os" + ".path" * 150 + "\na\n", tmp_path)
+    assert problems("x = 1\n" + "x\n" * 20_000, tmp_path) == []

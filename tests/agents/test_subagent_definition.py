@@ -1,4 +1,4 @@
-"""Subagent definitions, to the letter of their format."""
+"""Subagent definitions, as their format says."""
 
 # ruff: noqa: E501 - whole messages, one a line
 
@@ -67,7 +67,7 @@ def test_tool_schemas_have_the_form_of_the_api(lint: Path) -> None:
 
 
 def test_render_fills_in_the_node(lint: Path) -> None:
-    """And nothing in the node is filled in again."""
+    """The text of the node is not a template."""
     context = load_subagent_definition(lint, lint.parent).initial_context
 
     assert context.render(NODE) == (
@@ -75,26 +75,26 @@ def test_render_fills_in_the_node(lint: Path) -> None:
     )
 
 
-def test_a_node_of_a_request_is_one_to_render(lint: Path) -> None:
-    """A runner of one's own says of it what the routes say."""
+def test_a_node_of_a_request_can_be_rendered(lint: Path) -> None:
+    """By a program with a runner of its own."""
     node = Node(file="src/a.py", name="f", type="function", line=3, text="def f(): ...")
 
-    told = bridge.load_subagent_definition(lint, lint.parent).initial_context
+    context = bridge.load_subagent_definition(lint, lint.parent).initial_context
 
-    assert told.render(node) == "function f in src/a.py:\ndef f(): ..."
+    assert context.render(node) == "function f in src/a.py:\ndef f(): ..."
     assert set(node_scope(node)) == NODE_NAMES
 
 
 @pytest.mark.parametrize("template", ["{{ node }}", "{{ node_text.__class__ }}"])
-def test_error_render_is_strict_and_happens_at_run_time(template: str) -> None:
+def test_error_render_is_strict(template: str) -> None:
     context = InitialContext(system_prompt="s", node_context=template)
 
     with pytest.raises(TemplateFailed):
         context.render(NODE)
 
 
-def test_the_same_in_the_registry(world: World, lint: Path) -> None:
-    """The scripts are there as they were read: nothing reads them again."""
+def test_the_definition_in_the_registry(world: World, lint: Path) -> None:
+    """It has the text of its scripts: nothing reads them again."""
     definition = world.registry.find("lint")
 
     assert definition is not None
@@ -118,8 +118,7 @@ GRANTED = "allow: ['run_command(test *)', 'Bash(touch *)']\ninitial_context:"
 
 
 @pytest.mark.parametrize("tool", ["run_linter", "submit_result"])
-def test_its_scripts_run_what_it_grants(world: World, lint: Path, tool: str) -> None:
-    """They could call run_command, and no definition of theirs could grant one."""
+def test_scripts_can_run_granted_commands(world: World, lint: Path, tool: str) -> None:
     script = "tools/run.pym" if tool == "run_linter" else "tools/submit.pym"
     world.write("tools/submit.pym", "'ok'")
     world.write(script, CHECKED)
@@ -136,16 +135,16 @@ def test_its_scripts_run_what_it_grants(world: World, lint: Path, tool: str) -> 
     assert definition.allow == ("Bash(test *)", "Bash(touch *)")
     assert (outcome.verdict.code, outcome.verdict.parsed) == (None, {"summary": "done"})
     called = "call-1" if tool == "run_linter" else "submit-1"
-    told = [(e.command, e.passed) for e in outcome.run.evidence if e.command]
+    ran = [(e.command, e.passed) for e in outcome.run.evidence if e.command]
     ids = {e.tool_use_id for e in outcome.run.evidence if e.command}
-    assert (told, ids) == (
+    assert (ran, ids) == (
         [("test -e fixed", False), ("touch fixed", True), ("test -e fixed", True)],
         {called},
     )
 
 
 @pytest.mark.usefixtures("lint")
-def test_error_grants_that_mean_nothing(world: World) -> None:
+def test_error_in_grants(world: World) -> None:
     rules = "allow: ['Bash(x', Edit, Bash]\ninitial_context:"
 
     assert lint_problems(world, "initial_context:", rules) == [
@@ -156,8 +155,8 @@ def test_error_grants_that_mean_nothing(world: World) -> None:
 
 
 @pytest.mark.usefixtures("lint")
-def test_a_run_of_it_has_its_own_tools_alone(world: World) -> None:
-    """Its project's files are what its scripts make of them, and no more."""
+def test_a_run_has_only_the_tools_of_the_definition(world: World) -> None:
+    """It has no tool of ours that reads files."""
     run = runworld.World(world.project)
 
     run.run(runworld.submit(), agent=world.registry.find("lint"))
@@ -171,7 +170,7 @@ def test_a_run_of_it_has_its_own_tools_alone(world: World) -> None:
 
 @pytest.mark.usefixtures("lint")
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "problems"),
     [
         (
             "name: submit_result",
@@ -234,9 +233,9 @@ def test_a_run_of_it_has_its_own_tools_alone(world: World) -> None:
     ],
 )
 def test_error_in_a_subagent_definition(
-    world: World, old: str, new: str, told: str
+    world: World, old: str, new: str, problems: str
 ) -> None:
-    assert lint_problems(world, old, new) == told.splitlines()
+    assert lint_problems(world, old, new) == problems.splitlines()
 
 
 @pytest.mark.usefixtures("lint")
@@ -244,23 +243,23 @@ def test_error_in_a_subagent_definition(
     ("name", "near"),
     [("max-lines", "max_lines"), ("class", "class_"), ("2nd", "_2nd")],
 )
-def test_error_a_parameter_that_no_script_could_name(
+def test_error_a_parameter_that_is_no_python_name(
     world: World, name: str, near: str
 ) -> None:
-    """The sandbox refuses such a name, so that every call with it would fail."""
-    told = lint_problems(
+    """The sandbox refuses it as a variable, so every call would fail."""
+    problems = lint_problems(
         world, "properties: {}", f"properties: {{{name}: {{}}, match: {{}}}}"
     )
 
-    assert told == [
+    assert problems == [
         f"lint.yaml:12: tools[0].parameters.properties.{name}: scripts use parameters as variables, and {name!r} is not a Python name; rename it, such as {near!r}"
     ]
 
 
-def test_error_that_nobody_thought_of_is_a_problem_of_its_file(
+def test_an_unforeseen_error_is_a_problem_of_its_file(
     world: World, lint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever one file brings about, the other definitions still load."""
+    """The other definitions still load."""
 
     def fail(path: object) -> str:
         if str(path).endswith("lint.gguf"):
@@ -272,10 +271,10 @@ def test_error_that_nobody_thought_of_is_a_problem_of_its_file(
     world.write("b.yaml", "name: b\nprompt: '{{ task }}'\n")
     monkeypatch.setattr("os.path.abspath", fail)
 
-    told = {e.loaded.name: e.loaded.problems for e in world.registry.entries()}
+    found = {e.loaded.name: e.loaded.problems for e in world.registry.entries()}
 
-    assert told.keys() == {"b", "lint"}
-    (problem,), none = told["lint"], told["b"]
+    assert found.keys() == {"b", "lint"}
+    (problem,), none = found["lint"], found["b"]
     assert (problem.file, problem.line, problem.message, none) == (
         lint,
         1,
@@ -284,7 +283,7 @@ def test_error_that_nobody_thought_of_is_a_problem_of_its_file(
     )
 
 
-def test_error_without_submit_result_has_its_code(lint: Path) -> None:
+def test_error_without_submit_result(lint: Path) -> None:
     lint.write_text(LINT.replace("submit_result", "submit"))
 
     with pytest.raises(BadDefinition) as failed:
@@ -297,7 +296,7 @@ def test_error_without_submit_result_has_its_code(lint: Path) -> None:
     )
 
 
-def test_error_two_tools_of_one_name(world: World, lint: Path) -> None:
+def test_error_two_tools_with_one_name(world: World, lint: Path) -> None:
     extra = LINT[LINT.index("  - name: run_linter") : LINT.index("  - name: submit")]
     lint.write_text(LINT.replace("tools:\n", f"tools:\n{extra}", 1))
 

@@ -1,4 +1,4 @@
-"""Templates: what they can say, and what they cannot reach."""
+"""Templates: what they can do, and what they cannot reach."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ VALUES = {
         ("{% set x %}a{{ off }}{% endset %}{{ x }}", "aNone"),
     ],
 )  # fmt: skip
-def test_what_a_template_can_say(template: str, text: str) -> None:
-    """Values are data: what looks like a template in them stays as it is."""
+def test_what_a_template_can_do(template: str, text: str) -> None:
+    """Template syntax inside a value stays as it is."""
     assert render(template, VALUES) == text
 
 
@@ -80,7 +80,7 @@ ESCAPES = [
 
 
 @pytest.mark.parametrize("template", ESCAPES)
-def test_error_nothing_to_reach_out_with(template: str) -> None:
+def test_error_a_template_cannot_leave_the_sandbox(template: str) -> None:
     with pytest.raises(TemplateFailed):
         render(template, VALUES)
 
@@ -117,7 +117,7 @@ BOMBS = [
 
 @pytest.mark.parametrize("template", BOMBS, ids=lambda t: t[:40])
 def test_error_too_much(template: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before it is there: memory and work stay small."""
+    """It is stopped before it takes much memory or work."""
     monkeypatch.setattr(templates, "MAX_CHARS", 40_000)
     monkeypatch.setattr(templates, "_MAX_WORK", 200_000)
     values = {**VALUES, "text": ["x" * 1000]}
@@ -132,8 +132,8 @@ def test_error_too_much(template: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert peak < 5_000_000
 
 
-def test_to_read_a_template_computes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A list of agents reads those that nobody has trusted: no work for anybody."""
+def test_reading_a_template_evaluates_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of agents reads templates that nobody has trusted."""
     computed = []
     for name in ("replace", "title"):
         monkeypatch.setitem(_ENVIRONMENT.filters, name, lambda *a: computed.append(a))
@@ -144,7 +144,7 @@ def test_to_read_a_template_computes_nothing(monkeypatch: pytest.MonkeyPatch) ->
     assert computed == []
 
 
-def test_what_comes_out_may_be_long() -> None:
+def test_a_long_result() -> None:
     assert len(render("{{ x }}", {"x": "y" * MAX_CHARS})) == MAX_CHARS
 
 
@@ -157,14 +157,14 @@ def test_what_comes_out_may_be_long() -> None:
         ("{{ x|nothing }}", "No filter named 'nothing'.", 1),
     ],
 )
-def test_error_says_what(template: str, message: str, line: int | None) -> None:
+def test_error_with_its_line(template: str, message: str, line: int | None) -> None:
     with pytest.raises(TemplateFailed) as failed:
         render(template, VALUES)
 
     assert (str(failed.value), failed.value.line) == (message, line)
 
 
-def test_the_names_a_template_takes() -> None:
+def test_the_names_in_a_template() -> None:
     template = "{{ a.b }}{% for x in c %}{{ x }}{% endfor %}{% set d = 1 %}{{ d }}"
 
     assert names_in(template) == {"a", "c"}
@@ -183,5 +183,5 @@ def test_the_names_a_template_takes() -> None:
     ],
 )
 def test_the_keys_that_a_template_reads(template, keys):
-    """None is any: nothing is known of what is not spelt out."""
+    """None means that it may read any key."""
     assert keys_in(template, "a") == keys

@@ -1,4 +1,4 @@
-"""What a project brings counts only as its user has seen it, to the byte."""
+"""A project's definition counts only as its user has trusted it, to the byte."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_error_untrusted(world: World) -> None:
     assert (failed.value.code, failed.value.file) == ("AGENT_001", file)
 
 
-def test_trusted_until_it_changes_and_again_when_it_is_back(world: World) -> None:
+def test_trust_ends_with_a_change_and_returns_with_the_old_bytes(world: World) -> None:
     file = world.write("a.yaml", GOOD, "project")
 
     world.trust()
@@ -67,7 +67,7 @@ def test_trusted_until_it_changes_and_again_when_it_is_back(world: World) -> Non
 
 
 @pytest.mark.parametrize("name", ["run.pym", "more.pym", "m.gguf"])
-def test_a_script_or_model_that_changes_ends_it(world: World, name: str) -> None:
+def test_a_changed_script_or_model_ends_trust(world: World, name: str) -> None:
     world.write("m.gguf", "x", "project")
     for each in ("run.pym", "more.pym"):
         world.write(each, "1\n", "project")
@@ -80,8 +80,8 @@ def test_a_script_or_model_that_changes_ends_it(world: World, name: str) -> None
     assert not is_found(world, "lint")
 
 
-def test_a_definition_says_which_bytes_its_model_has(world: World) -> None:
-    """Whoever loads it holds it to that: the file may be another one by then."""
+def test_a_definition_has_the_digest_of_its_model(world: World) -> None:
+    """The model must still have it when it is loaded."""
     for each in ("run.pym", "more.pym"):
         world.write(each, "1\n", "project")
     world.write("m.gguf", "weights", "project")
@@ -95,7 +95,7 @@ def test_a_definition_says_which_bytes_its_model_has(world: World) -> None:
 
 
 def test_error_a_model_that_cannot_be_digested(world: World) -> None:
-    """A pipe would never end, and a file of terabytes not for long."""
+    """A pipe, or a file that is too large."""
     for each in ("run.pym", "more.pym"):
         world.write(each, "1\n", "project")
     world.write("lint.yaml", LINT, "project")
@@ -110,7 +110,7 @@ def test_error_a_model_that_cannot_be_digested(world: World) -> None:
     assert "larger than 16 GiB; move it to your own models folder" in str(large[0])
 
 
-def test_only_what_has_changed_asks_again(world: World) -> None:
+def test_a_change_ends_trust_in_that_definition_only(world: World) -> None:
     world.write("a.yaml", GOOD, "project")
     world.write("b.yaml", "name: b\nprompt: '{{ task }}'\n", "project")
     world.trust()
@@ -120,8 +120,7 @@ def test_only_what_has_changed_asks_again(world: World) -> None:
     assert (is_found(world), is_found(world, "b")) == (False, True)
 
 
-def test_whether_a_loaded_definition_is_trusted(world: World) -> None:
-    """As `agents check` asks of a file; only a project's needs it."""
+def test_only_a_projects_definition_needs_trust(world: World) -> None:
     of_project = world.load("a.yaml", GOOD, "project")
     of_user = world.load("b.yaml", GOOD)
 
@@ -133,7 +132,7 @@ def test_whether_a_loaded_definition_is_trusted(world: World) -> None:
 
 
 def test_trust_is_for_one_project_and_one_file(world: World, tmp_path: Path) -> None:
-    """The same bytes elsewhere are somebody else's."""
+    """The same bytes elsewhere are not trusted."""
     world.write("a.yaml", GOOD, "project")
     world.trust()
     world.write("copy.yaml", GOOD, "project")
@@ -149,10 +148,10 @@ def test_trust_is_for_one_project_and_one_file(world: World, tmp_path: Path) -> 
         registry.find("a")
 
 
-def test_what_is_used_is_what_was_digested(
+def test_the_digested_bytes_are_used(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Swapped at any moment between two looks, a file is read only once."""
+    """The file is read only once, so that nobody can swap it between two reads."""
     file = world.write("a.yaml", GOOD, "project")
     world.trust()
     real = load.load
@@ -170,8 +169,8 @@ def test_what_is_used_is_what_was_digested(
     assert file.read_text() == EVIL
 
 
-def test_a_swap_at_any_moment_gives_the_good_one_or_none(world: World) -> None:
-    """A writer that changes the file as fast as it can, and a thousand looks."""
+def test_a_file_swapped_at_any_moment(world: World) -> None:
+    """Whatever the moment, the trusted definition is found or none."""
     file = world.write("a.yaml", GOOD, "project")
     world.trust()
     over = threading.Event()
@@ -205,10 +204,10 @@ def test_a_swap_at_any_moment_gives_the_good_one_or_none(world: World) -> None:
 
 
 @pytest.mark.parametrize("was_trusted", [False, True])
-def test_an_untrusted_file_is_not_even_parsed(
+def test_an_untrusted_file_is_not_parsed(
     world: World, monkeypatch: pytest.MonkeyPatch, *, was_trusted: bool
 ) -> None:
-    """Trust is in certain bytes, whatever the file is called."""
+    """Trust is in bytes, not in a file name."""
     file = world.write("a.yaml", GOOD, "project")
     if was_trusted:
         world.trust()

@@ -37,10 +37,10 @@ def test_the_record_on_disk(world: World) -> None:
     world.trust()
 
     file = world.home / "trust.json"
-    told = json.loads(file.read_text())
+    record = json.loads(file.read_text())
     assert file.stat().st_mode & 0o777 == 0o600
-    [digests] = told["projects"][str(world.project)]["agents"].values()
-    assert told == {
+    [digests] = record["projects"][str(world.project)]["agents"].values()
+    assert record == {
         "schemaVersion": 1,
         "projects": {
             str(world.project): {"agents": {".bridge/agents/a.yaml": digests}}
@@ -83,8 +83,8 @@ def test_a_record_that_cannot_be_read_trusts_nothing(world: World, data: bytes) 
 
 
 @pytest.mark.parametrize("data", [b"{", b"[]"])
-def test_error_a_broken_record_is_not_written_over(world: World, data: bytes) -> None:
-    """It may hold what its user has decided elsewhere."""
+def test_error_a_broken_record_is_not_overwritten(world: World, data: bytes) -> None:
+    """It may hold the user's decisions about other projects."""
     file = world.home / "trust.json"
     file.write_bytes(data)
 
@@ -101,10 +101,8 @@ def test_error_a_newer_record(world: World) -> None:
         trust.revoke(world.home, world.project)
 
 
-def test_a_record_that_is_a_link_or_open_to_others_trusts_nothing(
-    world: World, tmp_path: Path
-) -> None:
-    """Whoever could write it could trust his own."""
+def test_an_unsafe_record_trusts_nothing(world: World, tmp_path: Path) -> None:
+    """Others could write to it, or have linked it."""
     world.write("a.yaml", GOOD, "project")
     world.trust()
     assert is_found(world)
@@ -119,7 +117,7 @@ def test_a_record_that_is_a_link_or_open_to_others_trusts_nothing(
 
 
 @pytest.mark.parametrize(
-    ("told", "clients"),
+    ("environment", "clients"),
     [
         ({"CLAUDE_PID": "4711"}, []),
         ({"CLAUDECODE": "1"}, []),
@@ -128,11 +126,13 @@ def test_a_record_that_is_a_link_or_open_to_others_trusts_nothing(
     ids=["CLAUDE_PID", "CLAUDECODE", "by its parents"],
 )
 def test_error_a_program_inside_a_session_trusts_nothing(
-    world: World, told: dict[str, str], clients: list[int]
+    world: World, environment: dict[str, str], clients: list[int]
 ) -> None:
-    """Nor does one that asks the library, and not the command."""
+    """The library refuses it, too, not only the command."""
     world.write("a.yaml", GOOD, "project")
-    settings = Settings.from_environment({**told, "BRIDGE_HOME": str(world.home)})
+    settings = Settings.from_environment(
+        {**environment, "BRIDGE_HOME": str(world.home)}
+    )
     found = [each.loaded for each in world.registry.entries()]
 
     with pytest.raises(trust.InsideSession) as refused:
@@ -145,8 +145,7 @@ def test_error_a_program_inside_a_session_trusts_nothing(
     assert not is_found(world)
 
 
-def test_two_at_once_lose_nothing(world: World) -> None:
-    """Each project's decision is kept, whoever writes at the same time."""
+def test_processes_that_write_at_once_lose_nothing(world: World) -> None:
     code = (
         "import sys; from pathlib import Path\n"
         "from bridge.agents import trust\n"
@@ -159,12 +158,12 @@ def test_two_at_once_lose_nothing(world: World) -> None:
     running = [subprocess.Popen([*words, str(n)]) for n in range(4)]
     assert [process.wait() for process in running] == [0] * 4
 
-    told = trust.trusted_projects(world.home)
+    projects = trust.trusted_projects(world.home)
 
-    assert set(told) == {f"/w/{p}-{n}" for p in range(4) for n in range(10)}
+    assert set(projects) == {f"/w/{p}-{n}" for p in range(4) for n in range(10)}
 
 
-def test_changes_names_every_file_that_is_not_what_it_was(world: World) -> None:
+def test_changes_names_every_changed_file(world: World) -> None:
     folder = world.project / "sub"
     folder.mkdir()
     (folder / "a.pym").write_text("1")

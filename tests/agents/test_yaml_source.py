@@ -1,4 +1,4 @@
-"""YAML as a definition may have it: plain values with lines, or a problem."""
+"""The YAML of a definition: plain values with their lines, or a problem."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def read(text: str) -> Tree:
     return read_tree(text, FILE)
 
 
-def told(text: str) -> list[str]:
+def problems(text: str) -> list[str]:
     return [str(problem) for problem in read(text).problems]
 
 
@@ -36,7 +36,7 @@ def told(text: str) -> list[str]:
     ids=lambda v: v if isinstance(v, str) else "",
 )  # fmt: skip
 def test_plain_values(text: str, value: Any) -> None:
-    """As JSON has them: what YAML readers disagree about is a string or a problem."""
+    """As in JSON: whatever YAML readers disagree about is a string or a problem."""
     tree = read(text)
 
     assert (tree.value, tree.problems) == (value, [])
@@ -86,13 +86,13 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("text", ERRORS, ids=lambda t: t[:30])
-def test_error_at_its_place(text: str) -> None:
-    """Every one of them at once, with line and path."""
-    assert told(text) == ERRORS[text]
+def test_errors(text: str) -> None:
+    """All of them at once, each with its line and path."""
+    assert problems(text) == ERRORS[text]
 
 
 def test_error_alias_bomb() -> None:
-    """Nine aliases of nine aliases of …: what they stand for counts each time."""
+    """Nine aliases of nine aliases of …: their values count each time."""
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
 
@@ -103,7 +103,7 @@ def test_error_alias_bomb() -> None:
     assert str(problem).endswith("more than 20,000 values, including those of aliases")
 
 
-def test_which_of_two_equal_keys_counts() -> None:
+def test_which_duplicate_key_counts() -> None:
     text = "a: 1\na: 3"
 
     assert read_tree(text, FILE).value == {"a": 1}
@@ -115,5 +115,5 @@ def test_the_line_of_a_value_is_that_of_its_key() -> None:
 
     assert tree.line_of(("a", 0, "c")) == 4
     assert tree.text_lines["a", 0, "c"] == 5
-    # Of what is not there, the nearest around it.
+    # For a missing value, the nearest one around it.
     assert tree.line_of(("a", 0, "nothing", 7)) == 2

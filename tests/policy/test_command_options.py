@@ -73,6 +73,8 @@ def test_covered(command: str) -> None:
          "for it: Bash(pytest [… -p=*] *)")),
         (RULE, "pytest -qc x", ("the option -c is not granted; a rule for it: "
          "Bash(pytest [… -c] *)")),
+        (RULE, "pytest -xq=1", ("the option -q is only as -q granted; a rule for it: "
+         "Bash(pytest [… -q=*] *)")),
         (RULE, "pytest --l", ("the option --l is not granted; a rule for it: "
          "Bash(pytest [… --l] *)")),
         (RULE, "pytest --lf=x", ("the option --lf is only as --lf granted; a rule for "
@@ -205,6 +207,30 @@ def test_getopt_and_argparse_find_no_other_option(words: list[str]) -> None:
         elif word.startswith("-"):
             assert re.fullmatch("-[qx]*(k.*|p(=?no:.*)?)?", word)
     assert "evil" not in words or words[words.index("evil") - 1] != "-p"
+
+
+@pytest.mark.parametrize(
+    ("rule", "command", "is_allowed"),
+    [
+        (RULE, "pytest", True),
+        (RULE, "pytest -q --tb=short -k=a tests/a.py::b ./src/", True),
+        (RULE, "pytest --cov=src/bridge -p=no:x .", True),
+        (RULE, "pytest -c", False),
+        (RULE, "pytest ../x", False),
+        (RULE, "pytest /x", False),
+        (RULE, "pytest" + " -q" * 7, False),
+        (RULE, "pytest" + " a" * 7, False),
+        (CLOSED, "tox -q -e=py311", True),
+        (CLOSED, "tox a", False),
+        ("Bash(go vet [] *)", "go vet ./...", True),
+        ("Bash(go vet [] *)", "go vet -v", False),
+    ],
+)
+def test_the_pattern_for_a_model(rule: str, command: str, *, is_allowed: bool) -> None:
+    named = read_named(rule[5:-1])
+
+    assert isinstance(named, NamedOptions)
+    assert bool(re.fullmatch(pattern_of(named), command)) is is_allowed
 
 
 @given(st.from_regex(pattern_of(read_named(RULE[5:-1])), fullmatch=True))  # type: ignore[arg-type]

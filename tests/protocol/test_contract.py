@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bridge.protocol.contract import full_prompt
+from bridge.protocol.contract import again, full_prompt
 from bridge.protocol.judge import judge
 from bridge.protocol.request import Request
 
@@ -41,3 +41,21 @@ def test_the_contract_itself_is_never_an_answer():
     request = Request(request_id="a", prompt="Which?")
 
     assert judge(request, full_prompt("Which?", None)).code == "prompt_echo"
+
+
+def test_a_compacted_agent_reads_the_contract_again() -> None:
+    """Without the schema, if it would not fit."""
+    schema = {"type": "array", "items": {"type": "string"}}
+    contract = EXPECTED.partition("\n\n")[2]
+    head, shape = contract.split("```json")
+    begin = (
+        "This conversation was compacted. The request that you work on is still open, "
+        "and what it said about your answer still holds:\n\n"
+    )
+    size = len(begin + contract)
+
+    whole, short = (again(schema, limit) for limit in (size, size - 1))
+
+    assert whole == f"{begin}{head}```json{shape}"
+    assert short.startswith(f"{begin}{head}The schema is too long to be repeated here.")
+    assert "```" not in short

@@ -10,7 +10,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from bridge.protocol.agent_output import ANSWER_SCHEMA
-from bridge.protocol.json_schema import problem_of, problem_of_schema
+from bridge.protocol.json_schema import problem_of, problem_of_schema, problems_of
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
@@ -150,6 +150,13 @@ def test_error_a_pattern_that_is_refused(pattern: str) -> None:
 )  # fmt: skip
 def test_error_in_a_schema(schema: dict[str, Any], complaint: str):
     assert problem_of_schema(schema) == complaint
+
+
+def test_error_a_value_under_an_unusable_schema() -> None:
+    problems = problems_of({"pattern": "("}, ["a", "b"])
+
+    reason = '"(" is no regular expression, or far too large'
+    assert problems == [f"the schema cannot be used: {reason}"] * 2
 
 
 def test_valid_schemas():

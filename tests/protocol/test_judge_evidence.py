@@ -106,3 +106,23 @@ def test_nothing_is_verified_if_no_calls_could_be_seen():
 
     assert verdict.is_valid
     assert verdict.parsed["evidence"][0]["verified"] is False
+
+
+@pytest.mark.parametrize("schema", [None, FORM])
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("make test", None),
+        ("make lint", "unverified"),
+        ("make slow", "unverified"),
+        (None, "unverified"),
+    ],
+)
+def test_success_may_need_a_command_that_succeeded(
+    schema: Any, command: str | None, code: str | None
+) -> None:
+    words = evidence(command=command)
+
+    verdict = judge(asked(schema), words, calls=CALLS, must_verify=True)
+
+    assert verdict.code == code

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.errors import NewerSchema
-from bridge.protocol.record import Unparsable, parse
-from bridge.protocol.request import Node, Request
+from bridge.protocol.record import Unparsable, json_lines, json_object, parse
+from bridge.protocol.request import Request
 from bridge.protocol.response import Response, answered, failed
 
 BAD_ID = (
@@ -97,16 +97,6 @@ def test_fields_left_open_are_not_written():
     assert short == {"requestId": "a", "prompt": "Why?", "depth": 0}
     assert whole.keys() == {each.json_name for each in Request.fields.values()}
     assert (whole["timeout"], whole["agentType"]) == (120_000, "general-purpose")
-
-
-def test_the_question_contains_its_node():
-    node = Node(file="a.py", name="f", type="function", line=3, text="def f(): ...")
-    request = Request(request_id="a", prompt="Why?")
-
-    assert request.asked == "Why?"
-    assert request.with_(node=node).asked == (
-        "Why?\n\na.py, line 3, function f:\n\ndef f(): ..."
-    )
 
 
 @given(st.binary(max_size=300))
@@ -195,3 +185,15 @@ def test_error_an_unsafe_id_in_a_response():
         parse(Response, json.dumps(data).encode())
 
     assert str(caught.value) == (BAD_ID)
+
+
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [(b'{"a": 1}', {"a": 1}), (b"[1]", {}), (b"{", {}), (b"", {}), (None, {})],
+)
+def test_a_json_object_or_nothing(data: bytes | None, value: object):
+    assert json_object(data) == value
+
+
+def test_broken_lines_of_a_log_are_skipped():
+    assert json_lines(b'{"a": 1}\n[2]\n{"b\n{"c": 3}\n') == [{"a": 1}, {"c": 3}]

@@ -125,6 +125,11 @@ FAULTS: dict[str, tuple[dict[str, Any], Any, str]] = {
         1,
         "$: 1 is less than the minimum of 5",
     ),
+    "no else": (
+        {"if": {"type": "string"}, "then": {"minLength": 2}, "items": {"minimum": 5}},
+        [7, 1],
+        "$[1]: 1 is less than the minimum of 5",
+    ),
     "by place in a list": (
         {"prefixItems": [{}, {"type": "string"}], "items": {"type": "integer"}},
         ["a", "b", "c"],

@@ -6,8 +6,7 @@ import itertools
 
 import pytest
 
-from bridge.protocol.request import Claim, HostProcess, Request
-from bridge.protocol.status import FINAL, TRANSITIONS, Stage, Status, move
+from bridge.protocol.status import FINAL, TRANSITIONS, Status, move
 
 LEGAL = {
     "pending": "processing completed failed timeout cancelled",
@@ -33,27 +32,3 @@ def test_every_status_has_a_row():
 
 def test_a_final_status_has_no_transition():
     assert all(TRANSITIONS[status] == frozenset() for status in FINAL)
-
-
-@pytest.mark.parametrize(
-    ("fields", "stage"),
-    [
-        ({}, Stage.OFFERED),
-        ({"launched_at": 5}, Stage.RUNNING),
-        ({"launched_at": 5, "corrections": 1}, Stage.INVALID_ANSWER),
-    ],
-    ids=["offered", "running", "invalid"],
-)
-def test_the_stage_of_a_claim(fields: dict[str, int], stage: Stage):
-    host = HostProcess(pid=1, start_time="1", boot="b")
-
-    assert Claim(session="s", host=host, at=1, **fields).stage is stage
-
-
-def test_a_claimed_request_is_served_on_the_route_of_its_claim():
-    host = HostProcess(pid=1, start_time="1", boot="b")
-    claim = Claim(session="s", host=host, at=1, route="claude")
-    waiting = Request(request_id="a", prompt="Which?", route="local")
-
-    assert waiting.served_on == "local"
-    assert waiting.with_(claim=claim).served_on == "claude"

@@ -12,6 +12,7 @@ from bridge.api.result import schema_of
 from bridge.protocol.plain_types import NotPlain
 from bridge.protocol.pydantic_model import convert
 from bridge.protocol.request import Request
+from bridge.protocol.response import Response
 
 PLAIN = {"requestId": "a", "prompt": "?"}
 ODD: list[Any] = [None, 0, -1, 1, 2**60, 1.5, True, "", "7", "a\n", [], ["x"], {}]
@@ -40,6 +41,20 @@ def test_the_quick_check_accepts_only_what_pydantic_accepts(
         return
 
     assert found == convert(Request, data)
+
+
+def test_the_quick_check_accepts_whole_records() -> None:
+    """Otherwise every hook would import pydantic."""
+    host = {"pid": 1, "startTime": "1", "boot": "b", "pidNamespace": ""}
+    claim = {"session": "s", "host": host, "at": 1, "route": "claude", "offers": [1]}
+    request = PLAIN | {"status": "processing", "claim": claim, "arguments": {"a": [1]}}
+    failure = {"code": "no_json", "message": "why", "stage": "running"}
+    response = {"requestId": "a", "success": False, "status": "failed", "duration": 1}
+    response |= {"completedAt": 1, "route": "claude", "error": failure}
+
+    assert Request.fits(request) is True
+    assert Response.fits(response) is True
+    assert Request.fits(request | {"claim": claim | {"at": "1"}}) is False
 
 
 def test_unknown_keys_survive() -> None:
@@ -104,4 +119,9 @@ def test_a_value_can_be_a_part_of_a_pydantic_model() -> None:
 
 
 def test_a_value_can_be_the_schema_of_an_answer() -> None:
-    assert schema_of(AgentOutput) == AgentOutput.model_json_schema()
+    schema = schema_of(AgentOutput)
+
+    assert schema == AgentOutput.model_json_schema()
+    assert set(schema["properties"]) == {
+        *("status", "summary", "evidence", "agentId", "taskId", "timestamp")
+    }

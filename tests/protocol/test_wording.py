@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.protocol.wording import seconds
+from bridge.protocol.wording import seconds, shortened
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,8 @@ from bridge.protocol.wording import seconds
 )
 def test_seconds(value_s: float, words: str) -> None:
     assert seconds(value_s) == words
+
+
+def test_long_text_is_cut() -> None:
+    assert shortened("abc", 3) == "abc"
+    assert shortened("abcd", 3) == "abc…"

@@ -1,0 +1,78 @@
+"""The JSON in a message: what is found, and how much is tried."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bridge.protocol import embedded_json
+from bridge.protocol.embedded_json import Invalid, find_json
+
+
+@pytest.mark.parametrize(
+    ("words", "values"),
+    [
+        ("```\n[1]\n```", [[1]]),
+        ("```\n[1]\n ``` \t\r\n[2]", [[1], [2]]),
+        ("````\n```\n[1]\n```\n````", [[1]]),
+        ("~~~\n[1]\n~~~~~\n[2]", [[1], [2]]),
+        ("``` a`b\n[1]\n```\n[2]\n", [[2], [1]]),
+        ("~~~ a`b\n[1]\n~~~\n", [[1]]),
+        ("no [ json, but [1] and {} here", [[1], {}]),
+        ("[[1]", [[1]]),
+        ("so [NaN] [1]", [Invalid("NaN is not JSON"), [1]]),
+        ('{"a": "x', []),
+        ("12345678901234567890", [12345678901234567890]),
+        ("-1234567890123456789", [-1234567890123456789]),
+    ],
+)  # fmt: skip
+def test_values(words: str, values: list[Any]) -> None:
+    assert list(find_json(words)) == values
+
+
+@pytest.mark.parametrize(("limit", "values"), [(50, []), (1000, [[1]])])
+def test_an_unterminated_string_costs_the_rest_of_the_message(
+    monkeypatch: pytest.MonkeyPatch, limit: int, values: list[Any]
+) -> None:
+    """The decoder has read all of it, whatever place it names."""
+    monkeypatch.setattr(embedded_json, "_MAX_READ", limit)
+
+    assert list(find_json('["' + "a" * 100 + " [1]")) == values
+
+
+@pytest.mark.parametrize(("words", "values"), [("[a " * 9, [[1]]), ("[[a " * 9, [])])
+def test_a_broken_value_costs_what_was_read(
+    monkeypatch: pytest.MonkeyPatch, words: str, values: list[Any]
+) -> None:
+    monkeypatch.setattr(embedded_json, "_MAX_READ", 20)
+
+    assert list(find_json(words + "x" * 99 + "[1]")) == values
+
+
+@pytest.mark.parametrize(("tries", "values"), [(199, [[1]]), (200, [])])
+def test_only_so_many_places_are_tried(tries: int, values: list[Any]) -> None:
+    assert list(find_json("[a " * tries + "[1]")) == values
+
+
+def test_a_rejected_value_costs_the_rest_of_the_message(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It may have been rejected at its end."""
+    monkeypatch.setattr(embedded_json, "_MAX_READ", 50)
+
+    found = list(find_json("so [NaN] " + "x" * 99 + "[1]"))
+
+    assert found == [Invalid("NaN is not JSON")]
+
+
+def test_long_keys_and_numbers_are_quoted_in_part() -> None:
+    key = "k" * 99
+
+    assert list(find_json(f'{{"{key}": 1, "{key}": 2}}')) == [
+        Invalid(f"the key '{key[:60]}…' stands twice in one JSON object")
+    ]
+    assert list(find_json("1" * 21)) == [Invalid(f"the number {'1' * 21} is too large")]
+    assert list(find_json("1" * 99)) == [
+        Invalid(f"the number {'1' * 60}… is too large")
+    ]

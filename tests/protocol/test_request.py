@@ -1,0 +1,120 @@
+"""A request: what identifies it, its times on a clock that was set, and its stage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bridge.protocol.request import Applied, Claim, HostProcess, Node, Request, Uptime
+from bridge.protocol.status import Stage
+
+HOST = HostProcess(pid=1, start_time="1", boot="b")
+NODE = Node(file="a.py", name="f", type="function", line=3, text="def f(): ...")
+MADE = Uptime(boot="b", ms=1_000)
+
+
+def asked(**fields: Any) -> Request:
+    return Request(**{"request_id": "a", "prompt": "Which?", **fields})
+
+
+def test_the_question_contains_its_node() -> None:
+    assert asked().asked == "Which?"
+    assert asked(node=NODE).asked == (
+        "Which?\n\na.py, line 3, function f:\n\ndef f(): ..."
+    )
+
+
+def test_the_prompt_is_that_of_the_definition() -> None:
+    by = Applied(digest="0", prompt="You find modules. Which?")
+
+    assert asked(node=NODE).spoken == asked(node=NODE).asked
+    assert asked(definition=by).spoken == "You find modules. Which?"
+
+
+@pytest.mark.parametrize(
+    ("change", "is_same"),
+    [
+        ({"prompt": "Where?"}, False),
+        ({"request_id": "b"}, False),
+        ({"agent_type": "Plan"}, False),
+        ({"arguments": {"a": 1}}, False),
+        ({"node": NODE}, False),
+        ({"task_id": "t"}, False),
+        ({"model": "haiku", "created_at": 5, "attempt": 1}, True),
+        ({"claim": Claim(session="s", host=HOST, at=1)}, True),
+    ],
+    ids=str,
+)
+def test_the_digest_covers_what_was_asked(
+    change: dict[str, Any], *, is_same: bool
+) -> None:
+    """Nobody else could have asked it, and no later change makes it another request."""
+    assert (asked().with_(**change).digest == asked().digest) is is_same
+
+
+@pytest.mark.parametrize(
+    ("now_ms", "uptime", "asked_ms"),
+    [
+        (15_000, Uptime(boot="b", ms=6_000), 10_000),
+        (15_999, Uptime(boot="b", ms=6_000), 10_000),
+        (16_000, Uptime(boot="b", ms=6_000), 11_000),
+        (3_000, Uptime(boot="b", ms=6_000), -2_000),
+        (99_000, Uptime(boot="another", ms=6_000), 10_000),
+    ],
+    ids=["not set", "drift", "set forward", "set back", "restarted"],
+)
+def test_times_follow_a_clock_that_was_set(
+    now_ms: int, uptime: Uptime, asked_ms: int
+) -> None:
+    request = asked(created_at=10_000, timeout=5_000, uptime=MADE)
+
+    seen = request.on_clock(now_ms, uptime)
+
+    assert (seen.asked_ms, seen.deadline_ms) == (asked_ms, asked_ms + 5_000)
+    assert (seen.created_at, seen.to_data()) == (10_000, request.to_data())
+
+
+def test_a_request_without_an_uptime_keeps_its_times() -> None:
+    assert asked(created_at=10).on_clock(99_000, MADE).asked_ms == 10
+
+
+@pytest.mark.parametrize(
+    ("fields", "stage"),
+    [
+        ({}, Stage.OFFERED),
+        ({"launched_at": 5}, Stage.RUNNING),
+        ({"launched_at": 5, "corrections": 1}, Stage.INVALID_ANSWER),
+    ],
+    ids=["offered", "running", "invalid"],
+)
+def test_the_stage_of_a_claim(fields: dict[str, int], stage: Stage) -> None:
+    claim = Claim(session="s", host=HOST, at=1, **fields)
+
+    assert claim.stage is asked(claim=claim).stage is stage
+    assert asked().stage is Stage.WAITING
+
+
+def test_a_claimed_request_is_served_on_the_route_of_its_claim() -> None:
+    claim = Claim(session="s", host=HOST, at=1, route="claude")
+    waiting = asked(route="local")
+
+    assert waiting.served_on == "local"
+    assert waiting.with_(claim=claim).served_on == "claude"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a\u202eb", "-a", "a`b", 'a"b', "a" * 129, "a{b}", "\u00a0", "a\x7f"],
+    ids=repr,
+)
+def test_error_an_agent_name_that_is_unsafe_in_a_sentence(name: str) -> None:
+    with pytest.raises(ValueError, match="agent_type"):
+        asked(agent_type=name)
+
+
+@pytest.mark.parametrize(
+    "name", ["a", "plugin:name", "prüfer", "代码", "C# pro", "a" * 128]
+)
+def test_an_agent_name_may_be_in_any_script(name: str) -> None:
+    assert asked(agent_type=name).agent_type == name

@@ -1,0 +1,72 @@
+"""How a request ended: what each kind of end records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.protocol.request import Claim, HostProcess, Request
+from bridge.protocol.response import Failure, RequestFailed, answered, failed
+from bridge.protocol.status import Stage, Status
+
+if TYPE_CHECKING:
+    from bridge.protocol.failure_codes import FailureCode
+
+HOST = HostProcess(pid=1, start_time="1", boot="b")
+CLAIM = Claim(session="s", host=HOST, at=2, route="claude", agent_id="agent-7")
+REQUEST = Request(request_id="a", prompt="Which?", created_at=10, task_id="t")
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("timeout", Status.TIMEOUT),
+        ("AGENT_005", Status.TIMEOUT),
+        ("cancelled", Status.CANCELLED),
+        ("no_json", Status.FAILED),
+    ],
+)
+def test_a_failure(code: FailureCode, status: Status) -> None:
+    end = failed(REQUEST.with_(claim=CLAIM), code, "why", now_ms=17, raw="words")
+
+    assert (end.success, end.status, end.raw_output) == (False, status, "words")
+    assert end.error == Failure(code=code, message="why", stage=Stage.OFFERED)
+    assert (end.route, end.agent_id) == ("claude", "agent-7")
+    assert (end.completed_at, end.duration, end.task_id) == (17, 7, "t")
+    assert end.request_digest == REQUEST.digest
+    assert not end.own_form
+
+
+def test_a_failure_that_nobody_worked_on() -> None:
+    """The clock may have been set back since the request was made."""
+    end = failed(REQUEST, "timeout", "why", now_ms=5, stage=Stage.NO_HOST)
+
+    assert (end.route, end.agent_id, end.duration) == ("none", None, 0)
+    assert end.error is not None
+    assert end.error.stage is Stage.NO_HOST
+    raised = RequestFailed(end)
+    assert str(raised) == "request a failed: why"
+    assert (raised.code, raised.stage) == ("timeout", Stage.NO_HOST)
+    assert (raised.request_id, raised.response) == ("a", end)
+
+
+@pytest.mark.parametrize("schema", [None, {"type": "object"}])
+def test_an_answer(schema: dict[str, str] | None) -> None:
+    request = REQUEST.with_(answer_schema=schema)
+
+    end = answered(
+        request, raw="{}", parsed={"n": 1}, now_ms=17, route="host", agent_id="x"
+    )
+
+    assert (end.success, end.status, end.error) == (True, Status.COMPLETED, None)
+    assert (end.raw_output, end.parsed_output, end.agent_id) == ("{}", {"n": 1}, "x")
+    assert end.own_form is (schema is not None)
+
+
+def test_an_answer_that_reports_failure() -> None:
+    failure = Failure(code="agent_failed", message="no", stage=Stage.RUNNING)
+
+    end = answered(REQUEST, raw="", parsed={}, now_ms=17, route="host", failure=failure)
+
+    assert (end.success, end.status, end.error) == (False, Status.COMPLETED, failure)
