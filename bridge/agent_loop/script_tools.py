@@ -1,20 +1,19 @@
 """`.pym` scripts: tools and context providers in the pydantic-monty sandbox.
 
-A script is Python without imports, in a process of its own: it sees no file, no
-environment variable and no network. Its names are
+A script is Python without imports, in its own process: it sees no file, no environment
+variable and no network. Its names are
 
     the arguments of the call        None if left out
     node_text, node_name, node_type, file_path
-                                     of the node the request is about, or None
+                                     of the node that the request is about, or None
     read_file(path)                  the whole text of a file of up to 1 MiB
     list_files(folder, pattern), search_text(text, folder, pattern)
                                      of the project, as the tools of that name
     run_command(command)             {"exit_code": …, "output": …} of a granted command
 
 Its result is the value of its last expression, or else what it printed. Time, memory,
-host calls and output are bounded. An error in it is a result like any other: an
-AssertionError or a ValueError means that the script refuses, any other that it is
-broken.
+host calls and output are bounded. An error is a result, too: an AssertionError or a
+ValueError means that the script refuses, any other error that it is broken.
 
 Source: pydantic-monty, `Monty`, `MontySession.feed_run`, `ResourceLimits`.
 """
@@ -37,7 +36,7 @@ MAX_PRINTED_BYTES = 64 * 1024
 MAX_HOST_CALLS = 500
 # A model cannot use more, and a record should not hold it.
 _MAX_RESULT = 100_000
-# How a traceback of the sandbox names the script, whatever its file.
+# How the sandbox names any script in a traceback.
 _SCRIPT_LINE = re.compile(r'^  File "<python-input-\d+>"', re.MULTILINE)
 
 
@@ -66,10 +65,10 @@ class Sandbox:
         *,
         seconds: float,
     ) -> ToolResult:
-        """Run one script for at most `seconds` of its own time.
+        """Run one script for at most `seconds`.
 
-        `script` is the name of its file in errors. `code` is the file's text when its
-        definition was read and trusted; the file itself is not read again.
+        `script` is the name of its file in errors. `code` is the file's text as it was
+        when its definition was read and trusted; the file is not read again.
 
         Raises:
             ExtraMissing: pydantic-monty is not installed.
@@ -102,7 +101,7 @@ class Sandbox:
         try:
             text = _text(value, printed.output)
         except (TypeError, ValueError, RecursionError) as exc:
-            text = f"error: what the script gave: {exc}"
+            text = f"error: the result of the script: {exc}"
             return ToolResult(text, ok=False, is_crash=True)
         return ToolResult(text[:_MAX_RESULT])
 
@@ -113,7 +112,7 @@ class Sandbox:
 
 
 def _raised(exc: Any) -> object:
-    """What was raised in the script."""
+    """The exception that the script raised."""
     raised = getattr(exc, "exception", None)
     return raised() if callable(raised) else exc
 

@@ -1,11 +1,14 @@
-"""What a model is shown: instructions, examples, task, results."""
+"""What a model reads: instructions, tools, examples, task, results."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pytest
 from runworld import FOUND, ScriptedModel, call, definition, submit
 
+from bridge.agent_loop.briefing import signature
 from bridge.agent_loop.examples import DEFAULT
 from bridge.agent_loop.job import Job, Limits
 from bridge.agent_loop.script_tools import Sandbox
@@ -31,7 +34,7 @@ def test_a_long_result_is_cut_in_the_middle(world):
     )
 
 
-def test_examples_are_messages_that_every_request_shares(world):
+def test_examples_are_messages_shared_by_all_requests(world):
     agent = definition(
         examples=(
             Example(
@@ -59,7 +62,7 @@ def test_examples_are_messages_that_every_request_shares(world):
     assert world.model.prefixes == [5]
 
 
-def test_examples_of_another_shape_or_tool_are_left_out(world):
+def test_examples_that_do_not_fit_are_left_out(world):
     """A caller's own schema makes the definition's examples wrong."""
     example = Example(prompt="p", answer={"status": "success", "summary": "yes"})
     reads = Example(
@@ -77,7 +80,7 @@ def test_examples_of_another_shape_or_tool_are_left_out(world):
 
 
 def test_the_prefix_is_the_same_for_any_prompt(world):
-    """What a model keeps must not hold a word of the request."""
+    """What a model keeps must hold nothing of the request."""
     seen = []
     for prompt in ("One?", "Two?"):
         world.run(submit(), asks=prompt)
@@ -86,7 +89,7 @@ def test_the_prefix_is_the_same_for_any_prompt(world):
     assert seen[0] == seen[1]
 
 
-def test_the_node_stands_in_the_prompt(world):
+def test_the_node_is_part_of_the_task(world):
     node = {"file": "a.py", "name": "f", "type": "function", "line": 3, "text": "def f"}
 
     world.run(submit(), asks="Lint.", request={"node": node})
@@ -97,14 +100,14 @@ def test_the_node_stands_in_the_prompt(world):
     )
 
 
-def test_a_rendered_prompt_stands_instead_of_the_requests(world):
+def test_a_rendered_prompt_replaces_the_requests(world):
     world.run(submit(), prompt="Rendered.")
 
     assert world.model.asked[0][-1].content == "Rendered."
 
 
-def test_a_small_model_is_said_to_be_one(world):
-    """Its answer is degraded, and it is not even asked for evidence."""
+def test_the_answer_of_a_small_model_is_degraded(world):
+    """And it is not even asked for evidence."""
     outcome = world.run(submit(), is_small=True, agent=definition(tools=()))
 
     assert outcome.degraded
@@ -112,8 +115,8 @@ def test_a_small_model_is_said_to_be_one(world):
     assert set(arguments["properties"]) == {"status", "summary"}
 
 
-def test_a_small_model_is_shown_examples_and_kept_short(world):
-    """Few-shot by default; one repeat is enough; no text goes on for ever."""
+def test_a_small_model_sees_examples_and_is_kept_short(world):
+    """Few-shot by default; one repeat is enough; texts are limited."""
     again = call("list_files")
 
     world.run(again, again, submit(), is_small=True)
@@ -122,7 +125,7 @@ def test_a_small_model_is_shown_examples_and_kept_short(world):
     shown = [m.content for m in world.model.asked[0][1:24:4]]
     assert shown[0] == DEFAULT[0].prompt
     assert world.model.shapes[2]["properties"]["tool"] == {"const": "submit_result"}
-    # What it repeated is forgotten: the result itself is the last that it reads.
+    # Its repetition is left out: the last thing that it reads is the result.
     assert world.model.results() == ["Result of list_files (call-1):\nno files"]
 
     world.run(call("submit_result", files=[]), schema=FOUND, is_small=True)
@@ -132,8 +135,8 @@ def test_a_small_model_is_shown_examples_and_kept_short(world):
     assert world.model.prefixes == [1]
 
 
-def test_the_default_examples_are_what_they_show():
-    """An example that its own tool or the answer's schema refuses teaches nonsense."""
+def test_the_default_examples_are_valid():
+    """An example that its tool or the answer's schema refuses would teach nonsense."""
     job = Job(
         request=Request(request_id="r1", prompt="x"),
         definition=definition(allow=("Bash(flake8 *)", "Bash(gradle *)")),
@@ -152,7 +155,7 @@ def test_the_default_examples_are_what_they_show():
 
 
 def test_a_small_model_reads_its_instructions_apart_from_the_task(world):
-    """They stand with the system's words, and the task looks as in the examples."""
+    """They are in the system message, and the task looks as in the examples."""
     asked = {"asks": "Task.", "prompt": "Be good. Task.", "instructions": "Be good."}
 
     world.run(submit(), is_small=True, **asked)
@@ -163,3 +166,34 @@ def test_a_small_model_reads_its_instructions_apart_from_the_task(world):
     assert (small[-1].content, "Be good." in small[0].content) == ("Task.", True)
     assert other[-1].content == "Be good. Task."
     assert "Be good." not in other[0].content
+
+
+@pytest.mark.parametrize(
+    ("schema", "line"),
+    [
+        ({}, "any"),
+        (True, "any"),
+        ({"const": "x"}, '"x"'),
+        ({"enum": ["a", 1, None]}, '"a" | 1 | null'),
+        ({"type": "string"}, "string"),
+        ({"type": ["string", "null"]}, "string | null"),
+        ({"type": "array", "items": {"type": "integer"}}, "[integer, …]"),
+        ({"type": "array"}, "[any, …]"),
+        ({"anyOf": [{"type": "null"}, {"const": 1}]}, "null | 1"),
+        (
+            {
+                "type": "object",
+                "properties": {
+                    "a": {"type": "string", "description": "the\nname"},
+                    "b": {"type": "boolean"},
+                },
+                "required": ["a"],
+            },
+            "{a: string /* the name */, b?: boolean}",
+        ),
+        ({"type": "object"}, '{"type": "object"}'),
+        ({"$ref": "#/$defs/x"}, '{"$ref": "#/$defs/x"}'),
+    ],
+)
+def test_the_signature_of_a_schema(schema: Any, line: str) -> None:
+    assert signature(schema) == line

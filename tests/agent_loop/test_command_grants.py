@@ -1,4 +1,4 @@
-"""Which commands run: what a rule names, and never what only a shell understands."""
+"""Only commands that a rule covers run, and none that needs a shell."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_granted(rule: str, command: str, argv: list[str]) -> None:
         ("Bash(pytest *)", "FOO=1 pytest"),
         ("Bash(pytest *)", "sh -c pytest"),
         ("Bash(pytest *)", "'pytest x' -q"),
-        # One program, of a folder that a project may well bring along.
+        # One program, in a folder that a project may well bring.
         ("Bash(pytest *)", "pytest\u3000/run"),
         ("Bash(pytest *)", "pytest\xa0/run"),
         ("Bash(pytest *)", "pytest\x0b/run"),
@@ -85,8 +85,8 @@ def test_error_not_granted(rule: str, command: str) -> None:
         ("pytest =(x)", "'('"),
     ],
 )
-def test_error_a_shell_is_never_granted(command: str, odd: str) -> None:
-    """Not even where the rule is for everything."""
+def test_error_shell_syntax_is_never_granted(command: str, odd: str) -> None:
+    """Not even by a rule for every command."""
     with pytest.raises(NotGranted) as caught:
         Grants(["Bash"]).argv(command)
 
@@ -104,20 +104,20 @@ def test_error_a_shell_is_never_granted(command: str, odd: str) -> None:
         ("l" * 1001, "a command has at most 1000 characters"),
     ],
 )
-def test_error_no_command(command: str, message: str) -> None:
+def test_error_no_usable_command(command: str, message: str) -> None:
     with pytest.raises(NotGranted) as caught:
         Grants(["Bash"]).argv(command)
 
     assert str(caught.value) == message
 
 
-def test_no_rule_for_commands_grants_nothing() -> None:
+def test_rules_for_other_tools_grant_nothing() -> None:
     assert not Grants(["Read", "Edit(src/*)", "Bash()", "Bash(x"])
     assert Grants(["Bash(ls)"])
 
 
-def test_exact_rules_are_all_a_model_may_write() -> None:
-    """A small model then cannot miss."""
+def test_exact_rules_become_a_choice() -> None:
+    """A small model cannot miss then."""
     exact = Grants(["Bash(pytest -q)", "Bash(ruff check .)"])
 
     assert exact.parameters() == {"enum": ["pytest -q", "ruff check ."]}
@@ -126,8 +126,8 @@ def test_exact_rules_are_all_a_model_may_write() -> None:
 
 @given(st.text(max_size=60))
 @example("\\ ")
-def test_what_is_granted_is_one_run_of_the_program_named(command: str) -> None:
-    """Whatever the text: no other program, and nothing that a shell would do."""
+def test_only_the_named_program_is_granted(command: str) -> None:
+    """Whatever the text is: no other program, and nothing that a shell would do."""
     try:
         argv = Grants(["Bash(pytest *)"]).argv(command)
     except NotGranted:
@@ -138,7 +138,7 @@ def test_what_is_granted_is_one_run_of_the_program_named(command: str) -> None:
 
 
 @given(st.lists(st.text("ab ;&|$(`'\"\\\n=*", min_size=1, max_size=6), max_size=4))
-def test_arguments_come_through_as_they_are(arguments: list[str]) -> None:
+def test_arguments_are_passed_unchanged(arguments: list[str]) -> None:
     """Quoting is undone once, and nothing is expanded."""
     command = shlex.join(["pytest", *arguments])
     try:

@@ -1,4 +1,4 @@
-"""A command ends with everything it started, and tells the truth about its output."""
+"""A command ends with everything it started; its output is counted and digested."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(tmp_path: Path):
     return run
 
 
-def test_tells_exit_code_output_and_digest(run, tmp_path):
+def test_exit_code_output_and_digest(run, tmp_path):
     ran = run("sh", "-c", "echo out; echo err >&2; pwd; exit 3")
 
     output = f"out\nerr\n{tmp_path}\n"
@@ -44,12 +44,12 @@ def test_tells_exit_code_output_and_digest(run, tmp_path):
     assert not ran.ok
 
 
-def test_nothing_is_there_to_be_read(run):
-    """A command that asks a question gets no answer instead of waiting for one."""
+def test_stdin_is_empty(run):
+    """A command that asks a question does not wait for an answer."""
     assert run("cat") == Ran("cat", 0, "", hashlib.sha256(b"").hexdigest(), 0)
 
 
-def test_a_missing_program_is_an_exit_code(run):
+def test_a_missing_program_gives_an_exit_code(run):
     ran = run("no-such-program-here")
 
     assert ran.exit_code == 127
@@ -60,8 +60,8 @@ def test_no_shell_expands_anything(run):
     assert run("echo", "$HOME", "*", "~").output == "$HOME * ~\n"
 
 
-def test_fifty_megabytes_are_counted_and_two_ends_kept(run):
-    """Bounded memory, the digest of all of it, and both ends to look at."""
+def test_of_a_long_output_both_ends_are_kept(run):
+    """In bounded memory, with the digest of all of it."""
     write = (
         "import sys\n"
         "sys.stdout.write('begin\\n')\n"
@@ -80,17 +80,17 @@ def test_fifty_megabytes_are_counted_and_two_ends_kept(run):
     assert len(ran.output) < KEPT_BYTES + 100
 
 
-def test_a_command_that_never_ends_writing_is_ended(run):
+def test_a_command_that_writes_for_ever_is_ended(run):
     ran = run("yes", seconds=3)
 
     assert ran.exit_code is None
     assert ran.size > 1_000_000
 
 
-def test_what_may_tidy_up_does(tmp_path, monkeypatch):
-    """The signal comes first, so that a test runner can remove what it made."""
+def test_a_command_may_clean_up(tmp_path, monkeypatch):
+    """SIGTERM comes first, so that a test runner can remove its temporary files."""
     monkeypatch.setattr(command_tool, "_GRACE_S", 60)
-    script = "trap 'touch tidied; exit' TERM; touch ready; sleep 3607 & wait"
+    script = "trap 'touch cleaned; exit' TERM; touch ready; sleep 3607 & wait"
 
     ran = run_command(
         "sh",
@@ -101,11 +101,11 @@ def test_what_may_tidy_up_does(tmp_path, monkeypatch):
     )
 
     assert ran.exit_code is None
-    assert (tmp_path / "tidied").exists()
+    assert (tmp_path / "cleaned").exists()
 
 
-def test_a_command_cannot_signal_whoever_keeps_it(run):
-    """Nor anybody else but what it started itself, which it may."""
+def test_a_command_cannot_signal_its_supervisor(run):
+    """Nor anybody else, except what it started itself."""
     needs.signal_walls()
 
     ran = run(
@@ -119,8 +119,8 @@ def test_a_command_cannot_signal_whoever_keeps_it(run):
     assert ran.output.endswith("mine\n")
 
 
-def test_who_asks_from_within_is_a_child(monkeypatch, tmp_path):
-    """And it cannot act for the user: the key of the endpoint is not for it."""
+def test_the_environment_of_a_command(monkeypatch, tmp_path):
+    """Requests that it makes are children; it gets no key to act for the user."""
     monkeypatch.setenv("BRIDGE_PARENT", "above")
     monkeypatch.setenv("CLAUDE_PID", "1")
     monkeypatch.setenv("BRIDGE_OPENAI_API_KEY", "sk-1")

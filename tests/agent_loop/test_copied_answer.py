@@ -1,4 +1,4 @@
-"""An answer taken from an example is none: what counts as taken, and what does not."""
+"""Answers copied from an example are rejected; the same answer may also be right."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ ASKED = "Which modules have no test?"
 @pytest.mark.parametrize(
     "said",
     [SAID, f" {SAID.upper()}\n", f"**{SAID[:-1]}**!"],
-    ids=["as is", "other", "marks"],
+    ids=["as-is", "case", "punctuation"],
 )
 @pytest.mark.parametrize("status", ["success", "failed", "blocked"])
-def test_error_the_answer_of_an_example(world, is_small, said, status):
+def test_error_a_copied_answer(world, is_small, said, status):
     """Once this was a success, about a file that nobody had asked about."""
     outcome = world.run(
         submit(status, said), agent=AGENT, asks=ASKED, is_small=is_small
@@ -45,7 +45,7 @@ def test_error_the_answer_of_an_example(world, is_small, said, status):
     assert outcome.run.turns == 3
 
 
-def test_error_the_answer_of_an_example_of_ours(world):
+def test_error_a_copy_of_a_default_example(world):
     said = "backup/weekly has two files: a.tar and b.tar."
 
     outcome = world.run(submit(summary=said), asks=ASKED, is_small=True)
@@ -53,7 +53,7 @@ def test_error_the_answer_of_an_example_of_ours(world):
     assert outcome.verdict.code == "prompt_echo"
 
 
-def test_a_model_may_say_it_in_its_own_words(world):
+def test_the_model_may_answer_again_in_its_own_words(world):
     outcome = world.run(
         submit(summary=SAID), submit(summary="billing has none"), agent=AGENT
     )
@@ -61,8 +61,8 @@ def test_a_model_may_say_it_in_its_own_words(world):
     assert outcome.verdict.parsed["summary"] == "billing has none"
 
 
-def test_error_half_a_word_of_the_task_is_not_its_question(world):
-    """`latest` does not ask what an example that is called `test` asks."""
+def test_error_part_of_a_word_is_not_the_examples_question(world):
+    """`latest` does not ask what an example with the prompt `test` asks."""
     agent = definition(examples=(EXAMPLE.model_copy(update={"prompt": "test"}),))
 
     outcome = world.run(submit(summary=SAID), agent=agent, asks="the latest?")
@@ -70,7 +70,7 @@ def test_error_half_a_word_of_the_task_is_not_its_question(world):
     assert outcome.verdict.code == "prompt_echo"
 
 
-def test_where_the_same_is_asked_the_same_may_be_said(world):
+def test_the_same_question_may_have_the_same_answer(world):
     asks = "Please: explain  etc/cron.conf to me. Be short."
 
     outcome = world.run(submit(summary=SAID), agent=AGENT, asks=asks)
@@ -82,7 +82,7 @@ def test_where_the_same_is_asked_the_same_may_be_said(world):
     ("holds", "code"),
     [("every = 10m\njob = sync\n", None), ("every = 1h\n", "prompt_echo")],
 )
-def test_where_the_same_was_seen_the_same_may_be_said(world, holds, code):
+def test_the_same_result_may_give_the_same_answer(world, holds, code):
     world.write("etc/cron.conf", holds)
 
     outcome = world.run(
@@ -93,8 +93,8 @@ def test_where_the_same_was_seen_the_same_may_be_said(world, holds, code):
 
 
 @pytest.mark.parametrize(("exit_code", "code"), [(0, None), (1, "prompt_echo")])
-def test_a_command_with_the_same_end_is_the_same(world, exit_code, code):
-    """What it printed may tell the time."""
+def test_the_same_exit_code_may_give_the_same_answer(world, exit_code, code):
+    """The output itself may differ: it may hold the time."""
     ran = ExampleCall(
         tool="run_command",
         arguments={"command": "sh check.sh"},
@@ -119,7 +119,7 @@ def test_a_command_with_the_same_end_is_the_same(world, exit_code, code):
 
 
 @pytest.mark.parametrize("summary", ["all tests passed", "src/app/main.py", "none"])
-def test_a_short_answer_may_be_an_examples(world, summary):
+def test_a_short_answer_may_be_the_same(world, summary):
     shown = Example(
         prompt="Which?", calls=(), answer={"status": "success", "summary": summary}
     )
@@ -155,9 +155,9 @@ LEVEL = Example(
             "prompt_echo",
         ),
     ],
-    ids=["a choice", "a choice, and why", "the why of the example"],
+    ids=["choice", "choice-and-own-reason", "reason-of-the-example"],
 )
-def test_what_the_schema_spells_out_is_a_choice(world, answer, code):
+def test_a_choice_of_the_schema_may_be_the_same(world, answer, code):
     outcome = world.run(
         call("submit_result", **answer),
         agent=definition(examples=(LEVEL,)),
@@ -168,8 +168,8 @@ def test_what_the_schema_spells_out_is_a_choice(world, answer, code):
     assert outcome.verdict.code == code
 
 
-def test_an_example_that_was_not_shown_is_nobodys(world):
-    """It does not fit the caller's shape: what is the same is so by chance."""
+def test_an_example_that_was_not_shown_does_not_count(world):
+    """It does not fit the caller's schema, so the model never saw it."""
     schema = {
         "type": "object",
         "properties": {"summary": {"type": "string"}, "n": {"type": "integer"}},

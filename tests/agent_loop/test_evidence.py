@@ -1,4 +1,4 @@
-"""A small model's word is not evidence: what ran is."""
+"""What a small model says is not evidence: what ran is."""
 
 from __future__ import annotations
 
@@ -7,21 +7,33 @@ import hashlib
 import pytest
 from runworld import call, definition, submit
 
+from bridge.agent_loop.job import Limits
 from bridge.protocol.agent_output import AgentOutput
 
-RUNNER = {
-    "allow": ("Bash(sh check.sh)", "Bash(echo *)"),
-    "require_verified_evidence": True,
-}
 CHECK = call("run_command", command="sh check.sh")
+OWN_STATUS = {"type": "object", "properties": {"status": {}, "evidence": {}}}
+STATUS_AND_VERDICT = {"type": "object", "properties": {"status": {}, "verdict": {}}}
+VERDICT = {
+    "type": "object",
+    "required": ["verdict"],
+    "properties": {"verdict": {"enum": ["APPROVED", "REJECTED", "NEEDS_REVIEW"]}},
+}
+UNVERIFIED = (
+    "nothing was seen to run, so this answer rests on nothing: run what shows it, or "
+    "say that you are blocked"
+)
+
+
+def verifying(*allow: str):
+    return definition(allow=allow, require_verified_evidence=True)
 
 
 @pytest.fixture
 def agent(world):
+    """It may run `check.sh`, which exits with the number in the file `status`."""
     world.write("check.sh", "cat status; exit $(cat status)")
     world.write("status", "0")
-    # `$(` is in the script, which the definition grants; not in the command.
-    return definition(**RUNNER)
+    return verifying("Bash(sh check.sh)", "Bash(echo *)")
 
 
 def test_what_ran_is_attached(world, agent):
@@ -29,50 +41,44 @@ def test_what_ran_is_attached(world, agent):
     outcome = world.run(CHECK, submit(), agent=agent)
 
     assert outcome.verdict.code is None
-    (proof,) = outcome.verdict.parsed["evidence"]
-    assert proof == {
-        "type": "command",
-        "content": "exit code 0, 1 bytes of output",
-        "passed": True,
-        "command": "sh check.sh",
-        "toolUseId": "call-1",
-        "verified": True,
-        "exitCode": 0,
-        "outputSha256": hashlib.sha256(b"0").hexdigest(),
-    }
+    assert outcome.verdict.parsed["evidence"] == [
+        {
+            "type": "command",
+            "content": "exit code 0, 1 bytes of output",
+            "passed": True,
+            "command": "sh check.sh",
+            "toolUseId": "call-1",
+            "verified": True,
+            "exitCode": 0,
+            "outputSha256": hashlib.sha256(b"0").hexdigest(),
+        }
+    ]
     assert outcome.run.evidence[0].command == "sh check.sh"
 
 
-def test_error_success_without_anything_run(world, agent):
-    """Tiny models say "passed" unasked."""
-    outcome = world.run(submit(summary="all tests passed"), agent=agent)
-
-    assert outcome.verdict.code == "unverified"
-    assert outcome.verdict.parsed is None
-    assert outcome.verdict.complaint == (
-        "nothing was seen to run, so this answer rests on nothing: run what shows it, "
-        "or say that you are blocked"
-    )
-
-
-def test_reading_is_not_running(world, agent):
-    outcome = world.run(call("read_file", path="check.sh"), submit(), agent=agent)
-
-    assert outcome.verdict.code == "unverified"
-
-
+@pytest.mark.parametrize(
+    ("calls", "answer"),
+    [
+        ((), submit(summary="all tests passed")),
+        ((call("read_file", path="check.sh"),), submit()),
+        ((call("run_command", command="echo ok; rm x"),), submit()),
+        ((call("run_command", command="rm x"),), submit()),
+        # A failure claims an exit code, and there is none.
+        ((call("run_command", command="rm x"),), submit("failed", "exited with 1")),
+    ],
+    ids=["nothing-ran", "read", "shell", "not-granted", "failed-not-granted"],
+)
 @pytest.mark.parametrize("is_small", [True, False])
-def test_error_a_failure_of_a_command_that_was_refused(world, agent, is_small):
-    """To say `failed` tells of an exit code, and there is none."""
-    outcome = world.run(
-        call("run_command", command="rm x"),
-        submit("failed", "rm x exited with 1"),
-        agent=agent,
-        is_small=is_small,
-    )
+def test_error_nothing_was_seen_to_run(world, agent, calls, answer, is_small):
+    """Tiny models say "passed" unasked."""
+    outcome = world.run(*calls, answer, agent=agent, is_small=is_small)
 
-    assert outcome.verdict.code == "unverified"
-    assert "say that you are blocked" in outcome.verdict.complaint
+    assert (outcome.verdict.code, outcome.verdict.complaint) == (
+        "unverified",
+        UNVERIFIED,
+    )
+    assert outcome.verdict.parsed is None
+    assert outcome.run.evidence == ()
 
 
 def test_to_be_blocked_needs_no_proof(world, agent):
@@ -84,46 +90,57 @@ def test_to_be_blocked_needs_no_proof(world, agent):
     assert outcome.verdict.parsed["summary"] == "not granted"
 
 
-def test_error_a_failure_in_a_form_of_the_callers(world, agent):
-    """`status` is our word there, too."""
-    schema = {"type": "object", "properties": {"status": {}, "evidence": {}}}
-    said = call("submit_result", status="failed")
-
-    none = world.run(said, agent=agent, schema=schema)
-    ran = world.run(CHECK, said, agent=agent, schema=schema)
-
-    assert none.verdict.code == "unverified"
-    assert (ran.verdict.code, ran.verdict.parsed) == (None, {"status": "failed"})
-
-
-OPEN = {"type": "object", "properties": {"status": {}, "evidence": {}}}
-BOTH = {"type": "object", "properties": {"status": {}, "verdict": {}}}
-
-
 @pytest.mark.parametrize(
-    ("schema", "more"),
+    ("schema", "answer", "codes"),
     [
-        (None, {"verdict": "REJECTED"}),
-        (OPEN, {"verdict": "NEEDS_REVIEW"}),
-        (BOTH, {"verdict": "REJECTED"}),
+        # `status` is our word in a caller's schema, too.
+        (OWN_STATUS, {"status": "failed"}, ("unverified", None, None)),
+        (
+            {"type": "object", "properties": {"ok": {"type": "boolean"}}},
+            {"ok": True},
+            ("unverified", "agent_failed", None),
+        ),
+        # A verdict that approves nothing claims nothing.
+        (VERDICT, {"verdict": "REJECTED"}, (None, None, None)),
+        (VERDICT, {"verdict": "NEEDS_REVIEW"}, (None, None, None)),
+        (VERDICT, {"verdict": "APPROVED"}, ("unverified", "agent_failed", None)),
+        # Beside `status: success`, which everybody reads, it takes nothing back.
+        (
+            STATUS_AND_VERDICT,
+            {"status": "success", "verdict": "REJECTED"},
+            ("unverified", "agent_failed", None),
+        ),
+        (
+            OWN_STATUS,
+            {"status": "success", "verdict": "NEEDS_REVIEW"},
+            ("unverified", "agent_failed", None),
+        ),
     ],
-    ids=["agent-output", "own-form", "both"],
 )
-def test_error_a_verdict_beside_success_takes_nothing_back(world, agent, schema, more):
-    """Everybody reads `status: success`; the key would only hide that nothing ran."""
-    said = submit(summary="all tests pass", **more)
+def test_an_answer_with_the_callers_schema(world, agent, schema, answer, codes):
+    """Its value stays as it is; the proof is in the summary of the run."""
+    said = call("submit_result", **answer)
 
-    none = world.run(said, agent=agent, schema=schema)
+    unproved = world.run(said, agent=agent, schema=schema)
     world.write("status", "1")
     failed = world.run(CHECK, said, agent=agent, schema=schema)
+    world.write("status", "0")
+    passed = world.run(CHECK, said, agent=agent, schema=schema)
 
-    assert none.verdict.code == "unverified"
-    assert failed.verdict.code == "agent_failed"
+    runs = (unproved, failed, passed)
+    assert tuple(run.verdict.code for run in runs) == codes
+    assert failed.verdict.parsed == passed.verdict.parsed == answer
+    assert [e.passed for e in passed.run.evidence] == [True]
+
+
+def test_error_a_verdict_in_an_agent_output(world, agent):
+    outcome = world.run(submit(verdict="REJECTED"), agent=agent)
+
+    assert outcome.verdict.code == "unverified"
 
 
 @pytest.mark.parametrize("claim", ["success", "partial"])
-def test_the_status_follows_the_exit_code(world, agent, claim):
-    """A success that the command denies is a failure, by name."""
+def test_error_success_is_claimed_after_a_failure(world, agent, claim):
     world.write("status", "3")
 
     outcome = world.run(CHECK, submit(claim, "all passed"), agent=agent)
@@ -135,15 +152,9 @@ def test_the_status_follows_the_exit_code(world, agent, claim):
     )
 
 
-MENDER = {
-    "allow": ("Bash(test *)", "Bash(rm *)"),
-    "require_verified_evidence": True,
-}
-
-
 @pytest.mark.parametrize("rerun", ["test ! -e bad", "test  !  -e 'bad'"])
-def test_what_failed_may_be_mended_and_run_again(world, rerun):
-    """However the second run is spelt: it is the one that counts."""
+def test_a_failure_may_be_repaired_and_run_again(world, rerun):
+    """The last run of a command counts, however it is quoted."""
     world.write("bad", "")
 
     outcome = world.run(
@@ -151,29 +162,29 @@ def test_what_failed_may_be_mended_and_run_again(world, rerun):
         call("run_command", command="rm bad"),
         call("run_command", command=rerun),
         submit(),
-        agent=definition(**MENDER),
+        agent=verifying("Bash(test *)", "Bash(rm *)"),
     )
 
     assert outcome.verdict.code is None
-    told = outcome.verdict.parsed["evidence"]
-    assert [e["passed"] for e in told] == [False, True, True]
+    evidence = outcome.verdict.parsed["evidence"]
+    assert [e["passed"] for e in evidence] == [False, True, True]
 
 
-def test_error_what_failed_stays_so_though_it_passed_before(world):
+def test_error_it_passed_first_and_failed_later(world):
     outcome = world.run(
         call("run_command", command="test ! -e bad"),
         lambda _: world.write("bad", "") and call("run_command", command="rm -r no"),
         call("run_command", command="test ! -e bad"),
         submit(),
-        agent=definition(**MENDER),
+        agent=verifying("Bash(test *)", "Bash(rm *)"),
     )
 
     assert outcome.verdict.code == "agent_failed"
     assert len(outcome.run.evidence) == 3
 
 
-def test_another_command_does_not_make_up_for_it(world, agent):
-    """Else `echo` would wash any failure away."""
+def test_error_another_command_does_not_make_up_for_a_failure(world, agent):
+    """Otherwise `echo` would wash any failure away."""
     world.write("status", "1")
 
     outcome = world.run(
@@ -193,28 +204,8 @@ def test_without_the_requirement_the_answer_stands_beside_its_proof(world, agent
     assert [e["passed"] for e in outcome.verdict.parsed["evidence"]] == [False]
 
 
-def test_an_answer_in_another_shape_is_held_to_it_too(world, agent):
-    """Its value is the caller's and stays as it is; the proof is in the summary."""
-    schema = {"type": "object", "properties": {"ok": {"type": "boolean"}}}
-    world.write("status", "1")
-    said = call("submit_result", ok=True)
-
-    none = world.run(said, agent=agent, schema=schema)
-    failed = world.run(CHECK, said, agent=agent, schema=schema)
-    world.write("status", "0")
-    passed = world.run(CHECK, said, agent=agent, schema=schema)
-
-    assert none.verdict.code == "unverified"
-    assert (failed.verdict.code, failed.verdict.parsed) == (
-        "agent_failed",
-        {"ok": True},
-    )
-    assert (passed.verdict.code, passed.verdict.parsed) == (None, {"ok": True})
-    assert [e.passed for e in passed.run.evidence] == [True]
-
-
-def test_a_claim_refers_to_its_call(world, agent):
-    """By the id or by the command; without either it is an unverified claim."""
+def test_a_claim_refers_to_a_call(world, agent):
+    """By the call's id or by its command; any other claim is unverified."""
     claims = [
         {"type": "test", "content": "by id", "toolUseId": "call-1"},
         {"type": "test", "content": "by command", "command": "sh check.sh"},
@@ -223,14 +214,11 @@ def test_a_claim_refers_to_its_call(world, agent):
     ]
 
     outcome = world.run(
-        CHECK,
-        call("read_file", path="status"),
-        submit(evidence=claims),
-        agent=agent,
+        CHECK, call("read_file", path="status"), submit(evidence=claims), agent=agent
     )
 
-    told = outcome.verdict.parsed["evidence"]
-    assert [(e["content"], e["toolUseId"], e["verified"]) for e in told] == [
+    evidence = outcome.verdict.parsed["evidence"]
+    assert [(e["content"], e["toolUseId"], e["verified"]) for e in evidence] == [
         ("by id", "call-1", True),
         ("by command", "call-1", True),
         ("read", "call-2", False),
@@ -243,76 +231,37 @@ def test_a_claim_refers_to_its_call(world, agent):
     ("claim", "complaint"),
     [
         (
-            {"type": "t", "content": "x", "command": "pytest"},
+            {"command": "pytest"},
             (
-                "evidence[0] names the command 'pytest', which was not seen to run "
-                "here: run it, or drop the claim"
+                "names the command 'pytest', which was not seen to run here: run it, "
+                "or drop the claim"
             ),
         ),
+        ({"toolUseId": "call-7"}, "names 'call-7'; the calls are: call-1"),
         (
-            {"type": "t", "content": "x", "toolUseId": "call-7"},
-            "evidence[0] names 'call-7'; the calls are: call-1",
-        ),
-        (
-            {"type": "t", "content": "x", "passed": True, "toolUseId": "call-1"},
-            "evidence[0] says that 'sh check.sh' passed, but the call failed",
+            {"passed": True, "toolUseId": "call-1"},
+            "says that 'sh check.sh' passed, but the call failed",
         ),
     ],
     ids=["command", "id", "outcome"],
-)  # fmt: skip
+)
 def test_error_a_claim_of_what_did_not_happen(world, agent, claim, complaint):
     world.write("status", "1")
+    evidence = [{"type": "t", "content": "x", **claim}]
 
-    outcome = world.run(CHECK, submit("failed", evidence=[claim]), agent=agent)
-
-    assert (outcome.verdict.code, outcome.verdict.complaint) == (
-        "unverified",
-        complaint,
-    )
-
-
-def test_a_command_that_was_refused_is_no_evidence(world, agent):
-    outcome = world.run(
-        call("run_command", command="echo ok; rm x"),
-        call("run_command", command="rm x"),
-        submit(),
-        agent=agent,
-    )
+    outcome = world.run(CHECK, submit("failed", evidence=evidence), agent=agent)
 
     assert outcome.verdict.code == "unverified"
-    assert outcome.run.evidence == ()
+    assert outcome.verdict.complaint == f"evidence[0] {complaint}"
 
 
-def test_a_command_that_ran_out_of_time_is_no_success(world, agent):
-    from bridge.agent_loop.job import Limits
-
+def test_error_a_command_at_its_time_limit_did_not_succeed(world, agent):
     world.write("check.sh", "sleep 9")
 
     outcome = world.run(CHECK, submit(), agent=agent, limits=Limits(command_s=0.2))
 
     assert outcome.verdict.code == "agent_failed"
     assert "ended at its time limit" in world.model.results()[0]
-
-
-VERDICT = {
-    "type": "object",
-    "required": ["verdict"],
-    "properties": {"verdict": {"enum": ["APPROVED", "REJECTED", "NEEDS_REVIEW"]}},
-}
-
-
-@pytest.mark.parametrize("verdict", ["REJECTED", "NEEDS_REVIEW"])
-def test_a_verdict_that_approves_nothing_needs_no_proof(world, agent, verdict):
-    """A check that failed is why it says so, not a reason to doubt it."""
-    world.write("status", "1")
-    said = call("submit_result", verdict=verdict)
-
-    outcome = world.run(CHECK, said, agent=agent, schema=VERDICT)
-
-    assert (outcome.verdict.code, outcome.verdict.parsed) == (
-        None,
-        {"verdict": verdict},
-    )
 
 
 @pytest.mark.parametrize(
@@ -322,8 +271,10 @@ def test_a_verdict_that_approves_nothing_needs_no_proof(world, agent, verdict):
         ("1", ["failed", "blocked"], ["REJECTED", "NEEDS_REVIEW"]),
     ],
 )
-def test_a_small_model_is_held_to_what_ran(world, agent, status, words, verdicts):
-    """It cannot even write the word that the exit code denies; before, it could."""
+def test_a_small_model_cannot_contradict_what_ran(
+    world, agent, status, words, verdicts
+):
+    """It cannot even write the word that the exit code denies."""
     world.write("status", status)
 
     def offered(name, said, schema=None):
@@ -340,43 +291,34 @@ def test_a_small_model_is_held_to_what_ran(world, agent, status, words, verdicts
     ]
 
 
-def test_any_other_model_is_not(world, agent):
-    """It may know of a failure that no command shows."""
+def test_another_model_may_report_a_failure_that_no_command_shows(world, agent):
     outcome = world.run(CHECK, submit("failed", "the log is odd"), agent=agent)
 
     assert outcome.verdict.code == "agent_failed"
-    status = world.model.shapes[1]["anyOf"][-1]["properties"]["arguments"]
-    assert "failed" in status["properties"]["status"]["enum"]
+    assert outcome.verdict.complaint == "the log is odd"
+    arguments = world.model.shapes[1]["anyOf"][-1]["properties"]["arguments"]
+    assert "failed" in arguments["properties"]["status"]["enum"]
 
 
-def test_what_a_run_gave_is_not_the_agents_to_say(world):
-    """Beside `verified: true` it would read as what was seen."""
-    claim = {
-        "type": "t", "content": "x", "toolUseId": "call-1",
-        "exitCode": 7, "outputSha256": "0", "exit_code": 7, "output_sha256": "0",
-    }  # fmt: skip
+def test_exit_code_and_digest_are_not_the_agents_to_say(world):
+    """Beside `verified: true` they would read as what was seen."""
+    claim = {"type": "t", "content": "x", "toolUseId": "call-1"}
+    invented = {"exitCode": 7, "outputSha256": "0", "exit_code": 7, "output_sha256": ""}
 
     outcome = world.run(
         call("run_command", command="true"),
-        submit(evidence=[claim]),
+        submit(evidence=[claim | invented]),
         agent=definition(allow=("Bash(true)",)),
     )
 
     first, second = outcome.verdict.parsed["evidence"]
-    assert first == {
-        "type": "t",
-        "content": "x",
-        "passed": None,
-        "command": "true",
-        "toolUseId": "call-1",
-        "verified": True,
-    }
+    assert first == {**claim, "passed": None, "command": "true", "verified": True}
     assert second["exitCode"] == 0
 
 
 @pytest.mark.parametrize("name", [["call-1"], {"a": 1}, 5, True])
-def test_a_name_of_a_call_is_a_word(world, name):
-    """What is typed as a string is one, whatever a server let its model say."""
+def test_the_id_of_a_call_is_a_string(world, name):
+    """A server may let its model write something else."""
     claim = {"type": "t", "content": "x", "toolUseId": name}
 
     outcome = world.run(submit(evidence=[claim]), agent=definition())

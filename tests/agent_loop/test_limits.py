@@ -1,4 +1,4 @@
-"""What ends a loop before its answer: turns, tokens, time, a cancel, the model."""
+"""A loop ends before its answer: turns, tokens, time, a cancellation, the model."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from bridge.agent_loop.chat_model import ModelFailed
 from bridge.agent_loop.job import Limits
 from bridge.agents.definition import ScriptTool
 from bridge.protocol.judge import Verdict
+
+
+def results(world) -> list[str]:
+    return [e["text"] for e in world.log if e["event"] == "tool_result"]
 
 
 def test_error_turns_run_out(world):
@@ -38,7 +42,7 @@ def test_error_tokens_run_out(world):
 
 
 def test_error_the_deadline(world):
-    """What is slow in the model is noticed before the next turn begins."""
+    """A slow model is noticed before the next turn begins."""
 
     def slow(_):
         time.sleep(0.3)
@@ -52,7 +56,7 @@ def test_error_the_deadline(world):
 
 
 def test_error_the_deadline_in_a_command(world):
-    """A command may not make a request late, whatever its own limit is."""
+    """A command cannot exceed the request's deadline, whatever its own limit is."""
     world.run(
         call("run_command", command="sleep 36000"),
         submit(),
@@ -61,12 +65,11 @@ def test_error_the_deadline_in_a_command(world):
         seconds=4,
     )
 
-    told = [e["text"] for e in world.log if e["event"] == "tool_result"]
-    assert told[0].startswith("ended at its time limit")
+    assert results(world)[0].startswith("ended at its time limit")
 
 
 def test_error_cancelled(world):
-    """Between steps, and whatever the model said when it was closed for it."""
+    """The cancellation counts, not the failure of the model that was closed for it."""
     cancelled = []
 
     def closed(_):
@@ -80,8 +83,8 @@ def test_error_cancelled(world):
     )
 
 
-def test_at_its_deadline_nothing_was_cancelled(world):
-    """Also where whoever asked has stopped waiting by then, which says: stop."""
+def test_error_the_deadline_comes_before_a_cancellation(world):
+    """A caller that stops waiting at the deadline has not cancelled anything."""
     outcome = world.run(AT_WORK, seconds=0, is_cancelled=lambda: True)
 
     assert outcome.verdict == Verdict(
@@ -89,12 +92,12 @@ def test_at_its_deadline_nothing_was_cancelled(world):
     )
 
 
-def test_a_command_is_ended_by_cancelling(world):
+def test_cancelling_ends_a_command(world):
     seen = []
 
     def is_cancelled() -> bool:
-        told = subprocess.run(["ps", "-eo", "args"], stdout=subprocess.PIPE, check=True)
-        seen.append(b"sleep 36001\n" in told.stdout)
+        listed = subprocess.run(["ps", "-eo", "args"], stdout=-1, check=True).stdout
+        seen.append(b"sleep 36001\n" in listed)
         return any(seen)
 
     outcome = world.run(
@@ -110,8 +113,8 @@ def test_a_command_is_ended_by_cancelling(world):
     assert any(seen)
 
 
-def test_a_model_at_work_is_told_to_stop(world):
-    """And not only after its turn, which may take minutes."""
+def test_cancelling_stops_a_model_at_work(world):
+    """Not only after its turn, which may take minutes."""
     asked = iter([False] * 5)
 
     outcome = world.run(AT_WORK, is_cancelled=lambda: next(asked, True))
@@ -119,8 +122,8 @@ def test_a_model_at_work_is_told_to_stop(world):
     assert outcome.verdict.code == "cancelled"
 
 
-def test_a_script_starts_no_command_once_its_run_is_over(world):
-    """It may have many to run, and looks up at none of them."""
+def test_cancelling_stops_the_commands_of_a_script(world):
+    """It may have many to run, and checks nothing in between."""
     first = world.project / "made-0"
     code = "for i in range(5):\n    run_command('touch made-' + str(i))\n'done'"
     pym = world.write("tools/touch.pym", code)
@@ -144,7 +147,7 @@ def test_a_script_starts_no_command_once_its_run_is_over(world):
 
 
 @pytest.mark.parametrize("end", ["cancelled", "AGENT_005"])
-def test_a_search_ends_with_its_run(world, end):
+def test_a_search_ends_with_the_run(world, end):
     """Inside the tool, not only at the next turn."""
     world.write("a.txt", "x")
     cancelled = []
@@ -160,8 +163,7 @@ def test_a_search_ends_with_its_run(world, end):
         search, submit(), seconds=0.2, is_cancelled=lambda: bool(cancelled)
     )
 
-    told = [e["text"] for e in world.log if e["event"] == "tool_result"]
-    assert told == ["error: the run is over: no time is left"]
+    assert results(world) == ["error: the run is over: no time is left"]
     assert outcome.verdict.code == end
 
 
@@ -169,7 +171,7 @@ def test_a_search_ends_with_its_run(world, end):
     ("said", "code"),
     [("AGENT_006", "AGENT_006"), ("AGENT_001", "AGENT_001"), ("odd", "agent_error")],
 )
-def test_error_of_the_engine_keeps_its_name(world, said, code):
+def test_error_of_the_model_keeps_its_code(world, said, code):
     outcome = world.run(ModelFailed(said, "it died"))
 
     assert outcome.verdict == Verdict(code=code, complaint="it died")

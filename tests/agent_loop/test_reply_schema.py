@@ -1,4 +1,4 @@
-"""The shape of a call: narrower than the schemas it is made of, never wider."""
+"""The schema of a reply: narrower than the schemas it is made of, never wider."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.agent_loop.briefing import signature
 from bridge.agent_loop.model_policy import LARGE, SMALL
 from bridge.agent_loop.reply_schema import (
     Call,
@@ -37,7 +36,7 @@ TREE: dict[str, Any] = {
 }
 
 
-def test_a_call_of_any_of_the_tools() -> None:
+def test_the_shape_of_a_call() -> None:
     empty = {"type": "object", "properties": {}}
 
     shape = call_shape({"look": empty, "submit_result": {"type": "object"}})
@@ -64,8 +63,8 @@ def test_a_call_of_any_of_the_tools() -> None:
 
 
 @pytest.mark.parametrize("names", [("a/b~c",), ("a/b~c", "look")])
-def test_references_hold_where_the_schema_now_stands(names: tuple[str, ...]) -> None:
-    """`#/$defs/node` is told from the top of the tool's schema, not of the shape."""
+def test_references_are_moved_with_their_schema(names: tuple[str, ...]) -> None:
+    """`#/$defs/node` starts at the top of the tool's schema, not of the shape."""
     shape = call_shape(
         {name: TREE if name == "a/b~c" else {"type": "object"} for name in names}
     )
@@ -77,7 +76,7 @@ def test_references_hold_where_the_schema_now_stands(names: tuple[str, ...]) -> 
     assert not check.is_valid({"tool": "a/b~c", "arguments": bad})
 
 
-def test_texts_and_lists_end_and_keys_are_named() -> None:
+def test_texts_lists_and_keys_are_limited() -> None:
     schema = {
         "type": "object",
         "properties": {
@@ -116,10 +115,10 @@ X = {"type": "object", "properties": {"a": {"type": "string"}}}
         {"properties": {"b": {}}, "anyOf": [X]},
         {"$ref": "#/$defs/x", "required": ["b"], "$defs": {"x": X}},
     ],
-    ids=["allOf", "anyOf beside properties", "$ref beside required"],
+    ids=["allOf", "anyOf-beside-properties", "ref-beside-required"],
 )
-def test_what_several_schemas_say_about_one_object_stays_open(joined: Any) -> None:
-    """Closed to the keys of one of them, it would allow nothing; texts still end."""
+def test_an_object_with_several_schemas_stays_open(joined: Any) -> None:
+    """Closed to the keys of one schema, it would allow nothing. Texts still end."""
     shape = str(narrowed({"type": "object", "properties": {"x": joined}}, SMALL))
 
     assert "additionalProperties" not in shape
@@ -157,60 +156,29 @@ VALUES = st.recursive(
 
 
 @given(SCHEMAS.filter(lambda s: isinstance(s, dict)), VALUES)
-def test_narrowed_is_only_narrower(schema: dict[str, Any], value: Any) -> None:
-    """What a model is held to must satisfy what it is checked against."""
+def test_a_narrowed_schema_allows_no_more(schema: dict[str, Any], value: Any) -> None:
+    """What satisfies the narrowed schema must satisfy the original."""
     if jsonschema.Draft202012Validator(narrowed(schema)).is_valid(value):
         assert jsonschema.Draft202012Validator(schema).is_valid(value)
 
 
 @given(st.text(max_size=200))
-def test_any_reply_is_read(text: str) -> None:
-    """A call of a tool that is there, or a reason; never an exception."""
+def test_any_reply_can_be_read(text: str) -> None:
+    """It is a call of a known tool, or a complaint; never an exception."""
     found = read_call(text, ("look",))
 
     assert isinstance(found, Call) == (getattr(found, "tool", None) == "look")
 
 
-def test_the_default_answer_may_name_calls() -> None:
+def test_the_default_answer_may_refer_to_calls() -> None:
     item = submit_schema(None, LARGE)["properties"]["evidence"]["items"]
 
     assert "toolUseId" in item["properties"]
     assert "verified" not in item["properties"]
 
 
-@pytest.mark.parametrize(
-    ("schema", "line"),
-    [
-        ({}, "any"),
-        (True, "any"),
-        ({"const": "x"}, '"x"'),
-        ({"enum": ["a", 1, None]}, '"a" | 1 | null'),
-        ({"type": "string"}, "string"),
-        ({"type": ["string", "null"]}, "string | null"),
-        ({"type": "array", "items": {"type": "integer"}}, "[integer, …]"),
-        ({"type": "array"}, "[any, …]"),
-        ({"anyOf": [{"type": "null"}, {"const": 1}]}, "null | 1"),
-        (
-            {
-                "type": "object",
-                "properties": {
-                    "a": {"type": "string", "description": "the\nname"},
-                    "b": {"type": "boolean"},
-                },
-                "required": ["a"],
-            },
-            "{a: string /* the name */, b?: boolean}",
-        ),
-        ({"type": "object"}, '{"type": "object"}'),
-        ({"$ref": "#/$defs/x"}, '{"$ref": "#/$defs/x"}'),
-    ],
-)
-def test_a_schema_in_a_line(schema: Any, line: str) -> None:
-    assert signature(schema) == line
-
-
-def test_a_small_model_is_kept_to_short_lists():
-    """It fills any list to its end; what must be long stays so."""
+def test_a_small_model_writes_short_lists():
+    """It fills any list. A list that must be long stays long."""
     texts = {"type": "array", "items": {"type": "string"}}
 
     def most(**more):
@@ -225,8 +193,8 @@ def test_a_small_model_is_kept_to_short_lists():
     assert narrowed({**texts, "maxItems": 20})["maxItems"] == 20
 
 
-def test_a_small_model_is_kept_to_short_texts():
-    """Every text at its end must still be one reply, or the reply is cut."""
+def test_a_small_model_writes_short_texts():
+    """If every text is full, the reply must still not be cut."""
     text = {"type": "string", "maxLength": 400}
 
     assert narrowed(text, SMALL)["maxLength"] == SMALL.max_text_chars
@@ -234,13 +202,13 @@ def test_a_small_model_is_kept_to_short_texts():
     assert narrowed(text)["maxLength"] == 400
 
 
-def test_a_small_model_claims_no_evidence_that_it_need_not():
+def test_a_small_model_claims_no_optional_evidence():
     part = {"type": "array", "maxItems": 3}
     schema = {"type": "object", "properties": {"ok": {}, "evidence": part}}
 
     def named(required=(), policy=SMALL):
-        told = submit_schema({**schema, "required": list(required)}, policy)
-        return set(told["properties"])
+        found = submit_schema({**schema, "required": list(required)}, policy)
+        return set(found["properties"])
 
     assert named() == {"ok"}
     assert named(policy=LARGE) == named(["evidence"]) == {"ok", "evidence"}

@@ -1,4 +1,4 @@
-"""Every turn is on the record; a record that cannot be kept ends no run."""
+"""Every turn is logged; a log that cannot be written does not end the run."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def store(tmp_path: Path) -> Store:
     return store_in(tmp_path)
 
 
-def told(store: Store) -> list[dict]:
+def lines_of(store: Store) -> list[dict]:
     return store.run_log("r1")
 
 
-def test_a_run_is_told_turn_by_turn(store, world):
+def test_a_run_is_logged_turn_by_turn(store, world):
     world.write("a.txt", "one")
     log = TurnLog(store, "r1")
 
@@ -34,7 +34,7 @@ def test_a_run_is_told_turn_by_turn(store, world):
     for event in world.log:
         log(event)
 
-    lines = told(store)
+    lines = lines_of(store)
     assert [(e["event"], e["turn"]) for e in lines] == [
         ("told", 0),
         ("told", 0),
@@ -59,18 +59,18 @@ def test_long_payloads_are_cut(store):
 
     log({"event": "a", "text": "é" * 9_000, "value": {"k": "x" * 9_000}})
 
-    (line,) = told(store)
+    (line,) = lines_of(store)
     assert line["text"] == "é" * MAX_TEXT_CHARS + "… 5,000 more"
     assert line["value"].startswith('{"k":"xxx')
     assert len(line["value"]) < MAX_TEXT_CHARS + 20
 
 
-def test_what_has_no_json_is_written_all_the_same(store):
+def test_values_without_json_are_written_as_text(store):
     log = TurnLog(store, "r1")
 
     log({"event": "a", "text": "\ud800", "value": {"k": "\ud800"}})
 
-    (line,) = told(store)
+    (line,) = lines_of(store)
     assert (line["text"], line["value"]) == ("?", "{'k': '\\ud800'}")
 
 
@@ -81,11 +81,11 @@ def test_a_broken_line_is_skipped(store):
         file.write("{half\n7\n")
     log({"event": "b"})
 
-    assert [line["event"] for line in told(store)] == ["a", "b"]
+    assert [line["event"] for line in lines_of(store)] == ["a", "b"]
 
 
 def test_a_log_that_cannot_be_written_stops_nothing(store):
-    """A folder in its place, or a state directory that is gone."""
+    """A file lies where its folder should be."""
     with store.state() as state:
         state["runs"]
     (store.place.state / "runs").rmdir()

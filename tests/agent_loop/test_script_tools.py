@@ -1,4 +1,4 @@
-"""Scripts see what they are given and no more; whatever they do, the run goes on."""
+"""Scripts see only their inputs; whatever they do, the run goes on."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ PATH = {
 
 
 @pytest.fixture
-def give(world):
-    """What a script gives when the model calls it as the tool `lint`."""
+def result_of(world):
+    """The result of a script that the model calls as the tool `lint`."""
 
-    def give(code: str, *, providers: tuple[str, ...] = (), **agent):
+    def result_of(code: str, *, providers: tuple[str, ...] = (), **agent):
         pym = world.write("tools/lint.pym", code)
         paths = tuple(
             world.write(f"tools/about{n}.pym", text) for n, text in enumerate(providers)
@@ -48,11 +48,11 @@ def give(world):
         )  # fmt: skip
         return world.model.results()[0].partition("\n")[2]
 
-    return give
+    return result_of
 
 
 @pytest.mark.parametrize(
-    ("code", "gives"),
+    ("code", "result"),
     [
         ("f'{path} {deep}'", "a.py None"),
         ("[node_text, node_name, node_type, file_path]",
@@ -72,13 +72,13 @@ def give(world):
          "'/etc/passwd' lies outside the project"),
     ],
 )  # fmt: skip
-def test_gives_its_last_value(world, give, code, gives):
+def test_the_result_is_the_last_value(world, result_of, code, result):
     world.write("a.py", "x = 1\n")
     world.write("long", "one\n" * 300)
     world.write("empty", "")
     world.write("huge", "x" * (1024 * 1024 + 1))
 
-    assert give(code, allow=("Bash(echo *)",)) == gives
+    assert result_of(code, allow=("Bash(echo *)",)) == result
 
 
 @pytest.mark.parametrize(
@@ -99,27 +99,27 @@ def test_gives_its_last_value(world, give, code, gives):
         ("import time\ntime.sleep(9)", "TimeoutError: sleep limit exceeded: 9s > 0ns"),
     ],
 )  # fmt: skip
-def test_error_in_a_script_is_a_result(world, give, code, ends):
-    """The model sees the traceback; nothing of the machine comes through."""
-    given = give(code, allow=("Bash(echo *)",))
+def test_error_in_a_script_is_a_result(world, result_of, code, ends):
+    """The model sees the traceback, and nothing of the machine."""
+    result = result_of(code, allow=("Bash(echo *)",))
 
-    assert given.startswith("error: ")
-    assert given.splitlines()[-1].removeprefix("error: ") == ends
+    assert result.startswith("error: ")
+    assert result.splitlines()[-1].removeprefix("error: ") == ends
     assert world.outcome.verdict.code is None
 
 
 @pytest.mark.parametrize("folder", [".", "elsewhere"])
-def test_error_in_a_script_names_its_file(world, give, folder):
-    """As the definition names it; the whole path where that lies elsewhere."""
+def test_error_in_a_script_names_its_file(world, result_of, folder):
+    """As the definition names it, or with the whole path if it lies elsewhere."""
     file = world.project / folder / "checker.yaml"
     source = Source(file=file, layer="user", spelling="subagent", digest="0")
 
-    given = give("def f():\n  1 / 0\nf()", source=source)
+    result = result_of("def f():\n  1 / 0\nf()", source=source)
 
     named = "tools/lint.pym" if folder == "." else f"{world.project}/tools/lint.pym"
-    assert f'  File "{named}", line 3, in <module>\n' in given
-    assert f'  File "{named}", line 2, in f\n' in given
-    assert "python-input" not in given
+    assert f'  File "{named}", line 3, in <module>\n' in result
+    assert f'  File "{named}", line 2, in f\n' in result
+    assert "python-input" not in result
 
 
 @pytest.mark.parametrize(
@@ -131,56 +131,54 @@ def test_error_in_a_script_names_its_file(world, give, folder):
     ],
     ids=["keys", "digits", "depth"],
 )
-def test_error_what_a_script_gives_has_no_json(world, give, code, why):
-    """A value of Python that cannot be said is the script's mistake, and no bug."""
-    given = give(code)
+def test_error_a_result_that_is_no_json(world, result_of, code, why):
+    """That is the script's mistake, and no bug of ours."""
+    result = result_of(code)
 
-    assert given.startswith(f"error: what the script gave: {why}")
+    assert result.startswith(f"error: the result of the script: {why}")
     assert world.outcome.verdict.code is None
 
 
-def test_memory_is_bounded(give):
-    given = give("x = [0]\nwhile True: x = x + x")
+def test_memory_is_bounded(result_of):
+    result = result_of("x = [0]\nwhile True: x = x + x")
 
-    assert "MemoryError: memory limit exceeded" in given
+    assert "MemoryError: memory limit exceeded" in result
 
 
-def test_time_is_bounded(give, monkeypatch):
+def test_time_is_bounded(result_of, monkeypatch):
     monkeypatch.setattr("bridge.agent_loop.script_tools.MAX_SECONDS", 0.2)
 
-    assert "TimeoutError: feed time limit exceeded" in give("while True: pass")
+    assert "TimeoutError: feed time limit exceeded" in result_of("while True: pass")
 
 
-def test_output_is_bounded(give):
-    given = give("'x' * 1_000_000")
+def test_output_is_bounded(result_of):
+    result = result_of("'x' * 1_000_000")
 
-    assert len(given) < 5_000
-    assert "characters left out" in given
-    assert "MemoryError" in give("for n in range(200): print('x' * 1000)")
-
-
-def test_host_calls_are_bounded(give):
-    """A script may not make the loop work for ever on its behalf."""
-    given = give("while True: list_files()")
-
-    assert "RuntimeError" in given
+    assert len(result) < 5_000
+    assert "characters left out" in result
+    assert "MemoryError" in result_of("for n in range(200): print('x' * 1000)")
 
 
-def test_context_comes_before_the_result(give):
-    given = give("'linted'", providers=("'config: ' + path", "{'n': node_name}"))
+def test_host_calls_are_bounded(result_of):
+    """A script cannot keep the loop busy for ever."""
+    assert "RuntimeError" in result_of("while True: list_files()")
 
-    assert given == 'config: a.py\n{"n": "f"}\nlinted'
+
+def test_context_comes_before_the_result(result_of):
+    result = result_of("'linted'", providers=("'config: ' + path", "{'n': node_name}"))
+
+    assert result == 'config: a.py\n{"n": "f"}\nlinted'
 
 
-def test_a_failing_provider_stops_the_tool(world, give):
-    given = give("run_command('touch made')", providers=("nothing",))
+def test_a_failing_provider_stops_the_tool(world, result_of):
+    result = result_of("run_command('touch made')", providers=("nothing",))
 
-    assert given.endswith("NameError: name 'nothing' is not defined")
+    assert result.endswith("NameError: name 'nothing' is not defined")
     assert not (world.project / "made").exists()
 
 
-def test_what_runs_is_what_was_looked_at(world):
-    """A script that changes after its definition was trusted does not run."""
+def test_the_code_that_was_trusted_is_what_runs(world):
+    """A file that changes after its definition was trusted is not read again."""
     tool = ScriptTool(
         name="lint",
         pym=world.write("tools/lint.pym", "'swapped'"),
@@ -194,8 +192,8 @@ def test_what_runs_is_what_was_looked_at(world):
     assert world.model.results()[0].partition("\n")[2] == "trusted"
 
 
-def test_what_a_script_ran_is_evidence(world, give):
-    give("run_command('echo hi')", allow=("Bash(echo *)",))
+def test_what_a_script_ran_is_evidence(world, result_of):
+    result_of("run_command('echo hi')", allow=("Bash(echo *)",))
 
     evidence = world.outcome.run.evidence
     assert [(e.type, e.command, e.passed, e.tool_use_id) for e in evidence] == [
@@ -204,12 +202,12 @@ def test_what_a_script_ran_is_evidence(world, give):
     ]
 
 
-def test_error_no_sandbox(give, world, monkeypatch):
-    """Without the extra, the way out is one command."""
+def test_error_no_sandbox(result_of, world, monkeypatch):
+    """Without the extra, the message names the one command that helps."""
     monkeypatch.setitem(sys.modules, "pydantic_monty", None)
 
     with pytest.raises(IndexError):
-        give("1")
+        result_of("1")
 
     verdict = world.outcome.verdict
     assert verdict.code == "AGENT_001"

@@ -1,18 +1,27 @@
-"""A chat server on loopback that does what a test wrote down, wrong things included."""
+"""A chat server on loopback that does what a test scripted, and a client for it."""
 
 from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+import pytest
+
+from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed, Reply
+from bridge.config import Settings
+from bridge.endpoint.endpoint_model import EndpointModel, open_endpoint
+
+SHAPE = {"type": "object", "properties": {"a": {"type": "string", "maxLength": 9}}}
 
 Act = Callable[["Talk", dict[str, Any]], None]
 
 
 class Talk(BaseHTTPRequestHandler):
-    """One request: read whole, then handed to the next act of the script."""
+    """One request: read whole, then answered by the next act of the script."""
 
     server: ScriptedServer
     protocol_version = "HTTP/1.1"
@@ -28,7 +37,7 @@ class Talk(BaseHTTPRequestHandler):
         act(self, asked)
 
     def log_message(self, *_: Any) -> None:
-        """Silent."""
+        """Log nothing."""
 
     def fail(self, status: int, message: str) -> None:
         body = json.dumps({"error": {"message": message}}).encode()
@@ -70,7 +79,7 @@ class ScriptedServer(ThreadingHTTPServer):
         self.asked: list[dict[str, Any]] = []
         self.keys: list[str] = []
         self.over = threading.Event()
-        # Set by an act: it has begun to wait; whoever asked has hung up.
+        # Set by an act: it has begun to wait; the client has hung up.
         self.begun = threading.Event()
         self.left = threading.Event()
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -80,7 +89,7 @@ class ScriptedServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
 
     def handle_error(self, *_: Any) -> None:
-        """A client that goes away is what some tests are about."""
+        """In some tests the client goes away."""
 
 
 def say(*parts: str, finish: str | None = "stop") -> Act:
@@ -110,3 +119,68 @@ def say(*parts: str, finish: str | None = "stop") -> Act:
 def fail(status: int, message: str = "no") -> Act:
     """Answer with an error."""
     return lambda talk, _: talk.fail(status, message)
+
+
+def send(event: dict[str, Any]) -> Act:
+    """Stream one event, and end."""
+
+    def act(talk: Talk, _: dict[str, Any]) -> None:
+        talk.begin()
+        talk.event(event)
+        talk.end()
+
+    return act
+
+
+def silent(talk: Talk, _: dict[str, Any]) -> None:
+    """Send nothing, and notice when the client hangs up."""
+    talk.server.begun.set()
+    talk.connection.settimeout(30)
+    if talk.connection.recv(1) == b"":
+        talk.server.left.set()
+
+
+def trickle(talk: Talk, _: dict[str, Any]) -> None:
+    """Send a space now and then, so that no read times out."""
+    talk.begin()
+    talk.server.begun.set()
+    while not talk.server.over.wait(0.05):
+        talk.chunk(content=" ")
+
+
+def settings(url: str | None, key: str = "") -> Settings:
+    """The settings for a server."""
+    env = {"HOME": "/nowhere", "BRIDGE_OPENAI_API_KEY": key}
+    if url is not None:
+        env["BRIDGE_OPENAI_BASE_URL"] = url
+    return Settings.from_environment(env)
+
+
+def connect(server: ScriptedServer, *acts: Act, key: str = "") -> EndpointModel:
+    """The model `m` of a server that acts in this way."""
+    server.acts = list(acts)
+    return open_endpoint("openai:m", settings(server.url, key))
+
+
+def ask(endpoint: EndpointModel, *, seconds: float = 20.0, **more: Any) -> Reply:
+    """One reply; `more` are further fields of the request."""
+    return endpoint.reply(
+        ChatRequest(
+            messages=[Message("system", "Be brief."), Message("user", "Hi <|im_end|>")],
+            shape=SHAPE,
+            prefix=1,
+            max_tokens=50,
+            deadline_s=time.monotonic() + seconds,
+            **more,
+        )
+    )
+
+
+def failure(endpoint: EndpointModel, **how: Any) -> tuple[str, str]:
+    """Code and message of a reply that must fail."""
+    try:
+        with pytest.raises(ModelFailed) as caught:
+            ask(endpoint, **how)
+    finally:
+        endpoint.close()
+    return caught.value.code, str(caught.value)

@@ -1,0 +1,61 @@
+"""Answers without end are cut, and a server learns that nobody waits any more."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from scripted_server import Act, Talk, connect, failure, silent
+
+
+def endless(status: int) -> Act:
+    """Send a line that never ends."""
+
+    def act(talk: Talk, _) -> None:
+        talk.send_response(status)
+        talk.send_header("Content-Type", "text/event-stream")
+        talk.send_header("Connection", "close")
+        talk.end_headers()
+        talk.wfile.write(b"data: ")
+        while not talk.server.over.is_set():
+            talk.wfile.write(b"a" * 1000)
+
+    return act
+
+
+@pytest.mark.parametrize("status", [200, 500], ids=["line", "error"])
+def test_error_a_line_without_end(server, monkeypatch, status):
+    """The client keeps a line, and an error, whole: it could take all memory."""
+    monkeypatch.setattr("bridge.endpoint.http_transport.MAX_BYTES", 100_000)
+
+    assert failure(connect(server, endless(status))) == (
+        "AGENT_004",
+        "the server sent over 100,000 bytes",
+    )
+
+
+def silent_from_then_on(talk: Talk, asked) -> None:
+    talk.begin()
+    talk.chunk(content=" ")
+    silent(talk, asked)
+
+
+@pytest.mark.parametrize("act", [silent, silent_from_then_on])
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [("stopped", "cancelled"), ("closed", "AGENT_006"), ("late", "AGENT_005")],
+)
+def test_a_client_that_no_longer_waits_hangs_up(server, act, how, code):
+    """Otherwise the server would go on computing for nobody."""
+    endpoint = connect(server, act)
+    if how == "closed":
+        threading.Timer(0.5, endpoint.close).start()
+
+    found = failure(
+        endpoint,
+        seconds=0.5 if how == "late" else 600,
+        should_stop=server.begun.is_set if how == "stopped" else lambda: False,
+    )
+
+    assert found[0] == code
+    assert server.left.wait(10)
