@@ -1,0 +1,120 @@
+"""An agent of ours whose record is damaged may do nothing more, and ends by name.
+
+With hooks as processes: tests/faults/test_lost_traces.py.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hookworld import GOOD
+
+from bridge.protocol.request import HostProcess
+
+if TYPE_CHECKING:
+    from hookworld import HookWorld
+
+WHY = (
+    "hostbridge has no record of this agent's request any more, so nothing is granted "
+    "to it; stop working."
+)
+
+
+def damage(world: HookWorld, agent: str) -> None:
+    os.truncate(world.store.place.state / "agents" / f"{agent}.json", 40)
+
+
+def records(world: HookWorld, agent: str) -> list[str]:
+    folder = world.store.place.state / "agents"
+    return sorted(file.name for file in folder.glob(f"{agent}.*"))
+
+
+def refused(output: dict[str, Any]) -> tuple[Any, Any, bool]:
+    """What was decided about a call, why, and whether the agent goes on."""
+    specific = output["hookSpecificOutput"]
+    decision = specific["permissionDecision"]
+    return decision, specific["permissionDecisionReason"], output.get("continue", True)
+
+
+def test_its_next_call_is_denied_and_ends_it(world: HookWorld) -> None:
+    request, agent = world.working()
+    damage(world, agent)
+
+    said = world.use(agent)
+
+    assert refused(said) == ("deny", WHY, False)
+    error = world.response(request).error
+    assert error is not None
+    assert error.code == "agent_error"
+    assert error.message == (
+        "the agent tool or the model behind it failed: what was written down about its "
+        "agent is lost or damaged"
+    )
+    assert records(world, agent) == []
+
+
+def test_its_agent_call_is_denied(world: HookWorld) -> None:
+    _, agent = world.working()
+    damage(world, agent)
+
+    said = world.use(agent, "Agent", tool_input={"prompt": "inner"})
+
+    assert refused(said) == ("deny", WHY, False)
+
+
+def test_its_dialog_is_refused_and_its_record_stays(world: HookWorld) -> None:
+    """The record, whatever it holds, makes the gate check the agent's next calls."""
+    request, agent = world.working()
+    damage(world, agent)
+
+    decision = world.permission(agent)
+
+    assert decision == {"behavior": "deny", "message": WHY}
+    assert world.code(request) == "agent_error"
+    assert f"{agent}.json" in records(world, agent)
+
+
+def test_its_last_words_are_not_taken(world: HookWorld) -> None:
+    """Nobody knows any more what it was asked."""
+    request, agent = world.working()
+    damage(world, agent)
+
+    said = world.stop(agent, GOOD)
+
+    assert said == {}
+    assert world.code(request) == "agent_error"
+    assert records(world, agent) == []
+
+
+def test_a_request_that_has_ended_keeps_its_end(world: HookWorld) -> None:
+    """A person may continue an agent after its answer."""
+    request, agent = world.working()
+    world.stop(agent)
+    damage(world, agent)
+
+    said = world.use(agent)
+
+    assert refused(said) == ("deny", WHY, False)
+    assert world.code(request) == "success"
+
+
+@pytest.mark.parametrize("whose", ["another session's", "another call's"])
+def test_a_request_that_somebody_else_has_now_goes_on(
+    world: HookWorld, whose: str
+) -> None:
+    request, agent = world.working()
+    damage(world, agent)
+    held = world.found(request).request
+    assert held is not None
+    assert held.claim is not None
+    other = HostProcess(pid=1, start_time="1", boot="other")
+    changed = {"host": other} if "session" in whose else {"tool_use_id": "toolu_x"}
+    claim = held.claim.with_(**changed)
+    world.change("processing", request, claim=claim.to_data())
+
+    said = world.use(agent)
+
+    assert refused(said) == ("deny", WHY, False)
+    assert world.code(request) is None
