@@ -284,21 +284,7 @@ def _heard_so_far(hook: HookContext, run: AgentRun) -> tuple[bool, int]:
 
 def release_all(hook: HookContext) -> None:
     """SessionEnd: let go of everything this process held."""
-    from bridge.store.lifecycle import lost
-
-    for request in hook.store.claimed():
-        claim = request.claim
-        if claim is None or claim.host != hook.session.host:
-            continue
-        fate = lost(request, hook.now_ms())
-        if fate.response is not None:
-            hook.store.publish(fate.response, source="SessionEnd")
-        elif fate.request is not None:
-            hook.store.give_back(
-                RequestId(request.request_id),
-                hook.session.host,
-                lambda held: held.with_(attempt=held.attempt + 1),
-            )
+    hook.store.sweep(leaving=hook.session.host)
     for run in subagent_runs.all_runs(hook.store):
         if run.host == hook.session.host:
             subagent_runs.drop(hook.store, run)

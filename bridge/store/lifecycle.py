@@ -35,10 +35,10 @@ def fate_of_claimed(request: Request, *, host_is_gone: bool, now_ms: int) -> Fat
         return Fate("end", response=expired(request, now_ms))
     if not host_is_gone:
         return KEEP
-    return lost(request, now_ms)
+    return _lost(request, now_ms)
 
 
-def lost(request: Request, now_ms: int) -> Fate:
+def _lost(request: Request, now_ms: int) -> Fate:
     """The host that held the request is gone: another attempt, or a named failure."""
     attempt = request.attempt + 1
     if attempt < request.max_attempts:

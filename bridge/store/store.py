@@ -337,14 +337,15 @@ class Store:
         *,
         everything: bool = False,
         waiting: Iterable[RequestId] = (),
+        leaving: HostProcess | None = None,
         limit_s: float = math.inf,
     ) -> int:
         """Take back what dead hosts held and end what is overdue.
 
         `everything` also checks each waiting request, in batches, so that others get
         the lock in between, for at most `limit_s` seconds; `waiting` names some to
-        check. Without either, the cost does not grow with the queue. Returns how many
-        requests changed.
+        check. Without either, the cost does not grow with the queue. `leaving` is a
+        host that lets go of everything. Returns how many requests changed.
         """
         from bridge.store.sweep import sweep, sweep_all
 
@@ -352,7 +353,7 @@ class Store:
             if everything:
                 return sweep_all(state, limit_s=limit_s)
             with state.hold():
-                return sweep(state, waiting=waiting)
+                return sweep(state, waiting=waiting, leaving=leaving)
 
     def prune(
         self, *, older_than_days: float | None = None, max_bytes: int | None = None

@@ -15,7 +15,7 @@ from bridge.store.queries import all_claimed
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bridge.protocol.request import Request
+    from bridge.protocol.request import HostProcess, Request
     from bridge.store.state import State
 
 
@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 BATCH = 100
 
 
-def sweep(state: State, *, waiting: Iterable[str] = ()) -> int:
+def sweep(
+    state: State, *, waiting: Iterable[str] = (), leaving: HostProcess | None = None
+) -> int:
     """Return how many requests changed; the lock is held.
 
     `waiting` names requests in `requests/` to check; claimed ones are always checked.
+    `leaving` is a host that counts as gone.
     """
-    changed = sum(_sweep_claimed(state, r) for r in all_claimed(state))
+    changed = sum(_sweep_claimed(state, r, leaving) for r in all_claimed(state))
     return changed + sum(_sweep_waiting(state, name) for name in waiting)
 
 
@@ -60,7 +63,9 @@ def sweep_all(state: State, *, limit_s: float = inf) -> int:
     return changed
 
 
-def _sweep_claimed(state: State, request: Request) -> bool:
+def _sweep_claimed(
+    state: State, request: Request, leaving: HostProcess | None = None
+) -> bool:
     try:
         response = state.response(request.request_id)
     except NewerSchema:
@@ -68,7 +73,10 @@ def _sweep_claimed(state: State, request: Request) -> bool:
     if response is not None:
         finish(state, request.request_id, response)
         return True
-    gone = request.claim is not None and claimer_is_gone(state, request.claim)
+    claim = request.claim
+    gone = claim is not None and (
+        claim.host == leaving or claimer_is_gone(state, claim)
+    )
     fate = fate_of_claimed(request, host_is_gone=gone, now_ms=state.now_ms())
     if fate.response is not None:
         return end(state, request, fate.response, source="sweep")
