@@ -74,7 +74,7 @@ def take_words(
         _keep_late(hook, run, words, source, "the agent was asked something else")
         subagent_runs.end(hook.store, run)
         return None
-    if run.prompt_replaced or _had_another_prompt(hook, run, request, asked):
+    if _had_another_prompt(hook, run, request, asked):
         fail(hook, run, "prompt_replaced", words=words, source=source, detail=REPLACED)
         return None
     if ahead is not None and ahead.is_interim:

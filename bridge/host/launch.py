@@ -50,7 +50,6 @@ def before_agent(hook: HookContext, caller: AgentRun | None) -> HookOutput:
     event = hook.event
     if event.agent_id:
         return _nested(hook, caller)
-    earlier = subagent_runs.find_call(hook.store, event.tool_use_id)
     named = _named(hook)
     if not named:
         return _refuse_wrapped(hook)
@@ -67,12 +66,10 @@ def before_agent(hook: HookContext, caller: AgentRun | None) -> HookOutput:
         return deny(f"hostbridge: request {request_id} has ended. No agent is needed.")
     if not event.tool_use_id:
         return deny("hostbridge cannot tell this call from others. Leave it; go on.")
-    if earlier is not None:
-        if earlier.request_id != request_id:
-            # Nobody could tell whose answer is whose.
-            return deny("hostbridge: another call has the id of this one; call again.")
-        # The same call seen twice: two installs, or the client asked again.
-        return _rewrite(hook, found.request)
+    earlier = subagent_runs.find_call(hook.store, event.tool_use_id)
+    if earlier is not None and earlier.request_id != request_id:
+        # Nobody could tell whose answer is whose.
+        return deny("hostbridge: another call has the id of this one; call again.")
     return _launch(hook, found.request, found.status)
 
 
@@ -205,7 +202,7 @@ def _held(hook: HookContext, request: Request) -> HookOutput | None:
     if claim.launched_at is None:
         return None
     if claim.tool_use_id == hook.event.tool_use_id:
-        # The same call seen twice at once; the other hook has launched it.
+        # The same call seen twice: two installs, or the client asked again.
         return _rewrite(hook, request)
     return _is_worked_on(request_id)
 

@@ -68,9 +68,6 @@ def after_agent(hook: HookContext) -> HookOutput:
     in_background = result.get("isAsync") is True
     note_bound(hook, run, background=in_background)
     if not run.nested and _was_replaced(hook, run):
-        run = subagent_runs.change(
-            hook.store, run, lambda r: r.with_(prompt_replaced=True)
-        )
         fail(hook, run, "prompt_replaced", detail=REPLACED, source=source)
     if in_background:
         return SILENT if run.nested else _launched(result)

@@ -61,7 +61,6 @@ class AgentRun(Record):
     answer_by: Milliseconds
     warnings: Count = 0
     prompt_sha256: str = ""
-    prompt_replaced: bool = False
     answer_to_host: bool = False
     ended_at: Milliseconds | None = None
     ends: Count = 0

@@ -1,10 +1,14 @@
-"""Limits that nothing else would miss: each test fails without one line of ours."""
+"""What ends an agent of ours early, and what is denied to it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+from defining import define, started, use
+
 from bridge.store.subagent_runs import find_agent
+from bridge.store.switch import switch_off
 
 if TYPE_CHECKING:
     from hookworld import HookWorld
@@ -30,6 +34,42 @@ def test_an_agent_is_warned_before_the_deadline(world: HookWorld) -> None:
     assert reason.startswith("hostbridge: the time for this request is nearly up.")
     assert "continue" not in said
     assert world.code(request) is None
+
+
+def test_an_agent_stops_when_the_user_switches_the_bridge_off(
+    world: HookWorld,
+) -> None:
+    """Its request waits for another session, or until the bridge is on again."""
+    request, agent = world.working()
+    switch_off(world.store)
+
+    said = world.use(agent)
+
+    reason = said["hookSpecificOutput"]["permissionDecisionReason"]
+    assert reason == "hostbridge was switched off; stop working."
+    assert said["continue"] is False
+    assert world.found(request).status == "pending"
+
+
+@pytest.mark.parametrize(
+    ("fields", "has"),
+    [
+        ("tools: []", " It has: no tools."),
+        ("tools: [Read, Grep]", " It has: Read, Grep."),
+        ("blocked_tools: [Bash]", ""),
+    ],
+)
+def test_an_agent_hears_which_tools_it_has(
+    world: HookWorld, fields: str, has: str
+) -> None:
+    define(world, f"{fields}\n")
+
+    reason, _ = use(world, started(world), "Bash")
+
+    assert reason == (
+        f"hostbridge: the definition of this agent keeps Bash from it.{has} Work "
+        "without it, or answer that you are blocked and by what."
+    )
 
 
 def test_the_warning_leaves_time_to_answer(world: HookWorld) -> None:
