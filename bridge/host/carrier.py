@@ -21,19 +21,12 @@ from bridge.protocol.names import CARRIER
 from bridge.shipped import agents_folder
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bridge.config import Settings
     from bridge.host.events import HookEvent
 
 KIND = "carrier"
 OF_PLUGIN = f"hostbridge:{CARRIER}"
 State = Literal["written", "there", "somebody else's"]
-
-
-def carrier_file(claude_dir: Path) -> Path:
-    """Where the client looks for it."""
-    return claude_dir.absolute() / "agents" / f"{CARRIER}.md"
 
 
 def known_at_start(settings: Settings, event: HookEvent, kind: str) -> str | None:
@@ -69,7 +62,8 @@ class CarrierFile:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self.file = carrier_file(settings.claude_dir)
+        agents = settings.claude_dir.absolute() / "agents"
+        self.file = agents / f"{CARRIER}.md"
         self._memory = Memory(settings.home)
 
     def state(self) -> State | None:
@@ -90,8 +84,7 @@ class CarrierFile:
             return state
         self.file.parent.parent.mkdir(parents=True, exist_ok=True)
         before = settings_file.load(self.file)
-        past = self._memory.recall(self.file)
-        made = past is not None and past.made_folder
+        made = self._memory.has_made(self.file.parent)
         made |= settings_file.store(self.file, _text(), before=before)
         self._memory.remember(
             Past(

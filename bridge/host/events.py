@@ -103,17 +103,7 @@ def _lenient(data: bytes) -> Any:
 
     try:
         value = json.loads(data.decode("utf-8", "replace"))
+        text = json.dumps(value, ensure_ascii=False).encode("utf-16", "surrogatepass")
+        return json.loads(text.decode("utf-16", "replace"))
     except (ValueError, RecursionError):
         return None
-    return _whole(value)
-
-
-def _whole(value: Any) -> Any:
-    """Replace lone surrogates, which have no UTF-8 form, wherever they are."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [_whole(item) for item in value]
-    if isinstance(value, dict):
-        return {_whole(key): _whole(item) for key, item in value.items()}
-    return value

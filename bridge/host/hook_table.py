@@ -35,8 +35,7 @@ POINTED = (
     f'[ -f "$h" ] && [ -r "$h" ] && [ -O "$h" ] && . "$h" {MARK}'
 )
 POINTER = "hooks.sh"
-
-
+TIMEOUT_S = 30
 # Without the two texts, the model is shown a "Stop hook blocking error".
 WAKE = {
     "asyncRewake": True,
@@ -53,7 +52,6 @@ class Hook:
     script: str
     matcher: str | None = None
     wakes: bool = False
-    timeout_s: int = 30
 
 
 HOOKS = (
@@ -118,7 +116,7 @@ def entries(form: Form) -> dict[str, list[dict[str, Any]]]:
             "type": "command",
             "command": "/bin/sh",
             "args": form.arguments(hook),
-            "timeout": hook.timeout_s,
+            "timeout": TIMEOUT_S,
         }
         if hook.wakes:
             command |= WAKE

@@ -30,21 +30,16 @@ def file_changed(hook: HookContext) -> HookOutput:
     return wake(made) if made else SILENT
 
 
-def post_agent(hook: HookContext) -> HookOutput:
-    """PostToolUse: of an Agent call, or of any other."""
+def post_tool_use(hook: HookContext) -> HookOutput:
+    """After a tool call of the main thread, but an Agent call: offer what waits."""
     if hook.event.is_agent_call:
         from bridge.host.unseen_ends import after_agent
 
         return after_agent(hook)
-    return post_tool_use(hook)
-
-
-def post_tool_use(hook: HookContext) -> HookOutput:
-    """After a tool call of the main thread: offer what waits."""
     if hook.event.agent_id:
         return SILENT
     made = offer(hook)
     return context("PostToolUse", made) if made else SILENT
 
 
-HANDLERS = {"FileChanged": file_changed, "PostToolUse": post_agent}
+HANDLERS = {"FileChanged": file_changed, "PostToolUse": post_tool_use}

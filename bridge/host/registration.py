@@ -31,8 +31,8 @@ def register(
     register without it: a conflict is rare, and an unregistered session receives no
     offers.
     """
-    with store.open() as opened, opened.exclusive_if_free():
-        return _register(opened, event, host, carrier)
+    with store.exclusive_if_free():
+        return _register(store, event, host, carrier)
 
 
 def _register(
