@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.doctor.finding import Finding, ok, warning
-from bridge.host.wake_problems import JUST_STARTED, why_unheard
+from bridge.host.wake_problems import JUST_STARTED, find_wake_problem
 from bridge.store import switch
 from bridge.store.location import find_owner
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
 
     from bridge.doctor.subject import Subject
-    from bridge.host.wake_problems import Unheard
+    from bridge.host.wake_problems import WakeProblem
     from bridge.store.sessions import Session
 
 # The version on which the client's behaviour was measured.
@@ -58,7 +58,7 @@ def open_sessions(subject: Subject) -> Iterator[Finding]:
         ours,
         _listed(subject, program) if program else [],
         off=switch.switched_off(store),
-        unheard={s.session_id: why_unheard(store, s) for s in ours},
+        unheard={s.session_id: find_wake_problem(store, s) for s in ours},
         project=str(subject.project),
     )
 
@@ -68,7 +68,7 @@ def judge_sessions(
     theirs: list[dict[str, Any]],
     *,
     off: Container[str],
-    unheard: Mapping[str, Unheard | None],
+    unheard: Mapping[str, WakeProblem | None],
     project: str,
 ) -> Iterator[Finding]:
     """Compare our records with the client's list.
@@ -95,7 +95,7 @@ def judge_sessions(
         )
 
 
-def _session(session: Session, why: Unheard | None, off: Container[str]) -> Finding:
+def _session(session: Session, why: WakeProblem | None, off: Container[str]) -> Finding:
     found = f"{session.session_id} (pid {session.host.pid})"
     if session.session_id in off:
         cure = f"hostbridge on --session {session.session_id}"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.api.bridge import Bridge
 from bridge.doctor.finding import Finding, ok, problem
 from bridge.errors import BridgeError
-from bridge.host.wake_problems import why_unheard
+from bridge.host.wake_problems import find_wake_problem
 from bridge.protocol.failure_codes import MEANINGS, cure_of
 from bridge.protocol.wording import seconds
 from bridge.store import wakeups
@@ -128,7 +128,7 @@ def _watch(
         time.sleep(_POLL_S)
     missing = _missing(reached)
     cause, cure = STOPS[missing]
-    if missing == "heard" and (why := why_unheard(bridge.store, hosts[0])):
+    if missing == "heard" and (why := find_wake_problem(bridge.store, hosts[0])):
         cause, cure = why.cause, why.cure
     with suppress(BridgeError):
         bridge.cancel(request_id)

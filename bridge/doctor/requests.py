@@ -13,7 +13,7 @@ from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.host.eligibility import may_take
 from bridge.host.offer_text import instruction
 from bridge.host.output import context
-from bridge.host.wake_problems import JUST_STARTED, NO_WATCH, why_unheard
+from bridge.host.wake_problems import JUST_STARTED, NO_WATCH, find_wake_problem
 from bridge.protocol.ids import RequestId
 from bridge.store import switch
 from bridge.store.host_process import Liveness, liveness
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from bridge.api.hosts import NoHostReason
     from bridge.doctor.subject import Subject
-    from bridge.host.wake_problems import Unheard
+    from bridge.host.wake_problems import WakeProblem
     from bridge.protocol.request import Request
     from bridge.store.sessions import Session
     from bridge.store.state import State
@@ -53,7 +53,7 @@ class Queue:
     slots: int
     agents_per_hour: int
     now_ms: int
-    unheard: Mapping[str, Unheard | None] = field(default_factory=dict)
+    unheard: Mapping[str, WakeProblem | None] = field(default_factory=dict)
 
 
 def stuck(subject: Subject) -> Iterator[Finding]:
@@ -94,7 +94,7 @@ def stuck(subject: Subject) -> Iterator[Finding]:
         slots=settings.slots,
         agents_per_hour=settings.agents_per_hour,
         now_ms=store.now_ms(),
-        unheard={s.session_id: why_unheard(store, s) for s in live},
+        unheard={s.session_id: find_wake_problem(store, s) for s in live},
     )
     yield from judge(queue)
 

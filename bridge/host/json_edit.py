@@ -58,7 +58,7 @@ def insert(text: str, node: Node, value: Any, key: str | None = None) -> str:
 
     It is laid out like its neighbours: on its own lines, or on theirs.
     """
-    name = f"{json.dumps(key, ensure_ascii=False)}: " if key is not None else ""
+    name = f"{json.dumps(key)}: " if key is not None else ""
     newline = "\r\n" if "\r\n" in text else "\n"
     if not node.parts:
         margin = _margin(text, node.start)

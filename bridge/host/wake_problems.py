@@ -20,7 +20,7 @@ START_MS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Unheard:
+class WakeProblem:
     """Why a session cannot be woken: what is the case, its cause, what to do."""
 
     what: str
@@ -28,17 +28,17 @@ class Unheard:
     cure: str
 
 
-JUST_STARTED = Unheard(
+JUST_STARTED = WakeProblem(
     "has just started",
     "its client does not watch its wake-up file yet",
     "wait a few seconds and ask again",
 )
-NO_WATCH = Unheard(
+NO_WATCH = WakeProblem(
     "does not watch its wake-up file",
     "it was open before the hooks were registered, or its SessionStart hook failed",
     "type anything into it, or restart it (claude --continue)",
 )
-UNANSWERED = Unheard(
+UNANSWERED = WakeProblem(
     "has not answered its wake-up file",
     "its hooks no longer run, it hangs, or another program's FileChanged or CwdChanged "
     "hook took its watch",
@@ -48,29 +48,28 @@ UNANSWERED = Unheard(
 CAUSES = (JUST_STARTED, NO_WATCH, UNANSWERED)
 
 
-def why_unheard(store: Store, session: Session) -> Unheard | None:
+def find_wake_problem(store: Store, session: Session) -> WakeProblem | None:
     """Why an idle session would not take a request; None if it can be woken."""
-    ringing_s = wakeups.unanswered_s(store, session.host)
-    is_ringing = ringing_s is not None and ringing_s >= ANSWER_S
     if not session.wakes:
         return NO_WATCH
-    if is_ringing:
+    unanswered_s = wakeups.unanswered_s(store, session.host)
+    if unanswered_s is None:
+        return None
+    if unanswered_s >= ANSWER_S:
         return UNANSWERED
     age_ms = store.now_ms() - session.registered_at
-    if ringing_s is not None and 0 <= age_ms < START_MS:
-        return JUST_STARTED
-    return None
+    return JUST_STARTED if 0 <= age_ms < START_MS else None
 
 
 def complaint(store: Store, sessions: list[Session]) -> str:
     """One sentence about the first of these sessions; empty if any can be woken."""
-    found = [(session, why_unheard(store, session)) for session in sessions]
-    if not found or any(why is None for _, why in found):
+    problems = [find_wake_problem(store, session) for session in sessions]
+    if not problems or None in problems:
         return ""
-    session, why = found[0]
+    session, why = sessions[0], problems[0]
     assert why is not None  # noqa: S101 - as was just seen
-    ringing_s = wakeups.unanswered_s(store, session.host)
-    since = f" for {ringing_s:.0f} s" if why is UNANSWERED and ringing_s else ""
+    waited_s = wakeups.unanswered_s(store, session.host)
+    since = f" for {waited_s:.0f} s" if why is UNANSWERED and waited_s else ""
     return (
         f"session {session.session_id} (pid {session.host.pid}) {why.what}{since}: "
         f"{why.cause}; {why.cure}"

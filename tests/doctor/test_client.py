@@ -17,7 +17,7 @@ from bridge.store.sessions import Session
 if TYPE_CHECKING:
     from conftest import Patient
 
-    from bridge.host.wake_problems import Unheard
+    from bridge.host.wake_problems import WakeProblem
 
 HOST = HostProcess(pid=7, start_time="1", boot="b")
 OURS = Session(session_id="s1", host=HOST, registered_at=1, wakes=True)
@@ -57,7 +57,7 @@ def test_each_session_has_its_words(
 
 
 @pytest.mark.parametrize("why", [NO_WATCH, UNANSWERED], ids=lambda why: why.what)
-def test_a_session_that_does_not_hear_is_told_with_its_cause(why: Unheard) -> None:
+def test_a_session_that_does_not_hear_is_told_with_its_cause(why: WakeProblem) -> None:
     (finding,) = judge_sessions(
         [OURS], [], off=set(), unheard={"s1": why}, project="/p"
     )

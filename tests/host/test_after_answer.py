@@ -34,13 +34,13 @@ def start(world: HookWorld, source: str = "startup") -> HookOutput:
     return world.answer("SessionStart", source=source)
 
 
-def follow(reaction: HookOutput) -> None:
-    assert reaction.later is not None
-    reaction.later()
+def do_later(output: HookOutput) -> None:
+    assert output.later is not None
+    output.later()
 
 
-def watched(reaction: HookOutput) -> list[str]:
-    return list(json.loads(reaction.stdout)["hookSpecificOutput"]["watchPaths"])
+def watched(output: HookOutput) -> list[str]:
+    return list(json.loads(output.stdout)["hookSpecificOutput"]["watchPaths"])
 
 
 def signal_of(world: HookWorld) -> Path:
@@ -71,12 +71,12 @@ def test_the_answer_comes_before_any_look_at_the_queue(world: HookWorld) -> None
     overdue = world.submit(timeout_s=0.001)
     time.sleep(0.01)
 
-    reaction = start(world)
+    output = start(world)
     before = [stage(world, each) for each in (held, overdue)]
-    follow(reaction)
+    do_later(output)
     after = [stage(world, each) for each in (held, overdue)]
 
-    assert watched(reaction) == [str(signal_of(world).parent)]
+    assert watched(output) == [str(signal_of(world).parent)]
     assert before == ["processing", "pending"]
     assert after == ["pending", "timeout"]
 
@@ -84,7 +84,7 @@ def test_the_answer_comes_before_any_look_at_the_queue(world: HookWorld) -> None
 def test_a_look_that_is_cut_short_begins_elsewhere_the_next_time(
     world: HookWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else those behind the first few would never be looked at."""
+    """Otherwise it would never reach those behind the first few."""
     monkeypatch.setattr("bridge.store.sweep.BATCH", 1)
     for number in range(5):
         world.drop(f"r{number}", prompt="x")
@@ -107,7 +107,7 @@ def looks(
     world: HookWorld,  # noqa: ARG001 - it sets these first
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Look as often as in earnest, without the time in between."""
+    """Look as often as it really does, without the time in between."""
     monkeypatch.setattr(after_answer, "LOOKS_S", LOOKS_S)
     monkeypatch.setattr(after_answer.time, "sleep", lambda _: None)
 
@@ -118,7 +118,7 @@ def test_what_waits_wakes_once_the_session_has_its_answer(world: HookWorld) -> N
     world.submit()
     signal_of(world).unlink()
 
-    follow(start(world))
+    do_later(start(world))
 
     assert signal_of(world).exists()
 
@@ -130,7 +130,7 @@ def test_what_a_dead_host_held_wakes_the_session_that_is_resumed(
     """It is idle, and nobody else may be waiting."""
     held = held_by_the_dead(world)
 
-    follow(start(world, "resume"))
+    do_later(start(world, "resume"))
 
     assert signal_of(world).exists()
     assert held in world.fire("FileChanged").stderr
@@ -145,21 +145,21 @@ def test_what_a_dead_host_held_wakes_the_other_sessions_too(
     monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
     world.session = "session-2"
 
-    follow(start(world))
+    do_later(start(world))
 
     assert wakeups.unanswered_s(world.store, idle.host) is not None
 
 
-class Listener:
-    """Stands for time, and for a client whose watch is there at the `hears`-th look."""
+class Client:
+    """Stands for time, and for a client that watches from the `watches`-th look on."""
 
-    def __init__(self, world: HookWorld, *, hears: int) -> None:
-        self.world, self.hears = world, hears
+    def __init__(self, world: HookWorld, *, watches: int) -> None:
+        self.world, self.watches = world, watches
         self.seen: list[tuple[float, int]] = []
 
     def __call__(self, wait_s: float) -> None:
         file = signal_of(self.world)
-        if len(self.seen) >= self.hears:
+        if len(self.seen) >= self.watches:
             file.unlink(missing_ok=True)
         changed = file.stat().st_mtime_ns if file.exists() else 0
         self.seen.append((wait_s, changed))
@@ -169,32 +169,32 @@ class Listener:
             os.utime(file, ns=(then, then))
 
 
-def settled(world: HookWorld, *, hears: int) -> list[float]:
+def settled(world: HookWorld, *, watches: int) -> list[float]:
     """For how long it waited before each look."""
-    listener = Listener(world, hears=hears)
+    client = Client(world, watches=watches)
     event = HookEvent(world.event("SessionStart"))
     (session,) = world.live()
     hook = HookContext(world.bridge.settings, world.store, event, session)
-    after_answer.wake_until_answered(hook, pause=listener)
-    return [wait_s for wait_s, _ in listener.seen]
+    after_answer.wake_until_answered(hook, pause=client)
+    return [wait_s for wait_s, _ in client.seen]
 
 
 @pytest.mark.usefixtures("looks")
-@pytest.mark.parametrize("hears", [0, 1, 2, 9])
-def test_a_wake_up_before_the_watch_is_repeated_until_it_is_heard(
-    world: HookWorld, hears: int
+@pytest.mark.parametrize("watches", [0, 1, 2, 9])
+def test_a_wake_up_before_the_watch_is_repeated_until_it_is_answered(
+    world: HookWorld, watches: int
 ) -> None:
-    """A few times: a session that never hears is not woken for ever."""
+    """A few times only: the session may never answer."""
     world.submit()
 
-    waited = settled(world, hears=hears)
+    waited = settled(world, watches=watches)
 
-    assert waited == list(LOOKS_S)[: max(2, hears + 1)]
+    assert waited == list(LOOKS_S)[: max(2, watches + 1)]
 
 
 @pytest.mark.usefixtures("looks")
 def test_where_nothing_waits_nothing_wakes(world: HookWorld) -> None:
-    assert settled(world, hears=0) == [1.0]
+    assert settled(world, watches=0) == [1.0]
     assert not signal_of(world).exists()
 
 
@@ -212,7 +212,7 @@ def run(world: HookWorld, event: str, **fields: Any) -> dict[str, Any]:
 def test_a_process_says_what_to_watch_while_the_store_is_locked(
     world: HookWorld,
 ) -> None:
-    """Whoever reads its stdout waits for nothing that comes after."""
+    """The client reads its stdout and waits for nothing that comes after."""
     overdue = world.submit(timeout_s=0.001)
     with world.store.exclusive():
         said = run(world, "SessionStart", source="startup")
@@ -237,7 +237,7 @@ def test_error_what_to_watch_is_said_where_nothing_can_be_written_down(
 
 
 def test_a_change_of_folder_names_it_again(world: HookWorld) -> None:
-    """By the shell alone; by the library where that cannot tell which it is."""
+    """The shell does it alone, or the library where the shell cannot."""
     folder = signal_of(world).parent
     expected = {"hookEventName": "CwdChanged", "watchPaths": [str(folder)]}
     run(world, "SessionStart", source="startup")
@@ -254,7 +254,7 @@ def test_a_change_of_folder_names_it_again(world: HookWorld) -> None:
     assert [by_shell, by_library, with_work] == [expected] * 3
 
 
-def test_a_session_from_before_the_install_hears_after_a_change_of_folder(
+def test_a_session_from_before_the_install_can_be_woken_after_a_change_of_folder(
     world: HookWorld,
 ) -> None:
     world.session = "session-2"
@@ -264,7 +264,7 @@ def test_a_session_from_before_the_install_hears_after_a_change_of_folder(
         session.with_(wakes=False).to_json()
     )
 
-    told = world.say("CwdChanged", cwd="/")
+    said = world.say("CwdChanged", cwd="/")
 
-    assert told["hookSpecificOutput"]["watchPaths"] == [str(signal_of(world).parent)]
+    assert said["hookSpecificOutput"]["watchPaths"] == [str(signal_of(world).parent)]
     assert world.live()[0].wakes

@@ -1,4 +1,4 @@
-"""Which of a session's agents runs a definition, and what it is told of searching."""
+"""Which of a session's agents runs a definition, and how it may search."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def start(world: HookWorld) -> None:
     world.say("SessionStart", source="startup")
 
 
-def begun(world: HookWorld, more: str) -> dict[str, Any]:
+def launched(world: HookWorld, more: str) -> dict[str, Any]:
     define(world, more)
     request = world.submit("Do it.", agent="worker", route="host")
-    given: dict[str, Any] = call(world, request)["updatedInput"]
-    return given
+    call_input: dict[str, Any] = call(world, request)["updatedInput"]
+    return call_input
 
 
 READS = ["tools: [Read, Grep]", "tools: [Glob]", "tools: [read_file, search_text]"]
@@ -51,10 +51,10 @@ def test_what_only_reads_runs_on_our_own(world: HookWorld, more: str) -> None:
     installed(world)
     start(world)
 
-    given = begun(world, more)
+    call_input = launched(world, more)
 
-    assert given["subagent_type"] == "hostbridge-reader"
-    assert "not among your tools" not in given["prompt"]
+    assert call_input["subagent_type"] == "hostbridge-reader"
+    assert "not among your tools" not in call_input["prompt"]
 
 
 def test_clear_keeps_what_the_process_knows(world: HookWorld) -> None:
@@ -63,11 +63,13 @@ def test_clear_keeps_what_the_process_knows(world: HookWorld) -> None:
     world.say("SessionEnd", reason="clear")
     world.say("SessionStart", source="clear")
 
-    assert begun(world, "tools: [Read, Grep]")["subagent_type"] == "hostbridge-reader"
+    call_input = launched(world, "tools: [Read, Grep]")
+
+    assert call_input["subagent_type"] == "hostbridge-reader"
 
 
 @pytest.mark.parametrize("when", ["never", "later", "gone", "changed"])
-def test_a_session_without_it_says_so(world: HookWorld, when: str) -> None:
+def test_a_session_without_it_uses_general_purpose(world: HookWorld, when: str) -> None:
     """The client reads its folder of agents when it starts."""
     file = installed(world)
     if when in ("never", "later"):
@@ -81,10 +83,10 @@ def test_a_session_without_it_says_so(world: HookWorld, when: str) -> None:
     if when == "changed":
         file.write_text(file.read_text() + "\nObey me.\n")
 
-    given = begun(world, "tools: [Read, Grep]")
+    call_input = launched(world, "tools: [Read, Grep]")
 
-    assert given["subagent_type"] == "general-purpose"
-    assert f"\n\n{NO_SEARCH}" in given["prompt"]
+    assert call_input["subagent_type"] == "general-purpose"
+    assert f"\n\n{NO_SEARCH}" in call_input["prompt"]
 
 
 def test_somebody_elses_agent_of_the_name_is_not_ours(world: HookWorld) -> None:
@@ -93,7 +95,7 @@ def test_somebody_elses_agent_of_the_name_is_not_ours(world: HookWorld) -> None:
     )
     start(world)
 
-    assert begun(world, "tools: [Grep]")["subagent_type"] == "general-purpose"
+    assert launched(world, "tools: [Grep]")["subagent_type"] == "general-purpose"
 
 
 def test_a_projects_agent_of_the_name_is_not_ours(world: HookWorld) -> None:
@@ -104,10 +106,10 @@ def test_a_projects_agent_of_the_name_is_not_ours(world: HookWorld) -> None:
     file.write_text("---\nname: hostbridge-reader\ndescription: x\n---\nObey me.\n")
     start(world)
 
-    given = begun(world, "tools: [Grep]")
+    call_input = launched(world, "tools: [Grep]")
 
-    assert given["subagent_type"] == "general-purpose"
-    assert NO_SEARCH in given["prompt"]
+    assert call_input["subagent_type"] == "general-purpose"
+    assert NO_SEARCH in call_input["prompt"]
 
 
 OTHERS = {
@@ -125,19 +127,19 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("more", OTHERS)
-def test_the_others_are_told_what_there_is(world: HookWorld, more: str) -> None:
+def test_the_others_learn_how_to_search(world: HookWorld, more: str) -> None:
     installed(world)
     start(world)
 
-    given = begun(world, more)
+    call_input = launched(world, more)
 
     expected = "Explore" if "Explore" in more else "general-purpose"
-    assert given["subagent_type"] == expected
+    assert call_input["subagent_type"] == expected
     note = OTHERS[more]
     if note is None:
-        assert "among your tools" not in given["prompt"]
+        assert "among your tools" not in call_input["prompt"]
     else:
-        assert f"\n\n{note}" in given["prompt"]
+        assert f"\n\n{note}" in call_input["prompt"]
 
 
 def test_a_second_launch_says_it_once(world: HookWorld) -> None:

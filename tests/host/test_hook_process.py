@@ -35,7 +35,7 @@ BODIES: dict[str, bytes] = {
     "not JSON": b"hello\n",
     "no object": b"[1, 2]",
     "no fields": b"{}",
-    "another event": b'{"hook_event_name": "Unheard"}',
+    "another event": b'{"hook_event_name": "Unknown"}',
     "not UTF-8": b'{"hook_event_name": "\xff"}',
     "deep": b"[" * 100_000,
 }
@@ -112,7 +112,7 @@ def test_error_a_token_that_cannot_be_served_now(world: HookWorld) -> None:
 def test_a_hook_that_takes_too_long_ends(tmp_path: Path, where: str) -> None:
     """Nothing that looks after errors on its way may keep it.
 
-    What is raised in a destructor is kept by Python itself, and only told.
+    Python itself catches what a destructor raises, and only reports it.
     """
     script = """
 import sys

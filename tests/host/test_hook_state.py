@@ -111,7 +111,7 @@ def test_a_sign_of_life_empties_no_other_file(
 def test_what_another_user_has_put_there_is_not_believed(
     world: HookWorld, what: str
 ) -> None:
-    """In a folder that others can write to: they name no bell, nothing is made."""
+    """In a folder that others can write to, hooks name no watch and make nothing."""
     register(world)
     guard = world.store.place.guard
     world.fire("CwdChanged")

@@ -1,6 +1,6 @@
-"""An idle session hears a request, wherever it went and however early it was asked.
+"""An idle session is woken, wherever it went and however early the request came.
 
-Nobody waits for these requests: a waiter would ring again.
+Nobody waits for these requests: a waiter would wake it again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def moving(request: ApiRequest) -> Answer:
     return OBEY(request)
 
 
-def deaf_until(signal: threading.Event) -> Script:
+def ignoring_until(signal: threading.Event) -> Script:
     """A main thread that ignores every offer until it is told not to."""
     return lambda request: OBEY(request) if signal.is_set() else reply("no")
 
@@ -76,7 +76,7 @@ def make_repository(world: HostWorld) -> None:
     [["cd"], ["worktree"], ["worktree", "cd"], ["worktree", "main", "cd"]],
     ids="-".join,
 )
-def test_a_session_that_moved_hears(tmp_path: Path, how: str, moves: list[str]) -> None:
+def test_after_a_move_it_is_woken(tmp_path: Path, how: str, moves: list[str]) -> None:
     with host_world(tmp_path, obedient_model(main=moving)) as world:
         world.allow("Bash", "EnterWorktree", "ExitWorktree")
         make_repository(world)
@@ -90,7 +90,7 @@ def test_a_session_that_moved_hears(tmp_path: Path, how: str, moves: list[str]) 
 
 
 @pytest.mark.parametrize("command", ["/clear", "/compact", "/add-dir ."])
-def test_a_session_hears_after_a_command(tmp_path: Path, command: str) -> None:
+def test_after_a_command_it_is_woken(tmp_path: Path, command: str) -> None:
     events = ["SessionStart", "DirectoryAdded"]
     with host_world(tmp_path, record=events) as world:
         with world.terminal() as terminal:
@@ -100,7 +100,7 @@ def test_a_session_hears_after_a_command(tmp_path: Path, command: str) -> None:
             assert answered(world, world.submit())
 
 
-def test_a_session_in_a_worktree_of_its_own_hears(tmp_path: Path) -> None:
+def test_a_session_in_a_worktree_of_its_own_is_woken(tmp_path: Path) -> None:
     """`claude --worktree`: another folder, the same project."""
     with host_world(tmp_path) as world:
         make_repository(world)
@@ -110,10 +110,10 @@ def test_a_session_in_a_worktree_of_its_own_hears(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("attempt", range(4))
-def test_a_request_that_comes_before_the_watch_is_heard(
+def test_a_request_that_comes_before_the_watch_is_served(
     tmp_path: Path, attempt: int
 ) -> None:
-    """As soon as the session's record is there its bell is rung, once."""
+    """It is woken once, as soon as its record is there."""
     del attempt
     with host_world(tmp_path) as world:
         asked: list[RequestId] = []
@@ -129,19 +129,19 @@ def test_a_request_that_comes_before_the_watch_is_heard(
             assert answered(world, asked[0])
 
 
-def test_a_session_that_is_resumed_hears_of_what_its_dead_process_held(
+def test_a_resumed_session_serves_what_its_dead_process_held(
     tmp_path: Path,
 ) -> None:
     """It is idle: nobody types, nobody waits."""
-    hears = threading.Event()
-    model = obedient_model(main=deaf_until(hears))
+    obeys = threading.Event()
+    model = obedient_model(main=ignoring_until(obeys))
     with host_world(tmp_path, model, env={"BRIDGE_MAX_OFFERS": "99"}) as world:
         request = world.submit()
         with world.stream() as session:
             world.wait_for_stage(request, "offered")
             (dead,) = world.live()
             session.kill()
-        hears.set()
+        obeys.set()
         with TerminalSession(world.stage, args=["--resume", dead.session_id]):
             assert answered(world, request)
             (now,) = world.live()
@@ -149,17 +149,17 @@ def test_a_session_that_is_resumed_hears_of_what_its_dead_process_held(
     assert (now.session_id, now.host == dead.host) == (dead.session_id, False)
 
 
-def test_an_idle_session_hears_of_what_a_dead_one_held(tmp_path: Path) -> None:
+def test_an_idle_session_serves_what_a_dead_one_held(tmp_path: Path) -> None:
     """While somebody waits, or as soon as somebody looks."""
-    hears = threading.Event()
-    model = obedient_model(main=deaf_until(hears))
+    obeys = threading.Event()
+    model = obedient_model(main=ignoring_until(obeys))
     with host_world(tmp_path, model, env={"BRIDGE_MAX_OFFERS": "99"}) as world:
         request = world.submit()
         with world.stream() as session:
             world.wait_for_stage(request, "offered")
             with world.stream():
                 session.kill()
-                hears.set()
+                obeys.set()
                 with pytest.raises(BridgeError):
                     world.bridge.wait(request, timeout_s=0.5)
                 world.bridge.status(request)

@@ -167,7 +167,7 @@ def test_what_is_ignored_is_left_to_a_session_that_may_take_it(
 def test_what_is_withdrawn_waits_for_another_session(
     world: HookWorld, other: Session
 ) -> None:
-    """It is idle and must be woken: nobody else will tell it."""
+    """It is idle, and nobody else would wake it."""
     request = world.submit()
     world.say("UserPromptSubmit", prompt="hello")
     wakeups.clear(world.store, other.host)
@@ -298,7 +298,7 @@ class Contested(Store):
 
 @pytest.mark.parametrize("times", range(5))
 def test_what_counts_as_asked_is_said(world: HookWorld, times: int) -> None:
-    """Wherever the lock is held: an offer that nobody heard was never declined."""
+    """Wherever the lock is held: what was not said cannot be declined."""
     first, second = world.submit(), world.submit()
     world.say("UserPromptSubmit", prompt="hello")
     world.submit()

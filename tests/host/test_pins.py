@@ -102,7 +102,7 @@ def test_a_session_keeps_its_state(world: HookWorld) -> None:
 def test_a_home_with_dots_in_its_path(
     world: HookWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ours is what lies below it, however it is spelt."""
+    """What lies below it is ours, however the path is written."""
     monkeypatch.setenv("BRIDGE_HOME", f"{tmp_path}/project/../dotted")
     settings = Settings.from_environment()
     store = Store(locate(settings, world.project))
@@ -117,7 +117,7 @@ def test_a_home_with_dots_in_its_path(
 def test_error_a_pin_that_leads_out_of_our_folder(
     world: HookWorld, tmp_path: Path
 ) -> None:
-    """Nothing of ours says so."""
+    """Nothing of ours would write it."""
     seen(world, "local", HERE)
     (pin,) = (world.store.place.guard / "pins").iterdir()
     for target in (tmp_path, world.store.place.guard / "state/../../x", "relative"):

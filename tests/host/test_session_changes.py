@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.host
 
 
-# A model that does not heed its offers must not be taken to decline.
+# A model that ignores its offers must not count as declining.
 PATIENT = {"BRIDGE_MAX_OFFERS": "99"}
 
 
@@ -41,7 +41,7 @@ class Switch:
         return agent_output()
 
     def main(self, request: ApiRequest) -> Answer:
-        """A main thread that heeds offers once it is on."""
+        """A main thread that obeys offers once it is on."""
         return launching()(request) if self.is_on else reply("no")
 
 
@@ -98,7 +98,7 @@ def test_two_processes_with_one_session_id(tmp_path: Path) -> None:
 def test_another_session_takes_over_from_one_that_is_killed(
     tmp_path: Path, stage: str
 ) -> None:
-    """While a program waits, it looks after its request: nobody else need."""
+    """A program that waits looks after its own request."""
     switch = Switch()
     main = switch.main if stage == "offered" else launching()
     model = obedient_model(switch.answers, main=main)
@@ -153,13 +153,13 @@ def test_two_sessions_share_the_work(tmp_path: Path) -> None:
 
 
 def test_a_session_that_declines_leaves_it_to_another(tmp_path: Path) -> None:
-    deaf: list[str] = []
+    ignoring: list[str] = []
     obey = launching()
 
     def main(request: ApiRequest) -> Answer:
-        if not deaf and "bridge:" in request.newest_text:
-            deaf.append(str(request.session_id))
-        return reply("no") if request.session_id in deaf else obey(request)
+        if not ignoring and "bridge:" in request.newest_text:
+            ignoring.append(str(request.session_id))
+        return reply("no") if request.session_id in ignoring else obey(request)
 
     with host_world(tmp_path, obedient_model(main=main)) as world:
         with world.stream(), world.stream():
@@ -168,9 +168,9 @@ def test_a_session_that_declines_leaves_it_to_another(tmp_path: Path) -> None:
 
     assert response.success
     ended = _ended(world, request)
-    assert ended.declined_by == tuple(deaf)
+    assert ended.declined_by == tuple(ignoring)
     assert ended.claim is not None
-    assert ended.claim.session not in deaf
+    assert ended.claim.session not in ignoring
 
 
 def test_switched_off_and_on(tmp_path: Path) -> None:

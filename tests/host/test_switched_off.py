@@ -47,7 +47,7 @@ ON += ["NO", "nO", "off", "OFF", "Off", " OFF "]
 
 @pytest.mark.parametrize("value", OFF + ON)
 def test_hooks_and_commands_agree_on_what_is_off(tmp_path: Path, value: str):
-    """Else an ask waits for a session whose hooks hear nothing."""
+    """Otherwise `ask` would wait for a session whose hooks do nothing."""
     env = {"HOME": str(tmp_path), "BRIDGE_OFF": value}
     is_off = value in OFF
 

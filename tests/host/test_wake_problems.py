@@ -1,4 +1,4 @@
-"""Why an open session does not hear, in the words that everybody tells it in."""
+"""Why an open session cannot be woken, in the same words everywhere."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from bridge.host.wake_problems import (
     JUST_STARTED,
     NO_WATCH,
     UNANSWERED,
-    Unheard,
+    WakeProblem,
     complaint,
-    why_unheard,
+    find_wake_problem,
 )
 from bridge.protocol.response import RequestFailed
 from bridge.store import sessions, wakeups
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from bridge.store.sessions import Session
 
 
-def ring(world: HookWorld, session: Session, *, ago_s: float) -> None:
-    """Ring its bell, which nobody has answered since."""
+def signal(world: HookWorld, session: Session, *, ago_s: float) -> None:
+    """Signal a session, which has not answered since."""
     wakeups.wake(world.store, [session])
     then = time.time_ns() - int(ago_s * 1_000_000_000)
     file = f"{wakeups.path_of(world.store.place, session.host)}/{wakeups.SIGNAL}"
@@ -42,7 +42,7 @@ def record(world: HookWorld, session: Session) -> None:
 
 
 @pytest.mark.parametrize(
-    ("age_ms", "wakes", "rung_s", "why"),
+    ("age_ms", "wakes", "signalled_s", "why"),
     [
         (60_000, True, None, None),
         (60_000, True, 1, None),
@@ -57,33 +57,33 @@ def record(world: HookWorld, session: Session) -> None:
 def test_each_cause_has_its_name(
     world: HookWorld,
     age_ms: int,
-    rung_s: float | None,
-    why: Unheard | None,
+    signalled_s: float | None,
+    why: WakeProblem | None,
     *,
     wakes: bool,
 ) -> None:
     (session,) = world.live()
     begun = world.store.now_ms() - age_ms
     session = session.with_(registered_at=begun, wakes=wakes)
-    if rung_s is not None:
-        ring(world, session, ago_s=rung_s)
+    if signalled_s is not None:
+        signal(world, session, ago_s=signalled_s)
 
-    assert why_unheard(world.store, session) is why
+    assert find_wake_problem(world.store, session) is why
 
 
-def test_a_session_that_hears_is_no_cause(world: HookWorld) -> None:
+def test_a_session_that_can_be_woken_is_no_cause(world: HookWorld) -> None:
     (session,) = world.live()
-    deaf = session.with_(wakes=False)
+    unwatched = session.with_(wakes=False)
 
-    assert complaint(world.store, [deaf, session]) == ""
+    assert complaint(world.store, [unwatched, session]) == ""
     assert complaint(world.store, []) == ""
 
 
-def test_error_an_unanswered_bell_is_named_by_who_waits(world: HookWorld) -> None:
+def test_error_an_unanswered_wake_up_is_named_by_who_waits(world: HookWorld) -> None:
     """`ask` ends its request with these words, and `doctor` shows them."""
     (session,) = world.live()
-    ring(world, session, ago_s=60)
-    told = (
+    signal(world, session, ago_s=60)
+    reason = (
         f"; session {session.session_id} (pid {session.host.pid}) has not answered its "
         f"wake-up file for 60 s: {UNANSWERED.cause}; {UNANSWERED.cure}"
     )
@@ -96,9 +96,9 @@ def test_error_an_unanswered_bell_is_named_by_who_waits(world: HookWorld) -> Non
         outside.ask("hello", timeout_s=0.1)
 
     assert str(waited.value) == (
-        f"request {request}: no answer within 0.1 s; stage: waiting{told}"
+        f"request {request}: no answer within 0.1 s; stage: waiting{reason}"
     )
-    assert str(asked.value).endswith(f"no answer within 0.1 s; stage: waiting{told}")
+    assert str(asked.value).endswith(f"no answer within 0.1 s; stage: waiting{reason}")
 
 
 def test_error_a_session_without_a_watch_is_named(world: HookWorld) -> None:
@@ -114,8 +114,10 @@ def test_error_a_session_without_a_watch_is_named(world: HookWorld) -> None:
     )
 
 
-def test_a_bell_that_is_answered_shows_that_there_is_a_watch(world: HookWorld) -> None:
-    """Whatever the record says: what the client does is what counts."""
+def test_a_wake_up_that_is_answered_shows_a_watch(
+    world: HookWorld,
+) -> None:
+    """What the client does counts, whatever the record says."""
     (session,) = world.live()
     record(world, session.with_(wakes=False))
     wakeups.wake(world.store, [session])

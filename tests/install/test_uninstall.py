@@ -35,13 +35,13 @@ def test_uninstall_restores_the_bytes(
     world.run("install", f"--{scope}")
     code, out, err = world.run("uninstall")
 
-    told = f"took the hooks out of {file}; the rest is as it was\n"
+    said = f"took the hooks out of {file}; the rest is as it was\n"
     if before is None:
-        told = f"removed {file}: it held nothing else\n"
+        said = f"removed {file}: it held nothing else\n"
     if scope == "project":
-        told += "  others who work on the project have them until that is committed\n"
-    told += f"removed {world.carrier}\n"
-    assert (code, out, err) == (0, told, "")
+        said += "  others who work on the project have them until that is committed\n"
+    said += f"removed {world.carrier}\n"
+    assert (code, out, err) == (0, said, "")
     assert world.tree() == tree
     assert file.parent.is_dir() == folders
     assert sorted(os.listdir(world.home / ".hostbridge" / "installs")) == []
@@ -51,9 +51,9 @@ def test_uninstall_restores_the_bytes(
 def test_uninstall_takes_out_only_ours_when_the_file_has_changed(world: World) -> None:
     """What the user, or the client, added since stays."""
     world.run("install")
-    told = json.loads(world.local.read_text())
-    told["permissions"] = {"allow": ["Bash(ls)"]}
-    world.local.write_text(json.dumps(told, indent=4))
+    settings = json.loads(world.local.read_text())
+    settings["permissions"] = {"allow": ["Bash(ls)"]}
+    world.local.write_text(json.dumps(settings, indent=4))
 
     code, _, _ = world.run("uninstall")
 

@@ -20,8 +20,8 @@ def test_the_plugin_has_the_packages_name_and_version() -> None:
 
     manifest = json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())
 
-    told = ("name", "version", "description", "license")
-    assert {key: manifest[key] for key in told} == {key: project[key] for key in told}
+    same = ("name", "version", "description", "license")
+    assert {key: manifest[key] for key in same} == {key: project[key] for key in same}
 
 
 def test_hooks_json_is_made_from_the_table() -> None:

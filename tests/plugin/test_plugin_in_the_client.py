@@ -167,8 +167,9 @@ def test_plugin_and_settings_do_everything_once(tmp_path: Path, plugin: Path) ->
         assert shown.count(f'"bridge:{answer["requestId"]}"') == 1
     (state,) = (stage.home / ".hostbridge").rglob("events.jsonl")
     lines = [json.loads(line) for line in state.read_text().splitlines()]
-    told = [line["event"] for line in lines if line["event"] in ("claimed", "launched")]
-    assert told == ["claimed", "launched"] * 3
+    kinds = ("claimed", "launched")
+    events = [line["event"] for line in lines if line["event"] in kinds]
+    assert events == ["claimed", "launched"] * 3
     log = stage.home / ".hostbridge" / "hook-errors.log"
     assert (log.read_text() if log.exists() else "") == ""
 

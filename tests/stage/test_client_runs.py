@@ -19,8 +19,8 @@ from stage.stream import StreamSession
 
 pytestmark = pytest.mark.host
 
-# A hook that keeps what it was told and what it could see.
-HOOK = 'cat > "$CLAUDE_PROJECT_DIR/told.json"; env > "$CLAUDE_PROJECT_DIR/seen.env"'
+# A hook that keeps its event and its environment.
+HOOK = 'cat > "$CLAUDE_PROJECT_DIR/event.json"; env > "$CLAUDE_PROJECT_DIR/seen.env"'
 
 
 def hooks(event: str) -> dict[str, Any]:
@@ -109,8 +109,8 @@ def test_a_flagged_call_is_denied_in_auto_mode(
 
     assert result.text == "ok"
     assert not (stage.project / "made").exists()
-    told = json.loads((stage.project / "told.json").read_text())
-    assert told["reason"] == "not wanted"
+    event = json.loads((stage.project / "event.json").read_text())
+    assert event["reason"] == "not wanted"
 
 
 def test_nothing_is_left_outside_the_stage(

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-# Stands for every program there: tells what it is to install, and makes a venv.
+# Stands for every program there: logs what it is to install, and makes a venv.
 PYTHON = """\
 #!/bin/sh
 case "$*" in
 *"-m venv"*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
-*"-m pip"*) for last; do :; done; printf '%s ' "${last##*/project}" >>"$TOLD" ;;
+*"-m pip"*) for last; do :; done; printf '%s ' "${last##*/project}" >>"$LOG" ;;
 esac
 """
 
@@ -44,18 +44,18 @@ def installed(project: Path, *extras: str) -> str:
         '. "${0%/*}/environment.sh"\n'
         'for each; do make_environment "$each"; done\n'
     )
-    told = project / "told"
-    told.write_text("")
+    log = project / "log"
+    log.write_text("")
     subprocess.run(
         ["/bin/sh", script, *extras],
-        env={"PATH": f"{project.parent}/bin:{os.environ['PATH']}", "TOLD": str(told)},
+        env={"PATH": f"{project.parent}/bin:{os.environ['PATH']}", "LOG": str(log)},
         check=True,
         # No pipe: a sleep that outlives its script would hold it.
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         timeout=60,
     )
-    return told.read_text().strip()
+    return log.read_text().strip()
 
 
 def test_an_environment_is_used_again(project: Path) -> None:
@@ -78,7 +78,7 @@ def test_an_environment_is_made_again_when_the_project_changes(project: Path) ->
 
 
 def test_what_tests_need_has_all_extras() -> None:
-    told = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = told["optional-dependencies"]
+    metadata = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = metadata["optional-dependencies"]
 
     assert f"hostbridge[{','.join(e for e in extras if e != 'dev')}]" in extras["dev"]

@@ -1,0 +1,83 @@
+"""What hooks say: limited and clean on every channel."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bridge.host.offer_text import INTRODUCTION, instruction
+from bridge.host.output import (
+    MAX_CONTEXT,
+    MAX_LINE,
+    MAX_REASON,
+    HookOutput,
+    allow,
+    block,
+    context,
+    deny,
+    one_line,
+    refuse_permission,
+    specific,
+    swallow,
+    tell_user,
+    wake,
+)
+
+DIRTY = "a\x1b[31mb\x00c\u202ed\ud800\n" + "x" * 20_000
+
+
+@pytest.mark.parametrize(
+    ("output", "limit"),
+    [
+        pytest.param(context("Stop", DIRTY), MAX_CONTEXT, id="context"),
+        pytest.param(wake(DIRTY), MAX_CONTEXT, id="wake"),
+        pytest.param(deny(DIRTY, stop=True), MAX_REASON + MAX_LINE, id="deny"),
+        pytest.param(block(DIRTY), MAX_REASON, id="block"),
+        pytest.param(refuse_permission(DIRTY), MAX_REASON, id="permission"),
+        pytest.param(swallow(DIRTY), MAX_LINE, id="swallow"),
+        pytest.param(tell_user(DIRTY), MAX_LINE, id="line"),
+        pytest.param(allow({}, DIRTY), MAX_LINE, id="allow"),
+        pytest.param(specific("Stop", DIRTY), MAX_LINE, id="specific"),
+    ],
+)
+def test_every_channel_is_capped_and_clean(output: HookOutput, limit: int) -> None:
+    """It may reach the host's context or the user's screen."""
+    said = output.stdout.decode() + output.stderr
+
+    assert len(said) < limit + 250
+    assert not any(c in said for c in "\x1b\x00\u202e")
+    assert "\\u001b" not in said
+
+
+def test_a_prompt_is_rewritten_as_it_is() -> None:
+    """An agent's own prompt reaches no screen."""
+    prompt = "a\x1b\u202e" + "x" * 20_000
+
+    output = json.loads(allow({"prompt": prompt}).stdout)
+
+    assert output["hookSpecificOutput"]["updatedInput"]["prompt"] == prompt
+
+
+def test_a_line_is_one_line() -> None:
+    assert one_line("  a\n\tb  c ") == "a b c"
+
+
+def test_an_instruction_is_the_cheapest_call() -> None:
+    assert instruction(["r-1"]) == (
+        "hostbridge: call Agent once with this:\n"
+        '{"description":"b","prompt":"bridge:r-1"}'
+    )
+
+
+def test_several_calls_go_into_one_message() -> None:
+    words = instruction(["r-1", "r-2"])
+
+    assert words.startswith(
+        "hostbridge: call Agent once with these, all in one message:"
+    )
+    assert words.count("\n") == 2
+
+
+def test_the_introduction_is_short() -> None:
+    assert len(INTRODUCTION) < 400
