@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bridge.errors import BridgeError
 from bridge.host import settings_file
-from bridge.host.install_records import Memory, Past, sha256
+from bridge.host.install_records import InstallRecord, InstallRecords, sha256
 from bridge.protocol.names import CARRIER
 from bridge.shipped import agents_folder
 
@@ -64,7 +64,7 @@ class CarrierFile:
     def __init__(self, settings: Settings) -> None:
         agents = settings.claude_dir.absolute() / "agents"
         self.file = agents / f"{CARRIER}.md"
-        self._memory = Memory(settings.home)
+        self._records = InstallRecords(settings.home)
 
     def state(self) -> State | None:
         """What is there: None for no file, "there" for ours as it is now."""
@@ -73,8 +73,8 @@ class CarrierFile:
             return None
         if found == _text():
             return "there"
-        past = self._memory.recall(self.file)
-        is_ours = past is not None and past.was_last(found)
+        record = self._records.find(self.file)
+        is_ours = record is not None and record.wrote(found)
         return "written" if is_ours else "somebody else's"
 
     def write(self) -> State:
@@ -84,10 +84,10 @@ class CarrierFile:
             return state
         self.file.parent.parent.mkdir(parents=True, exist_ok=True)
         before = settings_file.load(self.file)
-        made = self._memory.has_made(self.file.parent)
+        made = self._records.has_made(self.file.parent)
         made |= settings_file.store(self.file, _text(), before=before)
-        self._memory.remember(
-            Past(
+        self._records.save(
+            InstallRecord(
                 file=str(self.file),
                 kind=KIND,
                 after_sha256=sha256(_text()),
@@ -98,18 +98,18 @@ class CarrierFile:
 
     def remove(self) -> bool:
         """Remove it if it is ours and no install is left; whether it was removed."""
-        if self._memory.kinds() - {KIND}:
+        if self._records.kinds() - {KIND}:
             return False
-        past = self._memory.recall(self.file)
+        record = self._records.find(self.file)
         is_ours = self.state() in ("there", "written")
         if is_ours:
             found = settings_file.load(self.file)
             settings_file.store(self.file, None, before=found)
-            if past is None or past.made_folder:
+            if record is None or record.made_folder:
                 settings_file.remove_folder(self.file)
                 # The client does not need an empty folder; it makes its own.
                 settings_file.remove_folder(self.file.parent)
-        self._memory.forget(self.file)
+        self._records.remove(self.file)
         return is_ours
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 TIME_LIMIT_S = 20
-# What to do once the client has its answer.
+# For what is done after the client has its answer.
 LATER_LIMIT_S = 20
 
 
@@ -56,7 +56,7 @@ def _too_long(_signal: int, _frame: object) -> None:
 
 
 def _answer_to_failure(event_name: str, state: str, data: bytes) -> HookOutput:
-    """What must be said although something failed."""
+    """What to answer although something failed."""
     said = last_word(event_name, state, data)
     if said or event_name not in ("SessionStart", "CwdChanged"):
         return HookOutput(said)
@@ -101,7 +101,7 @@ def _do_later(later: Callable[[], None]) -> None:
         later()
     except _TooLong:
         pass
-    except Exception:  # noqa: BLE001 - nobody is there to be told
+    except Exception:  # noqa: BLE001 - nobody would see it
         signal.alarm(0)
         log_failure("after the answer")
     finally:

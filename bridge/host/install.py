@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bridge.host import settings_file, settings_text
 from bridge.host.hook_table import form_of
-from bridge.host.install_records import Memory, Past, sha256
+from bridge.host.install_records import InstallRecord, InstallRecords, sha256
 from bridge.host.pins import Pins
 from bridge.host.settings_text import SettingsUnreadable
 from bridge.store.location import locate
@@ -86,7 +86,7 @@ class Installer:
     def __init__(self, settings: Settings, project: Path) -> None:
         self._settings = settings
         self._project = project
-        self._memory = Memory(settings.home)
+        self._records = InstallRecords(settings.home)
 
     def targets(self) -> list[Target]:
         """Every settings file that hooks can be registered in."""
@@ -96,12 +96,12 @@ class Installer:
         """What an install would change."""
         form = form_of(target.kind, hooks, python)
         name = str(target.file)
-        past = self._memory.recall(target.file)
+        record = self._records.find(target.file)
         with _nothing_changed():
             before = settings_file.load(target.file)
             found = settings_text.ours(before or "", name)
-            if past is not None and past.was_last(before):
-                original = past.original
+            if record is not None and record.wrote(before):
+                original = record.original
             else:
                 original = before and settings_text.take_out(before, name)
             if _same(found, settings_text.wanted(form)):
@@ -111,16 +111,16 @@ class Installer:
 
     def plan_uninstall(self, target: Target) -> Change:
         """What an uninstall would change."""
-        past = self._memory.recall(target.file)
+        record = self._records.find(target.file)
         with _nothing_changed():
             before = settings_file.load(target.file)
             if before is None:
                 return Change(target, None, None, None)
-            if past is not None and past.was_last(before):
-                return Change(target, before, past.original, past.original)
+            if record is not None and record.wrote(before):
+                return Change(target, before, record.original, record.original)
             after: str | None = settings_text.take_out(before, str(target.file))
         is_bare = after != before and (after or "").strip() == "{}"
-        if is_bare and past is not None and past.original is None:
+        if is_bare and record is not None and record.original is None:
             after = None
         return Change(target, before, after, after)
 
@@ -129,12 +129,12 @@ class Installer:
         assert change.after is not None  # noqa: S101 - an install leaves a file
         target = change.target
         if target.kind == "project":
-            self._memory.point(hooks, python)
-        made = self._memory.has_made(target.file.parent)
+            self._records.write_pointer(hooks, python)
+        made = self._records.has_made(target.file.parent)
         if change.is_needed:
             made |= settings_file.store(target.file, change.after, before=change.before)
-        self._memory.remember(
-            Past(
+        self._records.save(
+            InstallRecord(
                 file=str(target.file),
                 kind=target.kind,
                 original=change.original,
@@ -146,12 +146,12 @@ class Installer:
     def uninstall(self, change: Change) -> None:
         """Carry out the result of `plan_uninstall`."""
         target = change.target
-        past = self._memory.recall(target.file)
+        record = self._records.find(target.file)
         if change.is_needed:
             settings_file.store(target.file, change.after, before=change.before)
-            if past is not None and past.made_folder:
+            if record is not None and record.made_folder:
                 settings_file.remove_folder(target.file)
-        self._memory.forget(target.file)
+        self._records.remove(target.file)
         here = locate(self._settings, self._project)
         # The user's hooks act in every project.
         pins = Pins.of(self._settings)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bridge.store.directory import Folder
 
 
-class Past(Record):
+class InstallRecord(Record):
     """One install: `original` is the file's text before it, None for no file."""
 
     file: str
@@ -34,12 +34,12 @@ class Past(Record):
     after_sha256: str
     made_folder: bool = False
 
-    def was_last(self, text: str | None) -> bool:
-        """Whether the file is unchanged since."""
+    def wrote(self, text: str | None) -> bool:
+        """Whether the install left the file with this text."""
         return text is not None and sha256(text) == self.after_sha256
 
 
-class Memory:
+class InstallRecords:
     """The records of installs below `home`.
 
     Raises:
@@ -50,49 +50,48 @@ class Memory:
         self._place = Place(home, home, home, "our own folder")
 
     @contextmanager
-    def _records(self) -> Iterator[Folder]:
+    def _folder(self) -> Iterator[Folder]:
         with open_state(self._place) as home, home.folder("installs") as folder:
             yield folder
 
-    def recall(self, file: Path) -> Past | None:
+    def find(self, file: Path) -> InstallRecord | None:
         """What is known about the last install in a settings file."""
-        with self._records() as folder:
-            return read_quietly(folder, _name(str(file)), Past)
+        with self._folder() as folder:
+            return read_quietly(folder, _name(str(file)), InstallRecord)
 
     def has_made(self, folder: Path) -> bool:
         """Whether an existing install made the folder of its settings."""
         return any(
-            past.made_folder and os.path.dirname(past.file) == str(folder)
-            for past in self._all()
+            record.made_folder and os.path.dirname(record.file) == str(folder)
+            for record in self._all()
         )
 
     def kinds(self) -> set[str]:
         """The kinds of the existing installs."""
-        return {past.kind for past in self._all()}
+        return {record.kind for record in self._all()}
 
-    def _all(self) -> list[Past]:
-        with self._records() as records:
-            pasts = [
-                read_quietly(records, f"{name}.json", Past) for name in records.names()
-            ]
-        return [past for past in pasts if past is not None]
+    def _all(self) -> list[InstallRecord]:
+        with self._folder() as folder:
+            files = [f"{name}.json" for name in folder.names()]
+            found = [read_quietly(folder, file, InstallRecord) for file in files]
+        return [record for record in found if record is not None]
 
-    def remember(self, past: Past) -> None:
+    def save(self, record: InstallRecord) -> None:
         """Write down an install."""
-        name, data = _name(past.file), past.to_json()
-        with self._records() as folder:
+        name, data = _name(record.file), record.to_json()
+        with self._folder() as folder:
             if folder.read(name) != data:
                 folder.replace(name, data)
 
-    def forget(self, file: Path) -> None:
-        """Forget an install; the pointer goes with the last one that needed it."""
-        with self._records() as folder:
+    def remove(self, file: Path) -> None:
+        """Remove a record; the pointer goes with the last one that needs it."""
+        with self._folder() as folder:
             folder.remove(_name(str(file)))
         if "project" not in self.kinds():
             with open_state(self._place) as home:
                 home.remove(POINTER)
 
-    def point(self, hooks: Path, python: str) -> None:
+    def write_pointer(self, hooks: Path, python: str) -> None:
         """Write down where this machine has hostbridge."""
         lines = (
             "# Written by `hostbridge install --project`: where this machine has it.",

@@ -49,7 +49,7 @@ SILENT = HookOutput()
 
 
 def specific(event: str, line: str = "", **fields: Any) -> HookOutput:
-    """A reaction of `hookSpecificOutput`; `line` is shown to the user alone."""
+    """An answer in `hookSpecificOutput`; only the user sees `line`."""
     output = {"hookSpecificOutput": {"hookEventName": event, **fields}}
     return _json(output, line)
 

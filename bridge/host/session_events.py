@@ -34,7 +34,7 @@ def session_start(hook: HookContext) -> HookOutput:
 def cwd_changed(hook: HookContext) -> HookOutput:
     """From now on the client watches what is named here, and nothing else of ours.
 
-    Seen only where hooks/moved cannot tell by itself.
+    Reached only if hooks/moved cannot answer alone.
     """
     watched = wakeups.prepare(hook.store, hook.session.host)
     with suppress(StateUnavailable):

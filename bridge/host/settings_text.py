@@ -106,7 +106,7 @@ def _take_one(text: str, name: str) -> str | None:
 
 
 def _cut(text: str, trail: list[tuple[Node, Part]], group: Part) -> str:
-    """Remove the outermost thing on the trail that holds nothing but what goes."""
+    """Remove the outermost part on the trail that would be left empty."""
     whole, part = trail[-1]
     for outer, holder in reversed(trail[:-1]):
         if len(whole.parts) > 1:
@@ -142,7 +142,7 @@ def _flat(hooks: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _must_be(root: Node) -> list[tuple[Node, str, type]]:
-    """What has to be an object or a list, as far as it is there."""
+    """The existing parts that must be objects or lists."""
     musts: list[tuple[Node, str, type]] = [(root, "the whole file", dict)]
     hooks = root.find("hooks")
     if hooks is None:

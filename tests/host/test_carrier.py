@@ -57,6 +57,15 @@ def test_what_only_reads_runs_on_our_own(world: HookWorld, more: str) -> None:
     assert "not among your tools" not in call_input["prompt"]
 
 
+def test_the_plugin_brings_its_own(world: HookWorld) -> None:
+    world.kind = "plugin"
+    start(world)
+
+    call_input = launched(world, "tools: [Read, Grep]")
+
+    assert call_input["subagent_type"] == "hostbridge:hostbridge-reader"
+
+
 def test_clear_keeps_what_the_process_knows(world: HookWorld) -> None:
     installed(world)
     start(world)

@@ -14,7 +14,7 @@ import pytest
 from pinworld import pin
 
 from bridge.host.hook_table import KINDS, POINTER, Hook, Kind, form_of
-from bridge.host.install_records import Memory
+from bridge.host.install_records import InstallRecords
 from bridge.shipped import hooks_folder
 
 IDLE = Hook("PostToolUse", "tool-end")
@@ -53,7 +53,7 @@ class Session:
         pin(self.home, "one", self.kind, sessions.parent)
         (sessions.parent / "requests").mkdir()
         if self.kind == "project":
-            Memory(self.home).point(self.hooks, sys.executable)
+            InstallRecords(self.home).write_pointer(self.hooks, sys.executable)
 
     def argv(self) -> list[str]:
         form = form_of(self.kind, self.hooks, sys.executable)
@@ -70,7 +70,7 @@ class Session:
         self.hooks = self.root / "copy of hooks"
         shutil.copytree(hooks_folder(), self.hooks)
         if self.kind == "project":
-            Memory(self.home).point(self.hooks, sys.executable)
+            InstallRecords(self.home).write_pointer(self.hooks, sys.executable)
 
     def run(self, *before: str) -> tuple[int, bytes, bytes]:
         done = subprocess.run(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.host.carrier import KIND
-from bridge.host.install_records import Memory, Past, sha256
+from bridge.host.install_records import InstallRecord, InstallRecords, sha256
 from bridge.shipped import agents_folder
 
 if TYPE_CHECKING:
@@ -53,8 +53,9 @@ def test_an_upgrade_brings_it_up_to_date(world: World) -> None:
     """What an older version wrote is ours, and nobody else has changed it."""
     world.run("install")
     world.carrier.write_text("older\n")
-    past = Past(file=str(world.carrier), kind=KIND, after_sha256=sha256("older\n"))
-    Memory(world.home / ".hostbridge").remember(past)
+    after = sha256("older\n")
+    record = InstallRecord(file=str(world.carrier), kind=KIND, after_sha256=after)
+    InstallRecords(world.home / ".hostbridge").save(record)
 
     world.run("install")
 
