@@ -6,8 +6,8 @@ from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents import trust
+from bridge.agents.agent_names import OF_PROJECT
 from bridge.agents.load import Loaded, load
-from bridge.agents.names import OF_PROJECT
 from bridge.agents.registry import Registry
 from bridge.config import Settings
 from bridge.protocol.request import Request
@@ -15,7 +15,7 @@ from bridge.protocol.request import Request
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.agents.names import Layer
+    from bridge.agents.agent_names import Layer
     from bridge.api.bridge import Bridge
 
 

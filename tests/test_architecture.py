@@ -29,7 +29,7 @@ PURE = (
     "agent_loop/chat_model.py", "agent_loop/briefing.py", "agent_loop/evidence.py",
     "agent_loop/command_grants.py", "agent_loop/copied_answer.py",
     "agent_loop/reply_schema.py", "agent_loop/call_history.py",
-    "agents/diagnostic.py", "agents/templates.py", "agents/names.py",
+    "agents/diagnostic.py", "agents/templates.py", "agents/agent_names.py",
     "agents/syntax_node.py",
     "change/diffs.py", "change/secrets.py",
 )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from bridge.agents.names import CLIENT_LAYERS, MAX_NAME, NAME, Layer
+from bridge.agents.agent_names import CLIENT_LAYERS, MAX_NAME, NAME, Layer
 from bridge.protocol.ids import Priority
 from bridge.protocol.request import RouteName
 

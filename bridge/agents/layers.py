@@ -15,9 +15,18 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bridge.agents import names
+from bridge.agents.agent_names import (
+    CLIENT_LAYERS,
+    MAX_HEAD,
+    OF_PROJECT,
+    SHORT_HEAD,
+    SUFFIXES,
+    Layer,
+    declared,
+    declares,
+    has_name,
+)
 from bridge.agents.files import Unreadable, open_plain
-from bridge.agents.names import CLIENT_LAYERS, OF_PROJECT, SUFFIXES, Layer
 from bridge.protocol.names import CARRIER
 
 if TYPE_CHECKING:
@@ -54,7 +63,7 @@ class LayerFolder:
         """The name that each file defines, by its head."""
         for relative, stem in self._named():
             head = self._head(relative) or b""
-            yield names.declared(head) or stem, self.folder / relative
+            yield declared(head) or stem, self.folder / relative
 
     def candidates(self, name: str) -> Iterator[Path]:
         """Files that may define a name, those with its file name first.
@@ -65,7 +74,7 @@ class LayerFolder:
         yield from (self.folder / path for path, stem in listed if stem == name)
         for relative, stem in listed:
             head = self._head(relative) if stem != name else None
-            if head and names.declares(head, name):
+            if head and declares(head, name):
                 yield self.folder / relative
 
     def _named(self) -> list[tuple[str, str]]:
@@ -83,8 +92,7 @@ class LayerFolder:
         head = self._head(relative)
         # Loading an unreadable file says what is wrong with it.
         return head is None or (
-            head.removeprefix(b"\xef\xbb\xbf").startswith(b"---")
-            and names.has_name(head)
+            head.removeprefix(b"\xef\xbb\xbf").startswith(b"---") and has_name(head)
         )
 
     def _listed(self) -> list[tuple[str, str]]:
@@ -128,9 +136,9 @@ class LayerFolder:
         path = self.folder / relative
         try:
             with open_plain(path, follow_links=not self.is_projects) as file:
-                head = file.read(names.SHORT_HEAD)
-                if len(head) == names.SHORT_HEAD and not names.has_name(head):
-                    head += file.read(names.MAX_HEAD - names.SHORT_HEAD)
+                head = file.read(SHORT_HEAD)
+                if len(head) == SHORT_HEAD and not has_name(head):
+                    head += file.read(MAX_HEAD - SHORT_HEAD)
                 return head
         except Unreadable:
             return None

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents.agent_names import MAX_HEAD, OF_PROJECT, declares, head_of, is_name
 from bridge.agents.files import Reader, Unreadable, read_bytes
-from bridge.agents.names import MAX_HEAD, OF_PROJECT, head_of, is_name, may_be
 
 if TYPE_CHECKING:
+    from bridge.agents.agent_names import Layer
     from bridge.agents.definition import Definition, Spelling
     from bridge.agents.diagnostic import Diagnostic, Place
-    from bridge.agents.names import Layer
     from bridge.agents.yaml_source import Tree
 
 _RULE_FIELDS = (
@@ -105,14 +105,16 @@ def load(
 
 
 def _check_name(name: str, data: bytes, tree: Tree) -> None:
-    if not may_be(head_of(data), tree.file.stem, name):
-        is_late = may_be(data, tree.file.stem, name)
-        where = f", within the first {MAX_HEAD // 1024} KiB" if is_late else ""
-        message = f"must be plain text on a line of its own{where}: name: {name}"
-        tree.error(("name",), message)
-    elif name != tree.file.stem:
+    if name == tree.file.stem:
+        return
+    if declares(head_of(data), name):
         message = f"callers ask for {name!r}, but the file is {tree.file.name}"
         tree.warn(("name",), message)
+    else:
+        late = f", within the first {MAX_HEAD // 1024} KiB"
+        where = late if declares(data, name) else ""
+        message = f"must be plain text on a line of its own{where}: name: {name}"
+        tree.error(("name",), message)
 
 
 def _read(

@@ -22,10 +22,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents import fields
+from bridge.agents.agent_names import is_name
 from bridge.agents.definition import MAX_TURNS, Definition, Source
 from bridge.agents.diagnostic import describe, did_you_mean
 from bridge.agents.frontmatter import read_fields, split
-from bridge.agents.names import is_name
 from bridge.agents.yaml_source import Tree
 from bridge.policy import tool_names
 from bridge.protocol.names import MODEL_NAMES, is_model
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from bridge.agents.agent_names import Layer
     from bridge.agents.diagnostic import Place
     from bridge.agents.files import Reader
-    from bridge.agents.names import Layer
 
 # An item between commas or spaces, outside parentheses.
 _ITEM = re.compile(r"(?:[^,()\s]|\([^()]*\)?|\))+")

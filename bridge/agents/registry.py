@@ -12,9 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bridge.agents.files import Unreadable, read_bytes
-from bridge.agents.layers import LayerFolder
-from bridge.agents.names import (
+from bridge.agents.agent_names import (
     ALL_LAYERS,
     CLIENT_LAYERS,
     LAYERS,
@@ -22,6 +20,8 @@ from bridge.agents.names import (
     Layer,
     is_name,
 )
+from bridge.agents.files import Unreadable, read_bytes
+from bridge.agents.layers import LayerFolder
 from bridge.errors import BadDefinition, NotTrusted
 from bridge.shipped import agents_folder
 
@@ -161,8 +161,7 @@ class Registry:
 
     def _folders(self, layers: Iterable[Layer]) -> list[LayerFolder]:
         """The folders of these layers, the highest first."""
-        known = (layer for layer in layers if layer in self.folders)
-        return [LayerFolder(layer, self.folders[layer]) for layer in known][::-1]
+        return [LayerFolder(layer, self.folders[layer]) for layer in layers][::-1]
 
     def _look(self, folder: LayerFolder, file: Path, name: str) -> Definition | None:
         """The definition in a file, if it has this name and may be used."""

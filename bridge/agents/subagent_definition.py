@@ -63,8 +63,8 @@ from bridge.protocol.names import MODEL_FILE
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from bridge.agents.agent_names import Layer
     from bridge.agents.diagnostic import Place
-    from bridge.agents.names import Layer
     from bridge.agents.yaml_source import Tree
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,7 +28,8 @@ from bridge.store.lock import locked
 from bridge.store.process_lineage import behind, has_terminal_from_below
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Mapping
+    from contextlib import AbstractContextManager
 
     from bridge.agents.load import Loaded
     from bridge.config import Settings
@@ -193,10 +194,8 @@ def _change(home: Path, project: Path, trusted: Mapping[str, Digests] | None) ->
     return had
 
 
-@contextmanager
-def _home(home: Path) -> Iterator[Folder]:
-    with open_state(Place(home, home, home, "trust")) as folder:
-        yield folder
+def _home(home: Path) -> AbstractContextManager[Folder]:
+    return open_state(Place(home, home, home, "trust"))
 
 
 def _read(home: Path) -> dict[str, Any]:

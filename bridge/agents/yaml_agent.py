@@ -15,8 +15,8 @@ from bridge.protocol.json_schema import problem_of
 from bridge.protocol.request import RouteName
 
 if TYPE_CHECKING:
+    from bridge.agents.agent_names import Layer
     from bridge.agents.files import Reader
-    from bridge.agents.names import Layer
     from bridge.agents.yaml_source import Tree
 
 Routes = Annotated[tuple[RouteName, ...], Field(min_length=1, strict=False)]

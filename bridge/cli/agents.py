@@ -9,9 +9,9 @@ from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
+from bridge.agents.agent_names import SUFFIXES
 from bridge.agents.known_agents import check_agent
 from bridge.agents.load import Loaded, load
-from bridge.agents.names import SUFFIXES
 from bridge.agents.registry import Registry
 from bridge.cli.definition_text import (
     entry_text,

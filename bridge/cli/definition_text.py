@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.names import CLIENT_LAYERS
+from bridge.agents.agent_names import CLIENT_LAYERS
 from bridge.cli.output import counted, indented, visible
 from bridge.policy.grant_description import what_it_lets
 from bridge.policy.permissions import parse_rule

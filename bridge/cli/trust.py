@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from bridge.agents import trust
+from bridge.agents.agent_names import OF_PROJECT
 from bridge.agents.known_agents import BUILT_IN
 from bridge.agents.load import Loaded
-from bridge.agents.names import OF_PROJECT
 from bridge.agents.registry import Entry, Registry
 from bridge.api.bridge import Bridge
 from bridge.cli.definition_text import BROKEN, parts_of

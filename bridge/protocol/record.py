@@ -6,16 +6,13 @@ trip; a record of a newer version is refused, never rewritten.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import orjson
 
 from bridge.errors import NewerSchema
 from bridge.protocol.plain_types import Limits
 from bridge.protocol.value import Value
-
-if TYPE_CHECKING:
-    from pydantic import ValidationError
 
 SCHEMA_VERSION = 1
 
@@ -119,10 +116,8 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def first_problem(exc: ValueError) -> str:
-    """The first thing that pydantic found, in one line, place first."""
-    if TYPE_CHECKING:
-        assert isinstance(exc, ValidationError)
+def first_problem(exc: Any) -> str:
+    """The first problem in pydantic's `ValidationError`, in one line, place first."""
     problem = exc.errors(include_url=False, include_context=False)[0]
     place = ".".join(str(part) for part in problem["loc"]) or "the object"
     line = f"{place}: {problem['msg'][:1].lower()}{problem['msg'][1:]}"

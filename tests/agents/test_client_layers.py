@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from agentworld import World
 
-    from bridge.agents.names import Layer
+    from bridge.agents.agent_names import Layer
 
 
 def agent(name: str, says: str = "You joke.") -> str:

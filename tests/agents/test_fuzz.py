@@ -10,8 +10,8 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from bridge.agents.agent_names import declares
 from bridge.agents.load import Loaded, load
-from bridge.agents.names import declares
 from bridge.agents.templates import MAX_CHARS, TemplateFailed, render
 from bridge.agents.yaml_agent import AgentFile
 from bridge.agents.yaml_source import read_tree

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import bridge
-from bridge.agents.names import LAYERS
+from bridge.agents.agent_names import LAYERS
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.errors import BadDefinition, NotTrusted

@@ -84,8 +84,3 @@ def declared(head: bytes) -> str | None:
         return None
     name = (found[1] or found[2] or found[3]).decode("utf-8", "replace").strip()
     return name if is_name(name) else None
-
-
-def may_be(head: bytes, stem: str, name: str) -> bool:
-    """Whether a file may define `name`, by its file name or its head."""
-    return stem == name or declares(head, name)

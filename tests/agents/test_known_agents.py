@@ -1,0 +1,105 @@
+"""Which agents and models a route knows, and the similar names that an error lists."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.agents.known_agents import (
+    MAX_NAMED,
+    check_agent,
+    check_model,
+    is_clients_own,
+    nearest,
+)
+from bridge.errors import InvalidRequest, UnknownAgent
+
+if TYPE_CHECKING:
+    from agentworld import World
+
+NO_PROMPT = (
+    "does not have its prompt; ask by --route host or claude, or another agent: "
+    "known agents are: general-purpose, joker"
+)
+CLIENTS = "---\nname: joker\ndescription: d\n---\nYou joke.\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "route"),
+    [
+        ("general-purpose", "host"),
+        ("general-purpose", "local"),
+        ("Explore", "host"),
+        ("Explore", "claude"),
+        ("plugin:name", "claude"),
+        ("joker", "host"),
+    ],
+)
+def test_agents_that_a_route_knows(world: World, name: str, route: str) -> None:
+    world.write("joker.md", CLIENTS, "claude-user")
+
+    check_agent(name, world.registry, route)
+
+
+@pytest.mark.parametrize(
+    ("name", "route", "message"),
+    [
+        ("Explorer", "host", "no agent is named 'Explorer'; did you mean Explore?"),
+        ("jokr", "claude", "no agent is named 'jokr'; did you mean joker?"),
+        ("joker", "claude", "no agent is named 'joker'; did you mean joker?"),
+        (
+            "Explore",
+            "local",
+            f"agent 'Explore' is Claude Code's own: the route local {NO_PROMPT}",
+        ),
+        (
+            "plugin:name",
+            "endpoint",
+            f"agent 'plugin:name' is a plugin's: the route endpoint {NO_PROMPT}",
+        ),
+    ],
+)
+def test_error_an_agent_that_a_route_does_not_know(
+    world: World, name: str, route: str, message: str
+) -> None:
+    world.write("joker.md", CLIENTS, "claude-user")
+
+    with pytest.raises(UnknownAgent) as failed:
+        check_agent(name, world.registry, route)
+
+    assert str(failed.value) == message
+
+
+@pytest.mark.parametrize(
+    ("name", "is_own"),
+    [("general-purpose", False), ("Plan", True), ("x:y", True), ("reviewer", False)],
+)
+def test_which_agents_are_the_clients_own(name: str, *, is_own: bool) -> None:
+    assert is_clients_own(name) is is_own
+
+
+@pytest.mark.parametrize("extra", [0, 2])
+def test_a_long_list_of_names_is_cut(extra: int) -> None:
+    known = [f"n{number:02}" for number in range(MAX_NAMED + extra)]
+
+    end = " and 2 more (hostbridge agents list)" if extra else ""
+    listed = nearest("x", known)
+
+    assert listed == f"known agents are: {', '.join(known[:MAX_NAMED])}{end}"
+
+
+@pytest.mark.parametrize(
+    ("model", "hint"),
+    [
+        ("claude-opus-4-1", "did you mean opus?"),
+        ("Sonet", "did you mean sonnet or inherit?"),
+        ("x", "known models are: fable, haiku, inherit, opus, sonnet"),
+    ],
+)
+def test_error_an_unknown_model(model: str, hint: str) -> None:
+    check_model("haiku")
+    with pytest.raises(InvalidRequest) as failed:
+        check_model(model)
+
+    assert str(failed.value) == f"an open session knows no model {model!r}; {hint}"

@@ -1,0 +1,78 @@
+"""How an agent with a definition searches files inside Claude Code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.agents.search_tools import only_reads, search_note
+
+if TYPE_CHECKING:
+    from agentworld import World
+
+    from bridge.agents.definition import Definition
+
+IN_BASH = (
+    "Grep and Glob are not among your tools here: search with `grep` and `find` in "
+    "Bash, one plain command per call. "
+)
+
+GRANTED = "Besides commands that only look, these forms are granted: "
+
+
+def define(world: World, fields: str) -> Definition:
+    found = world.load("a.yaml", f"name: a\n{fields}\n")
+    assert found.definition is not None, found.problems
+    return found.definition
+
+
+@pytest.mark.parametrize(
+    ("fields", "reads"),
+    [
+        ("tools: [Read, Grep]", True),
+        ("tools: [search_text]", True),
+        ("tools: [Glob]\nsubagent_type: general-purpose", True),
+        ("tools: [Grep, Bash]\nblocked_tools: [run_command]", True),
+        ("tools: [Read]", False),
+        ("tools: [Read, Grep, Edit]", False),
+        ("tools: [Grep]\nsubagent_type: Explore", False),
+        ("tools: [Read, Grep]\nblocked_tools: [Grep]", False),
+        ("description: d", False),
+    ],
+)
+def test_which_definitions_only_read(world: World, fields: str, *, reads: bool) -> None:
+    assert only_reads(define(world, fields)) is reads
+
+
+@pytest.mark.parametrize(
+    ("fields", "note"),
+    [
+        ("tools: [Read]", None),
+        ("tools: [Grep, Bash]", f"{IN_BASH}Only commands that just look are granted."),
+        (
+            "tools: [Grep, Bash]\nallow: [Bash]",
+            f"{IN_BASH}Every other command is granted, too.",
+        ),
+        (
+            "tools: [Grep, Bash]\nallow: ['Bash(rg *)', 'Bash(ls)']",
+            f"{IN_BASH}{GRANTED}`rg *`, `ls`.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("has_search", [True, False])
+def test_the_note_about_searching(
+    world: World, fields: str, note: str | None, *, has_search: bool
+) -> None:
+    assert search_note(define(world, fields), has_search=has_search) == note
+
+
+def test_the_note_for_an_agent_that_cannot_search(world: World) -> None:
+    """Without Bash, it depends on the agent that runs the definition."""
+    definition = define(world, "tools: [Read, Grep]")
+
+    note = search_note(definition, has_search=False)
+
+    assert search_note(definition, has_search=True) is None
+    assert note is not None
+    assert note.startswith("Grep and Glob are not among your tools in this session")
