@@ -12,7 +12,8 @@ import orjson
 from bridge.process import run
 
 READ_S = 10.0
-_USED = 0.8
+# The reader's share of the time: it prints what it knows before we stop waiting.
+_READER_SHARE = 0.8
 _MAX_BYTES = 4 * 1024 * 1024
 _READER = str(Path(__file__).with_name("reader.py"))
 
@@ -40,8 +41,7 @@ def read_change(project: Path, *, timeout_s: float = READ_S) -> Change:
     What cannot be read is a note: whoever judges the change must know.
     """
     now_s = time.monotonic()
-    # Before we stop waiting, so that the reader prints what it knows by then.
-    until_s = now_s + timeout_s * _USED
+    until_s = now_s + timeout_s * _READER_SHARE
     output = run.WholeOutput(_MAX_BYTES)
     ended = run.run(
         # Without the project's modules, and without writing bytecode.

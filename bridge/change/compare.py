@@ -12,10 +12,12 @@ import stat
 import time
 from typing import TYPE_CHECKING
 
-from bridge.change.diffs import differs, file_diff, is_binary, path_text
+from dulwich.patch import is_binary
+
+from bridge.change.diffs import differs, file_diff, path_text
 from bridge.change.repository import Entry, Repository
 from bridge.change.secrets import is_secret
-from bridge.change.working_tree import look, text_at, untracked
+from bridge.change.working_tree import stat_at, text_at, untracked
 from bridge.process.time_limit import TooSlow, within
 
 if TYPE_CHECKING:
@@ -28,11 +30,11 @@ MAX_CHARS = 60_000
 MAX_FILE_CHARS = 20_000
 MAX_FILE_BYTES = 512 * 1024
 MAX_NAMED = 40
-# The share of the time that one file may take, so that it does not hide the others.
+# The share of the time that one file may take: the others must be compared, too.
 _SHARE = 1 / 4
-_OVER = f"over {MAX_CHARS:,} letters in all"
-# So little room is not worth using.
-_LITTLE = 200
+_OVER = f"over {MAX_CHARS:,} characters in all"
+# Less room than this is not used.
+_MIN_ROOM = 200
 _LFS = b"version https://git-lfs.github.com/spec/v1\n"
 _SUBMODULE = 0o160000
 
@@ -59,12 +61,13 @@ class _Comparison:
         self._diffs: list[str] = []
         self._size = 0
         # Why something is left out -> the paths.
-        self._left: dict[str, list[str]] = {}
+        self._left_out: dict[str, list[str]] = {}
 
     def result(self) -> tuple[str, list[str]]:
         is_whole = self._look_at_all()
         notes = [
-            f"Left out, {why}: {_listed(paths)}" for why, paths in self._left.items()
+            f"Left out, {why}: {_listed(paths)}"
+            for why, paths in self._left_out.items()
         ]
         if not is_whole:
             notes.insert(0, "The time for reading the change was up: there may be more")
@@ -89,7 +92,7 @@ class _Comparison:
             with within(seconds):
                 self._look_at(path)
         except (TooSlow, MemoryError):
-            self._leave(path, "it takes too much to compare")
+            self._leave_out(path, "it takes too much to compare")
 
     def _paths(self) -> Iterator[bytes]:
         index = self._git.index
@@ -99,20 +102,20 @@ class _Comparison:
     def _look_at(self, path: bytes) -> None:
         head = self._git.head.get(path)
         staged = self._git.index.get(path)
-        facts = look(self._project, path)
+        facts = stat_at(self._project, path)
         if staged is None and head is not None:
             # Removed from the index: that is a deletion, whatever is still there.
             facts = None
         if _SUBMODULE in (getattr(head, "mode", 0), getattr(staged, "mode", 0)):
             if getattr(head, "sha", None) != getattr(staged, "sha", None):
-                self._leave(path, "another commit of a submodule")
+                self._leave_out(path, "another commit of a submodule")
             return
-        if facts is None and (head is None or _is_sparse(staged)):
+        if facts is None and (head is None or getattr(staged, "skip_worktree", False)):
             return
         if facts is not None and self._is_as_committed(head, staged, facts):
             return
         if is_secret(os.fsdecode(path).split("/")):
-            self._leave(path, "it may hold secrets")
+            self._leave_out(path, "it may hold secrets")
             return
         self._compare(path, head, facts)
 
@@ -138,27 +141,27 @@ class _Comparison:
     ) -> None:
         if head is not None and facts is not None and self._has_id(path, head, facts):
             return
-        if self._size >= MAX_CHARS - _LITTLE:
+        if self._size >= MAX_CHARS - _MIN_ROOM:
             # A tool may have made a whole folder of files.
-            self._leave(path, _OVER)
+            self._leave_out(path, _OVER)
             return
         old = new = None
         if head is not None:
             old = self._git.text_of(head)
             if old is None:
-                self._leave(path, "changed, and this clone lacks its old text")
+                self._leave_out(path, "changed, and this clone lacks its old text")
                 return
         if facts is not None:
             new = text_at(self._project, path, MAX_FILE_BYTES)
             if new is None:
                 is_file = stat.S_ISREG(facts.st_mode)
                 why = "too large" if is_file else "no plain file"
-                self._leave(path, f"changed, {why}")
+                self._leave_out(path, f"changed, {why}")
                 return
         if old is not None and new is not None and not differs(old, new):
             return
         if hidden := _why_not_shown(old, new):
-            self._leave(path, hidden)
+            self._leave_out(path, hidden)
         else:
             self._add(path, file_diff(path, old, new))
 
@@ -175,20 +178,23 @@ class _Comparison:
     def _add(self, path: bytes, diff: str) -> None:
         if len(diff) > MAX_FILE_CHARS:
             diff = diff[:MAX_FILE_CHARS].rpartition("\n")[0]
-            self._leave(path, f"what comes after its first {MAX_FILE_CHARS:,} letters")
+            self._leave_out(
+                path, f"what comes after its first {MAX_FILE_CHARS:,} characters"
+            )
         if self._size + len(diff) > MAX_CHARS:
-            self._leave(path, _OVER)
+            self._leave_out(path, _OVER)
             return
         self._size += len(diff) + 1
         self._diffs.append(diff)
 
-    def _leave(self, path: bytes, why: str) -> None:
-        self._left.setdefault(why, []).append(path_text(path))
+    def _leave_out(self, path: bytes, why: str) -> None:
+        self._left_out.setdefault(why, []).append(path_text(path))
 
 
 def _why_not_shown(old: bytes | None, new: bytes | None) -> str | None:
     """Why a change of these texts is not for a prompt; None if it is."""
-    if old is not None and old.startswith(_LFS) and not _is_lfs(new):
+    is_lfs = old is not None and old.startswith(_LFS)
+    if is_lfs and new is not None and not new.startswith(_LFS):
         return "its text is kept by Git LFS"
     if len(old or b"") > MAX_FILE_BYTES:
         return "changed, too large"
@@ -201,11 +207,3 @@ def _listed(paths: list[str]) -> str:
     more = len(paths) - MAX_NAMED
     shown = ", ".join(paths[:MAX_NAMED])
     return f"{shown} and {more:,} more" if more > 0 else shown
-
-
-def _is_lfs(text: bytes | None) -> bool:
-    return text is None or text.startswith(_LFS)
-
-
-def _is_sparse(staged: object) -> bool:
-    return bool(getattr(staged, "skip_worktree", False))

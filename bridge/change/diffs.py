@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 
-_BINARY_LOOK = 8000
-_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
-_ODD = re.compile(r'[\x00-\x1f\x7f"\\]')
+from dulwich.patch import unified_diff
 
-
-def is_binary(text: bytes) -> bool:
-    """Whether git would call it binary: a NUL early in it."""
-    return b"\0" in text[:_BINARY_LOOK]
+_LINE = re.compile(rb"[^\n]*\n|[^\n]+\Z")
+_CONTROL = re.compile(r'[\x00-\x1f\x7f"\\]')
 
 
 def differs(old: bytes, new: bytes) -> bool:
@@ -28,30 +23,20 @@ def file_diff(path: bytes, old: bytes | None, new: bytes | None) -> str:
     name = path_text(path)
     before = "/dev/null" if old is None else f"a/{name}"
     after = "/dev/null" if new is None else f"b/{name}"
-    lines = list(
-        difflib.unified_diff(_lines(old), _lines(new), before, after, lineterm="")
-    )
-    # The first two name the file; another without an end is the last of the file.
-    body = lines[:2] + [_ended(line) for line in lines[2:]]
-    kind = "new file" if old is None else "deleted" if new is None else None
-    head = [f"diff --git a/{name} b/{name}", *([kind] if kind else [])]
-    return "\n".join([*head, *body])
+    lines = unified_diff(_lines(old), _lines(new), before.encode(), after.encode())
+    body = b"".join(lines).decode("utf-8", "replace")
+    kind = "new file\n" if old is None else "deleted\n" if new is None else ""
+    return f"diff --git a/{name} b/{name}\n{kind}{body}".removesuffix("\n")
 
 
 def path_text(path: bytes) -> str:
     """A path in one line, quoted if it has control characters."""
     text = path.decode("utf-8", "backslashreplace")
-    if _ODD.search(text):
+    if _CONTROL.search(text):
         escaped = text.encode("unicode_escape").decode("ascii").replace('"', '\\"')
         return f'"{escaped}"'
     return text
 
 
-def _lines(text: bytes | None) -> list[str]:
-    return _LINE.findall((text or b"").decode("utf-8", "replace").replace("\r\n", "\n"))
-
-
-def _ended(line: str) -> str:
-    if line.startswith("@@") or line.endswith("\n"):
-        return line.removesuffix("\n")
-    return f"{line}\n\\ No newline at end of file"
+def _lines(text: bytes | None) -> list[bytes]:
+    return _LINE.findall((text or b"").replace(b"\r\n", b"\n"))

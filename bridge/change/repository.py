@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from dulwich.object_format import ObjectFormat
-
 _MAX_DEPTH = 256
 _MAX_SMALL = 1 << 16
 _MAX_REFS = 8
@@ -54,7 +52,6 @@ class Repository:
         head: the files of the last commit by path; empty before the first.
         index: the files of the index by path; of a conflict, our side.
         index_ns: when the index was written.
-        format: how ids are made.
         exclude: the repository's own file of patterns to ignore.
     """
 
@@ -77,8 +74,8 @@ class Repository:
         except KeyError:
             commit_id = None
         is_long = len(commit_id or b"") == _SHA256_HEX
-        self.format: ObjectFormat = SHA256 if is_long else SHA1
-        self._objects = DiskObjectStore(common / "objects", object_format=self.format)
+        ids = SHA256 if is_long else SHA1
+        self._objects = DiskObjectStore(common / "objects", object_format=ids)
         self.exclude = common / "info" / "exclude"
         self.head = {} if commit_id is None else self._files_of(commit_id)
         # A clone without an index has changed nothing.
@@ -87,7 +84,7 @@ class Repository:
         file = folder / "index"
         if file.exists():
             self.index_ns = file.stat().st_mtime_ns
-            index = Index(file, object_format=self.format)
+            index = Index(file, object_format=ids)
             sides = {
                 path: entry if isinstance(entry, IndexEntry) else entry.this
                 for path, entry in index.items()
@@ -129,12 +126,12 @@ def _folders(project: Path) -> tuple[Path, Path]:
         return git, git
     if not stat.S_ISREG(kind):
         raise Unreadable(f"{git} is neither a folder nor a file")
-    named = _small(git).partition(b"\n")[0]
+    named = _read_small(git).partition(b"\n")[0]
     folder = project / os.fsdecode(named.removeprefix(b"gitdir: ").strip())
     linked = find_linked(project)
     if linked is not None and linked.is_known:
         return folder, linked.main / ".git"
-    worktree = _WORKTREE.search(_small(folder / "config"))
+    worktree = _WORKTREE.search(_read_small(folder / "config"))
     if worktree is not None and not os.path.lexists(folder / "commondir"):
         there = folder / os.fsdecode(worktree[1].strip(b'"'))
         if os.path.realpath(there) == os.path.realpath(project):
@@ -150,16 +147,16 @@ def _check_inside(folder: Path, name: str) -> None:
 
 def _check_head(folder: Path, common: Path) -> None:
     """Refuse a link on the way from HEAD, which could lead to another repository."""
-    text = _small(folder / "HEAD")
+    text = _read_small(folder / "HEAD")
     for _ in range(_MAX_REFS):
         if not text.startswith(b"ref: "):
             return
         name = os.fsdecode(text.removeprefix(b"ref: ").strip())
         _check_inside(common, name)
-        text = _small(common / name)
+        text = _read_small(common / name)
 
 
-def _small(path: Path) -> bytes:
+def _read_small(path: Path) -> bytes:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 MAX_DEPTH = 64
 
 
-def look(root: Path, path: bytes) -> os.stat_result | None:
-    """The facts about a path; None if nothing is there, or a link is on the way."""
+def stat_at(root: Path, path: bytes) -> os.stat_result | None:
+    """The status of a path; None if nothing is there, or a link is on the way."""
     *folders, name = os.fsdecode(path).split("/")
     try:
         fd = open_beneath(root, folders, is_folder=True)

@@ -148,9 +148,9 @@ def test_a_large_change_names_what_is_left_out(project: Path) -> None:
     assert len(change.diff) <= 60_000
     assert change.notes == (
         "Left out, changed, too large: huge.txt",
-        "Left out, what comes after its first 20,000 letters: long.txt",
+        "Left out, what comes after its first 20,000 characters: long.txt",
         (
-            "Left out, over 60,000 letters in all: n2.txt, n3.txt, n4.txt, n5.txt, "
+            "Left out, over 60,000 characters in all: n2.txt, n3.txt, n4.txt, n5.txt, "
             "n6.txt, n7.txt"
         ),
     )
