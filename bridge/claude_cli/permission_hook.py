@@ -26,8 +26,8 @@ def decision(event: dict[str, Any], project: str, rules: list[str]) -> str | Non
     """What the hook prints about an event, if anything."""
     from bridge.policy.permissions import is_granted, why_not_granted
 
-    tool, told = event.get("tool_name"), event.get("tool_input")
-    if tool != "Bash" or not isinstance(told, dict):
+    tool, call = event.get("tool_name"), event.get("tool_input")
+    if tool != "Bash" or not isinstance(call, dict):
         return None
     cwd = event.get("cwd")
     start = cwd if isinstance(cwd, str) and cwd else project
@@ -35,14 +35,17 @@ def decision(event: dict[str, Any], project: str, rules: list[str]) -> str | Non
     def resolve(path: str) -> str:
         return os.path.realpath(os.path.join(start, path))
 
-    if is_granted(rules, tool, told, project=project, resolve=resolve):
-        said = {"permissionDecision": "allow"}
-    elif why := why_not_granted(rules, tool, told, project=project, resolve=resolve):
+    if is_granted(rules, tool, call, project=project, resolve=resolve):
+        output = {"permissionDecision": "allow"}
+    elif why := why_not_granted(rules, tool, call, project=project, resolve=resolve):
         reason = f"hostbridge: Bash is not granted to this agent: {why}"
-        said = {"permissionDecision": "deny", "permissionDecisionReason": reason[:500]}
+        output = {
+            "permissionDecision": "deny",
+            "permissionDecisionReason": reason[:500],
+        }
     else:
         return None
-    return json.dumps({"hookSpecificOutput": {"hookEventName": "PreToolUse"} | said})
+    return json.dumps({"hookSpecificOutput": {"hookEventName": "PreToolUse"} | output})
 
 
 if __name__ == "__main__":

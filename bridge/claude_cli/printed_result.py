@@ -92,8 +92,8 @@ def _decoded(data: bytes) -> Any:
 
 def _is_bare_answer(stdout: bytes, events: list[Json]) -> bool:
     """Whether the output is just one JSON value of the agent."""
-    is_told = any(event.get("type") in _EVENTS for event in events)
-    return not is_told and _decoded(stdout) is not None
+    has_events = any(event.get("type") in _EVENTS for event in events)
+    return not has_events and _decoded(stdout) is not None
 
 
 def _without_result(stdout: bytes, stderr: str, exit_code: int) -> Outcome:

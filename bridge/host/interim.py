@@ -67,18 +67,18 @@ def look_ahead(hook: HookContext, run: AgentRun) -> tuple[AgentRun, Ahead]:
     commands = tool_calls.background_commands(hook.store, run.agent_id) & (
         listed or frozenset()
     )
-    untold = _untold(hook, run)
-    at_work = {each.agent_id for each in untold if each.state != "ended"}
+    unreported = _unreported(hook, run)
+    at_work = {each.agent_id for each in unreported if each.state != "ended"}
     if at_work:
         time.sleep(SETTLE_S)
-        untold = _untold(hook, run)
-        at_work = {each.agent_id for each in untold if each.state != "ended"}
+        unreported = _unreported(hook, run)
+        at_work = {each.agent_id for each in unreported if each.state != "ended"}
     run = _wait_for(hook, run, commands | at_work)
-    if at_work or not untold:
+    if at_work or not unreported:
         return run, Ahead(agents=bool(at_work), commands=bool(commands))
-    heard = (*run.heard_of, *(_end_of(each) for each in untold))
+    heard = (*run.heard_of, *(_end_of(each) for each in unreported))
     run = subagent_runs.change(hook.store, run, lambda r: r.with_(heard_of=heard))
-    return run, Ahead(commands=bool(commands), reports=_reports(hook, untold))
+    return run, Ahead(commands=bool(commands), reports=_reports(hook, unreported))
 
 
 def _wait_for(hook: HookContext, run: AgentRun, tasks: frozenset[str]) -> AgentRun:
@@ -88,8 +88,8 @@ def _wait_for(hook: HookContext, run: AgentRun, tasks: frozenset[str]) -> AgentR
     return subagent_runs.change(hook.store, run, lambda r: r.with_(waits_for=waits_for))
 
 
-def _untold(hook: HookContext, run: AgentRun) -> list[AgentRun]:
-    """Its own agents of whose end it has not heard, from the client or from us.
+def _unreported(hook: HookContext, run: AgentRun) -> list[AgentRun]:
+    """The agents it started of whose end neither the client nor we have told it.
 
     An agent that is continued ends once more, and its caller hears of that end as well.
     """
@@ -104,13 +104,13 @@ def _untold(hook: HookContext, run: AgentRun) -> list[AgentRun]:
     }
     # While one is at work, there is nothing to wait for in the transcript.
     at_work = any(started[agent_id].state != "ended" for agent_id in ends)
-    untold = transcript.untold(
+    unreported = transcript.unreported(
         hook.event,
         run.agent_id,
         ends,
         patience_s=0 if at_work else transcript.WRITTEN_S,
     )
-    return [started[agent_id] for agent_id in sorted(untold)]
+    return [started[agent_id] for agent_id in sorted(unreported)]
 
 
 def _end_of(run: AgentRun) -> str:
@@ -130,7 +130,7 @@ def _reports(hook: HookContext, ended: list[AgentRun]) -> str:
 
 
 def note_message(hook: HookContext, caller: AgentRun) -> None:
-    """PreToolUse(SendMessage): one that has ended is continued, and ends again."""
+    """PreToolUse(SendMessage): an agent that has ended is continued, and ends again."""
     to = hook.event.table("tool_input").get("to")
     run = subagent_runs.find_agent(hook.store, to) if isinstance(to, str) else None
     if run is not None and run.nested and run.request_id == caller.request_id:

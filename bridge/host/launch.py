@@ -190,7 +190,7 @@ def _carrier(hook: HookContext, registry: Registry) -> str | None:
 
 
 def _held(hook: HookContext, request: Request) -> HookOutput | None:
-    """Why this call must not launch the request; None if it may.
+    """The answer to a call that must not launch the request; None if it may.
 
     Checked before anything else: a problem that a late or repeated call finds must not
     end a request that an agent already works on.

@@ -46,13 +46,13 @@ def was_given(
     return None if first is None else prompt in first
 
 
-def untold(
+def unreported(
     event: HookEvent, agent_id: str, ends: Mapping[str, int], *, patience_s: float = 0
 ) -> frozenset[str]:
     """The agents of which a subagent has been told fewer ends than there were.
 
     `ends` says how often each has ended. If the transcript cannot be read, nobody
-    waits: then none is untold.
+    waits: then none is unreported.
     """
     file = event.subagent_file(agent_id, ".jsonl")
     if file is None or not ends:
