@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from bridge.protocol.outcome import Control
     from bridge.protocol.request import Request
     from bridge.protocol.response import Failure, Response
     from bridge.store.store import Store
@@ -34,19 +35,19 @@ class Scripted:
     def __init__(self, act: Callable[..., Outcome]) -> None:
         self._act = act
 
-    def answer(self, asked: Request, _definition: None, **how: Any) -> Outcome:
-        return self._act(asked, **how)
+    def answer(self, asked: Request, _definition: None, control: Control) -> Outcome:
+        return self._act(asked, control)
 
 
 def saying(outcome: Outcome | str) -> Scripted:
     made = Outcome(outcome) if isinstance(outcome, str) else outcome
-    return Scripted(lambda *_, **__: made)
+    return Scripted(lambda *_: made)
 
 
-def until_stopped(_asked: Request, *, should_stop: Callable[[], bool], **_: Any):
+def until_stopped(_asked: Request, control: Control) -> Outcome:
     pause = threading.Event()
     for _look in range(3000):
-        if should_stop():
+        if control.should_stop():
             return Outcome("late words", "agent_stopped")
         pause.wait(0.02)
     pytest.fail("nobody stopped it")

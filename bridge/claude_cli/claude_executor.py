@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bridge.agents.definition import Definition
+    from bridge.protocol.outcome import Control
     from bridge.protocol.request import Request
 
 # It contains everything that the agent saw; an answer has at most 4 MB.
@@ -50,19 +51,13 @@ class ClaudeExecutor:
     doubt: Callable[[], str | None]
 
     def answer(
-        self,
-        request: Request,
-        definition: Definition | None,
-        *,
-        deadline_s: float,
-        on_progress: Callable[[Progress], None],
-        should_stop: Callable[[], bool],
+        self, request: Request, definition: Definition | None, control: Control
     ) -> Outcome:
         """Run the client to its end, or to the request's."""
         doubt = self.doubt()
         notes = (doubt, _idle(definition) if definition else None)
         # The only progress: the client prints everything else at its end.
-        on_progress(Progress(note="\n".join(filter(None, notes)) or None))
+        control.on_progress(Progress(note="\n".join(filter(None, notes)) or None))
         command = command_line(
             self.program,
             request,
@@ -77,8 +72,8 @@ class ClaudeExecutor:
             stdin=prompt_of(request, definition).encode("utf-8", "replace"),
             env={**self.env, **parent_variables(request)},
             folder=self.folder,
-            deadline_s=deadline_s,
-            should_stop=should_stop,
+            deadline_s=control.deadline_s,
+            should_stop=control.should_stop,
         )
         said = output.data.decode("utf-8", "replace")
         if ended.how == "deadline":

@@ -1,4 +1,4 @@
-"""What an executor reports: its progress while it works, and its outcome.
+"""What an executor is told, and what it reports: its progress and its outcome.
 
 An executor runs a request on a route other than the host's. It returns the agent's last
 message, or the reason why there is none. Its caller judges and records it.
@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bridge.protocol.failure_codes import FailureCode
     from bridge.protocol.judge import ToolCall, Verdict
     from bridge.protocol.response import RunSummary
@@ -32,6 +34,19 @@ class Progress:
     tokens: int = 0
     tokens_per_s: float = 0.0
     note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """How an executor is bounded, and whom it tells of its progress.
+
+    `deadline_s` is on the monotonic clock. `should_stop` is to be asked several times a
+    second; once it has said yes, nothing that comes back is used.
+    """
+
+    deadline_s: float
+    on_progress: Callable[[Progress], None]
+    should_stop: Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from bridge.agent_loop.chat_model import ChatModel
     from bridge.agents.definition import Definition
-    from bridge.protocol.outcome import Progress
+    from bridge.protocol.outcome import Control
     from bridge.protocol.request import Request
     from bridge.store.store import Store
 
@@ -47,13 +47,7 @@ class ModelExecutor:
     ]
 
     def answer(
-        self,
-        request: Request,
-        definition: Definition | None,
-        *,
-        deadline_s: float,
-        on_progress: Callable[[Progress], None],
-        should_stop: Callable[[], bool],
+        self, request: Request, definition: Definition | None, control: Control
     ) -> Outcome:
         """Run the loop to its end."""
         try:
@@ -74,10 +68,10 @@ class ModelExecutor:
                         instructions=instructions,
                         model=opened.model,
                         project=self.store.place.project,
-                        deadline_s=deadline_s,
-                        on_progress=on_progress,
+                        deadline_s=control.deadline_s,
+                        on_progress=control.on_progress,
                         log=TurnLog(state, request.request_id),
-                        is_cancelled=should_stop,
+                        is_cancelled=control.should_stop,
                         clock=self.store.clock,
                     )
                 )

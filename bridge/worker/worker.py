@@ -20,7 +20,7 @@ from bridge.errors import BridgeError, StateUnavailable, StateVanished, UnknownA
 from bridge.protocol.failure_codes import explain
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import Verdict, judge
-from bridge.protocol.outcome import Outcome
+from bridge.protocol.outcome import Control, Outcome
 from bridge.protocol.response import answered, failed
 from bridge.protocol.status import Stage, ignore
 from bridge.store import Claimant
@@ -48,19 +48,12 @@ class Executor(Protocol):
     """Answers one request after another, each in a process that can be killed."""
 
     def answer(
-        self,
-        request: Request,
-        definition: Definition | None,
-        *,
-        deadline_s: float,
-        on_progress: Callable[[Progress], None],
-        should_stop: Callable[[], bool],
+        self, request: Request, definition: Definition | None, control: Control
     ) -> Outcome:
         """Answer one request; `definition` is its agent's, if that has one.
 
-        `deadline_s` is on the monotonic clock. `should_stop` is to be asked several
-        times a second; after it has said yes, whatever comes back is not used. On
-        return, and on any exception (an interrupt), nothing that was started is left.
+        On return, and on any exception (an interrupt), nothing that was started is
+        left.
 
         Raises:
             BridgeError: the agent's definition cannot be used (AGENT_001).
@@ -145,13 +138,8 @@ class Worker:
         request_id = RequestId(request.request_id)
         try:
             request, definition = self._defined(request)
-            outcome = self.executor.answer(
-                request,
-                definition,
-                deadline_s=watch.end_s,
-                on_progress=self.on_progress,
-                should_stop=watch,
-            )
+            control = Control(watch.end_s, self.on_progress, watch)
+            outcome = self.executor.answer(request, definition, control)
         except StateUnavailable:
             # Not the request's fault (a full disk, say): it waits again.
             self.give_back(request_id)

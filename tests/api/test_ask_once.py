@@ -80,7 +80,7 @@ def test_a_route_of_this_process(
     route: OwnRoute,
 ) -> None:
     """Opened for: the submit, the claim, the answer, its heartbeat, the last look."""
-    executor = Scripted(lambda *_, **__: Outcome('{"count": 4}'))
+    executor = Scripted(lambda *_: Outcome('{"count": 4}'))
     monkeypatch.setitem(executors._EXECUTORS, route, lambda *_: executor)
 
     result = bridge.ask("legs", "counter", schema=SCHEMA, route=route)

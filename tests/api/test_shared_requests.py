@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.api.bridge import Bridge
+    from bridge.protocol.outcome import Control
 
 
 @pytest.fixture
@@ -110,9 +111,9 @@ def test_whoever_serves_anothers_request_stops_when_its_own_time_is_up(
     store = store_in(tmp_path)
     store.submit(request("a", route="claude"))
 
-    def work(_asked: object, *, deadline_s: float, **_: Any) -> Outcome:
-        assert deadline_s < store.clock.monotonic_s() + 60
-        while store.clock.monotonic_s() < deadline_s:
+    def work(_asked: object, control: Control) -> Outcome:
+        assert control.deadline_s < store.clock.monotonic_s() + 60
+        while store.clock.monotonic_s() < control.deadline_s:
             pass
         return Outcome(code="timeout")
 
@@ -130,7 +131,7 @@ def test_nothing_is_served_when_the_time_is_up(tmp_path: Path) -> None:
     store = store_in(tmp_path, clock=FakeClock())
     store.submit(request("a", route="claude"))
     asked: list[object] = []
-    worker = new_worker(store, Scripted(lambda *each, **_: asked.append(each)))
+    worker = new_worker(store, Scripted(lambda *each: asked.append(each)))
     waiter = Waiter(store, on_stage=lambda _: None)
 
     with pytest.raises(WaitTimeout):
@@ -163,7 +164,7 @@ def test_an_ask_does_not_wait_longer_for_the_lock_than_its_request_lives(
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> None:
     """The route claude answers."""
-    executor = Scripted(lambda *_, **__: Outcome(GOOD))
+    executor = Scripted(lambda *_: Outcome(GOOD))
     monkeypatch.setitem(executors._EXECUTORS, "claude", lambda *_: executor)
 
 

@@ -35,7 +35,7 @@ class Busy:
         self.asked: list[str] = []
         self._meanwhile = meanwhile
 
-    def answer(self, asked: Request, _definition: object, **_: Any) -> Outcome:
+    def answer(self, asked: Request, *_: object) -> Outcome:
         self.asked.append(asked.request_id)
         self._meanwhile(asked.request_id)
         return Outcome(GOOD)

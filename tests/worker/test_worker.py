@@ -1,4 +1,4 @@
-"""Serving a request in this process: what is left on disk by every way it can end."""
+"""Serve a request in this process: what every kind of end leaves on disk."""
 
 from __future__ import annotations
 
@@ -19,11 +19,9 @@ from servingworld import (
     until_stopped,
 )
 from storeworld import (
-    CountingStore,
-    FakeClock,
     claimant,
     dead_process,
-    place_in,
+    drop,
     request,
     rooms_of,
     store_in,
@@ -36,18 +34,19 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import ToolCall, Verdict
 from bridge.protocol.outcome import Outcome
 from bridge.protocol.response import failed
-from bridge.protocol.status import Stage
+from bridge.protocol.status import Stage, ignore
 from bridge.store import Claimant
 from bridge.store.host_process import identify
-from bridge.store.store import Store
 from bridge.store.switch import switch_off
 from bridge.worker import worker
-from bridge.worker.heartbeat import Watch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from bridge.protocol.outcome import Control
     from bridge.protocol.request import Request
+    from bridge.store.store import Store
 
 
 @pytest.fixture
@@ -69,10 +68,10 @@ def test_a_valid_answer_is_published_as_on_the_host_route(store: Store):
     assert rooms_of(store, "a") == ["done"]
 
 
-def test_while_it_works_the_record_says_who(store: Store):
+def test_the_record_names_the_process_that_serves_it(store: Store):
     seen = []
 
-    def look(asked: Request, **_: Any) -> Outcome:
+    def look(asked: Request, _control: Control) -> Outcome:
         seen.append((asked, store.find(A)))
         return Outcome(GOOD)
 
@@ -121,6 +120,20 @@ def test_error_message_names_the_meaning_and_the_detail(store: Store):
     )
 
 
+def failing(exc: Exception) -> Callable[..., Outcome]:
+    """What a script of an executor does that fails."""
+
+    def fail(*_: object, **__: object) -> Outcome:
+        raise exc
+
+    return fail
+
+
+def with_model(asked: Request) -> tuple[Request, None]:
+    """A definition that names a model."""
+    return asked.with_(model="claude-opus-5-5"), None
+
+
 CLAIMED = json.dumps(
     {
         "status": "success",
@@ -145,9 +158,9 @@ def test_error_evidence_of_a_call_that_nobody_made(store: Store):
     assert failure(store).code == "unverified"
 
 
-def test_an_answerer_may_weigh_the_words_itself(store: Store):
-    """It knows more of what ran than the words tell."""
-    parsed = {"status": "success", "summary": "weighed", "evidence": []}
+def test_an_executor_may_judge_the_words_itself(store: Store):
+    """It knows more about what ran than the words tell."""
+    parsed = {"status": "success", "summary": "judged", "evidence": []}
 
     new_worker(store, saying(Outcome("words", verdict=Verdict(parsed=parsed)))).serve(A)
 
@@ -156,10 +169,10 @@ def test_an_answerer_may_weigh_the_words_itself(store: Store):
     assert (ended.parsed_output, ended.raw_output) == (parsed, "words")
 
 
-def test_error_an_answerer_may_refuse_the_words(store: Store):
-    refused = Verdict(code="AGENT_003", complaint="no")
+def test_error_an_executor_may_reject_the_words(store: Store):
+    rejected = Verdict(code="AGENT_003", complaint="no")
 
-    new_worker(store, saying(Outcome(GOOD, verdict=refused))).serve(A)
+    new_worker(store, saying(Outcome(GOOD, verdict=rejected))).serve(A)
 
     ended = response(store)
     assert ended.error is not None
@@ -167,12 +180,10 @@ def test_error_an_answerer_may_refuse_the_words(store: Store):
 
 
 def test_error_a_definition_that_cannot_be_used(store: Store):
-    """The asker is told; whoever serves goes on."""
+    """The caller is told; the worker goes on."""
+    problem = InvalidRequest("agents/a.yaml: tools: expected a list")
 
-    def refuse(*_: Any, **__: Any) -> Outcome:
-        raise InvalidRequest("agents/a.yaml: tools: expected a list")
-
-    assert new_worker(store, Scripted(refuse)).serve(A)
+    assert new_worker(store, Scripted(failing(problem))).serve(A)
 
     ended = failure(store)
     assert (ended.code, ended.message) == (
@@ -184,19 +195,15 @@ def test_error_a_definition_that_cannot_be_used(store: Store):
     )
 
 
-def test_error_a_definition_that_cannot_be_noted_now_is_no_bad_one(
+def test_a_definition_that_cannot_be_recorded_now_fails_nothing(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ):
-    """A disk was full for a moment: the request waits again, and fails of nothing."""
+    """The disk was full for a moment: the request waits again."""
 
     def full(*_: object, **_how: object) -> None:
         raise StateUnavailable("No space left on device")
 
-    served = new_worker(
-        store,
-        saying(GOOD),
-        define=lambda asked: (asked.with_(model="claude-opus-5-5"), None),
-    )
+    served = new_worker(store, saying(GOOD), define=with_model)
     with monkeypatch.context() as patch:
         patch.setattr(store, "change_held", full)
         with pytest.raises(StateUnavailable):
@@ -207,8 +214,8 @@ def test_error_a_definition_that_cannot_be_noted_now_is_no_bad_one(
     assert response(store).success
 
 
-def test_who_waits_for_it_tries_again(store: Store, monkeypatch: pytest.MonkeyPatch):
-    """A lock was busy for a moment: the request is not left behind by its asker."""
+def test_a_waiter_tries_again_to_serve(store: Store, monkeypatch: pytest.MonkeyPatch):
+    """The lock was busy for a moment: the caller does not leave its request behind."""
     calls = []
     change_held = store.change_held
 
@@ -219,18 +226,14 @@ def test_who_waits_for_it_tries_again(store: Store, monkeypatch: pytest.MonkeyPa
         return change_held(*how, **more)
 
     monkeypatch.setattr(store, "change_held", busy_once)
-    waiter = Waiter(store, on_stage=lambda _: None)
-    served = new_worker(
-        store,
-        saying(GOOD),
-        define=lambda asked: (asked.with_(model="claude-opus-5-5"), None),
-    )
+    served = new_worker(store, saying(GOOD), define=with_model)
 
+    waiter = Waiter(store, on_stage=ignore)
     assert waiter.one_or_serve(A, served, after_s=0, timeout_s=60).success
     assert len(calls) >= 2
 
 
-def test_what_somebody_has_is_not_served(store: Store):
+def test_a_claimed_request_is_not_served(store: Store):
     store.claim(claimant(), 1, take)
 
     assert not new_worker(store, saying(GOOD)).serve(A)
@@ -240,7 +243,7 @@ def test_what_somebody_has_is_not_served(store: Store):
     assert found.response is None
 
 
-def test_what_has_ended_or_never_was_is_not_served(store: Store):
+def test_an_ended_or_unknown_request_is_not_served(store: Store):
     ours = new_worker(store, saying(GOOD))
     assert ours.serve(A)
 
@@ -249,12 +252,12 @@ def test_what_has_ended_or_never_was_is_not_served(store: Store):
 
 
 def test_a_cancel_from_elsewhere_stops_the_work(store: Store):
-    """What the agent still said is evidence; the cancel is the end."""
+    """What the agent still says is evidence; the request stays cancelled."""
 
-    def cancelled(asked: Request, **how: Any) -> Outcome:
+    def cancelled(asked: Request, control: Control) -> Outcome:
         end = failed(asked, "cancelled", "by a test", now_ms=store.now_ms())
         assert store.publish(end, source="cancel")
-        return until_stopped(asked, **how)
+        return until_stopped(asked, control)
 
     assert new_worker(store, Scripted(cancelled)).serve(A)
 
@@ -264,9 +267,9 @@ def test_a_cancel_from_elsewhere_stops_the_work(store: Store):
 
 
 def test_switching_off_stops_the_work(store: Store):
-    def off(asked: Request, **how: Any) -> Outcome:
+    def off(asked: Request, control: Control) -> Outcome:
         switch_off(store, None)
-        return until_stopped(asked, **how)
+        return until_stopped(asked, control)
 
     new_worker(store, Scripted(off)).serve(A)
 
@@ -277,14 +280,14 @@ def test_switching_off_stops_the_work(store: Store):
     )
 
 
-def test_what_is_gone_with_its_directory_is_worked_on_no_longer(store: Store):
-    """Nobody can read the answer; the asker is told at once."""
+def test_error_the_state_directory_is_removed_meanwhile(store: Store):
+    """Nobody could read the answer; the caller is told at once."""
 
-    def removed(asked: Request, **how: Any) -> Outcome:
+    def removed(asked: Request, control: Control) -> Outcome:
         shutil.rmtree(store.place.state)
-        return until_stopped(asked, **how)
+        return until_stopped(asked, control)
 
-    waiter = Waiter(store, on_stage=lambda _: None)
+    waiter = Waiter(store, on_stage=ignore)
 
     with pytest.raises(StateVanished) as caught:
         waiter.one_or_serve(
@@ -296,12 +299,10 @@ def test_what_is_gone_with_its_directory_is_worked_on_no_longer(store: Store):
     )
 
 
-def test_a_failure_is_not_ours_to_report_when_somebody_else_has_the_request(
-    store: Store,
-):
-    """We were thought dead; whoever took over decides, and our words are kept."""
+def test_a_failure_ends_nothing_that_somebody_else_has_taken_over(store: Store):
+    """This process was taken for dead: the new holder decides, the words are kept."""
 
-    def lose(asked: Request, **_: Any) -> Outcome:
+    def lose(asked: Request, _control: Control) -> Outcome:
         store.give_back(A, asked.claim.host, lambda held: held)
         assert store.claim(claimant(session="other"), 9, take)
         return Outcome("broken", "agent_error")
@@ -315,34 +316,26 @@ def test_a_failure_is_not_ours_to_report_when_somebody_else_has_the_request(
     assert kept["reason"] == "agent_error, but somebody else has the request now"
 
 
-def test_a_bug_ends_the_request_and_is_not_hidden(store: Store):
-    def broken(*_: Any, **__: Any) -> Outcome:
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        new_worker(store, Scripted(broken)).serve(A)
-
-    assert failure(store).code == "agent_error"
-
-
-def test_a_bug_in_the_check_of_an_answer_ends_the_request(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("place", ["executor", "judge"])
+def test_a_bug_ends_the_request_and_is_not_hidden(
+    store: Store, monkeypatch: pytest.MonkeyPatch, place: str
 ):
-    """Once the claim stayed, of a process that lives, and nobody was at work."""
+    """Otherwise the claim of a live process would stay, with nobody at work."""
+    executor = saying(GOOD)
+    if place == "judge":
+        monkeypatch.setattr(worker, "judge", failing(ZeroDivisionError()))
+    else:
+        executor = Scripted(failing(ZeroDivisionError()))
 
-    def broken(*_: Any, **__: Any) -> Verdict:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(worker, "judge", broken)
     with pytest.raises(ZeroDivisionError):
-        new_worker(store, saying(GOOD)).serve(A)
+        new_worker(store, executor).serve(A)
 
     assert failure(store).code == "agent_error"
     assert rooms_of(store, "a") == ["done"]
 
 
-def test_too_many_agents_above_it(tmp_path: Path):
-    """A request that was dropped by hand says so, too."""
+def test_error_too_many_agents_above_it(tmp_path: Path):
+    """Also for a request that somebody wrote by hand."""
     store = store_in(tmp_path)
     store.submit(request("a", route="claude", depth=3))
 
@@ -351,23 +344,8 @@ def test_too_many_agents_above_it(tmp_path: Path):
     assert failure(store).code == "depth"
 
 
-def test_the_deadline_is_that_of_the_record(tmp_path: Path):
-    store = store_in(tmp_path, clock=FakeClock())
-    now_ms = store.now_ms()
-    store.submit(request("a", route="claude", created_at=now_ms, timeout=60_000))
-    seen = []
-
-    def look(_asked: Request, *, deadline_s: float, **_: Any) -> Outcome:
-        seen.append(deadline_s - store.clock.monotonic_s())
-        return Outcome(GOOD)
-
-    new_worker(store, Scripted(look)).serve(A)
-
-    assert seen == [60]
-
-
 def test_a_claim_of_a_process_that_is_gone_is_taken_back(store: Store):
-    """The asker was killed: the request waits again, then fails by name."""
+    """The caller was killed: the request waits again, then fails."""
     gone = Claimant("claude-1", dead_process(), "claude")
     for _ in range(2):
         assert store.claim_one(A, gone)
@@ -381,50 +359,11 @@ def test_a_claim_of_a_process_that_is_gone_is_taken_back(store: Store):
 
 
 def test_a_request_behind_a_crowd_can_be_claimed(tmp_path: Path):
-    """A look at the queue ends early; one that is named is found."""
+    """A look at the queue ends early; a request that is named is found."""
     store = store_in(tmp_path)
     for number in range(600):
-        store.submit(request(f"b{number}", priority="high"))
+        crowd = request(f"b{number}", priority="high")
+        drop(store, "requests", f"b{number}.json", crowd.to_json())
     store.submit(request("a", route="claude", priority="low"))
 
     assert store.claim_one(A, Claimant("s", claimant().host, "claude"))
-
-
-def test_to_be_asked_whether_to_stop_costs_next_to_nothing(tmp_path: Path):
-    """A client is waited for many minutes, and asked about several times a second."""
-    clock = FakeClock()
-    store = CountingStore(place_in(tmp_path), clock=clock, lock_wait_s=5)
-    store.submit(request("a", route="claude"))
-    held = store.claim_one(A, claimant())
-    assert held is not None
-    watch = Watch(store, held, lambda _: None)
-    clock.go_on(1)
-    assert not watch()
-    before = store.opened
-
-    for _ in range(100):
-        clock.go_on(0.25)
-        assert not watch()
-
-    assert store.opened == before
-    assert store.publish(failed(held, "cancelled", "no", now_ms=1), source="cancel")
-    clock.go_on(0.25)
-    assert watch()
-    assert watch.has_ended
-
-
-def test_a_switch_is_seen_while_it_works(tmp_path: Path):
-    clock = FakeClock()
-    store = Store(place_in(tmp_path), clock=clock, lock_wait_s=5)
-    store.submit(request("a", route="claude"))
-    held = store.claim_one(A, claimant())
-    assert held is not None
-    watch = Watch(store, held, lambda _: None)
-    clock.go_on(1)
-    assert not watch()
-
-    switch_off(store)
-
-    clock.go_on(1)
-    assert watch()
-    assert (watch.is_off, watch.has_ended) == (True, False)

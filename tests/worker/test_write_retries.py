@@ -1,24 +1,21 @@
-"""A worker whose clock somebody sets, or whose disk takes no answer yet."""
+"""A worker whose answer cannot be written yet."""
 
 from __future__ import annotations
 
 import errno
 import os
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from servingworld import GOOD, A, Scripted, failure, new_worker, response
+from servingworld import GOOD, A, Scripted, new_worker, response
 from storeworld import FakeClock, path_of, request, rooms_of, store_in
 
 from bridge.api.upkeep import Abandoned
 from bridge.errors import StateUnavailable
-from bridge.protocol.ids import RequestId
 from bridge.protocol.outcome import Outcome
 from bridge.worker import worker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from bridge.protocol.status import Stage
@@ -94,7 +91,7 @@ def fail(
 def answer_on_a_full_disk(monkeypatch: pytest.MonkeyPatch, times: int) -> Scripted:
     """An executor that answers; from then on so many answers cannot be written."""
 
-    def full(*_: Any, **__: Any) -> Outcome:
+    def full(*_: object) -> Outcome:
         fail(monkeypatch, "link", times)
         return Outcome(GOOD)
 
@@ -109,7 +106,7 @@ def test_an_answer_that_cannot_be_written_at_once_is_not_lost(
     """Nobody asks for it again, and the disk is full for a moment only."""
     calls: list[list[str]] = []
 
-    def full(*_: Any, **__: Any) -> Outcome:
+    def full(*_: object) -> Outcome:
         if has_its_name:
             path = path_of(store, "responses", "a")
             made = fail(monkeypatch, "fsync", 1, errno.EIO, once_there=path)
@@ -172,7 +169,7 @@ def test_it_stops_trying_when_nobody_waits(
 def test_a_clock_set_back_does_not_make_it_try_for_a_day(
     store: Store, clock: FakeClock, pauses: Pauses, monkeypatch: pytest.MonkeyPatch
 ):
-    def answer_after_the_clock_is_set(*_: object, **_how: Any) -> Outcome:
+    def answer_after_the_clock_is_set(*_: object) -> Outcome:
         clock.set_wall(-DAY_S)
         fail(monkeypatch, "link", 10_000)
         return Outcome(GOOD)
@@ -196,54 +193,3 @@ def test_a_full_disk_does_not_hold_up_an_asker_with_less_time_than_the_request(
 
     assert pauses.total_s < 10
     assert rooms_of(store, "a") == ["requests"]
-
-
-def test_the_deadline_stands_when_the_clock_is_set_back(store: Store, clock: FakeClock):
-    """The request ran until then: it is not given back as if it had not."""
-
-    def run_out_of_time(*_: object, deadline_s: float, **_how: Any) -> Outcome:
-        clock.set_wall(-DAY_S)
-        clock.go_on(deadline_s - clock.monotonic_s())
-        return Outcome("", "timeout")
-
-    until_s = clock.monotonic_s() + 60
-    new_worker(store, Scripted(run_out_of_time)).serve(A, until_s=until_s)
-
-    assert (failure(store).code, failure(store).stage) == ("timeout", "running")
-
-
-def test_a_deadline_is_not_reported_as_a_cancellation(store: Store, clock: FakeClock):
-    """An executor that first asks whether to stop, and then looks at the time."""
-
-    def work(*_: object, deadline_s: float, should_stop: Any, **_how: Any) -> Outcome:
-        while not should_stop():
-            if clock.monotonic_s() >= deadline_s:
-                return Outcome(code="AGENT_005", detail="at work")
-            clock.go_on(1)
-        return Outcome(code="cancelled", detail="the reply was wanted no more")
-
-    until_s = clock.monotonic_s() + 60
-    new_worker(store, Scripted(work)).serve(A, until_s=until_s)
-
-    assert failure(store).code == "AGENT_005"
-
-
-def test_long_work_has_a_heartbeat(store: Store, clock: FakeClock, beat: Path):
-    """Where this process cannot be seen, a lease stands in, and has to be renewed."""
-    began_s = time.time() - 1
-    renewed = []
-
-    def work(*_: Any, should_stop: Callable[[], bool], **__: Any) -> Outcome:
-        for seconds in (1, 29, 30, 30, 30):
-            clock.go_on(seconds)
-            assert not should_stop()
-            renewed.append(beat.exists() and beat.stat().st_mtime > began_s)
-            if beat.exists():
-                os.utime(beat, (1, 1))
-        return Outcome(GOOD)
-
-    store.submit(request("long", route="claude"))
-    new_worker(store, Scripted(work)).serve(RequestId("long"))
-
-    assert renewed == [False, True, True, True, True]
-    assert not beat.exists()
