@@ -1,4 +1,4 @@
-"""Work that is counted: the same on a slow machine, and under load.
+"""Count the lines that run: the same on a slow machine and under load.
 
 Lines of Python that this thread runs; what is done in C counts as the line that calls
 it.

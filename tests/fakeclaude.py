@@ -1,4 +1,4 @@
-"""A program that stands where `claude` should, and does one thing.
+"""A program in the place of `claude` that does one thing.
 
 Shell scripts: they start in a millisecond. Each reads its stdin to `stdin` and writes
 its arguments to `argv`, both in its own folder, before it does what it is for.

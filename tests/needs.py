@@ -1,4 +1,4 @@
-"""What a test needs beside Python: a tool that is missing skips the test, by its name.
+"""What a test needs beside Python; without it the test is skipped, and says why.
 
 With BRIDGE_TEST_STRICT=1 it fails instead: a machine that is there to test has them
 all.

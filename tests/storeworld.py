@@ -1,4 +1,4 @@
-"""A store to test with: its place, requests, hosts that live or died."""
+"""A store for tests, with requests, and hosts that live or are gone."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def claimant(host: HostProcess | None = None, session: str = "session-1") -> Cla
 
 
 def take(_request: Request) -> str:
-    """The verdict of a claimer that takes all."""
+    """The verdict of a claimer that takes everything."""
     return "take"
 
 
@@ -165,8 +165,8 @@ def rooms_of(store: Store, request_id: str) -> list[str]:
 def quarantined(store: Store) -> dict[str, str]:
     """Reason by original file name, for everything in quarantine."""
     folder = path_of(store, "quarantine")
-    told = [json.loads(path.read_text()) for path in sorted(folder.glob("*.reason"))]
-    return {Path(one["from"]).name: one["reason"] for one in told}
+    reasons = [json.loads(path.read_text()) for path in sorted(folder.glob("*.reason"))]
+    return {Path(one["from"]).name: one["reason"] for one in reasons}
 
 
 def finish_everything(store: Store) -> dict[str, Response]:

@@ -1,4 +1,4 @@
-"""Every route of ours is known wherever routes are told apart."""
+"""Every place that lists the routes lists all of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bridge.worker.executors import _EXECUTORS
 
 
 def test_the_lists_are_one() -> None:
-    """A new route that one of them lacks could be asked for, and not be answered."""
+    """Otherwise a new route could be asked for and never be served."""
     assert tuple(_EXECUTORS) == OWN
     assert get_args(RouteName) == ("host", *OWN)
     assert ("auto", "host", *OWN) == ROUTES
@@ -26,7 +26,7 @@ def test_the_lists_are_one() -> None:
 
 @pytest.mark.parametrize("route", OWN)
 def test_each_has_its_place(route: str) -> None:
-    """By its name in the setting, too, and with words for the models that it takes."""
+    """It can be the setting's value, and has a text about its models."""
     own = check_own(route)
 
     assert check_route(route) == own

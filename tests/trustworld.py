@@ -1,4 +1,4 @@
-"""A terminal to be asked on by `hostbridge trust`, and an agent to be asked about."""
+"""A terminal for `hostbridge trust`, and an agent to trust."""
 
 from __future__ import annotations
 

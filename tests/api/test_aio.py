@@ -1,4 +1,4 @@
-"""`Bridge` for asyncio: what is its own."""
+"""`AsyncBridge`: what differs from the blocking `Bridge`."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def bridge(tmp_path: Path) -> AsyncBridge:
 
 
 @pytest.mark.parametrize("requests", [["a", "b"], ("a",), set()], ids=repr)
-def test_error_to_wait_for_many(bridge: AsyncBridge, requests: Any) -> None:
-    """It would give a generator that blocks the loop; the error names the right way."""
+def test_error_wait_takes_one_request(bridge: AsyncBridge, requests: Any) -> None:
+    """A generator would block the loop; the error names `as_completed` instead."""
     with pytest.raises(TypeError, match=r"for many: async for .*\.as_completed\("):
         asyncio.run(bridge.wait(requests))
 
@@ -49,7 +49,7 @@ def test_many_are_yielded_as_they_end(bridge: AsyncBridge) -> None:
 
 
 def test_many_waits_hold_up_no_other_call(bridge: AsyncBridge) -> None:
-    """With asyncio's own threads, even `cancel` would stand behind forty waits."""
+    """In asyncio's own threads, even `cancel` would queue behind forty waits."""
 
     async def all_cancelled() -> list[str]:
         ids = [await bridge.submit(f"{n}?") for n in range(40)]
@@ -66,7 +66,7 @@ def test_many_waits_hold_up_no_other_call(bridge: AsyncBridge) -> None:
 def test_a_cancelled_ask_cancels_its_request(
     bridge: AsyncBridge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Although nobody but the interpreter waits for its thread."""
+    """Although only the interpreter waits for its thread."""
     monkeypatch.setattr(Hosts, "of", lambda *_: [object()])
     monkeypatch.setattr(Hosts, "wake", lambda *_: None)
     store = bridge.bridge.store
@@ -99,14 +99,14 @@ def public(kind: type) -> dict[str, list[str]]:
 
 def test_it_has_the_methods_of_the_blocking_one() -> None:
     blocking, ours = public(Bridge), public(AsyncBridge)
-    # What they have instead of arguments is the same as well: `WaitOptions`.
+    # These spell out their options, or take the same ones as `WaitOptions`.
     assert ours.pop("as_completed") == ["self", "requests", "options"]
     assert ours.pop("wait") == ["self", "request", "options"]
     assert set(blocking.pop("wait")[2:]) == WaitOptions.__optional_keys__
     assert ours == blocking
 
 
-def test_a_project_and_a_request_can_be_looked_at(bridge: AsyncBridge) -> None:
+def test_overview_and_story(bridge: AsyncBridge) -> None:
     async def looked() -> None:
         request = await bridge.submit("Which?")
         (listed,) = (await bridge.overview()).requests
@@ -119,7 +119,7 @@ def test_a_project_and_a_request_can_be_looked_at(bridge: AsyncBridge) -> None:
 def test_a_wait_for_many_begins_in_its_thread(
     bridge: AsyncBridge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file is read for each: four hundred would hold up the loop noticeably."""
+    """It reads a file for each request: four hundred would hold up the loop."""
     wait = bridge.bridge.wait
     threads: list[str] = []
 
@@ -139,7 +139,7 @@ def test_a_wait_for_many_begins_in_its_thread(
 
 
 @pytest.mark.parametrize("many", [False, True])
-def test_a_cancelled_wait_is_let_go_while_the_lock_is_held(
+def test_a_cancelled_wait_ends_while_the_lock_is_held(
     bridge: AsyncBridge, *, many: bool
 ) -> None:
     """Its thread must not stay for as long as somebody else holds the lock."""

@@ -1,4 +1,4 @@
-"""One ask does each thing once, on every route: it is what an ask costs."""
+"""One ask renders, loads and checks each thing once, on every route."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ ONCE = {"render": 1, "load": 1, "problem_of_schema": 1}
 
 
 @pytest.mark.parametrize("route", ["claude", "local", "endpoint"])
-def test_a_route_of_this_process(
+def test_a_route_that_this_process_serves(
     bridge: Bridge,
     done: Counter[str],
     monkeypatch: pytest.MonkeyPatch,
     route: OwnRoute,
 ) -> None:
-    """Opened for: the submit, the claim, the answer, its heartbeat, the last look."""
+    """Opens the state to submit, claim, publish, end the heartbeat, and read."""
     executor = Scripted(lambda *_: Outcome('{"count": 4}'))
     monkeypatch.setitem(executors._EXECUTORS, route, lambda *_: executor)
 
@@ -99,7 +99,7 @@ def test_the_agent_loop(
     is_small: bool,
     renders: int,
 ) -> None:
-    """For a small model the instructions are rendered apart from the task."""
+    """A small model needs the instructions without the task: a second rendering."""
     model = ScriptedModel([call("submit_result", count=4)], is_small=is_small)
 
     @contextmanager

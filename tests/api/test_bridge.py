@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("kind", [Bridge, AsyncBridge])
-def test_error_a_path_that_is_not_there(
+def test_error_a_missing_folder(
     kind: type[Bridge | AsyncBridge], tmp_path: Path
 ) -> None:
-    """It showed much later, as a project where nobody was ever asked."""
+    """Otherwise it would look like a project without any requests."""
     gone = tmp_path / "gone"
 
     with pytest.raises(StateRefused) as caught:
@@ -31,7 +31,7 @@ def test_error_a_path_that_is_not_there(
 
 
 def test_a_folder_and_a_file_in_a_project(tmp_path: Path) -> None:
-    """A program may give its own folder, or itself."""
+    """A program may pass its own folder, or its own file."""
     (tmp_path / ".git").mkdir()
     file = tmp_path / "tool.py"
     file.touch()

@@ -1,4 +1,4 @@
-"""Which model names a route takes, told from the name alone."""
+"""Which model names a route takes, judged by the name alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TAKEN = [
     ("local", "x.gguf", True),
     ("endpoint", "openai:q", True),
     ("endpoint", "haiku", True),
-    # A definition's model is what it likes best; another answers degraded.
+    # A definition only prefers its model; another answers degraded.
     ("claude", "x.gguf", False),
     ("endpoint", "x.gguf", False),
 ]
@@ -31,21 +31,21 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("route", "model", "is_asked"), TAKEN)
-def test_taken(route, model, is_asked):
+def test_a_model_that_a_route_takes(route, model, is_asked):
     check_model(route, model, is_asked=is_asked)
 
 
 @pytest.mark.parametrize(("route", "model", "is_asked", "end"), REFUSED)
-def test_error_refused(route, model, is_asked, end):
-    """With what would do, where that can be told."""
+def test_error_a_model_that_a_route_does_not_take(route, model, is_asked, end):
+    """The message names what the route takes, where that is known."""
     with pytest.raises(InvalidRequest) as caught:
         check_model(route, model, is_asked=is_asked)
 
     assert str(caught.value).endswith(end)
 
 
-def test_without_the_extra_a_schema_is_taken(monkeypatch):
-    """Another process may have it; nobody here can tell."""
+def test_without_the_extra_any_schema_passes(monkeypatch):
+    """Another process may have the extra; this one cannot tell."""
 
     def missing():
         raise ExtraMissing("local", "llama-cpp-python")

@@ -1,4 +1,4 @@
-"""From what a program asks to a request."""
+"""What a program asks becomes a request."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ASKED = {
 
 
 def test_every_option_is_tested_here() -> None:
-    """An option that is not passed on would be ignored, and nobody would say so."""
+    """An option that is not passed on would be ignored silently."""
     elsewhere = {"schema", "timeout_s", "node", "route"}
 
     assert RequestOptions.__optional_keys__ == {*ASKED, *elsewhere}
@@ -64,7 +64,7 @@ def test_type_checkers_of_users_see_our_types() -> None:
     assert (Path(package.__file__).parent / "py.typed").is_file()
 
 
-def test_what_is_asked_is_in_the_request(tmp_path: Path) -> None:
+def test_every_option_reaches_the_request(tmp_path: Path) -> None:
     bridge = Bridge(Settings(home=tmp_path / "home"), tmp_path)
     (tmp_path / "code.py").write_text("def f():\n    return 1\n")
 
@@ -91,7 +91,7 @@ def test_what_is_asked_is_in_the_request(tmp_path: Path) -> None:
     assert {name: getattr(asked, name) for name in ASKED} == ASKED
 
 
-ODD: dict[str, tuple[Callable[[Bridge], object], str]] = {
+WRONG: dict[str, tuple[Callable[[Bridge], object], str]] = {
     "prompt": (lambda b: b.submit(b"x"), "prompt b'x': expected text"),  # type: ignore[arg-type]
     "agent": (lambda b: b.submit("x", None), "agent None: expected text"),  # type: ignore[arg-type]
     "priority": (
@@ -133,11 +133,11 @@ ODD: dict[str, tuple[Callable[[Bridge], object], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", ODD)
-def test_error_what_is_of_another_kind(tmp_path: Path, name: str) -> None:
-    """Whoever runs no type checker gets an error of ours, and nothing was asked."""
+@pytest.mark.parametrize("name", WRONG)
+def test_error_a_value_of_the_wrong_type(tmp_path: Path, name: str) -> None:
+    """A program without a type checker gets our error, and nothing is asked."""
     bridge = Bridge(Settings(home=tmp_path / "home"), tmp_path)
-    call, message = ODD[name]
+    call, message = WRONG[name]
 
     with pytest.raises(InvalidRequest) as caught:
         call(bridge)

@@ -34,8 +34,8 @@ def found(store: Store) -> Found:
     return there
 
 
-def test_a_persons_word_counts_without_evidence_that_was_seen(store: Store) -> None:
-    """The agent asked must show some; a person says so, and nothing is verified."""
+def test_a_person_need_not_show_evidence(store: Store) -> None:
+    """This agent must; what a person claims counts, but is not verified."""
     words = {
         "status": "success",
         "summary": "I ran it",
@@ -48,7 +48,7 @@ def test_a_persons_word_counts_without_evidence_that_was_seen(store: Store) -> N
     assert [item.verified for item in result.evidence] == [False]
 
 
-def test_error_the_form_is_that_of_an_agents_answer(store: Store) -> None:
+def test_error_not_in_the_form_of_an_answer(store: Store) -> None:
     with pytest.raises(InvalidRequest) as caught:
         respond(store, found(store), "I ran it.")
 
@@ -56,7 +56,7 @@ def test_error_the_form_is_that_of_an_agents_answer(store: Store) -> None:
     assert found(store).response is None
 
 
-def test_error_nobody_answers_for_an_agent_at_work(store: Store) -> None:
+def test_error_an_agent_is_at_work(store: Store) -> None:
     store.claim(claimant(), 1, take)  # type: ignore[arg-type]
 
     with pytest.raises(InvalidRequest, match="a host is working on request a"):

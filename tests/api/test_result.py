@@ -1,4 +1,4 @@
-"""What an ask takes and returns."""
+"""What an ask returns, and which schemas it takes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bridge.protocol.response import answered
 
 
 @pytest.mark.parametrize("shape", [int, "modules.json", 3])
-def test_error_a_schema_that_is_none(shape: object) -> None:
+def test_error_not_a_schema(shape: object) -> None:
     with pytest.raises(InvalidRequest) as caught:
         schema_of(shape)  # type: ignore[arg-type]
 
@@ -39,7 +39,7 @@ FORGED = {
 
 
 def waited_for(value: object, schema: dict[str, Any] | None) -> Result:
-    """What a waiter gets that does not know the schema any more."""
+    """What a waiter gets that does not pass the schema."""
     request = Request(request_id="a", prompt="?", schema=schema)
     words = json.dumps(value)
     verdict = judge(request, words, now_ms=1)
@@ -49,15 +49,15 @@ def waited_for(value: object, schema: dict[str, Any] | None) -> Result:
     )
 
 
-def test_error_in_a_form_of_ones_own_nothing_is_the_bridges_word() -> None:
-    """An agent wrote `verified: true`, and a waiter without the schema believed it."""
+def test_with_a_schema_of_its_own_nothing_is_verified() -> None:
+    """An agent wrote `verified: true` itself: a waiter must not believe it."""
     result = waited_for(FORGED, OPEN)
 
     assert (result.parsed, result.evidence) == (FORGED, ())
     assert result.response.own_form
 
 
-def test_in_the_form_of_all_agents_verified_is_the_bridges_word() -> None:
+def test_in_the_default_form_the_bridge_decides_what_is_verified() -> None:
     result = waited_for(FORGED, None)
 
     assert isinstance(result.parsed, AgentOutput)
@@ -65,7 +65,7 @@ def test_in_the_form_of_all_agents_verified_is_the_bridges_word() -> None:
     assert not result.response.own_form
 
 
-def test_a_form_that_only_looks_like_ours_is_returned_as_it_is() -> None:
+def test_a_form_that_only_looks_like_the_default_is_returned_unchanged() -> None:
     said = {"status": "green", "summary": 5, "evidence": "none"}
 
     assert waited_for(said, OPEN).parsed == said

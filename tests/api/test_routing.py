@@ -1,4 +1,4 @@
-"""Which route an ask begins on: the whole table."""
+"""Which route an ask starts on: the whole table."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_plan(row):
 
 
 @pytest.mark.parametrize("flag", [None, "local"])
-def test_what_to_fall_back_to_is_named_by_the_call_first(flag):
+def test_the_fallback_of_the_call_wins_over_the_setting(flag):
     how = {"flag": flag, "fallback": "claude", "fallback_after_s": 5.0}
 
     assert plan("host", has_host=False, **how) == Plan("host", "claude", 5.0)
@@ -47,7 +47,7 @@ def test_what_to_fall_back_to_is_named_by_the_call_first(flag):
 @pytest.mark.parametrize("choice", ["auto", "host"])
 @pytest.mark.parametrize("has_host", [True, False])
 def test_error_nothing_to_fall_back_to(choice, has_host):
-    """Never a model that nobody named: it may be a toy that knows nothing."""
+    """Never a model that nobody named: it may be far too small."""
     with pytest.raises(InvalidRequest) as caught:
         plan(choice, flag=None, fallback_after_s=20, has_host=has_host)
 
@@ -69,7 +69,7 @@ def test_error_a_fallback_without_a_time():
 
 
 @pytest.mark.parametrize("after", [-1.0, float("inf"), float("nan")])
-def test_error_no_time(after):
+def test_error_not_a_time(after):
     with pytest.raises(InvalidRequest) as caught:
         plan("auto", flag=None, fallback_after_s=after, has_host=True)
 

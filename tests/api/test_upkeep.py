@@ -1,4 +1,4 @@
-"""What a waiter does for what it waits for, and what no lock keeps it from."""
+"""How a waiter looks after its requests, even while the lock is held."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def status(store: Store) -> Status | None:
     return found.status if found else None
 
 
-def test_stages_are_told_while_the_lock_is_held(
+def test_stages_are_reported_while_the_lock_is_held(
     store: Store, clock: FakeClock, tmp_path: Path
 ) -> None:
-    """What is overdue is ended as soon as it can be."""
-    told: list[Stage] = []
-    tend = Tender(store, {A}, on_stage=told.append)
+    """An overdue request is ended as soon as the lock is free."""
+    stages: list[Stage] = []
+    tend = Tender(store, {A}, on_stage=stages.append)
 
     with store_in(tmp_path).exclusive():
         clock.go_on(TEND_S)
@@ -61,14 +61,14 @@ def test_stages_are_told_while_the_lock_is_held(
     clock.go_on(TEND_S)
     tend()
 
-    assert told == [Stage.NO_HOST, Stage.NO_HOST]
+    assert stages == [Stage.NO_HOST, Stage.NO_HOST]
     assert (held, status(store)) == (Status.PENDING, Status.TIMEOUT)
 
 
-def test_who_is_gone_does_not_wait_for_the_lock(
+def test_an_abandoned_wait_ends_while_the_lock_is_held(
     store: Store, clock: FakeClock, tmp_path: Path
 ) -> None:
-    """A cancelled wait stayed for as long as somebody else held it."""
+    """A cancelled wait must not last as long as somebody holds the lock."""
 
     def leave(_stage: Stage) -> None:
         raise Abandoned("gone")
@@ -80,22 +80,24 @@ def test_who_is_gone_does_not_wait_for_the_lock(
         tend()
 
 
-def test_nothing_is_told_of_what_has_ended_or_before_it_is_due(
+def test_a_stage_is_reported_when_due_and_not_after_the_end(
     store: Store, clock: FakeClock
 ) -> None:
-    told: list[Stage] = []
-    tend = Tender(store, {A}, on_stage=told.append)
+    stages: list[Stage] = []
+    tend = Tender(store, {A}, on_stage=stages.append)
 
     for seconds in (TEND_S / 2, TEND_S / 2, TEND_S):
         clock.go_on(seconds)
         tend()
 
-    assert told == [Stage.NO_HOST]
+    assert stages == [Stage.NO_HOST]
     assert status(store) is Status.TIMEOUT
 
 
-def test_what_a_dead_host_held_rings_at_once(tmp_path: Path, clock: FakeClock) -> None:
-    """The other session is idle, and does not look by itself."""
+def test_a_request_of_a_dead_host_wakes_another_session(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    """An idle session does not look by itself."""
     store = store_in(tmp_path, clock=clock)
     store.submit(request(A, created_at=START_US // 1000))
     store.claim(Claimant("gone", dead_process()), 1, lambda _: "take")
@@ -109,10 +111,10 @@ def test_what_a_dead_host_held_rings_at_once(tmp_path: Path, clock: FakeClock) -
     assert wakeups.unanswered_s(store, idle.host) is not None
 
 
-def test_a_bell_that_nobody_answered_rings_again_soon(
+def test_an_unanswered_wake_up_is_repeated_soon(
     tmp_path: Path, clock: FakeClock
 ) -> None:
-    """The first ring may have come before the session's watch."""
+    """The first may have come before the session watched its file."""
     store = store_in(tmp_path, clock=clock)
     store.submit(request(A, created_at=START_US // 1000))
     idle = open_session(store)
@@ -124,19 +126,19 @@ def test_a_bell_that_nobody_answered_rings_again_soon(
 
     clock.go_on(TEND_S)
     tend()
-    rung_ns = os.stat(file).st_mtime_ns
+    again_ns = os.stat(file).st_mtime_ns
     wakeups.clear(store, idle.host)
     clock.go_on(TEND_S)
     tend()
 
-    assert rung_ns - first_ns == TEND_S * 1_000_000_000
+    assert again_ns - first_ns == TEND_S * 1_000_000_000
     assert wakeups.unanswered_s(store, idle.host) is None
 
 
-def test_a_session_that_has_not_begun_what_it_was_offered_is_rung(
+def test_a_session_that_ignores_an_offer_is_woken(
     tmp_path: Path, clock: FakeClock
 ) -> None:
-    """What the first offer said may have got lost; only a hook can repeat it."""
+    """The offer may have got lost, and only a hook can repeat it."""
     store = store_in(tmp_path, clock=clock)
     store.submit(request(A, created_at=START_US // 1000))
     idle = open_session(store)
@@ -151,7 +153,7 @@ def test_a_session_that_has_not_begun_what_it_was_offered_is_rung(
 
 
 class Counting(Store):
-    """Counts how often requests are looked at, and everything is swept."""
+    """Counts how often it looks for a request, and how often it sweeps."""
 
     finds = sweeps = 0
 
@@ -166,20 +168,18 @@ class Counting(Store):
         return super().sweep(everything=everything, waiting=waiting)
 
 
-def test_a_thousand_waiters_look_no_oftener_than_the_machine_bears(
-    store: Store, clock: FakeClock
-) -> None:
-    """One sweeps for all, and each is still asked whether it waits (P4, P9)."""
+def test_a_thousand_waiters_share_the_work(store: Store, clock: FakeClock) -> None:
+    """One sweeps for all; each still reports, so that it can be cancelled (P4, P9)."""
     counting = Counting(store.place, clock=clock)
     b = RequestId("b")
     counting.submit(request(b, created_at=START_US // 1000))
-    told: list[Stage] = []
-    all_of_them = [Tender(counting, {b}, on_stage=told.append) for _ in range(1000)]
+    stages: list[Stage] = []
+    all_of_them = [Tender(counting, {b}, on_stage=stages.append) for _ in range(1000)]
     clock.go_on(TEND_S)
 
     for tend in all_of_them:
         tend()
 
-    assert len(told) == 1000
+    assert len(stages) == 1000
     assert counting.sweeps == 1
     assert counting.finds <= 110

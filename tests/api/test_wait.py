@@ -1,4 +1,4 @@
-"""What a wait gives back: for one, for many, and for what was answered already."""
+"""What a wait returns: for one, for many, and for a key that has an answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Even(BaseModel):
-    """A number that JSON Schema cannot tell from another."""
+    """A model with a rule that its JSON Schema does not have."""
 
     number: int
 
@@ -34,7 +34,7 @@ class Even(BaseModel):
 
 @pytest.fixture
 def bridge(tmp_path: Path) -> Bridge:
-    """Of a program that runs inside a session of its own."""
+    """The bridge of a program that runs inside a session."""
     return bridge_in(tmp_path, host_pid=os.getpid())
 
 
@@ -44,7 +44,7 @@ def answered(bridge: Bridge, number: int, key: str | None = None) -> str:
     return request
 
 
-def test_an_answer_its_own_model_refuses_keeps_no_other_back(bridge: Bridge) -> None:
+def test_an_answer_that_the_model_rejects_stops_no_other(bridge: Bridge) -> None:
     ids = [answered(bridge, number) for number in (1, 2, 3)]
 
     found = {r.request_id: r for r in bridge.wait(ids, schema=Even, timeout_s=5)}
@@ -57,7 +57,7 @@ def test_an_answer_its_own_model_refuses_keeps_no_other_back(bridge: Bridge) -> 
     assert odd.raw == '{"number": 1}'
 
 
-def test_error_one_that_its_own_model_refuses(bridge: Bridge) -> None:
+def test_error_an_answer_that_the_model_rejects(bridge: Bridge) -> None:
     with pytest.raises(RequestFailed, match="it is odd") as caught:
         bridge.wait(answered(bridge, 1), schema=Even, timeout_s=5)
 
@@ -65,10 +65,10 @@ def test_error_one_that_its_own_model_refuses(bridge: Bridge) -> None:
     assert caught.value.response.parsed_output == {"number": 1}
 
 
-def test_what_a_key_stands_for_is_given_back_though_nobody_could_answer(
+def test_the_answer_of_a_key_is_returned_although_no_host_could_answer(
     bridge: Bridge,
 ) -> None:
-    """No session is open; and one that is would have to wait for itself."""
+    """No session is open, and this one would have to wait for itself."""
     request = answered(bridge, 2, "key")
 
     result = bridge.ask("Which?", schema=Even, dedup_key="key")
@@ -79,7 +79,7 @@ def test_what_a_key_stands_for_is_given_back_though_nobody_could_answer(
 
 
 @pytest.mark.parametrize("code", ["timeout", "cancelled"])
-def test_error_a_key_of_what_ended_without_an_answer(
+def test_error_the_request_of_a_key_ended_without_an_answer(
     bridge: Bridge, code: FailureCode
 ) -> None:
     request = bridge.submit("Which?", dedup_key="key")
@@ -92,7 +92,7 @@ def test_error_a_key_of_what_ended_without_an_answer(
         bridge.ask("Which?", dedup_key="key")
 
 
-def test_error_a_key_does_not_make_a_wrong_question_right(bridge: Bridge) -> None:
+def test_error_an_invalid_question_with_an_answered_key(bridge: Bridge) -> None:
     answered(bridge, 2, "key")
 
     with pytest.raises(InvalidRequest):
@@ -100,7 +100,7 @@ def test_error_a_key_does_not_make_a_wrong_question_right(bridge: Bridge) -> Non
 
 
 @pytest.mark.parametrize("schema", [None, {"type": "object", "required": ["status"]}])
-def test_the_task_id_comes_back_whatever_the_form(
+def test_the_task_id_is_returned_whatever_the_schema(
     bridge: Bridge, schema: dict[str, Any] | None
 ) -> None:
     words = '{"status": "success", "summary": "done"}'

@@ -1,4 +1,4 @@
-"""Serving one request after another: what becomes of the rest when one goes wrong."""
+"""Serve one request after another: a failure of one spares the others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Busy:
-    """Answers; while it does, something happens."""
+    """An executor; something happens while it answers."""
 
     def __init__(self, meanwhile: Callable[[str], object] = lambda _: None) -> None:
         self.asked: list[str] = []
@@ -42,7 +42,7 @@ class Busy:
 
 
 def failing(raised: Exception) -> Busy:
-    """Answers, but not the request that is called bad."""
+    """An executor that fails on the request `bad`."""
 
     def act(name: str) -> None:
         if name == "bad":
@@ -80,23 +80,23 @@ def served(
     return [(each.request_id, each.error and each.error.code) for each in found]
 
 
-def rest(
-    monkeypatch: pytest.MonkeyPatch, naps: int, at: dict[int, Callable[[], object]]
+def pauses(
+    monkeypatch: pytest.MonkeyPatch, count: int, at: dict[int, Callable[[], object]]
 ) -> None:
-    """Act at some naps of a loop that serves for ever; the last one interrupts it."""
+    """Act at some pauses of an endless loop; the last one interrupts it."""
     taken = 0
 
-    def nap(seconds: float) -> None:
+    def pause(seconds: float) -> None:
         nonlocal taken
         # A wait for the lock is shorter than one between two looks.
         if seconds <= TURN_S:
             return
         taken += 1
         at.get(taken, lambda: None)()
-        if taken >= naps:
+        if taken >= count:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(serve_loop.time, "sleep", nap)
+    monkeypatch.setattr(serve_loop.time, "sleep", pause)
 
 
 def test_error_a_bug_ends_one_request_and_no_other(store: Store) -> None:
@@ -113,10 +113,10 @@ def test_error_a_bug_ends_one_request_and_no_other(store: Store) -> None:
     assert bugs == [("bad", bug)]
 
 
-def test_error_what_cannot_even_be_ended_is_not_tried_for_ever(
+def test_error_a_request_that_cannot_be_ended_is_tried_once(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its claim is given up with the process, or ended by the deadline."""
+    """Its claim ends with the process, or at the deadline."""
     bugs: list[tuple[str, Exception]] = []
     bug = ZeroDivisionError("when it was claimed")
     claim_one = store.claim_one
@@ -146,7 +146,7 @@ def test_error_a_definition_that_cannot_be_used_is_no_bug(store: Store) -> None:
 def test_a_queue_that_does_not_change_is_not_read_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Thousands may wait there for a session, or for a route that is not served."""
+    """Thousands may wait for a session, or for a route that nobody serves here."""
     for name in ("bad", "good", "more"):
         store.claim_one(RequestId(name), claimant())
     store.submit(request("theirs", route="host"))
@@ -159,7 +159,7 @@ def test_a_queue_that_does_not_change_is_not_read_again(
         return waiting()
 
     monkeypatch.setattr(store, "waiting", counted)
-    rest(monkeypatch, 10, {5: lambda: store.submit(request("late", route="claude"))})
+    pauses(monkeypatch, 10, {5: lambda: store.submit(request("late", route="claude"))})
     busy = Busy()
 
     with pytest.raises(KeyboardInterrupt):
@@ -170,8 +170,8 @@ def test_a_queue_that_does_not_change_is_not_read_again(
     assert looks == 4
 
 
-def test_error_once_with_the_lock_held(store: Store, tmp_path: Path) -> None:
-    """It left as if it had served all, and said nothing."""
+def test_error_once_while_the_lock_is_held(store: Store, tmp_path: Path) -> None:
+    """Otherwise it would end as if it had served everything."""
     hurried = store_in(tmp_path, lock_wait_s=0.05)
     lock = re.escape(f"{store.place.state}/locks/store.lock")
     with (
@@ -183,10 +183,10 @@ def test_error_once_with_the_lock_held(store: Store, tmp_path: Path) -> None:
     assert len(store.waiting()) == 3
 
 
-def test_a_lock_that_is_held_is_told_once_and_tried_again(
+def test_a_held_lock_is_reported_once_and_tried_again(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not silent for ever; and told again when it is held another time."""
+    """Each time that it is held is reported, and only once."""
     hurried = store_in(tmp_path, lock_wait_s=0.0)
     holder = ExitStack()
 
@@ -194,7 +194,7 @@ def test_a_lock_that_is_held_is_told_once_and_tried_again(
         store.submit(request("late", route="claude"))
         holder.enter_context(store.exclusive())
 
-    rest(monkeypatch, 6, {3: holder.close, 4: hold_again})
+    pauses(monkeypatch, 6, {3: holder.close, 4: hold_again})
     busy = Busy()
     troubles: list[StateUnavailable] = []
 
@@ -208,11 +208,11 @@ def test_a_lock_that_is_held_is_told_once_and_tried_again(
 
 
 @pytest.mark.parametrize("once", [True, False])
-def test_switched_off_nothing_more_is_taken(
+def test_nothing_is_taken_while_switched_off(
     store: Store, monkeypatch: pytest.MonkeyPatch, *, once: bool
 ) -> None:
-    """What had only been waiting goes on waiting; it is not ended as stopped."""
-    rest(monkeypatch, 3, {})
+    """Waiting requests go on waiting; they are not ended as stopped."""
+    pauses(monkeypatch, 3, {})
     busy = Busy(lambda _: switch_off(store))
 
     with suppress(KeyboardInterrupt):
@@ -222,11 +222,11 @@ def test_switched_off_nothing_more_is_taken(
     assert len(store.waiting()) == 2
 
 
-def test_switched_on_again_it_goes_on(
+def test_it_goes_on_when_switched_on_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where the queue has not changed meanwhile."""
-    rest(monkeypatch, 4, {2: lambda: switch_on(store)})
+    """Also if the queue has not changed meanwhile."""
+    pauses(monkeypatch, 4, {2: lambda: switch_on(store)})
     busy = Busy(lambda _: switch_off(store) if len(busy.asked) == 1 else None)
 
     with pytest.raises(KeyboardInterrupt):
@@ -235,10 +235,10 @@ def test_switched_on_again_it_goes_on(
     assert sorted(busy.asked) == ["bad", "good", "more"]
 
 
-def test_what_comes_meanwhile_takes_its_place(
+def test_an_urgent_request_comes_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A request of high priority waits for one other at most."""
+    """It waits for one other request at most."""
     store = store_in(tmp_path)
     for name in ("first", "second"):
         store.submit(request(name, route="claude", priority="low"))
@@ -247,7 +247,7 @@ def test_what_comes_meanwhile_takes_its_place(
         if served_now == "first":
             store.submit(request("urgent", route="claude", priority="high"))
 
-    rest(monkeypatch, 1, {})
+    pauses(monkeypatch, 1, {})
     busy = Busy(ask)
 
     with pytest.raises(KeyboardInterrupt):
@@ -256,8 +256,8 @@ def test_what_comes_meanwhile_takes_its_place(
     assert busy.asked == ["first", "urgent", "second"]
 
 
-def test_once_serves_what_waits_at_its_start(tmp_path: Path) -> None:
-    """A program that asks again with each answer would keep it from its end."""
+def test_once_serves_what_waits_at_the_start(tmp_path: Path) -> None:
+    """A program that asks again after each answer would keep it running."""
     store = store_in(tmp_path)
     store.submit(request("first", route="claude"))
     busy = Busy(lambda name: store.submit(request(f"{name}-more", route="claude")))
@@ -271,7 +271,7 @@ def test_once_serves_what_waits_at_its_start(tmp_path: Path) -> None:
 def test_it_sweeps_between_two_requests(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a dead process held is not left to the end of a long queue."""
+    """Requests of dead processes do not wait for the end of a long queue."""
     gone = Claimant("claude-1", dead_process(), "claude")
     served_by_the_dead = RequestId("bad")
     now_s = 0.0
@@ -283,7 +283,7 @@ def test_it_sweeps_between_two_requests(
         now_s += 10.0
 
     monkeypatch.setattr(serve_loop.time, "monotonic", lambda: now_s)
-    rest(monkeypatch, 1, {})
+    pauses(monkeypatch, 1, {})
     store.submit(request("z", route="claude", priority="high"))
     busy = Busy(work)
 
@@ -297,7 +297,7 @@ def test_it_sweeps_between_two_requests(
 def test_the_end_of_a_long_queue_costs_no_more_than_its_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not its whole length at each request; and what is for others is read once."""
+    """It is not listed for each request, and others' requests are read once."""
     monkeypatch.setattr(serve_loop, "_SHORT", 4)
     store = store_in(tmp_path)
     for number in range(40):
@@ -326,7 +326,7 @@ def test_the_end_of_a_long_queue_costs_no_more_than_its_start(
     monkeypatch.setattr(serve_loop, "_SWEEP_S", 1e6)
     monkeypatch.setattr(store, "waiting", slow)
     monkeypatch.setattr(store, "find", counted)
-    rest(monkeypatch, 1, {})
+    pauses(monkeypatch, 1, {})
     busy = Busy(work)
 
     with pytest.raises(KeyboardInterrupt):

@@ -25,7 +25,7 @@ DAY_S = 86_400
 
 
 class Pauses:
-    """Time that passes only while the worker pauses before it tries again."""
+    """Time passes only while the worker pauses before it tries again."""
 
     def __init__(self, clock: FakeClock, beat: Path) -> None:
         self.total_s = 0.0
@@ -73,7 +73,7 @@ def fail(
     *,
     once_there: Path | None = None,
 ) -> list[str]:
-    """So many calls fail from now on, or once a file is there; their list grows."""
+    """Let `times` calls fail, once a file exists if given; returns those that did."""
     failed_calls: list[str] = []
     system_call = getattr(os, call)
 
@@ -89,7 +89,7 @@ def fail(
 
 
 def answer_on_a_full_disk(monkeypatch: pytest.MonkeyPatch, times: int) -> Scripted:
-    """An executor that answers; from then on so many answers cannot be written."""
+    """An executor that answers; then `times` attempts to write the answer fail."""
 
     def full(*_: object) -> Outcome:
         fail(monkeypatch, "link", times)
@@ -103,7 +103,7 @@ def answer_on_a_full_disk(monkeypatch: pytest.MonkeyPatch, times: int) -> Script
 def test_an_answer_that_cannot_be_written_at_once_is_not_lost(
     store: Store, monkeypatch: pytest.MonkeyPatch, *, has_its_name: bool
 ):
-    """Nobody asks for it again, and the disk is full for a moment only."""
+    """The disk is full for a moment, and nobody would ask again."""
     calls: list[list[str]] = []
 
     def full(*_: object) -> Outcome:
@@ -127,7 +127,7 @@ def test_an_answer_that_cannot_be_written_at_once_is_not_lost(
 def test_error_an_answer_that_cannot_be_written_in_time(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ):
-    """The claim of a live process would keep the request from its end."""
+    """A claim of a live process would keep the request from ending."""
     full = answer_on_a_full_disk(monkeypatch, 10_000)
     with pytest.raises(StateUnavailable) as caught:
         new_worker(store, full).serve(A)
@@ -144,7 +144,7 @@ def test_error_an_answer_that_cannot_be_written_in_time(
 def test_the_heartbeat_goes_on_while_it_tries(
     store: Store, beat: Path, pauses: Pauses, monkeypatch: pytest.MonkeyPatch
 ):
-    """Otherwise whoever cannot see this process would take the request back."""
+    """Otherwise a container that cannot see this process would take it back."""
     assert new_worker(store, answer_on_a_full_disk(monkeypatch, 100)).serve(A)
 
     assert (pauses.beats[0], pauses.beats[-1]) == (False, True)
@@ -152,7 +152,7 @@ def test_the_heartbeat_goes_on_while_it_tries(
 
 
 @pytest.mark.usefixtures("pauses")
-def test_it_stops_trying_when_nobody_waits(
+def test_it_stops_trying_when_the_caller_leaves(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ):
     answers = iter([None, Abandoned("gone")])
@@ -180,10 +180,10 @@ def test_a_clock_set_back_does_not_make_it_try_for_a_day(
     assert 50 < pauses.total_s < 70
 
 
-def test_a_full_disk_does_not_hold_up_an_asker_with_less_time_than_the_request(
+def test_it_tries_no_longer_than_its_caller_waits(
     store: Store, clock: FakeClock, pauses: Pauses, monkeypatch: pytest.MonkeyPatch
 ):
-    """Another asker's request, served by one that joined it: it waits again."""
+    """The request has more time than the caller that joined it: it waits again."""
     until_s = clock.monotonic_s() + 5
 
     with pytest.raises(StateUnavailable):

@@ -1,4 +1,4 @@
-"""A dedup key finds another asker's request: to wait for it, and never to end it."""
+"""Ask: who joins another caller's request by its dedup key never ends it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def bridge(tmp_path: Path) -> Bridge:
-    """With an open session that takes nothing."""
+    """It has an open session that takes nothing."""
     made = bridge_in(tmp_path)
     open_session(made.store)
     return made
 
 
-def test_a_joiner_whose_time_is_up_ends_nobody_elses_request(bridge: Bridge) -> None:
+def test_a_joiner_that_times_out_ends_nothing(bridge: Bridge) -> None:
     request_id = bridge.submit("Which?", dedup_key="k", timeout_s=600)
 
     # Not within what was left of it when the wait began.
@@ -44,7 +44,7 @@ def test_a_joiner_whose_time_is_up_ends_nobody_elses_request(bridge: Bridge) -> 
     assert bridge.respond(request_id, '{"status": "success", "summary": "a"}').success
 
 
-def test_a_joiner_that_is_interrupted_cancels_nobody_elses_request(
+def test_a_joiner_that_is_interrupted_cancels_nothing(
     bridge: Bridge,
 ) -> None:
     request_id = bridge.submit("Which?", dedup_key="k", timeout_s=600)
@@ -104,10 +104,10 @@ def test_error_a_key_that_stands_for_another_question(
     assert f"it differs in: {difference}. " in str(caught.value)
 
 
-def test_whoever_serves_anothers_request_stops_when_its_own_time_is_up(
+def test_a_joiner_that_serves_stops_at_its_own_deadline(
     tmp_path: Path,
 ) -> None:
-    """Its asker hears of the deadline; the request waits for the next worker."""
+    """Its caller gets a timeout; the request waits for the next worker."""
     store = store_in(tmp_path)
     store.submit(request("a", route="claude"))
 
@@ -126,8 +126,8 @@ def test_whoever_serves_anothers_request_stops_when_its_own_time_is_up(
     assert rooms_of(store, "a") == ["requests"]
 
 
-def test_nothing_is_served_when_the_time_is_up(tmp_path: Path) -> None:
-    """Not even tried: an executor may take seconds to start."""
+def test_nothing_is_served_after_the_deadline(tmp_path: Path) -> None:
+    """It is not even tried: an executor may take seconds to start."""
     store = store_in(tmp_path, clock=FakeClock())
     store.submit(request("a", route="claude"))
     asked: list[object] = []
@@ -140,10 +140,10 @@ def test_nothing_is_served_when_the_time_is_up(tmp_path: Path) -> None:
     assert asked == []
 
 
-def test_an_ask_does_not_wait_longer_for_the_lock_than_its_request_lives(
+def test_submitting_waits_for_the_lock_until_the_deadline_at_most(
     bridge: Bridge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Submitted after its own deadline it would be useless."""
+    """After its deadline the request would be useless."""
     waits: list[float] = []
     submit = Store.submit
 
@@ -163,14 +163,14 @@ def test_an_ask_does_not_wait_longer_for_the_lock_than_its_request_lives(
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The route claude answers."""
+    """The route claude answers at once."""
     executor = Scripted(lambda *_: Outcome(GOOD))
     monkeypatch.setitem(executors._EXECUTORS, "claude", lambda *_: executor)
 
 
 @pytest.mark.usefixtures("served")
-def test_a_joiner_serves_what_waits_for_its_route(bridge: Bridge) -> None:
-    """Its asker may have submitted it, and left."""
+def test_a_joiner_serves_a_request_of_its_route(bridge: Bridge) -> None:
+    """Its first caller may have submitted it and left."""
     request_id = bridge.submit("Which?", dedup_key="k", route="claude")
 
     result = bridge.ask("Which?", dedup_key="k", route="claude", timeout_s=5)
@@ -180,10 +180,10 @@ def test_a_joiner_serves_what_waits_for_its_route(bridge: Bridge) -> None:
 
 @pytest.mark.usefixtures("served")
 @pytest.mark.parametrize("route", ["host", "auto"])
-def test_a_joiner_does_not_serve_what_waits_for_a_session(
+def test_a_joiner_does_not_serve_a_request_for_a_session(
     bridge: Bridge, monkeypatch: pytest.MonkeyPatch, route: str
 ) -> None:
-    """Its asker chose the session; whether one is open makes it no other question."""
+    """Its first caller chose the session, whether or not one is open now."""
     request_id = bridge.submit("Which?", dedup_key="k")
     if route == "auto":
         monkeypatch.setattr(sessions, "live_sessions", lambda *_, **__: [])
@@ -201,7 +201,7 @@ def test_a_joiner_does_not_serve_what_waits_for_a_session(
     assert bridge.status(request_id).status is Status.PENDING
 
 
-def test_an_interrupt_as_it_is_submitted_cancels_it(
+def test_an_interrupt_while_submitting_cancels(
     bridge: Bridge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(*_: object, **__: object) -> None:

@@ -1,4 +1,4 @@
-"""Which agents a project may ask: the same for who asks and for who serves."""
+"""Which agents a project may ask: the same for callers and for workers."""
 
 from __future__ import annotations
 
@@ -32,16 +32,14 @@ def agents(tmp_path: Path, store: Store) -> Agents:
     return Agents.open(settings, store.place.project)
 
 
-def test_an_agent_of_the_clients_has_no_definition(
-    agents: Agents, store: Store
-) -> None:
+def test_the_clients_own_agent_has_no_definition(agents: Agents, store: Store) -> None:
     asked = request(agent_type="Explore")
 
     assert agents.find("Explore") is None
     assert agents.define(store, asked) == (asked, None)
 
 
-def test_an_agent_of_ours_is_served_as_it_is_defined(
+def test_a_defined_agent_is_served_by_its_definition(
     agents: Agents, store: Store
 ) -> None:
     definition = agents.find("researcher")
@@ -55,10 +53,8 @@ def test_an_agent_of_ours_is_served_as_it_is_defined(
 
 
 @pytest.mark.parametrize("how", ["find", "define"])
-def test_error_an_agent_that_nobody_knows(
-    agents: Agents, store: Store, how: str
-) -> None:
-    """In the same words, whether it is asked for or found in a file."""
+def test_error_unknown_agent(agents: Agents, store: Store, how: str) -> None:
+    """The message is the same for a call and for a file that names it."""
     ways: dict[str, Callable[[], object]] = {
         "find": lambda: agents.find("Explorer"),
         "define": lambda: agents.define(store, request(agent_type="Explorer")),
@@ -101,7 +97,7 @@ def slow(tmp_path: Path) -> None:
         ({"timeout": 120_000}, (120_000, 7, "opus")),
     ],
 )
-def test_a_default_that_is_spelt_out_is_a_choice(
+def test_a_default_that_is_written_out_counts(
     agents: Agents,
     store: Store,
     fields: dict[str, object],
@@ -109,11 +105,11 @@ def test_a_default_that_is_spelt_out_is_a_choice(
     *,
     is_held: bool,
 ) -> None:
-    """Whoever writes `timeout: 120000` wants just that, even if it is the default."""
+    """`timeout: 120000` wins over the definition, although it is the default."""
     asked = {"requestId": "a", "agentType": "slow", "prompt": "?", **fields}
     drop(store, "requests", "a.json", json.dumps(asked))
     if is_held:
-        # It is written down, and read, before the definition is looked at.
+        # The claim writes the record and reads it back before the definition counts.
         held = store.claim_one(RequestId("a"), claimant())
         assert held is not None
         assert store.give_back(RequestId("a"), this_process(), lambda held: held)
@@ -127,7 +123,7 @@ def test_a_default_that_is_spelt_out_is_a_choice(
 
 
 @pytest.mark.usefixtures("slow")
-def test_the_same_holds_where_a_program_asks(tmp_path: Path) -> None:
+def test_a_default_that_a_program_passes_counts(tmp_path: Path) -> None:
     bridge = bridge_in(tmp_path)
 
     ids = [
@@ -140,16 +136,16 @@ def test_the_same_holds_where_a_program_asks(tmp_path: Path) -> None:
         (120_000, "normal", "inherit"),
         (300_000, "low", "opus"),
     ]
-    # Read as a file of its own, it says all that holds.
+    # The file itself says everything that applies.
     text = (bridge.store.place.state / "requests" / f"{ids[0]}.json").read_text()
     assert json.loads(text)["maxAttempts"] == 7
     assert json.loads(text)["attempt"] == 0
 
 
-def test_error_a_model_that_is_asked_for_is_meant_though_it_is_the_definitions(
+def test_error_a_model_that_is_asked_for_must_suit_the_route(
     tmp_path: Path,
 ) -> None:
-    """Of the definition alone it is a wish, and another model may stand in for it."""
+    """The definition's own model is only preferred: another may answer instead."""
     folder = tmp_path / "home" / "agents"
     folder.mkdir(parents=True, mode=0o700)
     (folder / "far.yaml").write_text("name: far\nprompt: '?'\nmodel: openai:m\n")
