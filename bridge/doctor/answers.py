@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from bridge.doctor.finding import Finding, ok, problem, warning
@@ -29,7 +28,7 @@ def recent(subject: Subject) -> Iterator[Finding]:
     store = subject.store()
     if store is None or not store.place.state.is_dir():
         return
-    ended = list(islice(store.newest_responses(2 * _SHOWN), _SHOWN))
+    ended = store.newest_responses(2 * _SHOWN)[:_SHOWN]
     yield from judge(ended, store.now_ms())
 
 

@@ -134,6 +134,22 @@ def change_held(
     return changed
 
 
+def change_claim(
+    state: State,
+    request_id: RequestId,
+    host: HostProcess,
+    change: Callable[[Claim], Claim],
+    *,
+    event: str | None = None,
+) -> Request | None:
+    """As `change_held`, for the claim alone."""
+
+    def changed(held: Request) -> Request:
+        return held.with_(claim=change(held.claim)) if held.claim else held
+
+    return change_held(state, request_id, host, changed, event=event)
+
+
 def give_back(
     state: State,
     request_id: RequestId,

@@ -86,9 +86,10 @@ def claim_only(
     slots: int,
     judge: Callable[[Request], Verdict],
 ) -> list[Request]:
-    """As `claim`, for this one request. The lock is held."""
-    walk = _Walk(state, claimant, slots, judge)
-    walk.look_at_one(request_id)
+    """As `claim`, for this one request."""
+    with state.hold():
+        walk = _Walk(state, claimant, slots, judge)
+        walk.look_at_one(request_id)
     return walk.taken
 
 

@@ -64,6 +64,20 @@ def find_same(
     )
 
 
+def answer_of_key(
+    state: State, request: Request, *, routes: Collection[str] = ()
+) -> Response | None:
+    """The answer that the key of `request` stands for; None if there is none.
+
+    `routes` as in `submit`.
+
+    Raises:
+        InvalidRequest: the key stands for another question.
+    """
+    found = find_same(state, request, routes)
+    return found.response if found else None
+
+
 def claim_key(state: State, request: Request) -> Response | None:
     """Let a waiting request's key stand for it; if it cannot, how the request ends.
 

@@ -32,14 +32,6 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: opening a FIFO that somebody put there must not wait for its other end.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_LOG = (
-    os.O_WRONLY
-    | os.O_APPEND
-    | os.O_CREAT
-    | os.O_NOFOLLOW
-    | os.O_NONBLOCK
-    | os.O_CLOEXEC
-)
 
 
 class NotAPlainFile(OSError):
@@ -60,10 +52,16 @@ class Forbidden(NotAPlainFile):
 
 
 class Folder:
-    """A directory held open. Close it, or use it as a context manager."""
+    """A directory held open. Close it, or use it as a context manager.
 
-    def __init__(self, fd: int, path: str) -> None:
-        self.fd = fd
+    One that is `missing`, for this reason, is empty, and cannot be written to.
+    """
+
+    def __init__(
+        self, fd: int, path: str, missing: FileNotFoundError | None = None
+    ) -> None:
+        self._fd = fd
+        self._missing = missing
         self.path = path
         # How many files are kept open to be read only once; see `read`.
         self.keeps = 0
@@ -78,6 +76,13 @@ class Folder:
         """
         return cls(_open_directory(path, path, None), path)
 
+    @property
+    def fd(self) -> int:
+        """The descriptor; raises why there is none."""
+        if self._missing is not None:
+            raise self._missing
+        return self._fd
+
     def __enter__(self) -> Self:
         return self
 
@@ -86,7 +91,7 @@ class Folder:
 
     def close(self) -> None:
         """Close the descriptor; may be called more than once."""
-        fd, self.fd = self.fd, -1
+        fd, self._fd = self._fd, -1
         for kept, _, _ in self._kept.values():
             os.close(kept)
         self._kept.clear()
@@ -107,7 +112,7 @@ class Folder:
             return Folder(_open_directory(name, path, self.fd), path)
         except FileNotFoundError as exc:
             if not make:
-                return Absent(path, exc)
+                return Folder(-1, path, missing=exc)
         try:
             os.mkdir(name, 0o700, dir_fd=self.fd)
             self.sync()
@@ -116,18 +121,22 @@ class Folder:
         except OSError as exc:
             if exc.errno not in _NO_ROOM:
                 raise
-            return Absent(path, exc)
+            # Its number says why; to readers the folder is just not there.
+            missing = FileNotFoundError(exc.errno, exc.strerror, path)
+            return Folder(-1, path, missing=missing)
         return Folder(_open_directory(name, path, self.fd), path)
 
     def names(self, suffix: str = ".json") -> list[str]:
         """Names of the visible files that end in `suffix`, without it, in no order."""
         is_visible = re.compile(rf"[^.].*{re.escape(suffix)}\Z", re.DOTALL).match
         stem = itemgetter(slice(-len(suffix)))
-        return [*map(stem, filter(is_visible, os.listdir(self.fd)))]
+        with suppress(FileNotFoundError):
+            return [*map(stem, filter(is_visible, os.listdir(self.fd)))]
+        return []
 
     def entries(self) -> Iterator[os.DirEntry[str]]:
         """Every entry, temporaries included."""
-        with os.scandir(self.fd) as found:
+        with suppress(FileNotFoundError), os.scandir(self.fd) as found:
             yield from found
 
     def has(self, name: str) -> bool:
@@ -288,33 +297,6 @@ class Folder:
             times = (changed_ns, changed_ns)
             os.utime(name, ns=times, dir_fd=self.fd, follow_symlinks=False)
 
-    def append(self, name: str, line: bytes, *, max_bytes: int, older: str) -> None:
-        """Add one line to a log of ours, in one write; a full log becomes `older`.
-
-        A log that is not a plain file with one name is moved aside first: a line
-        appended through a hard link would end up in somebody else's file.
-        """
-        for _ in range(2):
-            try:
-                fd = os.open(name, _LOG, 0o600, dir_fd=self.fd)
-            except OSError as exc:
-                if exc.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
-                    raise
-                self.move(name, self, f"{name}.aside-{os.urandom(4).hex()}")
-                continue
-            try:
-                facts = os.fstat(fd)
-                if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > 1:
-                    self.move(name, self, f"{name}.aside-{os.urandom(4).hex()}")
-                    continue
-                if facts.st_size > max_bytes:
-                    self.move(name, self, older)
-                    continue
-                os.write(fd, line)
-                return
-            finally:
-                os.close(fd)
-
     def sync(self) -> None:
         """Make the names in this folder durable."""
         os.fsync(self.fd)
@@ -335,48 +317,6 @@ class Folder:
                 self.remove(temporary)
             raise
         return temporary
-
-
-class Absent(Folder):
-    """A missing folder: it is empty, and nothing can be written to it."""
-
-    def __init__(self, path: str, error: OSError) -> None:
-        self.path = path
-        self._error = error
-
-    @property
-    def fd(self) -> int:  # type: ignore[override]  # there is none to be had
-        """Raises why there is none."""
-        raise self._error
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-    def folder(self, name: str, *, make: bool = True) -> Folder:
-        """Its sub-folders are missing, too."""
-        if make:
-            raise self._error
-        return Absent(f"{self.path}/{name}", self._error)
-
-    def names(self, suffix: str = ".json") -> list[str]:  # noqa: ARG002 - as above
-        """None."""
-        return []
-
-    def entries(self) -> Iterator[os.DirEntry[str]]:
-        """None."""
-        return iter(())
-
-    def facts(self, name: str) -> os.stat_result | None:  # noqa: ARG002 - as above
-        """Nothing lies there."""
-        return None
-
-    def read(self, name: str, max_bytes: int = MAX_FILE_BYTES) -> bytes | None:  # noqa: ARG002 - as above
-        """There is none."""
-        return None
-
-    def remove(self, name: str) -> bool:  # noqa: ARG002 - as above
-        """It was not there."""
-        return False
 
 
 def _open_directory(name: str, path: str, dir_fd: int | None) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bridge.protocol.record import json_object
+from bridge.store import rotating_log
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,23 +31,19 @@ def note(state: Folder, now_ms: int, event: str, request_id: str, **facts: Any) 
     line = {"at": now_ms, "event": event, "requestId": request_id, **known}
     with suppress(OSError, orjson.JSONEncodeError):
         data = orjson.dumps(line) + b"\n"
-        state.append(NAME, data, max_bytes=MAX_BYTES, older=OLDER)
+        rotating_log.append(state, NAME, data, max_bytes=MAX_BYTES, older=OLDER)
 
 
 def lines_about(state: Folder, request_id: str) -> list[dict[str, Any]]:
     """The lines that concern a request, oldest first; a broken line is skipped."""
-    found = []
     wanted = request_id.encode()
-    for name in (OLDER, NAME):
-        with suppress(OSError):
-            lines = (state.read(name) or b"").splitlines()
-            found += [json_object(line) for line in lines if wanted in line]
-    return [event for event in found if event.get("requestId") == request_id]
+    lines = rotating_log.read(state, OLDER, NAME).splitlines()
+    events = (json_object(line) for line in lines if wanted in line)
+    return [event for event in events if event.get("requestId") == request_id]
 
 
 def newest_lines(state: Folder, count: int) -> Iterator[dict[str, Any]]:
     """The last `count` lines of each file, newest first; a broken line is empty."""
     for name in (NAME, OLDER):
-        with suppress(OSError):
-            lines = (state.read(name) or b"").rsplit(b"\n", count + 1)[-count - 1 : -1]
-            yield from map(json_object, reversed(lines))
+        lines = rotating_log.read(state, name).rsplit(b"\n", count + 1)
+        yield from map(json_object, reversed(lines[-count - 1 : -1]))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from bridge.store import run_logs
 from bridge.store.dedup_keys import known_request
 from bridge.store.submit import FOLDERS_OF_IDS
+from bridge.store.sweep import sweep_all
 
 if TYPE_CHECKING:
     import os
@@ -67,9 +68,11 @@ def prune(
 ) -> Pruned:
     """Remove what is older, then the oldest until the rest fits into `max_bytes`.
 
-    None sets no limit. Leftover temporaries and dedup keys without a request are always
-    removed. Takes the lock itself, one batch at a time.
+    None sets no limit. Overdue requests are ended first. Leftover temporaries and dedup
+    keys without a request are always removed; unfinished requests stay. Takes the
+    lock itself, one batch at a time.
     """
+    sweep_all(state)
     now_s = state.clock.now_us() / 1_000_000
     items = sorted(_finished(state), key=lambda item: item.changed_s)
     total = sum(item.size for item in items)

@@ -126,6 +126,11 @@ def finish(
         state.put_aside("requests", file, USED)
 
 
+def sync_responses(state: State) -> None:
+    """Make durable which responses there are."""
+    state["responses"].sync()
+
+
 def keep_evidence(
     state: State, request_id: str, *, reason: str, source: str, words: str
 ) -> None:

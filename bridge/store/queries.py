@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,10 @@ from bridge.store import Found, journal, run_logs
 from bridge.store.directory import NotAPlainFile
 from bridge.store.quarantine import all_put_aside
 from bridge.store.records import read_request
+from bridge.store.waiting_order import waiting_in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from bridge.protocol.ids import RequestId
     from bridge.protocol.request import Request
@@ -81,6 +83,27 @@ def _why_put_aside(state: State, request_id: RequestId) -> str | None:
     return f"{newest.path}: {newest.why}; correct the file and move it to {back}"
 
 
+def is_over(state: State, request_id: RequestId) -> bool:
+    """Whether a request has ended, or does not exist."""
+    file = f"{request_id}.json"
+    if state["responses"].has(file):
+        return True
+    return not state["processing"].has(file) and find(state, request_id) is None
+
+
+def waiting(state: State) -> list[RequestId]:
+    """Ids of waiting requests, in the order in which they would be claimed."""
+    return list(waiting_in_order(state))
+
+
+def queue_changed_ns(state: State) -> int:
+    """When a waiting request last came or went; nanoseconds.
+
+    It is the file system's time: compare it only with itself.
+    """
+    return os.fstat(state["requests"].fd).st_mtime_ns
+
+
 def has_waiting(state: State) -> bool:
     """Whether anything waits; the cost does not grow with the queue."""
     return any(
@@ -128,15 +151,23 @@ def files_about(
     return [Path(state.directory.path) / name for name in found]
 
 
-def newest_responses(state: State, count: int) -> Iterator[Response]:
-    """The responses that came last, newest first; what cannot be read is left out."""
+def history(state: State, request_id: RequestId) -> list[dict[str, Any]]:
+    """The lines of the journal about a request, oldest first."""
+    return journal.lines_about(state.directory, request_id)
+
+
+def newest_responses(state: State, count: int) -> list[Response]:
+    """The responses that came last, newest first; what cannot be read is left out.
+
+    At most `count` files are looked at.
+    """
     files = []
     for entry in state["responses"].entries():
         request_id = entry.name.removesuffix(".json")
         if entry.name.endswith(".json") and is_id(request_id):
             files.append((entry.stat(follow_symlinks=False).st_mtime, request_id))
+    newest = []
     for _, request_id in sorted(files, reverse=True)[:count]:
         with suppress(NewerSchema, OSError):
-            response = state.response(request_id)
-            if response is not None:
-                yield response
+            newest.append(state.response(request_id))
+    return [response for response in newest if response is not None]

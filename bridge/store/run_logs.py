@@ -5,10 +5,10 @@ A log that is full becomes `<request id>.1.jsonl`. Both go with their request.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bridge.protocol.record import json_lines
+from bridge.store import rotating_log
 
 if TYPE_CHECKING:
     from bridge.store.state import State
@@ -22,13 +22,11 @@ MAX_BYTES = 4 * 1024 * 1024
 def append(state: State, request_id: str, event: bytes) -> None:
     """Add one event, encoded, to the log of a run."""
     older, name = (f"{request_id}{suffix}" for suffix in SUFFIXES)
-    state[FOLDER].append(name, event + b"\n", max_bytes=MAX_BYTES, older=older)
+    line = event + b"\n"
+    rotating_log.append(state[FOLDER], name, line, max_bytes=MAX_BYTES, older=older)
 
 
 def read(state: State, request_id: str) -> list[dict[str, Any]]:
     """The events of a run, oldest first; a broken line is skipped."""
-    found = []
-    for suffix in SUFFIXES:
-        with suppress(OSError):
-            found += json_lines(state[FOLDER].read(f"{request_id}{suffix}") or b"")
-    return found
+    names = [f"{request_id}{suffix}" for suffix in SUFFIXES]
+    return json_lines(rotating_log.read(state[FOLDER], *names))

@@ -15,8 +15,6 @@ while it is open elsewhere, two processes have one session id.
 
 from __future__ import annotations
 
-import os
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from bridge.errors import InvalidRequest
@@ -28,7 +26,7 @@ from bridge.store.lease import host_is_gone
 from bridge.store.records import read_quietly
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from bridge.store.directory import Folder
     from bridge.store.store import Store
@@ -74,21 +72,15 @@ class Session(Record):
         return sorted(at for at in self.launches if 0 <= now_ms - at < HOUR_MS)
 
 
-@contextmanager
-def _folder(store: Store) -> Iterator[Folder]:
-    with store.state() as state:
-        yield state["sessions"]
-
-
 def all_sessions(store: Store) -> list[Session]:
     """Every session on record, also those of processes that are gone."""
-    with _folder(store) as folder:
+    with store.folder("sessions") as folder:
         return _load_all(folder)
 
 
 def find_session(store: Store, session_id: str, host: HostProcess) -> Session | None:
     """The session of this process on record."""
-    with _folder(store) as folder:
+    with store.folder("sessions") as folder:
         for name in _names(session_id, host):
             session = _load(folder, name)
             if session is not None and session.host == host:
@@ -98,7 +90,7 @@ def find_session(store: Store, session_id: str, host: HostProcess) -> Session | 
 
 def same_id(store: Store, session_id: str) -> Session | None:
     """The session that has the record of this id, of whichever process."""
-    with _folder(store) as folder:
+    with store.folder("sessions") as folder:
         return _load(folder, session_id)
 
 
@@ -149,7 +141,7 @@ def open_session(store: Store, session_id: str) -> Session:
 
 def save(store: Store, session: Session) -> None:
     """Write a session down, beside a live one with the same id in another process."""
-    with _folder(store) as folder:
+    with store.folder("sessions") as folder:
         name = session.session_id
         holder = _load(folder, name)
         is_taken = holder is not None and holder.host != session.host
@@ -160,7 +152,7 @@ def save(store: Store, session: Session) -> None:
 
 def remove(store: Store, session: Session) -> None:
     """Remove the files of one session."""
-    with _folder(store) as folder:
+    with store.folder("sessions") as folder:
         holder = _load(folder, session.session_id)
         if holder is not None and holder.host != session.host:
             folder.remove(f"{_second_name(session.session_id, session.host)}.json")
@@ -213,21 +205,21 @@ def mark_looked(store: Store, session_id: str) -> None:
 
     Call this before looking at the queue, so that no change is missed.
     """
-    with store.state() as state:
-        changed_ns = os.fstat(state["requests"].fd).st_mtime_ns
-        if store.now_ms() - changed_ns // 1_000_000 >= _SETTLED_MS:
-            state["sessions"].touch_at(f"{session_id}.looked", changed_ns)
+    changed_ns = store.queue_changed_ns()
+    if store.now_ms() - changed_ns // 1_000_000 >= _SETTLED_MS:
+        with store.folder("sessions") as folder:
+            folder.touch_at(f"{session_id}.looked", changed_ns)
 
 
 def look_again(store: Store, session_id: str) -> None:
     """Have the shell hook look at the queue at the next tool call."""
-    with _folder(store) as folder:
+    with store.folder("sessions") as folder:
         folder.remove(f"{session_id}.looked")
 
 
 def mark_offer(store: Store, session_id: str, *, is_open: bool) -> None:
     """Tell the shell hook whether an offer is open."""
-    with _folder(store) as folder:
+    with store.folder("sessions") as folder:
         if is_open:
             folder.touch(f"{session_id}.offer")
         else:
@@ -236,13 +228,13 @@ def mark_offer(store: Store, session_id: str, *, is_open: bool) -> None:
 
 def beat(store: Store, session_id: str) -> None:
     """Touch the heartbeat."""
-    with _folder(store) as folder:
+    with store.folder("sessions") as folder:
         folder.beat(f"{session_id}.beat")
 
 
 def remove_beat(store: Store, session_id: str) -> None:
     """Remove the heartbeat."""
-    with _folder(store) as folder:
+    with store.folder("sessions") as folder:
         folder.remove(f"{session_id}.beat")
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import copy
 import errno
-import math
 import os
 from contextlib import ExitStack, contextmanager
 from functools import wraps
@@ -31,22 +30,22 @@ from bridge.errors import (
     UnknownRequest,
 )
 from bridge.store import claim as claiming
-from bridge.store import dedup_keys, journal, queries, run_logs
+from bridge.store import dedup_keys, queries, run_logs
 from bridge.store import publish as ending
 from bridge.store import submit as asking
 from bridge.store.clock import Clock, SystemClock
 from bridge.store.directory import NotAPlainFile
 from bridge.store.location import open_state
 from bridge.store.state import State
-from bridge.store.waiting_order import waiting_in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from bridge.protocol.ids import RequestId
-    from bridge.protocol.request import Claim, HostProcess, Request
+    from bridge.protocol.request import HostProcess, Request
     from bridge.protocol.response import Response
     from bridge.store import Claimant, Verdict
+    from bridge.store.directory import Folder
     from bridge.store.location import Place
     from bridge.store.prune import Pruned
 
@@ -139,8 +138,6 @@ class Store:
         """
         return os.path.lexists(self.place.state)
 
-    # Opening
-
     @contextmanager
     def open(self, *, make: bool = True) -> Iterator[Self]:
         """The same store, held open for one operation: use it within the block.
@@ -178,6 +175,12 @@ class Store:
             yield state
 
     @contextmanager
+    def folder(self, name: str) -> Iterator[Folder]:
+        """One folder of records, open for the block."""
+        with self.state() as state:
+            yield state[name]
+
+    @contextmanager
     def exclusive(self) -> Iterator[None]:
         """Hold the lock for the block."""
         with self.state() as state, state.hold():
@@ -189,39 +192,21 @@ class Store:
         with self.state() as state, state.hold_if_free():
             yield
 
-    # Asking
-
     submit = _in_state(asking.submit)
 
-    # Looking
-
-    def answer_of_key(
-        self, request: Request, *, routes: Collection[str] = ()
-    ) -> Response | None:
-        """The answer that the key of `request` stands for; None if there is none.
-
-        `routes` as in `submit`.
-
-        Raises:
-            InvalidRequest: the key stands for another question.
-        """
-        if request.dedup_key is None or not self.exists():
-            return None
-        with self.state(make=False) as state:
-            found = dedup_keys.find_same(state, request, routes)
-            return found.response if found else None
-
+    answer_of_key = _if_there(dedup_keys.answer_of_key)
     find = _if_there(queries.find)
     why_unreadable = _if_there(queries.why_unreadable)
-
-    def is_over(self, request_id: RequestId) -> bool:
-        """Whether a request has ended, or does not exist."""
-        with self.state() as state:
-            file = f"{request_id}.json"
-            if state["responses"].has(file):
-                return True
-            is_held = state["processing"].has(file)
-            return not is_held and queries.find(state, request_id) is None
+    is_over = _in_state(queries.is_over)
+    waiting = _in_state(queries.waiting)
+    has_waiting = _in_state(queries.has_waiting)
+    queue_changed_ns = _in_state(queries.queue_changed_ns)
+    claimed = _in_state(queries.all_claimed, make=False)
+    evidence = _in_state(queries.evidence_of, make=False)
+    files_about = _in_state(queries.files_about, make=False)
+    history = _in_state(queries.history, make=False)
+    newest_responses = _in_state(queries.newest_responses)
+    run_log = _in_state(run_logs.read)
 
     def unknown(self, request_id: RequestId) -> UnknownRequest:
         """The error for an unknown id, or one whose file cannot be read."""
@@ -234,41 +219,6 @@ class Store:
         place = self.place.state
         why = f"in {place}" if self.exists() else f"here: there is no {place}"
         return UnknownRequest(f"no request {request_id} {why}", request_id=request_id)
-
-    def waiting(self) -> list[RequestId]:
-        """Ids of waiting requests, in the order in which they would be claimed."""
-        with self.state() as state:
-            return list(waiting_in_order(state))
-
-    has_waiting = _in_state(queries.has_waiting)
-
-    def queue_changed_ns(self) -> int:
-        """When a waiting request last came or went; nanoseconds.
-
-        It is the file system's time: compare it only with itself.
-        """
-        with self.state() as state:
-            return os.fstat(state["requests"].fd).st_mtime_ns
-
-    claimed = _in_state(queries.all_claimed, make=False)
-    evidence = _in_state(queries.evidence_of, make=False)
-    files_about = _in_state(queries.files_about, make=False)
-    run_log = _in_state(run_logs.read)
-
-    def history(self, request_id: RequestId) -> list[dict[str, Any]]:
-        """The lines of the journal about a request, oldest first."""
-        with self.state(make=False) as state:
-            return journal.lines_about(state.directory, request_id)
-
-    def newest_responses(self, count: int) -> Iterator[Response]:
-        """The responses that came last, newest first; what cannot be read is left out.
-
-        At most `count` files are looked at.
-        """
-        with self.state() as state:
-            yield from queries.newest_responses(state, count)
-
-    # Working
 
     def claim(
         self,
@@ -294,43 +244,17 @@ class Store:
         with self.state() as state:
             if only is None:
                 return claim_next.claim(state, claimant, slots, judge, on_cut=on_cut)
-            with state.hold():
-                return claim_next.claim_only(state, only, claimant, slots, judge)
+            return claim_next.claim_only(state, only, claimant, slots, judge)
 
     claim_one = _in_state(claiming.claim_one, hold=True)
     change_held = _in_state(claiming.change_held, hold=True)
     give_back = _in_state(claiming.give_back, hold=True)
-
-    def change_claim(
-        self,
-        request_id: RequestId,
-        host: HostProcess,
-        change: Callable[[Claim], Claim],
-        *,
-        event: str | None = None,
-    ) -> Request | None:
-        """Change the claim of `host`; None if it no longer has it.
-
-        `event` names the change in the journal.
-        """
-
-        def changed(held: Request) -> Request:
-            return held.with_(claim=change(held.claim)) if held.claim else held
-
-        return self.change_held(request_id, host, changed, event=event)
-
-    # Ending
+    change_claim = _in_state(claiming.change_claim, hold=True)
 
     publish = _in_state(ending.publish)
     keep_evidence = _in_state(ending.keep_evidence)
     log_run = _in_state(run_logs.append)
-
-    def sync_responses(self) -> None:
-        """Make durable which responses there are."""
-        with self.state() as state:
-            state["responses"].sync()
-
-    # Tidying
+    sync_responses = _in_state(ending.sync_responses)
 
     def sweep(
         self,
@@ -338,7 +262,7 @@ class Store:
         everything: bool = False,
         waiting: Iterable[RequestId] = (),
         leaving: HostProcess | None = None,
-        limit_s: float = math.inf,
+        limit_s: float = inf,
     ) -> int:
         """Take back what dead hosts held and end what is overdue.
 
@@ -352,8 +276,7 @@ class Store:
         with self.state() as state:
             if everything:
                 return sweep_all(state, limit_s=limit_s)
-            with state.hold():
-                return sweep(state, waiting=waiting, leaving=leaving)
+            return sweep(state, waiting=waiting, leaving=leaving)
 
     def prune(
         self, *, older_than_days: float | None = None, max_bytes: int | None = None
@@ -364,15 +287,11 @@ class Store:
         request are always removed; unfinished requests stay.
         """
         from bridge.store.prune import Pruned, prune
-        from bridge.store.sweep import sweep_all
 
         if not self.exists():
             return Pruned()
         with self.state() as state:
-            sweep_all(state)
             return prune(state, older_than_days=older_than_days, max_bytes=max_bytes)
-
-    # Waiting
 
     def wait(
         self,
@@ -405,7 +324,7 @@ def _in_our_words(place: Place) -> Iterator[None]:
     except OSError as exc:
         if exc.errno is None:
             raise
-        if isinstance(exc, FileNotFoundError):
+        if exc.errno == errno.ENOENT:
             raise StateVanished(
                 f"{place.state} was removed or replaced while it was in use"
             ) from exc

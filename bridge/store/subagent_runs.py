@@ -76,13 +76,13 @@ class AgentRun(Record):
 
 def note_call(store: Store, run: AgentRun) -> None:
     """Write down a launched call."""
-    with _folder(store) as folder:
+    with store.folder("agents") as folder:
         folder.replace(_call(run.tool_use_id), run.to_json(), durable=False)
 
 
 def find_call(store: Store, tool_use_id: str) -> AgentRun | None:
     """The run that a call started, bound to a subagent or not yet."""
-    with _folder(store) as folder:
+    with store.folder("agents") as folder:
         return _by_call(folder, tool_use_id)
 
 
@@ -110,7 +110,7 @@ def bound(run: AgentRun, agent_id: str) -> AgentRun:
 
 def find_launched(store: Store, tool_use_id: str) -> AgentRun | None:
     """The run of a call for which no subagent has been seen yet."""
-    with _folder(store) as folder:
+    with store.folder("agents") as folder:
         return _load(folder, _call(tool_use_id))
 
 
@@ -118,7 +118,7 @@ def find_agent(store: Store, agent_id: str) -> AgentRun | None:
     """The bound run of a subagent."""
     if not is_id(agent_id):
         return None
-    with _folder(store) as folder:
+    with store.folder("agents") as folder:
         return _load(folder, f"{agent_id}.json")
 
 
@@ -156,12 +156,6 @@ def end(store: Store, run: AgentRun) -> None:
 
 
 @contextmanager
-def _folder(store: Store) -> Iterator[Folder]:
-    with store.state() as state:
-        yield state["agents"]
-
-
-@contextmanager
 def _changing(store: Store) -> Iterator[Folder]:
     """The folder, with the store's lock, or without it if it is not free in time.
 
@@ -177,7 +171,7 @@ def note_sign(store: Store, run: AgentRun, sign: Literal["heard", "stopped"]) ->
     They come in any order, even at once: each is written before the other is looked
     for.
     """
-    with _folder(store) as folder:
+    with store.folder("agents") as folder:
         folder.touch(f"{run.agent_id}.{sign}")
         complete = all(folder.has(f"{run.agent_id}.{each}") for each in _SIGNS)
     if complete:
@@ -243,7 +237,7 @@ def forget_gone(store: Store) -> None:
 
 def keep_report(store: Store, run: AgentRun, words: str) -> None:
     """Keep the last words of an agent that one of ours started."""
-    with _folder(store) as folder:
+    with store.folder("agents") as folder:
         folder.replace(
             _report_name(run.agent_id), words.encode("utf-8", "replace"), durable=False
         )
@@ -251,7 +245,7 @@ def keep_report(store: Store, run: AgentRun, words: str) -> None:
 
 def report_of(store: Store, run: AgentRun) -> str:
     """The last words of an agent that one of ours started; empty if there are none."""
-    with _folder(store) as folder:
+    with store.folder("agents") as folder:
         with suppress(NotAPlainFile):
             return (folder.read(_report_name(run.agent_id)) or b"").decode(
                 "utf-8", "replace"
@@ -273,7 +267,7 @@ def started_by(store: Store, run: AgentRun) -> list[AgentRun]:
 
 def all_runs(store: Store) -> list[AgentRun]:
     """Every run on record."""
-    with _folder(store) as folder:
+    with store.folder("agents") as folder:
         return _all(folder)
 
 

@@ -26,13 +26,14 @@ BATCH = 100
 def sweep(
     state: State, *, waiting: Iterable[str] = (), leaving: HostProcess | None = None
 ) -> int:
-    """Return how many requests changed; the lock is held.
+    """Return how many requests changed.
 
     `waiting` names requests in `requests/` to check; claimed ones are always checked.
     `leaving` is a host that counts as gone.
     """
-    changed = sum(_sweep_claimed(state, r, leaving) for r in all_claimed(state))
-    return changed + sum(_sweep_waiting(state, name) for name in waiting)
+    with state.hold():
+        changed = sum(_sweep_claimed(state, r, leaving) for r in all_claimed(state))
+        return changed + sum(_sweep_waiting(state, name) for name in waiting)
 
 
 def sweep_all(state: State, *, limit_s: float = inf) -> int:

@@ -11,6 +11,7 @@ import pytest
 
 from bridge.errors import StateRefused
 from bridge.store.directory import Folder, NotAPlainFile
+from bridge.store.rotating_log import append
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -77,7 +78,7 @@ def test_a_log_with_something_else_in_its_place_goes_on(
 ):
     make(tmp_path / "f" / "log")
 
-    folder.append("log", b"line\n", max_bytes=100, older="old")
+    append(folder, "log", b"line\n", max_bytes=100, older="old")
 
     assert (tmp_path / "f" / "log").read_bytes() == b"line\n"
     assert not (tmp_path / "f" / "log").is_symlink()
@@ -87,7 +88,7 @@ def test_a_log_is_not_written_into_somebody_elses_file(folder: Folder, tmp_path:
     (tmp_path / "precious").write_text("mine")
     os.link(tmp_path / "precious", tmp_path / "f" / "log")
 
-    folder.append("log", b"line\n", max_bytes=100, older="old")
+    append(folder, "log", b"line\n", max_bytes=100, older="old")
 
     assert (tmp_path / "precious").read_text() == "mine"
     assert (tmp_path / "f" / "log").read_bytes() == b"line\n"
@@ -95,7 +96,7 @@ def test_a_log_is_not_written_into_somebody_elses_file(folder: Folder, tmp_path:
 
 def test_a_full_log_becomes_the_older_one(folder: Folder, tmp_path: Path):
     for number in range(5):
-        folder.append("log", b"%d" % number * 10, max_bytes=20, older="old")
+        append(folder, "log", b"%d" % number * 10, max_bytes=20, older="old")
 
     assert (tmp_path / "f" / "old").read_bytes() == b"0" * 10 + b"1" * 10 + b"2" * 10
     assert (tmp_path / "f" / "log").read_bytes() == b"3" * 10 + b"4" * 10
