@@ -12,6 +12,7 @@ from bridge.errors import StateVanished
 from bridge.host.events import DECIDED_ONCE
 from bridge.store.location import Place, open_state
 from bridge.store.lock import LockBusy
+from bridge.store.rotating_log import append
 
 if TYPE_CHECKING:
     from bridge.host.context import HookContext
@@ -63,4 +64,4 @@ def log_answer(hook: HookContext, output: HookOutput) -> None:
 
 def _append(folder: Folder, name: str, text: str) -> None:
     entry = f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {text}".encode("utf-8", "replace")
-    folder.append(name, entry, max_bytes=MAX_BYTES, older=f"{name}.1")
+    append(folder, name, entry, max_bytes=MAX_BYTES, older=f"{name}.1")
