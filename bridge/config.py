@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bridge.errors import BadSetting
 from bridge.routes import OWN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from bridge.routes import OwnRoute
 
@@ -117,37 +117,19 @@ class Settings:
         """
         env = os.environ if env is None else env
         user_home = Path(env.get("HOME") or os.path.expanduser("~"))
-        home = _folder(env, "BRIDGE_HOME")
-        return cls(
-            home=home or user_home / ".hostbridge",
-            home_is_default=home is None,
-            state_dir=_folder(env, "BRIDGE_STATE_DIR"),
-            off=_flag(env, "BRIDGE_OFF"),
-            debug=_flag(env, "BRIDGE_DEBUG"),
-            slots=_count(env, "BRIDGE_SLOTS", 4, least=1),
-            agents_per_hour=_count(env, "BRIDGE_AGENTS_PER_HOUR", 50, least=0),
-            max_depth=_count(env, "BRIDGE_MAX_DEPTH", 2, least=0),
-            max_offers=_count(env, "BRIDGE_MAX_OFFERS", 3, least=1),
-            lease_s=_count(env, "BRIDGE_LEASE_S", 900, least=1),
-            requester=env.get("BRIDGE_REQUESTER") or None,
-            cli_fallback=_fallback(env),
-            claude=env.get("BRIDGE_CLAUDE") or "claude",
-            parent_request=env.get("BRIDGE_PARENT") or None,
-            parent_depth=_count(env, "BRIDGE_DEPTH", 0, least=0),
-            local_model=_file(env, "BRIDGE_LOCAL_MODEL"),
-            local_context=_count(env, "BRIDGE_LOCAL_CONTEXT", 8192, least=256),
-            local_memory_mb=_count(env, "BRIDGE_LOCAL_MEMORY_MB", 0, least=0),
-            local_cache_mb=_count(env, "BRIDGE_LOCAL_CACHE_MB", 1024, least=0),
-            host_pid=_pid(env),
-            inside_client=bool(env.get("CLAUDECODE")),
-            project_dir=Path(p) if (p := env.get("CLAUDE_PROJECT_DIR")) else None,
-            claude_dir=Path(env.get("CLAUDE_CONFIG_DIR") or user_home / ".claude"),
-            claude_record=Path(env.get("CLAUDE_CONFIG_DIR") or user_home)
-            / ".claude.json",
-            openai_base_url=_address(env, "BRIDGE_OPENAI_BASE_URL"),
-            openai_model=env.get("BRIDGE_OPENAI_MODEL") or None,
-            openai_api_key=env.get("BRIDGE_OPENAI_API_KEY") or "none",
-        )
+        of_client = env.get("CLAUDE_CONFIG_DIR")
+        found = {
+            field: read(name, value)
+            for name, (field, read) in VARIABLES.items()
+            if (value := env.get(name))
+        }
+        usual: dict[str, Any] = {
+            "home": user_home / ".hostbridge",
+            "home_is_default": "home" not in found,
+            "claude_dir": Path(of_client or user_home / ".claude"),
+            "claude_record": Path(of_client or user_home) / ".claude.json",
+        }
+        return cls(**(usual | found))
 
 
 def environment() -> dict[str, str]:
@@ -161,64 +143,92 @@ def environment_for_a_client(env: Mapping[str, str] | None = None) -> dict[str, 
     return {name: value for name, value in env.items() if name not in _OF_A_CLIENT}
 
 
-def _fallback(env: Mapping[str, str]) -> OwnRoute | None:
-    name = "BRIDGE_CLI_FALLBACK"
-    value = env.get(name, "").strip().lower()
-    if value in _FALSE:
+def _fallback(name: str, value: str) -> OwnRoute | None:
+    wanted = value.strip().lower()
+    if wanted in _FALSE:
         return None
-    if value in _TRUE:
+    if wanted in _TRUE:
         return "local"
     for route in OWN:
-        if value == route:
+        if wanted == route:
             return route
-    raise BadSetting(f"{name}={env[name]!r}: expected {', '.join(OWN)}, 1 (local) or 0")
+    raise BadSetting(f"{name}={value!r}: expected {', '.join(OWN)}, 1 (local) or 0")
 
 
-def _folder(env: Mapping[str, str], name: str) -> Path | None:
-    value = env.get(name)
-    if not value:
-        return None
+def _folder(name: str, value: str) -> Path:
     if not value.startswith("/"):
         raise BadSetting(f"{name}={value!r}: expected an absolute path")
     return Path(value)
 
 
-def _file(env: Mapping[str, str], name: str) -> Path | None:
+def _file(_name: str, value: str) -> Path:
     """A path relative to the working folder, or to the home with a `~`."""
-    value = env.get(name)
-    return Path(os.path.abspath(os.path.expanduser(value))) if value else None
+    return Path(os.path.abspath(os.path.expanduser(value)))
 
 
-def _flag(env: Mapping[str, str], name: str) -> bool:
-    value = env.get(name, "").strip().lower()
-    if value in _TRUE:
-        return True
-    if value in _FALSE:
-        return False
-    raise BadSetting(f"{name}={env[name]!r}: expected 1 or 0")
+def _flag(name: str, value: str) -> bool:
+    wanted = value.strip().lower()
+    if wanted in _TRUE | _FALSE:
+        return wanted in _TRUE
+    raise BadSetting(f"{name}={value!r}: expected 1 or 0")
 
 
-def _count(env: Mapping[str, str], name: str, default: int, *, least: int) -> int:
-    value = env.get(name)
-    if not value:
-        return default
-    try:
-        number = int(value)
-    except ValueError:
-        number = least - 1
-    if number < least:
-        raise BadSetting(f"{name}={value!r}: expected a whole number from {least} up")
-    return number
+def _at_least(least: int) -> Callable[[str, str], int]:
+    """Read a whole number that is not below `least`."""
+
+    def count(name: str, value: str) -> int:
+        try:
+            number = int(value)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            expected = f"a whole number from {least} up"
+            raise BadSetting(f"{name}={value!r}: expected {expected}")
+        return number
+
+    return count
 
 
-def _address(env: Mapping[str, str], name: str) -> str | None:
-    value = env.get(name)
-    if value and not value.startswith(("http://", "https://")):
+def _address(name: str, value: str) -> str:
+    if not value.startswith(("http://", "https://")):
         raise BadSetting(f"{name}={value!r}: expected http:// or https://")
-    return value or None
+    return value
 
 
-def _pid(env: Mapping[str, str]) -> int | None:
+def _text(_name: str, value: str) -> str:
+    return value
+
+
+def _pid(_name: str, value: str) -> int | None:
     """The client's pid; nonsense is ignored, since the user does not set it."""
-    value = env.get("CLAUDE_PID", "")
     return int(value) if value.isascii() and value.isdigit() else None
+
+
+# Each variable, the setting that it sets, and how its value is read. An empty variable
+# counts as not set.
+VARIABLES: dict[str, tuple[str, Callable[[str, str], Any]]] = {
+    "BRIDGE_HOME": ("home", _folder),
+    "BRIDGE_STATE_DIR": ("state_dir", _folder),
+    "BRIDGE_OFF": ("off", _flag),
+    "BRIDGE_DEBUG": ("debug", _flag),
+    "BRIDGE_SLOTS": ("slots", _at_least(1)),
+    "BRIDGE_AGENTS_PER_HOUR": ("agents_per_hour", _at_least(0)),
+    "BRIDGE_MAX_DEPTH": ("max_depth", _at_least(0)),
+    "BRIDGE_MAX_OFFERS": ("max_offers", _at_least(1)),
+    "BRIDGE_LEASE_S": ("lease_s", _at_least(1)),
+    "BRIDGE_REQUESTER": ("requester", _text),
+    "BRIDGE_CLI_FALLBACK": ("cli_fallback", _fallback),
+    "BRIDGE_CLAUDE": ("claude", _text),
+    "BRIDGE_PARENT": ("parent_request", _text),
+    "BRIDGE_DEPTH": ("parent_depth", _at_least(0)),
+    "BRIDGE_LOCAL_MODEL": ("local_model", _file),
+    "BRIDGE_LOCAL_CONTEXT": ("local_context", _at_least(256)),
+    "BRIDGE_LOCAL_MEMORY_MB": ("local_memory_mb", _at_least(0)),
+    "BRIDGE_LOCAL_CACHE_MB": ("local_cache_mb", _at_least(0)),
+    "BRIDGE_OPENAI_BASE_URL": ("openai_base_url", _address),
+    "BRIDGE_OPENAI_MODEL": ("openai_model", _text),
+    "BRIDGE_OPENAI_API_KEY": ("openai_api_key", _text),
+    "CLAUDE_PID": ("host_pid", _pid),
+    "CLAUDECODE": ("inside_client", lambda _name, _value: True),
+    "CLAUDE_PROJECT_DIR": ("project_dir", lambda _name, value: Path(value)),
+}

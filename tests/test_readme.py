@@ -17,7 +17,7 @@ from bridge.agents.subagent_definition import (
 from bridge.agents.yaml_agent import AgentFile
 from bridge.cli.commands import COMMANDS
 from bridge.cli.main import run
-from bridge.doctor.machine import known_variables
+from bridge.config import VARIABLES, Settings
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
 
@@ -34,11 +34,25 @@ def test_every_option_of_a_request_is_listed(
     assert "--schema" in options
 
 
-def test_every_command_and_setting_is_named() -> None:
+def test_every_command_is_named() -> None:
     assert {name for name in COMMANDS if f"`{name}" not in README} == set()
-    # The bridge itself sets these, for the programs that its agents start.
-    settings = set(known_variables()) - {"BRIDGE_DEPTH", "BRIDGE_PARENT"}
-    assert {name for name in settings if f"| `{name}` |" not in README} == set()
+
+
+def test_every_setting_is_listed_with_its_default() -> None:
+    rows = re.findall(r"^\| `(BRIDGE_\w+)` \| [^|]+ \| ([^|]*)\|$", README, re.M)
+    listed = {name: default.strip(" `") for name, default in rows}
+
+    # The bridge itself sets two more, for the programs that its agents start.
+    ours = {name for name in VARIABLES if name.startswith("BRIDGE_")}
+    assert ours - set(listed) == {"BRIDGE_DEPTH", "BRIDGE_PARENT"}
+    defaults = {
+        name: str(default)
+        for name in listed
+        if (default := getattr(Settings(Path("/")), VARIABLES[name][0]))
+        and name != "BRIDGE_HOME"
+    }
+    assert {name: listed[name] for name in defaults} == defaults
+    assert len(defaults) > 8
 
 
 def test_every_field_of_a_definition_is_listed() -> None:

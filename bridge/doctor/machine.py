@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from bridge.config import Settings
+from bridge.config import VARIABLES
 from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.store.switch import is_off
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bridge.doctor.subject import Subject
 
 LIBRARIES = ("pydantic", "orjson", "jsonschema-rs")
@@ -36,33 +37,9 @@ def python(_subject: Subject) -> Iterator[Finding]:
         yield ok(found)
 
 
-class _Recorder(Mapping[str, str]):
-    """An empty environment that notes which variables it is asked for."""
-
-    def __init__(self) -> None:
-        self.asked: set[str] = set()
-
-    def __getitem__(self, name: str) -> str:
-        self.asked.add(name)
-        raise KeyError(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
-
-
-def known_variables() -> list[str]:
-    """The `BRIDGE_*` variables that the settings are read from."""
-    environment = _Recorder()
-    Settings.from_environment(environment)
-    return sorted(name for name in environment.asked if name.startswith("BRIDGE_"))
-
-
 def variables(subject: Subject) -> Iterator[Finding]:
     """Whether every `BRIDGE_*` variable is known and valid."""
-    known = known_variables()
+    known = [name for name in VARIABLES if name.startswith("BRIDGE_")]
     ours = sorted(name for name in subject.env if name.startswith("BRIDGE_"))
     if subject.complaint:
         yield problem(
