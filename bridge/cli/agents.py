@@ -3,6 +3,10 @@
 `list` shows all agents, `show NAME` one of them, and `check [PATH]` every problem in a
 file, in a folder, or in all definitions. An agent of the project hides one of the user,
 which hides a built-in one. Exit code 1: a definition has errors.
+
+For example:
+  hostbridge agents
+  hostbridge agents check .bridge/agents
 """
 
 from argparse import Namespace

@@ -1,6 +1,10 @@
 """Cancel requests. A running agent is stopped at its next tool call.
 
 Exit codes: 0 all were cancelled; 1 one had ended before, or does not exist.
+
+For example:
+  hostbridge cancel $(hostbridge submit "Never mind")
+  hostbridge cancel --json $(hostbridge submit "Never mind")
 """
 
 from argparse import Namespace

@@ -4,6 +4,10 @@ Looks at the machine, the state of this project, the hooks and who registered th
 open sessions, and at requests that wait or have failed. With --live it also asks an
 open session for a tiny answer, which costs that session one small agent. Exits 1 when
 there is a problem.
+
+For example:
+  hostbridge doctor
+  hostbridge doctor --live
 """
 
 import sys

@@ -2,21 +2,23 @@
 
 Unlike the other commands, it parses no options: a usage error exits with 2, which in a
 hook means "block". It fails open.
+
+For example:
+  echo '{}' | hostbridge hook PostToolUse
+  hostbridge hook SessionStart local < event.json
 """
 
 from __future__ import annotations
 
 import sys
 
-from bridge.cli.commands import COMMANDS
 from bridge.cli.exit_codes import Exit
 
 
 def run(arguments: list[str]) -> int:
     """Answer one event and exit; returns only if there is nothing to answer."""
     if not arguments or arguments[0] in ("--help", "-h"):
-        examples = "\n".join(f"  {line}" for line in COMMANDS["hook"].examples)
-        sys.stdout.write(f"{__doc__}\nFor example:\n{examples}\n")
+        sys.stdout.write(__doc__ or "")
         return Exit.OK
     sys.argv[1:] = arguments
     try:

@@ -2,6 +2,10 @@
 
 Other hooks and settings stay as they are, to the byte. Installing twice does no harm;
 after an upgrade or a move, install again.
+
+For example:
+  hostbridge install
+  hostbridge install --user && hostbridge doctor
 """
 
 import sys

@@ -1,8 +1,8 @@
 """The `hostbridge` command: runs a command's module, and turns errors into exit codes.
 
 A command is `bridge/cli/<name>.py` with a function `command`; its docstring is the
-help. It is imported only when it is called, so that every command starts fast. With
-`--json`, an error is also one object on stdout.
+help, and ends with two examples. It is imported only when it is called, so that every
+command starts fast. With `--json`, an error is also one object on stdout.
 """
 
 from __future__ import annotations
@@ -124,8 +124,7 @@ def _call(name: str, arguments: list[str]) -> int:
     if is_help(arguments):
         from bridge.cli.output import say
 
-        examples = COMMANDS[name].examples
-        say(help_text(prog, module.OPTIONS, module.__doc__ or "", examples).rstrip())
+        say(help_text(prog, module.OPTIONS, module.__doc__ or "").rstrip())
         return Exit.OK
     return int(module.command(parse(prog, module.OPTIONS, arguments)) or 0)
 
@@ -159,7 +158,7 @@ def _help() -> int:
     from bridge.cli.output import say
 
     width = max(map(len, COMMANDS))
-    lines = [f"  {name:<{width}}  {c.line}" for name, c in COMMANDS.items()]
+    lines = [f"  {name:<{width}}  {line}" for name, line in COMMANDS.items()]
     say(_HELP.format(commands="\n".join(lines)))
     return Exit.OK
 

@@ -4,6 +4,10 @@ The one with a star answers `haiku`, `sonnet`, `opus`, `fable` and whoever names
 Set another by BRIDGE_LOCAL_MODEL=path.gguf; one of ~/.hostbridge/models is asked for
 by its name, as in --model NAME.gguf. With --test each is loaded and gives one reply
 that is held to a schema. Exits 1 when the one in use is missing, broken or fails.
+
+For example:
+  hostbridge models
+  hostbridge models --test
 """
 
 from argparse import Namespace

@@ -2,6 +2,10 @@
 
 No more requests are offered. Running agents are stopped at their next tool call.
 Requests wait until `hostbridge on`, or their deadline.
+
+For example:
+  hostbridge off
+  hostbridge off && hostbridge status
 """
 
 from argparse import Namespace

@@ -1,6 +1,10 @@
 """Go on after `hostbridge off`: in this project, or in one session.
 
 Refused inside a Claude Code session: its model must not undo what its user did.
+
+For example:
+  hostbridge on
+  hostbridge on && hostbridge status
 """
 
 from argparse import Namespace

@@ -70,10 +70,11 @@ def parse(
     return argument_parser.parse_args(others, found)
 
 
-def help_text(
-    prog: str, options: Sequence[Option], description: str, examples: Sequence[str]
-) -> str:
-    """What a command does, its arguments and options, and two examples."""
+def help_text(prog: str, options: Sequence[Option], doc: str) -> str:
+    """The help of a command: its module's docstring, arguments and options.
+
+    The examples at the end of the docstring stay at the end.
+    """
     import shutil
     import textwrap
 
@@ -81,14 +82,14 @@ def help_text(
     flags = [option for option in options if option.is_flag]
     flags.append(Option(_HELP, {"action": "help", "help": "Show this message."}))
     width = shutil.get_terminal_size().columns - 2
-    paragraphs = description.strip().split("\n\n")
+    *paragraphs, examples = doc.strip().split("\n\n")
     parser = _Parser(
         prog,
         usage=" ".join(
             [prog, "[OPTIONS]", *(a.settings["metavar"] for a in arguments)]
         ),
         description="\n\n".join(textwrap.fill(p, width) for p in paragraphs),
-        epilog="\n  ".join(["For example:", *examples]),
+        epilog=examples,
         width=width,
     )
     for title, group in (("arguments", arguments), ("options", flags)):

@@ -2,6 +2,10 @@
 
 Without options: what ended more than 30 days ago. What is overdue is ended first;
 left-over temporary files, and bells of sessions that are gone, go in any case.
+
+For example:
+  hostbridge prune --days 7
+  hostbridge prune --max-mib 100
 """
 
 from argparse import Namespace

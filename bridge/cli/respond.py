@@ -3,6 +3,10 @@
 The form of the words is checked as an agent's would be; of a person no proof is asked.
 The answer is marked `route: manual`. A request that a host is working on cannot be
 answered so: cancel it first, or wait.
+
+For example:
+  id=$(hostbridge submit "Is it Friday?")
+  echo '{"status": "success", "summary": "yes"}' | hostbridge respond "$id"
 """
 
 import os

@@ -1,4 +1,9 @@
-"""Print the JSON Schema of a record; without a name, list the names."""
+"""Print the JSON Schema of a record; without a name, list the names.
+
+For example:
+  hostbridge schema
+  hostbridge schema response > response.schema.json
+"""
 
 from argparse import Namespace
 

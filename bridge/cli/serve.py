@@ -5,6 +5,10 @@ waits now. What is interrupted waits again. Prints a line for each request serve
 for each that nobody served in time; one of a degraded answer says so. The exit code
 tells how the serving went: of an answer `wait` tells. A bug of ours ends the request
 that met it, with a log; the others are served.
+
+For example:
+  hostbridge serve
+  hostbridge serve --once --route claude
 """
 
 import signal

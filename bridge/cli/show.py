@@ -1,4 +1,9 @@
-"""One request's whole story: what was asked, what happened, how it was answered."""
+"""One request's whole story: what was asked, what happened, how it was answered.
+
+For example:
+  hostbridge show $(hostbridge submit "Which modules lack tests?")
+  hostbridge show --full $(hostbridge submit "Which modules lack tests?")
+"""
 
 from argparse import Namespace
 

@@ -3,6 +3,10 @@
 Of many waiting requests the first twenty are shown, in the order in which they will be
 taken. --watch keeps the table on the screen, until Ctrl-C; with --json it prints a
 line a second.
+
+For example:
+  hostbridge status
+  hostbridge status --watch
 """
 
 import sys

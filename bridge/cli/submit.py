@@ -2,6 +2,10 @@
 
 No session needs to be open: the request waits for one until its deadline. With --route
 claude, local or endpoint it waits for `hostbridge serve` instead.
+
+For example:
+  id=$(hostbridge submit "Which modules lack tests?")
+  hostbridge wait $(hostbridge submit Explore "Where is main?")
 """
 
 from argparse import Namespace

@@ -5,6 +5,10 @@ and said yes, here, at a terminal. The same goes for its .claude/agents, except 
 session of Claude Code, which reads that folder by itself. A change of a definition, or
 of a script that it names, needs a new yes. Built-in agents, and those in ~/.hostbridge
 or ~/.claude, are always trusted.
+
+For example:
+  hostbridge trust
+  hostbridge trust --list
 """
 
 from argparse import Namespace

@@ -4,6 +4,10 @@ Without an option this removes the hooks for you in this project, for you in eve
 project, and for everyone in this project. A file that nobody has changed since the
 install gets its old bytes back; from any other only our hooks are removed. Requests and
 answers stay.
+
+For example:
+  hostbridge uninstall
+  hostbridge uninstall --user
 """
 
 from argparse import Namespace

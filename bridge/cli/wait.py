@@ -3,6 +3,10 @@
 Exit codes: 0 all answered with success; if some failed in the same way, the code that
 `ask` would exit with (5 deadline, 4 no route, 7 degraded, 1 most others); 1 if they
 failed in different ways.
+
+For example:
+  hostbridge wait $(hostbridge submit "Which modules lack tests?")
+  hostbridge wait --json --timeout 600 $(hostbridge submit "Name a bug")
 """
 
 from argparse import Namespace

@@ -1,4 +1,9 @@
-"""Print the state directory of this project; on stderr, why it is that one."""
+"""Print the state directory of this project; on stderr, why it is that one.
+
+For example:
+  hostbridge where
+  ls "$(hostbridge where)"
+"""
 
 from argparse import Namespace
 
