@@ -38,7 +38,6 @@ CHECKS: tuple[tuple[str, Callable[[Subject], Iterator[Finding]]], ...] = (
     ("hooks", hooks.registered),
     ("hook policy", hooks.allowed),
     ("hooks run", hook_run.run),
-    ("output", requests.output_cap),
     ("client", client.version),
     ("session", client.open_sessions),
     ("search", searching.agents_search),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -11,24 +10,24 @@ from typing import TYPE_CHECKING
 from bridge.api.hosts import OFF, OFF_HERE, why_no_host
 from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.host.eligibility import may_take
-from bridge.host.offer_text import instruction
-from bridge.host.output import context
 from bridge.host.wake_problems import JUST_STARTED, NO_WATCH, find_wake_problem
 from bridge.protocol.ids import RequestId
-from bridge.store import switch
 from bridge.store.host_process import Liveness, liveness
 from bridge.store.queries import why_unreadable
+from bridge.store.switch import switched_off
 from bridge.store.waiting_order import waiting_in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from bridge.api.hosts import NoHostReason
+    from bridge.config import Settings
     from bridge.doctor.subject import Subject
     from bridge.host.wake_problems import WakeProblem
     from bridge.protocol.request import Request
     from bridge.store.sessions import Session
     from bridge.store.state import State
+    from bridge.store.switch import Off
 
 # A session that is woken answers within a second or two; the model takes an offer
 # within a turn.
@@ -36,7 +35,6 @@ _SOON_MS = 10_000
 _TURN_MS = 60_000
 _MAX_READ = 500
 _NAMED = 3
-_CLIENT_CAP = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +45,8 @@ class Queue:
     waiting: tuple[Request, ...]
     held: tuple[Request, ...]
     live: tuple[Session, ...]
-    off: frozenset[str]
-    is_off: bool
-    is_off_here: bool
-    slots: int
-    agents_per_hour: int
+    off: Off
+    settings: Settings
     now_ms: int
     unheard: Mapping[str, WakeProblem | None] = field(default_factory=dict)
 
@@ -80,19 +75,14 @@ def stuck(subject: Subject) -> Iterator[Finding]:
             "waiting, and nobody can read it",
             "as it says; the next hook or `serve` that looks puts it aside",
         )
-    settings = subject.settings
     live = tuple(subject.live_sessions())
-    off = switch.switched_off(store)
     queue = Queue(
         project=str(store.place.owner),
         waiting=tuple(request for request in looked if request),
         held=tuple(store.claimed()),
         live=live,
-        off=off.sessions,
-        is_off=off.is_everything,
-        is_off_here=settings.off,
-        slots=settings.slots,
-        agents_per_hour=settings.agents_per_hour,
+        off=switched_off(store),
+        settings=subject.settings,
         now_ms=store.now_ms(),
         unheard={s.session_id: find_wake_problem(store, s) for s in live},
     )
@@ -141,7 +131,7 @@ def why_waiting(request: Request, queue: Queue) -> Finding:
     """The first reason that keeps a request from being taken."""
     if queue.now_ms >= request.deadline_ms:
         return OVERDUE
-    if queue.is_off:
+    if queue.off.is_everything:
         return _no_host(OFF)
     if request.route == "host":
         return _why_no_session(request, queue)
@@ -161,7 +151,7 @@ def _why_no_session(request: Request, queue: Queue) -> Finding:
         if may_take(session, request) and session.session_id not in queue.off
     ]
     if not able:
-        is_off = queue.is_off_here and not queue.live
+        is_off = queue.settings.off and not queue.live
         why_none = why_no_host(request, queue.live, queue.project)
         return _no_host(OFF_HERE if is_off else why_none)
     if all(_has_spent(session, queue) for session in able):
@@ -223,21 +213,9 @@ def _is_new(request: Request, queue: Queue) -> bool:
 
 
 def _has_spent(session: Session, queue: Queue) -> bool:
-    return len(session.launches_of_hour(queue.now_ms)) >= queue.agents_per_hour
+    return len(session.launches_of_hour(queue.now_ms)) >= queue.settings.agents_per_hour
 
 
 def _is_full(session: Session, queue: Queue) -> bool:
     held = sum(r.claim is not None and r.claim.host == session.host for r in queue.held)
-    return held >= queue.slots
-
-
-def output_cap(_subject: Subject) -> Iterator[Finding]:
-    """Whether an offer of 500 requests is below the size at which the client cuts."""
-    longest = instruction(["x" * 128] * 500)
-    said = json.loads(context("PostToolUse", longest).stdout)
-    size = len(said["hookSpecificOutput"]["additionalContext"])
-    if size < _CLIENT_CAP:
-        yield ok(f"500 offers at once are {size:,} characters in the session")
-    else:
-        found = f"500 offers at once are {size:,} characters; the client cuts "
-        yield problem(f"{found}{_CLIENT_CAP:,}", "a bug of hostbridge", "report it")
+    return held >= queue.settings.slots
