@@ -25,7 +25,7 @@ from bridge.cli.definition_text import (
 )
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import AS_JSON, option
-from bridge.cli.output import counted, say, say_json, visible
+from bridge.cli.output import counted, say, say_json, say_result, visible
 from bridge.cli.schema_limits import shape_problems
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
@@ -47,21 +47,21 @@ OPTIONS = (
 
 def command(options: Namespace) -> int:
     """List, show or check; returns the exit code."""
-    which, as_json = options.which, options.as_json
+    which = options.which
     settings = Settings.from_environment()
     registry = Registry.open(settings, locate(settings, Path()).project)
     if options.what == "check":
-        return _check(registry, which, as_json=as_json)
+        return _check(registry, options)
     if options.what == "show":
-        return _show(registry, which, as_json=as_json)
+        return _show(registry, options)
     if which is not None:
         raise InvalidRequest(f"list takes no {which!r}; try: agents show {which}")
-    return _list(registry, as_json=as_json)
+    return _list(registry, options)
 
 
-def _list(registry: Registry, *, as_json: bool) -> int:
+def _list(registry: Registry, options: Namespace) -> int:
     entries = registry.entries()
-    if as_json:
+    if options.as_json:
         for entry in entries:
             say_json(entry_value(entry))
     else:
@@ -69,7 +69,8 @@ def _list(registry: Registry, *, as_json: bool) -> int:
     return _code([entry.loaded for entry in entries])
 
 
-def _show(registry: Registry, name: str | None, *, as_json: bool) -> int:
+def _show(registry: Registry, options: Namespace) -> int:
+    name = options.which
     if name is None:
         raise InvalidRequest("show which one? try: hostbridge agents list")
     used = (entry for entry in registry.entries() if entry.is_used)
@@ -78,28 +79,22 @@ def _show(registry: Registry, name: str | None, *, as_json: bool) -> int:
         check_agent(name, registry)
         say(f"{name}: known to Claude Code; hostbridge has no definition of it")
         return Exit.OK
-    if as_json:
-        definition = entry.loaded.definition
-        value = definition.model_dump(mode="json") if definition else None
-        say_json({**entry_value(entry), "definition": value})
-    else:
-        say(entry_text(entry))
+    definition = entry.loaded.definition
+    value = definition.model_dump(mode="json") if definition else None
+    say_result(options, {**entry_value(entry), "definition": value}, entry_text(entry))
     return _code([entry.loaded])
 
 
-def _check(registry: Registry, path: str | None, *, as_json: bool) -> int:
-    if path is None:
+def _check(registry: Registry, options: Namespace) -> int:
+    if options.which is None:
         found = [entry.loaded for entry in registry.entries()]
     else:
-        found = [_load(file, registry) for file in _files(Path(path))]
+        found = [_load(file, registry) for file in _files(Path(options.which))]
     found = [_with_shapes(loaded) for loaded in found]
     problems = [problem for loaded in found for problem in loaded.problems]
     for problem in problems:
-        if as_json:
-            say_json(problem_value(problem))
-        else:
-            say(visible(str(problem)))
-    if not as_json:
+        say_result(options, problem_value(problem), visible(str(problem)))
+    if not options.as_json:
         errors = sum(problem.level == "error" for problem in problems)
         warnings = len(problems) - errors
         summary = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"

@@ -45,17 +45,10 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-# Other errors exit as the failure code that they carry.
-_BY_CLASS: dict[type[BridgeError], Exit] = {
-    InvalidRequest: Exit.USAGE,
-    UnknownAgent: Exit.USAGE,
-    BadSetting: Exit.USAGE,
-    # These are raised before anything is asked; later they are failures of the request.
-    ExtraMissing: Exit.USAGE,
-    BadDefinition: Exit.USAGE,
-    NotTrusted: Exit.USAGE,
-    CannotWaitHere: Exit.SUBMITTED,
-}
+# Errors that are raised before anything is asked.
+_USAGE = frozenset(
+    {InvalidRequest, UnknownAgent, BadSetting, ExtraMissing, BadDefinition, NotTrusted}
+)
 _BY_CODE = {
     "timeout": Exit.DEADLINE,
     "AGENT_005": Exit.DEADLINE,
@@ -65,7 +58,11 @@ _BY_CODE = {
 
 def exit_code(error: BridgeError) -> Exit:
     """The exit code for an error that ends a command."""
-    return _BY_CLASS.get(type(error)) or of_failure(error.code)
+    if type(error) in _USAGE:
+        return Exit.USAGE
+    # The others exit as the failure code that they carry.
+    is_submitted = isinstance(error, CannotWaitHere)
+    return Exit.SUBMITTED if is_submitted else of_failure(error.code)
 
 
 def of_result(result: Result, *, accept_degraded: bool = False) -> Exit:

@@ -20,6 +20,8 @@ from bridge.protocol.response import RequestFailed
 from bridge.protocol.value import Value
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from bridge.errors import BridgeError
     from bridge.protocol.response import Response
 
@@ -73,6 +75,14 @@ def say_json(value: Any, *, pretty: bool = False) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(json_text(value, pretty=pretty).encode() + b"\n")
     sys.stdout.buffer.flush()
+
+
+def say_result(options: Namespace, value: Any, text: str) -> None:
+    """Print a result as JSON with `--json`, otherwise for people."""
+    if options.as_json:
+        say_json(value)
+    else:
+        say(text)
 
 
 def json_text(value: Any, *, pretty: bool = False) -> str:

@@ -12,7 +12,7 @@ from argparse import Namespace
 
 from bridge.api.bridge import Bridge
 from bridge.cli.options import AS_JSON, at_least, option
-from bridge.cli.output import say, say_json
+from bridge.cli.output import say_result
 
 KEPT_DAYS = 30.0
 MIB = 1024 * 1024
@@ -44,11 +44,9 @@ def command(options: Namespace) -> None:
         older_than_days=days,
         max_bytes=None if max_mib is None else int(max_mib * MIB),
     )
-    if options.as_json:
-        say_json(gone)
-        return
-    say(
+    said = (
         f"removed: requests {gone.requests:,}, quarantined files {gone.quarantined:,}, "
         f"temporary files {gone.temporaries:,}, bells of sessions that are gone "
         f"{gone.bells:,}; {gone.freed_bytes / MIB:.1f} MiB freed"
     )
+    say_result(options, gone, said)

@@ -16,7 +16,7 @@ from pathlib import Path
 from bridge.api.bridge import Bridge
 from bridge.cli.inputs import read_words
 from bridge.cli.options import AS_JSON, ID, option
-from bridge.cli.output import record, say, say_json
+from bridge.cli.output import record, say_result
 from bridge.errors import InvalidRequest
 
 OPTIONS = (
@@ -37,10 +37,8 @@ def command(options: Namespace) -> None:
     bridge = Bridge.open()
     bridge.status(options.request_id)
     result = bridge.respond(options.request_id, _answer(options.file))
-    if options.as_json:
-        say_json(record(result.response))
-    else:
-        say(f"answered {result.request_id}")
+    said = f"answered {result.request_id}"
+    say_result(options, record(result.response), said)
 
 
 def _answer(file: Path | None) -> str:

@@ -24,7 +24,7 @@ from bridge.cli.crash_report import log_bug
 from bridge.cli.exit_codes import Exit
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.options import AS_JSON, option, switch
-from bridge.cli.output import complain, record, say, say_json
+from bridge.cli.output import complain, record, say_result
 from bridge.errors import StateUnavailable
 from bridge.protocol.ids import RequestId
 from bridge.worker.executors import open_workers
@@ -69,10 +69,7 @@ def command(options: Namespace) -> int:
         on_trouble=on_trouble,
     )
     for response in served:
-        if options.as_json:
-            say_json(record(response))
-        else:
-            say(result_line(result_of(response)))
+        say_result(options, record(response), result_line(result_of(response)))
     if options.once and not options.route:
         _say_what_is_left(bridge, workers)
     return Exit.BUG if logs else Exit.OK

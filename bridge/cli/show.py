@@ -9,7 +9,7 @@ from argparse import Namespace
 
 from bridge.api.bridge import Bridge
 from bridge.cli.options import AS_JSON, ID, switch
-from bridge.cli.output import say, say_json
+from bridge.cli.output import say_result
 from bridge.cli.show_text import story_text
 
 OPTIONS = (
@@ -25,7 +25,5 @@ def command(options: Namespace) -> None:
     """Print the story."""
     bridge = Bridge.open()
     story = bridge.story(options.request_id)
-    if options.as_json:
-        say_json(story)
-    else:
-        say(story_text(story, now_ms=bridge.store.now_ms(), full=options.full))
+    text = story_text(story, now_ms=bridge.store.now_ms(), full=options.full)
+    say_result(options, story, text)

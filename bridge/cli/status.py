@@ -14,7 +14,7 @@ from argparse import Namespace
 
 from bridge.api.bridge import Bridge
 from bridge.cli.options import AS_JSON, switch
-from bridge.cli.output import say, say_json
+from bridge.cli.output import say_result
 from bridge.cli.status_text import overview_text
 from bridge.errors import InvalidRequest
 
@@ -23,15 +23,13 @@ OPTIONS = (switch("--watch", help="Keep showing it, until Ctrl-C."), AS_JSON)
 
 def command(options: Namespace) -> None:
     """Print the overview once, or until interrupted."""
-    as_json = options.as_json
     bridge = Bridge.open()
-    if options.watch:
-        from bridge.cli.live_status import watch_json, watch_table
+    if not options.watch:
+        seen = bridge.overview()
+        say_result(options, seen, overview_text(seen))
+        return
+    from bridge.cli.live_status import watch_json, watch_table
 
-        if not as_json and not sys.stdout.isatty():
-            raise InvalidRequest("--watch draws on a terminal; here, add --json")
-        (watch_json if as_json else watch_table)(bridge)
-    elif as_json:
-        say_json(bridge.overview())
-    else:
-        say(overview_text(bridge.overview()))
+    if not options.as_json and not sys.stdout.isatty():
+        raise InvalidRequest("--watch draws on a terminal; here, add --json")
+    (watch_json if options.as_json else watch_table)(bridge)

@@ -13,7 +13,7 @@ from argparse import Namespace
 from bridge.api.bridge import Bridge
 from bridge.cli.inputs import agent_and_prompt, hint_of_quotes, question
 from bridge.cli.options import AS_JSON, QUESTION, option
-from bridge.cli.output import say, say_json
+from bridge.cli.output import say_result
 
 OPTIONS = (
     *QUESTION,
@@ -33,7 +33,4 @@ def command(options: Namespace) -> None:
     agent, prompt = agent_and_prompt(bridge, options.words)
     with hint_of_quotes(options.words):
         submitted = bridge.submit(prompt, agent, **question(options, bridge.settings))
-    if options.as_json:
-        say_json({"requestId": submitted})
-    else:
-        say(submitted)
+    say_result(options, {"requestId": submitted}, submitted)

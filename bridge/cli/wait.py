@@ -15,7 +15,7 @@ from bridge.api.bridge import DEFAULT_TIMEOUT_S, Bridge
 from bridge.cli.answer_text import result_line
 from bridge.cli.exit_codes import Exit, of_result
 from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, IDS, timeout
-from bridge.cli.output import record, say, say_json
+from bridge.cli.output import record, say_result
 from bridge.cli.progress import Progress
 
 OPTIONS = (
@@ -35,10 +35,7 @@ def command(options: Namespace) -> int:
     ids, timeout_s = options.ids, options.timeout_s
     with Progress(", ".join(ids[:2]) + (", ..." if len(ids) > 2 else "")) as progress:  # noqa: PLR2004
         for result in Bridge.open().wait(ids, timeout_s=timeout_s, on_stage=progress):
-            if options.as_json:
-                say_json(record(result.response))
-            else:
-                say(result_line(result))
+            say_result(options, record(result.response), result_line(result))
             codes.add(of_result(result, accept_degraded=options.accept_degraded))
     codes.discard(Exit.OK)
     return (codes or {Exit.OK}).pop() if len(codes) <= 1 else Exit.FAILED
