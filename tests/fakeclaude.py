@@ -22,13 +22,13 @@ WAITING = 'echo $$ >"$here/pid"; exec sleep 1000'
 
 def result(**fields: Any) -> str:
     """What the client prints at its end."""
-    given = {
+    usual = {
         "type": "result",
         "subtype": "success",
         "is_error": False,
         "result": "done",
     }
-    return json.dumps({**given, **fields})
+    return json.dumps({**usual, **fields})
 
 
 def printing(text: str, *, code: int = 0) -> str:

@@ -56,13 +56,13 @@ def test_json_is_the_whole_record_on_one_line(project, host):
     with host.serving():
         ran = project.run("ask", "Explore", "Which?", "--json", "--task-id", "T-1")
 
-    told = ran.json
-    response = project.response(told["requestId"])
+    record = ran.json
+    response = project.response(record["requestId"])
     assert response is not None
     assert (ran.code, ran.err) == (0, "")
-    assert list(told)[:4] == ["requestId", "success", "route", "parsedOutput"]
-    assert told == response.to_data()
-    assert told["parsedOutput"]["taskId"] == "T-1"
+    assert list(record)[:4] == ["requestId", "success", "route", "parsedOutput"]
+    assert record == response.to_data()
+    assert record["parsedOutput"]["taskId"] == "T-1"
 
 
 def test_schema_answers_are_pretty_json(project, host):
@@ -113,30 +113,19 @@ def test_every_option_reaches_the_request(project, host):
         )
 
     assert ran.code == 0
-    asked = seen[0]
-    assert (
-        asked.agent_type,
-        asked.prompt,
-        asked.timeout,
-        asked.model,
-        asked.priority,
-        asked.task_id,
-        asked.dedup_key,
-        asked.session,
-        asked.answer_to_host,
-        asked.requester,
-    ) == (
-        "Plan",
-        "grüß",
-        30_000,
-        "haiku",
-        "high",
-        "T",
-        "K",
-        "session-1",
-        True,
-        "a test",
-    )
+    expected = {
+        "agent_type": "Plan",
+        "prompt": "grüß",
+        "timeout": 30_000,
+        "model": "haiku",
+        "priority": "high",
+        "task_id": "T",
+        "dedup_key": "K",
+        "session": "session-1",
+        "answer_to_host": True,
+        "requester": "a test",
+    }
+    assert {name: getattr(seen[0], name) for name in expected} == expected
 
 
 def test_exit_1_when_the_agent_reports_failure(project, host):
@@ -152,20 +141,20 @@ def test_exit_1_when_the_request_failed(project, host):
     with host.serving("I would rather not."):
         ran = project.run("ask", "Fetch it", "--json")
 
-    told = ran.json
+    record = ran.json
+    request_id = record["requestId"]
     assert ran.code == 1
     assert ran.err == (
-        f"hostbridge: request {told['requestId']} failed: "
-        "the last message holds no JSON value\n"
-        f"hostbridge: no_json: see what it said: hostbridge show {told['requestId']}; "
+        f"hostbridge: request {request_id} failed: the last message holds no JSON "
+        f"value\nhostbridge: no_json: see what it said: hostbridge show {request_id}; "
         "ask with a stronger --model\n"
     )
-    assert (told["success"], told["rawOutput"], told["parsedOutput"]) == (
+    assert (record["success"], record["rawOutput"], record["parsedOutput"]) == (
         False,
         "I would rather not.",
         None,
     )
-    assert told["error"]["code"] == "no_json"
+    assert record["error"]["code"] == "no_json"
 
 
 NO_HOST = (
@@ -192,38 +181,35 @@ def test_exit_4_when_no_session_is_open(project):
 
 
 LATER = "leave it for a later session: `hostbridge submit --timeout 86400`"
+# What is run before, the options of `ask`, and what it says.
 CAUSES = {
     "by the environment": (
-        [],
-        {"BRIDGE_OFF": "1"},
-        [],
+        "env BRIDGE_OFF=1",
+        "",
         (
             "the bridge is switched off here (BRIDGE_OFF is set). Ways out: unset "
             f"BRIDGE_OFF; {LATER}"
         ),
     ),
     "in the project": (
-        ["off"],
-        {},
-        [],
+        "off",
+        "",
         (
-            "the bridge is switched off here (`hostbridge off`). Ways out: "
-            f"`hostbridge on`; {LATER}"
+            "the bridge is switched off here (`hostbridge off`). Ways out: `hostbridge "
+            f"on`; {LATER}"
         ),
     ),
     "in the session": (
-        ["off", "--session", "session-1"],
-        {},
-        ["--session", "session-1"],
+        "off --session session-1",
+        "--session session-1",
         (
             "the bridge is switched off in every session that could take it. Ways out: "
             f"`hostbridge on --session session-1`; {LATER}"
         ),
     ),
     "for a session that is not open": (
-        [],
-        {},
-        ["--session", "s2"],
+        "",
+        "--session s2",
         (
             "session 's2' is not open in {0} (open: session-1). Ways out: open it "
             f"again: `claude --resume s2`; ask without naming a session; {LATER}"
@@ -232,16 +218,16 @@ CAUSES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("before", "env", "options", "message"), CAUSES.values(), ids=CAUSES
-)
+@pytest.mark.parametrize(("before", "options", "message"), CAUSES.values(), ids=CAUSES)
 @pytest.mark.usefixtures("host")
-def test_exit_4_names_the_ways_out_of_its_cause(project, before, env, options, message):
+def test_exit_4_names_the_ways_out_of_its_cause(project, before, options, message):
     """To start a session would not help where one is open."""
-    if before:
-        project.run(*before)
+    if before == "env BRIDGE_OFF=1":
+        project.env["BRIDGE_OFF"] = "1"
+    elif before:
+        project.run(*before.split())
 
-    ran = project.run("ask", "Anybody?", *options, env=env)
+    ran = project.run("ask", "Anybody?", *options.split())
 
     assert ran == (4, "", f"hostbridge: {message.format(project.folder)}\n")
     assert project.bridge.overview().waiting == 0
@@ -252,10 +238,10 @@ def test_exit_5_at_the_deadline(project):
     """The caller gets its answer in time, also when that is: none."""
     ran = project.run("ask", "Anybody?", "--timeout", "0.2", "--json")
 
-    told = ran.json
+    record = ran.json
     # A session that has just begun is named as well: how long ago is the machine's.
-    first, *rest = told["error"].pop("message").split("; session ")
-    assert (ran.code, told["status"], told["error"], first) == (
+    first, *rest = record["error"].pop("message").split("; session ")
+    assert (ran.code, record["status"], record["error"], first) == (
         5,
         "timeout",
         {"code": "timeout", "stage": "waiting"},
@@ -263,7 +249,7 @@ def test_exit_5_at_the_deadline(project):
     )
     assert all(each.endswith("; wait a few seconds and ask again") for each in rest)
     message = "; session ".join([first, *rest])
-    assert ran.err == (f"hostbridge: request {told['requestId']} failed: {message}\n")
+    assert ran.err == (f"hostbridge: request {record['requestId']} failed: {message}\n")
 
 
 @pytest.mark.usefixtures("host")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from agentworld import trust_project
+from agentworld import define, trust_project
 from scripted_server import say
 
 from bridge.protocol.ids import RequestId
@@ -99,10 +99,10 @@ def test_error_words_that_are_not_to_be_had(endpoint, server, agent, route):
 def test_error_a_file_asks_for_them(endpoint, server, agent):
     """Whoever dropped it: what serves a request looks again."""
     endpoint.bridge.overview()
-    told = {"agentType": agent, "prompt": "Go on.", "route": "endpoint"}
+    record = {"agentType": agent, "prompt": "Go on.", "route": "endpoint"}
     request = endpoint.bridge.submit("Go on.")
     file = endpoint.state / "requests" / f"{request}.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | told))
+    file.write_text(json.dumps(json.loads(file.read_text()) | record))
 
     endpoint.run("serve", "--once", "--route", "endpoint")
 
@@ -141,16 +141,15 @@ LATER = {
 @pytest.mark.parametrize("route", ["host", "endpoint"])
 def test_error_what_nothing_runs_yet_is_refused(endpoint, server, more, route):
     """Read and ignored, it would be another agent than the one that was written."""
-    folder = endpoint.bridge.settings.home / "agents"
-    folder.mkdir(parents=True)
-    (folder / "step.yaml").write_text(f"name: step\nprompt: '{{{{ task }}}}'\n{more}\n")
+    text = f"name: step\nprompt: '{{{{ task }}}}'\n{more}\n"
+    file = define(endpoint, "step.yaml", text, layer="user")
 
     ran = endpoint.run("submit", "step", "Go on.", "--route", route)
 
     assert (ran.code, server.asked, endpoint.bridge.overview().waiting) == (2, [], 0)
     assert ran.err == (
         "hostbridge: agent 'step' cannot be asked yet: this version does not run "
-        f"{LATER[more]}; remove it from {folder / 'step.yaml'}, or ask another agent\n"
+        f"{LATER[more]}; remove it from {file}, or ask another agent\n"
     )
     warning = f"this version does not run {LATER[more]}: "
     assert warning in endpoint.run("agents", "check").out
@@ -158,10 +157,8 @@ def test_error_what_nothing_runs_yet_is_refused(endpoint, server, more, route):
 
 def test_a_field_that_is_null_asks_for_nothing(endpoint):
     """As seed definitions write it: `workflow: null` is no workflow."""
-    folder = endpoint.bridge.settings.home / "agents"
-    folder.mkdir(parents=True)
     text = "name: step\nprompt: '{{ task }}'\nworkflow: null\nlifecycle_workflow: ~\n"
-    (folder / "step.yaml").write_text(text)
+    define(endpoint, "step.yaml", text, layer="user")
 
     ran = endpoint.run("ask", "step", "Go on.", "--route", "endpoint")
 
@@ -170,17 +167,15 @@ def test_a_field_that_is_null_asks_for_nothing(endpoint):
 
 def test_an_agent_that_may_run_nothing_says_so_when_asked(project, claude):
     """A headless agent without a grant is denied each command, by nobody in sight."""
-    folder = project.bridge.settings.home / "agents"
-    folder.mkdir(parents=True)
     text = "name: runner\nprompt: '{{ task }}'\nmode: headless\n"
-    (folder / "runner.yaml").write_text(text)
+    file = define(project, "runner.yaml", text, layer="user")
 
     ran = project.run("ask", "runner", "Run pytest.")
 
     assert ran.code == 0, ran
     assert (claude / "stdin").exists()
     assert "agent 'runner': no rule in `allow` grants a command" in ran.err
-    (folder / "runner.yaml").write_text(f"{text}allow: ['Bash(pytest *)']\n")
+    file.write_text(f"{text}allow: ['Bash(pytest *)']\n")
     assert "no rule in" not in project.run("ask", "runner", "Run pytest.").err
 
 

@@ -22,10 +22,10 @@ def test_fallback_when_no_session_took_it(project):
     """The request stays the host's; the answer says who gave it."""
     ran = project.run("ask", "?", "--fallback-after", "0.5", "--json", env=FLAG)
 
-    told = ran.json
-    assert (ran.code, told["route"]) == (0, "claude")
-    assert told["duration"] > 500
-    assert project.bridge.status(told["requestId"]).request.route == "host"
+    record = ran.json
+    assert (ran.code, record["route"]) == (0, "claude")
+    assert record["duration"] > 500
+    assert project.bridge.status(record["requestId"]).request.route == "host"
 
 
 @pytest.mark.usefixtures("host", "claude")
@@ -53,9 +53,9 @@ def test_route_host_with_a_fallback_gives_a_session_its_time(project):
         "ask", "?", "--route", "host", "--fallback-after", "0.5", "--json", env=FLAG
     )
 
-    told = ran.json
-    assert (ran.code, told["route"]) == (0, "claude")
-    assert told["duration"] > 500
+    record = ran.json
+    assert (ran.code, record["route"]) == (0, "claude")
+    assert record["duration"] > 500
 
 
 def test_no_fallback_when_a_session_works_on_it(project, claude, host):

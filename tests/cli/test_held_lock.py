@@ -85,9 +85,9 @@ def test_no_command_waits_longer_than_its_caller(
     if most_s:
         named = f" by pid {holder} (" if sys.platform == "linux" else ""
         assert f"{project.state}/locks/store.lock is held{named}" in ran.err
-        told = re.search(r"waited ([0-9.]+) s", ran.err)
-        assert told is not None
-        assert float(told[1]) <= most_s
+        waited = re.search(r"waited ([0-9.]+) s", ran.err)
+        assert waited is not None
+        assert float(waited[1]) <= most_s
         assert ", stopped); waited" in ran.err or sys.platform != "linux"
 
 

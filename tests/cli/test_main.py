@@ -115,8 +115,8 @@ def test_error_options_before_the_command(capsys, words, moved):
     code = run(words)
 
     out, err = capsys.readouterr()
-    told = f"hostbridge: options come after the command: hostbridge {moved}\n"
-    assert (code, out, err) == (2, "", told)
+    message = f"hostbridge: options come after the command: hostbridge {moved}\n"
+    assert (code, out, err) == (2, "", message)
 
 
 @pytest.mark.parametrize("words", ["doctor --live", "models --test"])

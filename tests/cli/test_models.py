@@ -94,10 +94,10 @@ def test_each_is_tried(project):
     """It loads, is held to a schema, and says how fast it is."""
     ran = project.run("models", "--test", "--json")
 
-    (told,) = json.loads(ran.out)["models"]
-    reply = json.loads(told["test"].pop("reply"))
+    (model,) = json.loads(ran.out)["models"]
+    reply = json.loads(model["test"].pop("reply"))
     assert ran.code == 0
     assert (len(reply["colours"]), reply["count"]) == (3, 3)
-    assert told["test"]["problem"] is None
-    assert told["test"]["tokensPerSecond"] > 0
-    assert Path(told["path"]).exists()
+    assert model["test"]["problem"] is None
+    assert model["test"]["tokensPerSecond"] > 0
+    assert Path(model["path"]).exists()

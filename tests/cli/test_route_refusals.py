@@ -82,8 +82,8 @@ def test_a_model_file_is_looked_for_where_one_is(project, model, asked):
 
     ran = project.run("submit", "--route", "local", "--model", model, "x", cwd=here)
 
-    told = os.path.normpath(asked.format(here=here))
-    assert project.bridge.status(ran.out.strip()).request.model == told
+    path = os.path.normpath(asked.format(here=here))
+    assert project.bridge.status(ran.out.strip()).request.model == path
 
 
 def test_ask_takes_a_model_file_of_the_working_folder(project):

@@ -83,11 +83,11 @@ def test_a_process_that_was_killed_is_told(project, claude, until):
     (file,) = project.state.glob("processing/*.json")
 
     status = project.run("status").out
-    (told,) = project.run("status", "--json").json["requests"]
+    (waiting,) = project.run("status", "--json").json["requests"]
     show = project.run("show", file.stem).out
 
     assert "running (claude, its process is gone)  " in status
-    assert told["isAbandoned"]
+    assert waiting["isAbandoned"]
     assert f"(pid {process.pid}, which is gone), " in show
 
 

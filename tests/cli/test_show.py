@@ -199,11 +199,11 @@ def test_a_run_of_our_own_is_told_turn_by_turn(project):
     log({"event": "tool_call", "turn": 1, "id": "call-1", "tool": "read_file"})
     log({"event": "submit_result", "turn": 2, "code": None, "text": f"a\n{HOSTILE}"})
 
-    told = project.run("show", request_id).out
+    shown = project.run("show", request_id).out
     as_json = project.run("show", request_id, "--json")
 
     lines = [
-        re.sub(r"\d\d:\d\d:\d\d\.\d{3}", "TIME", line) for line in told.split("\n")
+        re.sub(r"\d\d:\d\d:\d\d\.\d{3}", "TIME", line) for line in shown.split("\n")
     ]
     start = lines.index("run")
     assert lines[start + 1 : start + 3] == [
@@ -211,7 +211,7 @@ def test_a_run_of_our_own_is_told_turn_by_turn(project):
         "    TIME 1. tool_call id=call-1 tool=read_file",
     ]
     assert lines[start + 3].startswith("    TIME 2. submit_result text=a red ")
-    assert not set("\x1b\x9b\u202e\x7f\r\x08") & set(told)
+    assert not set("\x1b\x9b\u202e\x7f\r\x08") & set(shown)
     assert f"    {project.state}/runs/{request_id}.jsonl" in lines
     turns = json.loads(as_json.out)["turns"]
     assert [turn["event"] for turn in turns] == [
@@ -264,10 +264,8 @@ def test_shows_what_else_was_asked_for(project):
 
 def test_shows_what_an_agent_will_be_told(project):
     """What its templates make of the request is seen before it is asked."""
-    agents = project.bridge.settings.home / "agents"
-    agents.mkdir(parents=True)
-    (agents / "echo.yaml").write_text("name: echo\nprompt: 'Say: {{ task }}'\n")
-    request_id = project.submit("a", agent="echo")
+    define(project, "a.yaml", "name: a\nprompt: 'Say: {{ task }}'\n", layer="user")
+    request_id = project.submit("a", agent="a")
 
     shown = project.run("show", request_id).out
 
@@ -301,9 +299,9 @@ def test_full_tells_all_that_the_agent_was_told(project, host):
     full = project.run("show", request_id, "--full").out
 
     assert "told as" not in waiting + short
-    told = full.partition("told as user (")[2].partition("\nhistory\n")[0]
-    assert "characters)\n    Be terse. Why?\n    \n    ## How to answer (host" in told
-    assert '"required": ["status", "summary"' in told
+    shown = full.partition("told as user (")[2].partition("\nhistory\n")[0]
+    assert "characters)\n    Be terse. Why?\n    \n    ## How to answer (host" in shown
+    assert '"required": ["status", "summary"' in shown
 
 
 def test_full_tells_what_a_model_here_was_told(project):

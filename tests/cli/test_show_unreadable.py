@@ -48,11 +48,11 @@ def test_a_request_that_cannot_be_read_is_not_called_gone(project, name):
     cancelled = project.run("cancel", "a")
     waited = project.run("wait", "a")
 
-    told = f"{file}: {why}\n"
+    message = f"{file}: {why}\n"
     assert shown.out.startswith(
-        f"request   a\nstatus    there, but it cannot be read\nproblem\n    {told}"
+        f"request   a\nstatus    there, but it cannot be read\nproblem\n    {message}"
     )
-    said = f"hostbridge: request a cannot be read: {told}"
+    said = f"hostbridge: request a cannot be read: {message}"
     assert (cancelled.code, cancelled.err) == (1, said)
     assert (waited.code, waited.err) == (1, said)
     assert file.exists()
@@ -67,9 +67,11 @@ def test_what_was_put_aside_says_so(project):
     shown = project.run("show", "a")
     waited = project.run("wait", "a")
 
-    told = f"{aside}: route: input should be 'host', "
-    assert f"status    there, but it cannot be read\nproblem\n    {told}" in shown.out
-    assert waited.err.startswith(f"hostbridge: request a cannot be read: {told}")
+    message = f"{aside}: route: input should be 'host', "
+    assert (
+        f"status    there, but it cannot be read\nproblem\n    {message}" in shown.out
+    )
+    assert waited.err.startswith(f"hostbridge: request a cannot be read: {message}")
     assert waited.err.endswith(f"; correct the file and move it to {file}\n")
 
     aside.write_text(aside.read_text().replace("mars", "host"))

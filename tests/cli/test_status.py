@@ -73,10 +73,10 @@ def test_json_has_the_same_facts(project):
 
     ran = project.run("status", "--json")
 
-    told = ran.json
-    (request,) = told.pop("requests")
+    printed = ran.json
+    (request,) = printed.pop("requests")
     assert (ran.code, ran.err) == (0, "")
-    assert told == {
+    assert printed == {
         "project": str(project.folder),
         "state": str(project.state),
         "exists": True,
@@ -145,9 +145,9 @@ def test_what_has_ended_and_is_not_tidied_up_is_not_open(project):
     with project.bridge.store.exclusive():
         assert project.run("cancel", request_id).code == 0
 
-        told = project.run("status", "--json").json
+        printed = project.run("status", "--json").json
 
-    assert (told["requests"], told["waiting"], told["ended"]) == ([], 0, 1)
+    assert (printed["requests"], printed["waiting"], printed["ended"]) == ([], 0, 1)
 
 
 def test_off_is_said_with_its_cause(project):

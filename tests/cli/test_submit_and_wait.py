@@ -72,10 +72,10 @@ def test_wait_json_is_a_record_a_line(project, host):
     with host.serving(SUCCESS):
         ran = project.run("wait", *ids, "--json")
 
-    told = [json.loads(line) for line in ran.out.splitlines()]
+    records = [json.loads(line) for line in ran.out.splitlines()]
     assert (ran.code, ran.err) == (0, "")
-    assert {record["requestId"] for record in told} == ids
-    assert all(record["parsedOutput"]["summary"] == "yes" for record in told)
+    assert {record["requestId"] for record in records} == ids
+    assert all(record["parsedOutput"]["summary"] == "yes" for record in records)
 
 
 def test_wait_gives_back_a_model_when_it_is_told_which(project):

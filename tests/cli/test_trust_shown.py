@@ -83,12 +83,12 @@ examples:
 
 def define_with_scripts(project, **words):
     """A definition whose tool runs two scripts; returns its folder."""
-    given = {"prompt": "Count.", "before": "1\n", "code": "2\n"} | words
+    parts = {"prompt": "Count.", "before": "1\n", "code": "2\n"} | words
     file = define(
         project,
         "counter.yaml",
         "name: counter\nmodel: small.gguf\n"
-        f"initial_context: {{system_prompt: {given['prompt']}, node_context: n}}\n"
+        f"initial_context: {{system_prompt: {parts['prompt']}, node_context: n}}\n"
         "tools:\n"
         "  - name: submit_result\n"
         "    pym: a.pym\n"
@@ -96,8 +96,8 @@ def define_with_scripts(project, **words):
         "    parameters: {type: object, additionalProperties: false}\n"
         "    context_providers: [b.pym]\n",
     )
-    (file.parent / "a.pym").write_text(given["code"])
-    (file.parent / "b.pym").write_text(given["before"])
+    (file.parent / "a.pym").write_text(parts["code"])
+    (file.parent / "b.pym").write_text(parts["before"])
     return file.parent
 
 
@@ -165,12 +165,12 @@ def test_no_line_of_a_problem_is_another_s_word(project, words):
 
     if words == ("trust",):
         terminal = agree(project)
-        told = terminal.seen
+        shown = terminal.seen
     else:
         ran = project.run(*words)
-        told = ran.out + ran.err
+        shown = ran.out + ran.err
 
-    lines = [line.strip() for line in told.splitlines()]
+    lines = [line.strip() for line in shown.splitlines()]
     assert "granted  nothing" not in lines
     assert not any(line.startswith("name: all is well") for line in lines)
-    assert "\\u000a" in told
+    assert "\\u000a" in shown

@@ -62,8 +62,8 @@ def test_a_session_that_does_not_hear_is_told_with_its_cause(why: WakeProblem) -
         [OURS], [], off=set(), unheard={"s1": why}, project="/p"
     )
 
-    told = f"s1 (pid 7) takes requests, but does not wake from idle: it {why.what}"
-    assert finding == warning(told, why.cause, why.cure)
+    found = f"s1 (pid 7) takes requests, but does not wake from idle: it {why.what}"
+    assert finding == warning(found, why.cause, why.cure)
 
 
 def test_a_session_that_has_just_started_is_no_issue() -> None:
@@ -71,8 +71,10 @@ def test_a_session_that_has_just_started_is_no_issue() -> None:
         [OURS], [], off=set(), unheard={"s1": JUST_STARTED}, project="/p"
     )
 
-    told = "s1 (pid 7) has just started: its client does not watch its wake-up file yet"
-    assert (finding.verdict, finding.found) == (Verdict.OK, told)
+    found = (
+        "s1 (pid 7) has just started: its client does not watch its wake-up file yet"
+    )
+    assert (finding.verdict, finding.found) == (Verdict.OK, found)
 
 
 def fake_client(patient: Patient, words: str) -> str:
@@ -96,19 +98,19 @@ def test_a_missing_client_is_no_problem(patient: Patient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "found"),
     [
         ("2.1.330 (Claude Code)", "2.1.330"),
         ("3.0.0 (Claude Code)", "3.0.0 (hostbridge knows 2.1.330 best)"),
         ("", "no version (hostbridge knows 2.1.330 best)"),
     ],
 )
-def test_another_version_is_a_note(patient: Patient, words: str, told: str) -> None:
+def test_another_version_is_a_note(patient: Patient, words: str, found: str) -> None:
     path = fake_client(patient, words)
 
     (finding,) = patient.found(client.version, PATH=path)
 
-    assert finding == ok(f"{patient.root}/bin/claude {told}")
+    assert finding == ok(f"{patient.root}/bin/claude {found}")
 
 
 def test_sessions_of_other_projects_do_not_count(patient: Patient) -> None:

@@ -22,9 +22,9 @@ def open_session(patient: Patient, **env: str) -> None:
     assert host is not None
     store = patient.seen(**env).store()
     assert store is not None
-    told = Session(session_id="s1", host=host, registered_at=1)
+    session = Session(session_id="s1", host=host, registered_at=1)
     with store.state() as state, state["sessions"] as folder:
-        folder.create("s1.json", told.to_json())
+        folder.create("s1.json", session.to_json())
 
 
 SHELLS = {

@@ -34,8 +34,8 @@ def test_every_check_has_its_say_about_a_healthy_machine(patient: Patient) -> No
     """And the names in the table are those of the findings."""
     findings = list(examine(patient.seen()))
 
-    told = [finding.name for finding in findings]
-    assert set(told) <= {name for name, _ in CHECKS}
+    names = [finding.name for finding in findings]
+    assert set(names) <= {name for name, _ in CHECKS}
     problems = {f.name: f.found for f in findings if f.verdict is Verdict.PROBLEM}
     assert problems == {"hooks": f"not registered for {patient.project}"}
     for finding in findings:
@@ -140,9 +140,9 @@ def test_the_command_line_never_traces_back(
     )
 
     assert (done.returncode, done.stderr) == (1, "")
-    told = json.loads(done.stdout)
-    assert told["verdict"] == "problem"
-    assert {"name", "verdict", "found", "cause", "cure"} == set(told["checks"][0])
+    printed = json.loads(done.stdout)
+    assert printed["verdict"] == "problem"
+    assert {"name", "verdict", "found", "cause", "cure"} == set(printed["checks"][0])
 
 
 def test_error_state_is_open_to_others(patient: Patient) -> None:
@@ -239,8 +239,8 @@ def test_quarantine_shows_the_newest_reason(patient: Patient) -> None:
     folder.mkdir()
     for number, why in enumerate(["the first", "the last"]):
         (folder / f"r{number}").write_text("x")
-        told = {"from": f"/x/r{number}.json", "at": number, "reason": why}
-        (folder / f"r{number}.reason").write_text(json.dumps(told))
+        reason = {"from": f"/x/r{number}.json", "at": number, "reason": why}
+        (folder / f"r{number}.reason").write_text(json.dumps(reason))
 
     (finding,) = patient.found(state.quarantine)
 

@@ -66,9 +66,9 @@ def test_a_session_that_answers_shows_every_stage(tmp_path: Path) -> None:
             session.ask("hello")
             code, out = run(stage, "doctor", "--live", "--json")
 
-    told = live(out)
+    printed = live(out)
     assert [
-        without_times(f).partition("submitted ")[0] or "submitted" for f in told
+        without_times(f).partition("submitted ")[0] or "submitted" for f in printed
     ] == [
         "submitted",
         "heard after N s: a session took its signal",

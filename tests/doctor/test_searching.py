@@ -39,16 +39,16 @@ def opened(patient: Patient, carrier: str | None) -> None:
     """A session that knows our agent by this name."""
     host = identify(os.getpid())
     assert host is not None
-    told = Session(session_id="s1", host=host, registered_at=1, carrier=carrier)
+    session = Session(session_id="s1", host=host, registered_at=1, carrier=carrier)
     store = patient.seen().store()
     assert store is not None
     with store.state() as state, state["sessions"] as folder:
-        folder.replace("s1.json", told.to_json())
+        folder.replace("s1.json", session.to_json())
 
 
 def found(patient: Patient) -> list[tuple[Verdict, str, str]]:
-    told: list[Finding] = patient.found(agents_search)
-    return [(each.verdict, each.found, each.cure or "") for each in told]
+    findings: list[Finding] = patient.found(agents_search)
+    return [(each.verdict, each.found, each.cure or "") for each in findings]
 
 
 def test_nothing_is_said_where_nothing_is_installed(patient: Patient) -> None:
@@ -62,13 +62,13 @@ def test_a_session_that_was_open_before(patient: Patient, carrier: str | None) -
     written(patient)
     opened(patient, carrier)
 
-    (told,) = found(patient)
+    (finding,) = found(patient)
 
     where = f"s1 (pid {os.getpid()})"
     if carrier:
-        assert told == (Verdict.OK, "agents that only read can search", "")
+        assert finding == (Verdict.OK, "agents that only read can search", "")
     else:
-        assert told == (
+        assert finding == (
             Verdict.WARNING,
             f"agents that only read have no Grep and no Glob in session {where}",
             "restart that session",

@@ -1,0 +1,122 @@
+"""Who answered, and whether it can be relied on."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from fakeclaude import (
+    SUCCESS,
+    fake_claude,
+    printing,
+    result,
+)
+
+from bridge.api.result import result_of
+from bridge.cli.answer_text import by_whom
+from bridge.protocol.response import Response
+
+
+@pytest.mark.parametrize(
+    ("route", "degraded", "said"),
+    [
+        ("host", False, None),
+        ("claude", False, "answered by route claude (m)"),
+        ("local", True, "answered by route local (m), degraded: not to be relied on"),
+    ],
+)
+def test_who_answered_is_said(route, degraded, said):
+    """A toy model's words look like any other's."""
+    response = Response(
+        request_id="a",
+        success=True,
+        status="completed",
+        completed_at=1,
+        duration=1,
+        route=route,
+        model="m",
+        degraded=degraded,
+    )
+
+    assert by_whom(result_of(response)) == said
+
+
+def test_show_names_the_model(project, claude):
+    fake_claude(claude, another())
+    asked = project.run("ask", "--route", "claude", "x", "--model", "haiku", "--json")
+
+    show = project.run("show", asked.json["requestId"]).out
+
+    assert "\nroute     claude (claude-opus-5-5, degraded)\n" in show
+
+
+BY_ANOTHER = {"type": "system", "subtype": "init", "model": "claude-opus-5-5"}
+
+
+def another(**answer: object) -> str:
+    """What the client prints where another model than the one asked for answers."""
+    record = json.loads(result(structured_output={**SUCCESS, **answer}))
+    return printing(json.dumps([BY_ANOTHER, record]))
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [((), 7), (("--json",), 7), (("--accept-degraded",), 0)]
+)
+def test_a_degraded_answer_is_printed_and_never_looks_like_any_other(
+    project, claude, words, code
+):
+    fake_claude(claude, another())
+    ask = ("ask", "--route", "claude", "x", "--model", "haiku", *words)
+
+    ran = project.run(*ask)
+
+    assert ran.code == code
+    assert "served right here" in ran.out
+    if "--json" in words:
+        assert (ran.json["success"], ran.json["degraded"]) == (True, True)
+    else:
+        assert "degraded: not to be relied on" in ran.err
+
+
+def test_a_degraded_failure_is_a_failure(project, claude):
+    fake_claude(claude, another(status="failed"))
+
+    assert project.run("ask", "--route", "claude", "x", "--model", "haiku").code == 1
+
+
+def test_what_was_seen_to_run_makes_up_for_a_small_model(project, claude):
+    def said(role, **block):
+        return {"type": role, "message": {"content": [block]}}
+
+    call = said(
+        "assistant", type="tool_use", id="t", name="Bash", input={"command": "make"}
+    )
+    ended = said("user", type="tool_result", tool_use_id="t", content="ok")
+    claim = {"type": "build", "content": "ok", "passed": True, "command": "make"}
+    answer = json.loads(result(structured_output={**SUCCESS, "evidence": [claim]}))
+    events = [BY_ANOTHER, call, ended, answer]
+    fake_claude(claude, printing(json.dumps(events)))
+
+    ran = project.run("ask", "--route", "claude", "x", "--model", "haiku")
+
+    assert ran.code == 0
+    assert "degraded: rely on its verified evidence, not on its words" in ran.err
+
+
+def test_wait_and_serve_tell_a_degraded_answer(project, claude):
+    fake_claude(claude, another())
+    submit = ("submit", "--route", "claude", "x", "--model", "haiku")
+    request = project.run(*submit).out.strip()
+
+    served = project.run("serve", "--once")
+
+    assert served.code == 0
+    assert "success  (degraded)" in served.out
+    assert project.run("wait", request).code == 7
+    assert project.run("wait", request, "--accept-degraded").code == 0
+    fake_claude(claude, another(status="failed"))
+    failed = project.run(*submit).out.strip()
+    project.run("serve", "--once")
+    assert project.run("wait", request, failed).code == 1
+    result = project.bridge.wait(request, timeout_s=0)
+    assert (result.success, result.degraded, result.trusted) == (True, True, False)

@@ -1,0 +1,175 @@
+"""`hostbridge trust` and `on` are refused to whoever runs inside a session."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+
+import needs
+import pytest
+from agentworld import define
+from polling import wait_until
+from trustworld import GOOD, Terminal, is_trusted
+
+from bridge.store import host_process
+from bridge.store.host_process import ancestors_of, identify
+from bridge.store.sessions import Session
+
+
+def in_a_session(project, pid=None):
+    """A process is an open session; by default this very one, the command's parent."""
+    process = identify(pid or os.getpid())
+    session = Session(
+        session_id="s",
+        host=process,
+        cwd=str(project.folder),
+        registered_at=project.bridge.store.now_ms(),
+        wakes=True,
+    )
+    with project.bridge.store.state() as state, state["sessions"] as room:
+        room.replace("s.json", session.to_json())
+
+
+@pytest.mark.parametrize("how", ["CLAUDE_PID", "CLAUDECODE", "by its parents"])
+def test_error_a_model_cannot_answer_even_at_a_terminal(project, how):
+    """What it starts can get a terminal, and hide where it comes from."""
+    define(project, "worker.yaml", GOOD)
+    if how == "by its parents":
+        in_a_session(project)
+    else:
+        project.env[how] = "4711"
+
+    terminal = Terminal(project, "trust")
+    code = terminal.end()
+
+    assert (code, terminal.seen) == (
+        1,
+        (
+            "hostbridge: this runs inside a Claude Code session, whose model could "
+            "decide; run `hostbridge trust` in a terminal of your own\n"
+        ),
+    )
+
+
+def started_as_a_client(root):
+    """A process that stands for a session's client; nothing in its environment."""
+    return subprocess.Popen(["sleep", "90"], env={"PATH": os.environ["PATH"]}, cwd=root)
+
+
+# Stands for a user's service manager: orphans become its children, so the parent of
+# pytest does not matter. It runs until its stdin is closed.
+MANAGER = """
+import ctypes, subprocess, sys
+PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 15, 36
+ctypes.CDLL(None).prctl(PR_SET_NAME, b"systemd")
+ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL, check=True)
+sys.stdin.read()
+"""
+
+
+# What a model could run: nobody above it, nothing in its environment, a terminal.
+LEFT = {
+    "forked twice": "(setsid script -qec 'sh {}' /dev/null <answers >seen 2>&1 &)",
+    "forked twice, by its environment": (
+        "(CLAUDECODE=1 setsid script -qec 'env -u CLAUDECODE sh {}' /dev/null "
+        "<answers >seen 2>&1 &)"
+    ),
+}
+
+
+@pytest.mark.parametrize("how", LEFT)
+def test_error_a_terminal_that_a_session_made_for_itself(project, tmp_path, how):
+    """Its maker has left the session, and the session is still behind it."""
+    needs.tool("script")
+    define(project, "worker.yaml", GOOD)
+    seen, command = tmp_path / "seen", tmp_path / "command"
+    os.mkfifo(tmp_path / "answers")
+    seen.touch()
+    command.write_text(f"cd {project.folder}; {sys.executable} -m bridge trust")
+    with started_as_a_client(tmp_path) as client:
+        if how == "forked twice":
+            in_a_session(project, client.pid)
+        manager = subprocess.Popen(
+            [sys.executable, "-c", MANAGER, "sh", "-c", LEFT[how].format(command)],
+            env=project.env,
+            cwd=tmp_path,
+            stdin=subprocess.PIPE,
+        )
+        with manager, (tmp_path / "answers").open("wb", buffering=0) as answers:
+            wait_until(
+                lambda: "hostbridge" in seen.read_text() or "agree" in seen.read_text()
+            )
+            with contextlib.suppress(BrokenPipeError):  # it has refused and gone
+                answers.write(b"yes\n")
+        client.kill()
+
+    assert "inside a Claude Code session" in seen.read_text()
+    assert not is_trusted(project)
+
+
+def test_a_tmux_of_the_user_is_no_session(project, tmp_path):
+    """Its server has left its parents, too, with a session open beside it."""
+    tmux = [needs.tool("tmux"), "-S", str(tmp_path / "socket")]
+    define(project, "worker.yaml", GOOD)
+    words = ["env", "-i", *(f"{name}={value}" for name, value in project.env.items())]
+    words += [sys.executable, "-m", "bridge", "trust"]
+    with started_as_a_client(tmp_path) as client:
+        in_a_session(project, client.pid)
+        subprocess.run(
+            [*tmux, "new-session", "-d", "-x", "300", "-c", str(project.folder),
+             *words, ";",
+             "set-option", "-g", "remain-on-exit", "on"],
+            env=project.env,
+            check=True,
+        )  # fmt: skip
+
+        def screen():
+            done = subprocess.run(
+                [*tmux, "capture-pane", "-pJ"],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            return done.stdout
+
+        try:
+            wait_until(lambda: "agree:" in screen() or "hostbridge:" in screen())
+            subprocess.run([*tmux, "send-keys", "yes", "Enter"], check=True)
+            wait_until(lambda: "1 trusted" in screen() or "hostbridge:" in screen())
+        finally:
+            subprocess.run([*tmux, "kill-server"], check=True)
+            client.kill()
+
+    assert is_trusted(project)
+
+
+def test_error_a_model_cannot_switch_it_on_again(project):
+    project.run("off")
+    project.env["CLAUDECODE"] = "1"
+
+    ran = project.run("on")
+
+    assert (ran.code, ran.out) == (1, "")
+    assert "run `hostbridge on` in a terminal of your own" in ran.err
+    assert project.run("off").code == 0
+
+
+def test_the_first_process_is_an_ancestor(monkeypatch):
+    """In a container the client may be pid 1: its model must not trust for its user."""
+    monkeypatch.setattr(host_process, "_parent", {7: 5, 5: 1, 1: 0}.__getitem__)
+
+    assert ancestors_of(7) == [5, 1]
+
+
+def test_ancestors():
+    child = subprocess.Popen(["sleep", "60"])
+    try:
+        assert ancestors_of(child.pid)[0] == os.getpid()
+        assert ancestors_of(child.pid)[1] == os.getppid()
+    finally:
+        child.kill()
+        child.wait()
+    assert ancestors_of(child.pid) == []
