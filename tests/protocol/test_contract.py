@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bridge.protocol.contract import again, full_prompt
+from bridge.protocol.contract import again, full_prompt, prompt_digest
 from bridge.protocol.judge import judge
 from bridge.protocol.request import Request
 
@@ -59,3 +59,9 @@ def test_a_compacted_agent_reads_the_contract_again() -> None:
     assert whole == f"{begin}{head}```json{shape}"
     assert short.startswith(f"{begin}{head}The schema is too long to be repeated here.")
     assert "```" not in short
+
+
+def test_a_prompt_is_known_by_its_sha_256() -> None:
+    assert prompt_digest("é") == (
+        "4a99557e4033c3539de2eb65472017cad5f9557f7a0625a09f1c3f6e2ba69c4c"
+    )

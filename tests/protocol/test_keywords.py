@@ -50,6 +50,7 @@ CASES = {
     "so may data": ({"const": {"tpye": 1}, "default": {"tpye": 1}}, []),
     "what other tools know": ({"type": "string", "x-order": 1, "nullable": True}, []),
     "anything": ({}, []),
+    "no schemas": ({"properties": 5, "x-y": {"tpye": 1}, "items": "tpye"}, []),
 }
 
 

@@ -73,13 +73,17 @@ def test_error_a_newer_version_is_refused():
             "timeout: input should be greater than 0",
         ),
         (
+            json.dumps(SMALLEST | {"priority": "x" * 50}).encode(),
+            f"priority: input should be 'high', 'normal' or 'low', not '{'x' * 40}'",
+        ),
+        (
             json.dumps(SMALLEST | {"agentType": "a\nb"}).encode(),
             "agentType: string should match pattern ",
         ),
     ],
     ids=[
         "empty", "list", "utf-16", "no fields", "climbing id", "no prompt",
-        "version text", "no time", "newline in agent",
+        "version text", "no time", "long choice", "newline in agent",
     ],
 )  # fmt: skip
 def test_error_in_a_request(data: bytes, why: str):

@@ -79,6 +79,7 @@ def test_a_value_can_be_dumped_and_copied_as_a_pydantic_model() -> None:
     answer = AgentOutput.model_validate(ANSWER)
     item = ITEM | {"passed": None, "command": None, "verified": False}
 
+    assert AgentOutput.model_validate(answer) is answer
     copy = answer.model_copy(update={"summary": "changed"}, deep=True)
 
     assert answer.model_dump() == {
