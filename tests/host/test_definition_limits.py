@@ -48,27 +48,6 @@ def test_tools(world: HookWorld, fields: str, tool: str, *, is_denied: bool) -> 
         assert f"keeps {tool} from it" in reason
 
 
-@pytest.mark.parametrize(
-    ("fields", "tools"),
-    [
-        ("tools: [Read, Grep]", " It has: Read, Grep."),
-        ("tools: []", " It has: no tools."),
-        ("blocked_tools: [Bash]", ""),
-    ],
-)
-def test_error_a_refusal_names_the_tools_there_are(
-    world: HookWorld, fields: str, tools: str
-) -> None:
-    define(world, fields + "\n")
-
-    reason, _ = use(world, started(world), "Bash")
-
-    assert reason == (
-        f"hostbridge: the definition of this agent keeps Bash from it.{tools} Work "
-        "without it, or answer that you are blocked and by what."
-    )
-
-
 def test_a_refused_call_is_no_evidence(world: HookWorld) -> None:
     """It never ran: to name it must not count as having run it."""
     define(world, "tools: [Read]\n")

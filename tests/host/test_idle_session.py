@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,10 +20,12 @@ from stage.terminal import TerminalSession
 from bridge.errors import BridgeError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from stage.api import Script
     from stage.replies import Answer
+    from stage.stream import StreamSession
     from stage.turns import ApiRequest
 
     from bridge.protocol.ids import RequestId
@@ -129,18 +132,25 @@ def test_a_request_that_comes_before_the_watch_is_served(
             assert answered(world, asked[0])
 
 
-def test_a_resumed_session_serves_what_its_dead_process_held(
-    tmp_path: Path,
-) -> None:
-    """It is idle: nobody types, nobody waits."""
-    obeys = threading.Event()
+@contextmanager
+def offered(
+    root: Path, obeys: threading.Event
+) -> Iterator[tuple[HostWorld, RequestId, StreamSession]]:
+    """A world, and a session that ignores a request that it was offered."""
     model = obedient_model(main=ignoring_until(obeys))
-    with host_world(tmp_path, model, env={"BRIDGE_MAX_OFFERS": "99"}) as world:
+    with host_world(root, model, env={"BRIDGE_MAX_OFFERS": "99"}) as world:
         request = world.submit()
         with world.stream() as session:
             world.wait_for_stage(request, "offered")
-            (dead,) = world.live()
-            session.kill()
+            yield world, request, session
+
+
+def test_a_resumed_session_serves_what_its_dead_process_held(tmp_path: Path) -> None:
+    """It is idle: nobody types, nobody waits."""
+    obeys = threading.Event()
+    with offered(tmp_path, obeys) as (world, request, session):
+        (dead,) = world.live()
+        session.kill()
         obeys.set()
         with TerminalSession(world.stage, args=["--resume", dead.session_id]):
             assert answered(world, request)
@@ -152,15 +162,10 @@ def test_a_resumed_session_serves_what_its_dead_process_held(
 def test_an_idle_session_serves_what_a_dead_one_held(tmp_path: Path) -> None:
     """While somebody waits, or as soon as somebody looks."""
     obeys = threading.Event()
-    model = obedient_model(main=ignoring_until(obeys))
-    with host_world(tmp_path, model, env={"BRIDGE_MAX_OFFERS": "99"}) as world:
-        request = world.submit()
-        with world.stream() as session:
-            world.wait_for_stage(request, "offered")
-            with world.stream():
-                session.kill()
-                obeys.set()
-                with pytest.raises(BridgeError):
-                    world.bridge.wait(request, timeout_s=0.5)
-                world.bridge.status(request)
-                assert answered(world, request)
+    with offered(tmp_path, obeys) as (world, request, session), world.stream():
+        session.kill()
+        obeys.set()
+        with pytest.raises(BridgeError):
+            world.bridge.wait(request, timeout_s=0.5)
+        world.bridge.status(request)
+        assert answered(world, request)

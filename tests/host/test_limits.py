@@ -110,6 +110,23 @@ def test_a_stop_ends_no_agents_of_another_client(world: HookWorld) -> None:
     assert left.state == "running"
 
 
+def test_error_agents_are_nested_no_deeper_than_the_limit(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit itself is allowed."""
+    monkeypatch.setenv("BRIDGE_MAX_DEPTH", "1")
+    _, agent = world.working()
+
+    nested = world.nest(agent)
+    said = world.use(nested, "Agent", tool_input={"prompt": "x", "description": "d"})
+
+    assert find_agent(world.store, nested) is not None
+    assert said["hookSpecificOutput"]["permissionDecisionReason"] == (
+        "hostbridge: 2 agents stand above this call; 1 is the limit. Do the work "
+        "yourself."
+    )
+
+
 def test_an_agent_of_an_agent_stands_one_deeper(world: HookWorld) -> None:
     _, agent = world.working()
 

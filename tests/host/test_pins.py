@@ -6,6 +6,7 @@ import multiprocessing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
 from hookworld import HookWorld, hook_world
 
 from bridge.config import Settings
@@ -19,8 +20,6 @@ from bridge.store.store import Store
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
-
 HERE = HostProcess(pid=7, start_time="1", boot="b")
 LATER = HostProcess(pid=7, start_time="2", boot="b")
 
@@ -30,7 +29,8 @@ def pins_of(world: HookWorld) -> Pins:
 
 
 def seen(world: HookWorld, kind: str, host: HostProcess, **fields: str) -> bool:
-    event = HookEvent(world.event("SessionStart", source="startup", **fields))
+    fields = {"source": "startup", **fields}
+    event = HookEvent(world.event("SessionStart", **fields))
     return pins_of(world).own(world.store, event, kind, host)
 
 
@@ -84,6 +84,17 @@ def test_another_install_acts_after_an_uninstall(world: HookWorld) -> None:
     assert pins_of(world).acts("plugin", world.store.place)
 
 
+@pytest.mark.parametrize("source", ["startup", "resume", "clear"])
+def test_only_a_new_session_has_no_agents_of_ours(
+    world: HookWorld, source: str
+) -> None:
+    """Of any other an agent may ask for a permission before it is noted here."""
+    seen(world, "local", HERE, source=source)
+
+    (pin,) = (world.store.place.guard / "pins").iterdir()
+    assert (pin / "agents").exists() is (source != "startup")
+
+
 def test_a_session_keeps_its_state(world: HookWorld) -> None:
     settings = Settings.from_environment()
     seen(world, "local", HERE)
@@ -96,6 +107,7 @@ def test_a_session_keeps_its_state(world: HookWorld) -> None:
     assert found.project == world.project
     # The same process under another id; another process.
     assert Pins.of(settings).find("session-2", HERE) == found
+    assert Pins.of(settings).find("session-2", HERE, starts=True) is None
     assert Pins.of(settings).find(world.session, LATER) is None
 
 

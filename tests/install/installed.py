@@ -1,13 +1,23 @@
-"""What an install leaves behind, for the tests of both directions."""
+"""What tests of an install share: what it writes, and a stage with a repository."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import needs
+from stage.client import Stage
+
+import bridge
 from bridge.host.hook_table import Kind, entries, form_of
 from bridge.shipped import hooks_folder
 
+if TYPE_CHECKING:
+    from stage.api import ScriptedApi
+
+ROOT = Path(bridge.__file__).parents[1]
 MINE = (
     '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x"}]}]} ,"model":"opus"}'
 )
@@ -16,3 +26,36 @@ MINE = (
 def expected(kind: Kind) -> dict[str, Any]:
     """The settings that an install writes into an empty file."""
     return {"hooks": entries(form_of(kind, hooks_folder(), sys.executable))}
+
+
+def stage_at(root: Path, api: ScriptedApi, **env: str) -> Stage:
+    """A stage whose project is a repository."""
+    root.mkdir(exist_ok=True)
+    stage = Stage(root, api, program=needs.client(), extra_env=env)
+    subprocess.run(["git", "init", "-q", stage.project], check=True)
+    return stage
+
+
+def command(
+    stage: Stage,
+    *arguments: str,
+    python: Path | str = sys.executable,
+    package: Path = ROOT,
+) -> str:
+    """The stdout of `hostbridge ARGUMENTS` in the stage's project."""
+    done = subprocess.run(
+        [python, "-c", "from bridge.cli.main import main; main()", *arguments],
+        cwd=stage.project,
+        env={**stage.environment(), "PYTHONPATH": str(package)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def complaints(stage: Stage) -> str:
+    """What hooks logged as going wrong."""
+    log = stage.home / ".hostbridge" / "hook-errors.log"
+    return log.read_text() if log.exists() else ""

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import needs
 import pytest
+from installed import command, complaints, stage_at
 from pinworld import kinds_at_work
 from polling import wait_until
 from stage.api import ScriptedApi
-from stage.client import Stage
 from stage.models import obedient_model
 from stage.oneshot import run_print
 from stage.replies import reply, tool_use
@@ -25,32 +25,11 @@ from bridge.shipped import hooks_folder
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from stage.client import Stage
     from stage.replies import Answer
     from stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
-
-
-def stage_at(root: Path, api: ScriptedApi) -> Stage:
-    root.mkdir(exist_ok=True)
-    stage = Stage(root, api, program=needs.client())
-    subprocess.run(["git", "init", "-q", stage.project], check=True)
-    return stage
-
-
-def command(stage: Stage, *arguments: str) -> str:
-    """The stdout of `hostbridge ARGUMENTS` in the stage's project."""
-    code = "from bridge.cli.main import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        cwd=stage.project,
-        env=stage.environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def ask(stage: Stage) -> dict[str, Any]:
@@ -77,8 +56,7 @@ def test_every_scope_serves_a_request(tmp_path: Path, scope: str) -> None:
             acting = kinds_at_work(stage.home / ".hostbridge")
 
     assert (answer["success"], answer["route"], acting) == (True, "host", [scope])
-    log = stage.home / ".hostbridge" / "hook-errors.log"
-    assert (log.read_text() if log.exists() else "") == ""
+    assert complaints(stage) == ""
 
 
 def test_a_session_that_was_open_before_is_served(tmp_path: Path) -> None:

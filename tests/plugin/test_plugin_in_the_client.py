@@ -10,21 +10,23 @@ import sys
 import sysconfig
 import venv
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import needs
 import pytest
+from installed import ROOT, command, complaints, stage_at
 from pinworld import kinds_at_work
 from stage.api import ScriptedApi
-from stage.client import Stage
 from stage.models import obedient_model
 from stage.replies import reply
 from stage.stream import StreamSession
 from stage.terminal import TerminalSession
 
+if TYPE_CHECKING:
+    from stage.client import Stage
+
 pytestmark = pytest.mark.host
 
-ROOT = Path(__file__).parents[2]
 # No hostbridge here, whatever the machine of the developer has.
 BARE_PATH = "/usr/bin:/bin"
 PARTS = ("bridge", "agents", "hooks", ".claude-plugin", "state", "scripts")
@@ -41,13 +43,6 @@ def plugin(tmp_path: Path) -> Path:
     for part in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / part, copy / part)
     return copy
-
-
-def stage_at(root: Path, api: ScriptedApi) -> Stage:
-    root.mkdir(exist_ok=True)
-    stage = Stage(root, api, program=needs.client(), extra_env={"PATH": BARE_PATH})
-    (stage.project / ".git").mkdir()
-    return stage
 
 
 def make_environment(folder: Path) -> Path:
@@ -67,23 +62,14 @@ def ask(
     python: Path | str, stage: Stage, *, plugin: Path, words: tuple[str, ...] = ("?",)
 ) -> dict[str, Any]:
     """Ask by the command line of the plugin's own copy."""
-    code = "from bridge.cli.main import main; main()"
-    done = subprocess.run(
-        [python, "-c", code, "ask", *words, "--json"],
-        cwd=stage.project,
-        env={**stage.environment(), "PYTHONPATH": str(plugin)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    answer: dict[str, Any] = json.loads(done.stdout)
+    said = command(stage, "ask", *words, "--json", python=python, package=plugin)
+    answer: dict[str, Any] = json.loads(said)
     return answer
 
 
 def test_the_client_finds_the_plugin_valid(tmp_path: Path) -> None:
     with ScriptedApi(obedient_model()) as api:
-        stage = stage_at(tmp_path / "stage", api)
+        stage = stage_at(tmp_path / "stage", api, PATH=BARE_PATH)
         done = subprocess.run(
             stage.command("plugin", "validate", str(ROOT)),
             cwd=stage.project,
@@ -105,7 +91,7 @@ def test_the_plugin_serves_a_request(tmp_path: Path, plugin: Path, where: str) -
     An update replaces the plugin's folder; its data folder stays.
     """
     with ScriptedApi(obedient_model()) as api:
-        stage = stage_at(tmp_path / "stage", api)
+        stage = stage_at(tmp_path / "stage", api, PATH=BARE_PATH)
         data = stage.home / ".claude" / "plugins" / "data" / "hostbridge-inline"
         python = make_environment(
             data / "venv" if where == "data" else plugin / ".venv"
@@ -126,7 +112,7 @@ def test_the_plugin_brings_an_agent_that_searches(tmp_path: Path, plugin: Path) 
     found = {"answer": "Here.", "findings": [], "confidence": "high"}
 
     with ScriptedApi(obedient_model(lambda *_: reply(json.dumps(found)))) as api:
-        stage = stage_at(tmp_path / "stage", api)
+        stage = stage_at(tmp_path / "stage", api, PATH=BARE_PATH)
         with StreamSession(stage, args=["--plugin-dir", str(plugin)]) as session:
             session.ask("hello")
             words = ("researcher", "Where?")
@@ -144,16 +130,9 @@ def test_plugin_and_settings_do_everything_once(tmp_path: Path, plugin: Path) ->
     make_environment(plugin / ".venv")
 
     with ScriptedApi(obedient_model()) as api:
-        stage = stage_at(tmp_path / "stage", api)
+        stage = stage_at(tmp_path / "stage", api, PATH=BARE_PATH)
         for scope in ("--local", "--user"):
-            command = "from bridge.cli.main import main; main()"
-            subprocess.run(
-                [sys.executable, "-c", command, "install", scope],
-                cwd=stage.project,
-                env={**stage.environment(), "PYTHONPATH": str(ROOT)},
-                capture_output=True,
-                check=True,
-            )
+            command(stage, "install", scope)
         with StreamSession(stage, args=["--plugin-dir", str(plugin)]) as session:
             session.ask("hello")
             answers = [ask(sys.executable, stage, plugin=ROOT) for _ in range(3)]
@@ -170,8 +149,7 @@ def test_plugin_and_settings_do_everything_once(tmp_path: Path, plugin: Path) ->
     kinds = ("claimed", "launched")
     events = [line["event"] for line in lines if line["event"] in kinds]
     assert events == ["claimed", "launched"] * 3
-    log = stage.home / ".hostbridge" / "hook-errors.log"
-    assert (log.read_text() if log.exists() else "") == ""
+    assert complaints(stage) == ""
 
 
 def test_a_plugin_without_environment_says_how_to_make_one(
@@ -182,7 +160,7 @@ def test_a_plugin_without_environment_says_how_to_make_one(
     plugin = plugin.rename(tmp_path / "plug in")
 
     with ScriptedApi(obedient_model()) as api:
-        stage = stage_at(tmp_path / "stage", api)
+        stage = stage_at(tmp_path / "stage", api, PATH=BARE_PATH)
         args = ["--plugin-dir", str(plugin)]
         with TerminalSession(stage, args=args, size=(400, 50)) as terminal:
             terminal.wait_for_text("hostbridge: this plugin")
