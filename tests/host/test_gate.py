@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,33 +54,6 @@ def fire(agents: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str | N
         return None
 
     return answer
-
-
-def test_the_gate_imports_the_standard_library_alone() -> None:
-    """What it imports is what each tool call costs while an agent works."""
-    script = (
-        f"import sys; sys.path.append({str(ROOT)!r}); before = set(sys.modules)\n"
-        "import bridge.host.gate\n"
-        "print(*sorted(set(sys.modules) - before))"
-    )
-
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", script],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    loaded = {name.partition(".")[0] for name in done.stdout.split()}
-    assert loaded - {"bridge"} <= sys.stdlib_module_names
-    ours = {name for name in done.stdout.split() if name.startswith("bridge")}
-    assert ours == {
-        "bridge",
-        "bridge.host",
-        "bridge.host.call_notes",
-        "bridge.host.gate",
-    }
-    assert not {"dataclasses", "inspect", "typing", "pathlib"} & loaded
 
 
 BASH = {"agent_id": "a1", "tool_name": "Bash", "tool_use_id": "t1"}
@@ -202,6 +173,31 @@ def test_odd_events_are_let_through(fire: Any, agents: Path, fields: Any) -> Non
         "a1.calls",
         "t1.bash",
     }
+
+
+@pytest.mark.parametrize("tool", ["Agent", "SubagentHandback"])
+def test_agent_calls_are_left_to_the_hook_for_them(fire: Any, tool: str) -> None:
+    """Two hooks see them; one looks."""
+    call = {"agent_id": "a1", "tool_name": tool, "tool_use_id": "t1"}
+
+    assert fire("PreToolUse", "launch", **call) == "PreToolUse"
+    assert fire("PreToolUse", **call) is None
+
+
+@pytest.mark.parametrize(
+    ("call_id", "name"),
+    [
+        ("a", "a"),
+        ("t_1-x", "t_1-x"),
+        ("a" * 128, "a" * 128),
+        ("a" * 129, "call_c12cb024a2e5551cca0e08fce8f1c5e314555cc3"),
+        ("", ""),
+        (7, ""),
+    ],
+    ids=lambda value: str(value)[:8],
+)
+def test_the_file_name_of_a_call(call_id: object, name: str) -> None:
+    assert name_of(call_id) == name
 
 
 def test_the_main_thread_has_its_own_work(fire: Any) -> None:

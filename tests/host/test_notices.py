@@ -1,12 +1,12 @@
-"""What the client writes about agents: its notices, and its words for errors."""
+"""The client's notices about agents: how they are read, and what they end."""
 
 from __future__ import annotations
 
 import pytest
+from hookworld import GOOD, HookWorld
 
 from bridge.host.notices import Notice, is_notice, parse_notice
 from bridge.host.request_tokens import described_ids
-from bridge.host.unseen_ends import code_of
 
 FINISHED = """<task-notification>
 <task-id>a1</task-id>
@@ -106,17 +106,96 @@ def test_ids_are_found_in_quoted_descriptions() -> None:
     assert described_ids(text) == ["r-1", "r_2"]
 
 
+def test_a_handback_and_a_stop_come_in_either_order(world: HookWorld) -> None:
+    for first in ("message", "stop"):
+        request, _, agent = world.begin()
+        world.use(agent, "SubagentHandback", tool_input={"message": GOOD})
+        message = f'<agent-message from="{agent}">\n{GOOD}\n</agent-message>'
+        if first == "stop":
+            world.stop(agent, None)
+        said = world.say("UserPromptSubmit", prompt=message)
+        if first == "message":
+            world.stop(agent, None)
+
+        assert world.code(request) == "success"
+        assert said["decision"] == "block"
+        assert world.runs() == []
+
+
+def test_a_message_is_the_last_chance_of_a_report_nobody_saw(world: HookWorld) -> None:
+    request, agent = world.working()
+    frame = "[Subagent hand-back] … The report follows:\n"
+
+    world.say(
+        "UserPromptSubmit",
+        prompt=f'<agent-message from="{agent}">\n{frame}  {GOOD}\n</agent-message>',
+    )
+
+    assert world.response(request).raw_output == GOOD
+
+
+def test_agents_that_the_user_stopped(world: HookWorld) -> None:
+    """The client names them by description; ours end in the request's id."""
+    first, _, _ = world.begin()
+    second, _, _ = world.begin()
+    names = ", ".join(f'"hostbridge: a test [{each}]"' for each in (first, second))
+
+    said = world.say(
+        "UserPromptSubmit",
+        prompt=f"2 background agents were stopped by the user: {names}.",
+    )
+
+    assert (world.code(first), world.code(second)) == ("agent_stopped",) * 2
+    assert said["decision"] == "block"
+
+
+def test_a_helper_that_was_stopped_with_its_agent_is_ours(world: HookWorld) -> None:
+    """The keys stop all: the host has not started it, and need not hear of it."""
+    request, _, agent = world.begin()
+    helper = world.nest(agent)
+    world.use(helper)
+
+    said = world.say(
+        "UserPromptSubmit",
+        prompt="2 background agents were stopped by the user: "
+        f'"hostbridge: a test [{request}]", "d".',
+    )
+
+    assert world.code(request) == "agent_stopped"
+    assert said["decision"] == "block"
+    assert world.runs() == []
+
+
+def test_the_host_hears_of_other_agents_that_the_user_stopped(
+    world: HookWorld,
+) -> None:
+    request, _, _ = world.begin()
+
+    said = world.say(
+        "UserPromptSubmit",
+        prompt="2 background agents were stopped by the user: "
+        f'"hostbridge: a test [{request}]", "the user\'s own".',
+    )
+
+    assert world.code(request) == "agent_stopped"
+    assert "decision" not in said
+
+
 @pytest.mark.parametrize(
-    ("error", "code"),
+    ("summary", "code"),
     [
-        ("Agent type 'x' not found. Available agents: claude", "agent_missing"),
-        ("rate_limit API Error: Request rejected (429)", "quota"),
-        ("You've hit your limit, resets 3pm", "quota"),
-        ("The agent was stopped", "agent_stopped"),
-        ("The operation was aborted", "agent_stopped"),
-        ("API Error: 500", "agent_error"),
-        ("", "agent_error"),
+        ('Agent "x (429)" failed: Agent terminated early', "agent_error"),
+        ('Agent "x" failed: API Error: Request rejected (429)', "quota"),
     ],
 )
-def test_an_error_has_a_code(error: str, code: str) -> None:
-    assert code_of(error) == code
+def test_a_failed_notice_that_comes_first_has_its_own_code(
+    world: HookWorld, summary: str, code: str
+) -> None:
+    """StopFailure may come after it; the words of a description are not the reason."""
+    request, agent = world.working()
+
+    swallowed = world.notice(agent, "failed", summary=summary, result=GOOD)
+
+    assert world.code(request) == code
+    assert swallowed["decision"] == "block"
+    assert swallowed["reason"].startswith(f"hostbridge: {request} {code} after")

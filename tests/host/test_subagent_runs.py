@@ -1,13 +1,16 @@
-"""What is written down about an agent while several hooks look at it at once."""
+"""The record of an agent: several hooks change it at once, and it is forgotten."""
 
 from __future__ import annotations
 
+import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bridge.store import subagent_runs
+from bridge.store.tool_calls import running_bash_depth
 
 if TYPE_CHECKING:
     from hookworld import HookWorld
@@ -141,3 +144,72 @@ def test_an_agent_that_another_hook_binds_meanwhile_is_not_lost(
     world.stop(agent)
 
     assert world.code(request) == "success"
+
+
+def test_agents_of_dead_clients_are_forgotten(world: HookWorld) -> None:
+    """Otherwise every tool call of every later session would look at them."""
+    _, agent = world.working()
+    (run,) = world.runs()
+    world.change("agents", agent, host=run.host.to_data() | {"startTime": "1"})
+
+    world.fire("SessionStart", source="startup")
+
+    assert world.runs() == []
+
+
+def _in_a_container(world: HookWorld, agent: str, *, answer_by: int) -> None:
+    """Have the client of an agent be one that ran in a container, with the same pid."""
+    folder = world.store.place.state / "agents"
+    for file in (folder / f"{agent}.json", folder / "t.bash"):
+        record = json.loads(file.read_text())
+        record["host"]["pidNamespace"] = "pid:[4]"
+        record |= {"launchedAt": 1, "answerBy": answer_by, "session": "session-0"}
+        file.write_text(json.dumps(record))
+
+
+def _runs_a_command(world: HookWorld) -> str:
+    """An agent of a client that runs a Bash command right now."""
+    _, agent = world.working()
+    world.note_command("t.bash", "old", agentId=agent)
+    return agent
+
+
+def test_agents_of_clients_in_a_container_are_forgotten_after_the_lease(
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody sees them die. One that may still answer is silent during a command."""
+    monkeypatch.setenv("BRIDGE_LEASE_S", "60")
+    agent = _runs_a_command(world)
+    now_ms = world.store.now_ms()
+    left = []
+    for answer_by in (now_ms - 30_000, now_ms - 90_000):
+        _in_a_container(world, agent, answer_by=answer_by)
+        world.fire("SessionStart", source="startup")
+        agents = world.store.place.state / "agents"
+        left.append(sorted(file.name for file in agents.iterdir()))
+
+    assert left == [sorted([f"{agent}.json", f"{agent}.calls", "t.bash"]), []]
+
+
+def test_what_another_client_left_makes_nobody_a_child(world: HookWorld) -> None:
+    """In a container that is started again, a client commonly has the same pid."""
+    agent = _runs_a_command(world)
+    pid = int(os.environ["CLAUDE_PID"])
+    mine = running_bash_depth(world.store, pid)
+
+    _in_a_container(world, agent, answer_by=world.store.now_ms())
+    of_another = running_bash_depth(world.store, pid)
+
+    assert (mine, of_another) == (("old", 0), None)
+
+
+def test_a_command_in_a_sandbox_is_told_by_the_pid(world: HookWorld) -> None:
+    """It cannot see its client: what it has of it is the pid in its environment."""
+    _runs_a_command(world)
+    file = world.store.place.state / "agents" / "t.bash"
+    note = json.loads(file.read_text())
+    unseen = 2**31 - 1
+    note["host"]["pid"] = unseen
+    file.write_text(json.dumps(note))
+
+    assert running_bash_depth(world.store, unseen) == ("old", 0)

@@ -1,0 +1,47 @@
+"""An agent hands its answer back: what the client goes on with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hookworld import GOOD
+
+from bridge.host.capture import RECEIPT
+
+if TYPE_CHECKING:
+    from hookworld import HookWorld
+
+
+@pytest.fixture
+def handed_back(world: HookWorld, request: pytest.FixtureRequest) -> dict[str, Any]:
+    """What is decided about a valid answer, in one kind of session."""
+    name, _, agent = world.begin(answer_to_host=request.param == "to the host")
+    world.change("sessions", world.session, oneShot=request.param == "one-shot")
+    call = {"message": GOOD, "other": 1}
+
+    said = world.use(agent, "SubagentHandback", tool_input=call)
+
+    assert world.code(name) == "success"
+    return said
+
+
+@pytest.mark.parametrize("handed_back", ["one-shot"], indirect=True)
+def test_a_receipt_goes_to_a_host_that_waits(handed_back: dict[str, Any]) -> None:
+    """The turn waits for the agent, which must go on to its end."""
+    assert handed_back["hookSpecificOutput"] == {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "allow",
+        "updatedInput": {"message": RECEIPT, "other": 1},
+    }
+
+
+@pytest.mark.parametrize("handed_back", ["open"], indirect=True)
+def test_an_agent_ends_with_its_answer(handed_back: dict[str, Any]) -> None:
+    assert handed_back["continue"] is False
+    assert handed_back["hookSpecificOutput"]["permissionDecisionReason"] == RECEIPT
+
+
+@pytest.mark.parametrize("handed_back", ["to the host"], indirect=True)
+def test_a_host_that_wants_the_answer_gets_it(handed_back: dict[str, Any]) -> None:
+    assert handed_back == {}
