@@ -174,9 +174,9 @@ def cancel(store: Store, request_id: RequestId) -> bool:
     A running agent is stopped at its next tool call. `store` is one that does not wait
     long for its lock: the caller is about to leave.
     """
-    found = store.find(request_id)
-    if found is None or found.request is None or found.response is not None:
+    request = store.find_unfinished(request_id)
+    if request is None:
         return False
     why = "cancelled by its user"
-    response = failed(found.request, "cancelled", why, now_ms=store.now_ms())
+    response = failed(request, "cancelled", why, now_ms=store.now_ms())
     return store.publish(response, source="cancel")

@@ -20,15 +20,20 @@ MAX_NAME = 128
 _MAX_NOTES = 64 * 1024 * 1024
 
 
-def calls_made(agents: str, agent_id: str) -> int:
-    """How many calls of an agent were allowed."""
+def has_turns(agents: str, run: Json, agent_id: str) -> bool:
+    """Whether an agent has turns left: each call is a turn, a refused one too."""
+    limit = run.get("maxTurns")
+    if not isinstance(limit, int):
+        return True
+    refused: int = run.get("refused", 0)
     try:
         fd = os.open(f"{agents}{agent_id}.calls", os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:
-        return 0
+        return refused < limit
     with open(fd, "rb") as file:
         # A line has this key if a call begins there; inside strings quotes are escaped.
-        return file.read(_MAX_NOTES).count(b', "at": ')
+        allowed = file.read(_MAX_NOTES).count(b', "at": ')
+    return allowed + refused < limit
 
 
 def before_tool(agents: str, fields: Json, run: Json, agent_id: str, tool: str) -> None:

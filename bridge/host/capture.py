@@ -219,17 +219,17 @@ def fail(
     detail: str = "",
 ) -> None:
     """End the request of a run with a named failure."""
-    found = hook.store.find(RequestId(run.request_id))
-    if found is None or found.request is None or found.response is not None:
+    request = hook.store.find_unfinished(RequestId(run.request_id))
+    if request is None:
         subagent_runs.end(hook.store, run)
         return
-    if not _serves(run, found.request):
+    if not _serves(run, request):
         reason = f"{code}, but somebody else has the request now"
         _keep_late(hook, run, words, source, reason)
         subagent_runs.end(hook.store, run)
         return
     message = explain(code, detail)
-    response = failed(found.request, code, message, now_ms=hook.now_ms(), raw=words)
+    response = failed(request, code, message, now_ms=hook.now_ms(), raw=words)
     _close(hook, run, response, source)
 
 

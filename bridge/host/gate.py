@@ -24,7 +24,7 @@ import time
 from bridge.host.call_notes import (
     after_bash,
     before_tool,
-    calls_made,
+    has_turns,
     is_name,
     load,
     name_of,
@@ -202,15 +202,6 @@ def _names(names: Names, tool: str) -> bool:
         or (name.startswith("mcp__") and tool.startswith(name + "__"))
         for name in names or ()
     )
-
-
-def has_turns(agents: str, run: Json, agent_id: str) -> bool:
-    """Whether an agent has turns left: each call is a turn, a refused one too."""
-    limit = run.get("maxTurns")
-    if not isinstance(limit, int):
-        return True
-    refused: int = run.get("refused", 0)
-    return calls_made(agents, agent_id) + refused < limit
 
 
 def read_all() -> bytes:

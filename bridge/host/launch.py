@@ -228,12 +228,12 @@ def _take(hook: HookContext, request_id: RequestId) -> Request | None:
 
 def _unusable(hook: HookContext, request_id: RequestId, exc: BridgeError) -> HookOutput:
     """The definition cannot be used (any more): the caller is told why."""
-    found = hook.store.find(request_id)
-    if found is not None and found.request is not None and found.response is None:
+    request = hook.store.find_unfinished(request_id)
+    if request is not None:
         # Another call of this session may have launched it meanwhile.
-        if (held := _held(hook, found.request)) is not None:
+        if (held := _held(hook, request)) is not None:
             return held
-        response = failed(found.request, "AGENT_001", str(exc), now_ms=hook.now_ms())
+        response = failed(request, "AGENT_001", str(exc), now_ms=hook.now_ms())
         hook.store.publish(response, source="launch")
     return deny(f"hostbridge: request {request_id} cannot run. No agent is needed.")
 

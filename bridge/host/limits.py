@@ -14,8 +14,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
+from bridge.host.call_notes import has_turns
 from bridge.host.capture import fail
-from bridge.host.gate import has_turns, permits
+from bridge.host.gate import permits
 from bridge.host.output import HookOutput, deny
 from bridge.protocol.ids import RequestId
 from bridge.store import subagent_runs, switch
@@ -33,8 +34,8 @@ LAST_MS = 60_000
 def refuse(hook: HookContext, run: AgentRun) -> HookOutput | None:
     """Why an agent may make no (more) tool calls; None if it may."""
     request_id = RequestId(run.request_id)
-    found = hook.store.find(request_id)
-    if found is None or found.request is None or found.response is not None:
+    request = hook.store.find_unfinished(request_id)
+    if request is None:
         with suppress(StateUnavailable):
             subagent_runs.end(hook.store, run)
         return deny("hostbridge: this request has ended; stop working.", stop=True)
@@ -45,7 +46,7 @@ def refuse(hook: HookContext, run: AgentRun) -> HookOutput | None:
         return deny("hostbridge was switched off; stop working.", stop=True)
     now_ms = hook.now_ms()
     # `answer_by` was written down at the launch: the clock may have been set since.
-    if now_ms >= run.answer_by and found.request.deadline_ms - now_ms <= LAST_MS:
+    if now_ms >= run.answer_by and request.deadline_ms - now_ms <= LAST_MS:
         return _hurry(hook, run, "the time for this request is", "timeout")
     if not has_turns(hook.agents_folder, run.to_data(), run.agent_id):
         limit = f"the {run.max_turns} tool calls of this request are"

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 from bridge.errors import StateUnavailable
 from bridge.host import runs
 from bridge.host.call_notes import name_of
+from bridge.host.capture import fail
 from bridge.host.gate import is_ours
-from bridge.host.offers import look_soon
 from bridge.host.output import SILENT, HookOutput, deny, refuse_permission
 from bridge.host.request_tokens import described_ids
-from bridge.protocol.failure_codes import explain
-from bridge.protocol.ids import RequestId, is_id
-from bridge.protocol.response import failed
+from bridge.protocol.ids import is_id
 from bridge.store import subagent_runs
+from bridge.store.subagent_runs import AgentRun
 
 if TYPE_CHECKING:
     from bridge.host.context import HookContext
@@ -50,19 +49,15 @@ def refuse(hook: HookContext) -> HookOutput:
 
 
 def _fail(hook: HookContext) -> None:
-    """Fail the request, if it can still be identified."""
+    """Fail the request, if it can still be identified and is still the agent's."""
     meta = runs.client_notes(hook.event, hook.event.agent_id)
     for request_id in described_ids(f"{meta.get('description')}"):
-        found = hook.store.find(RequestId(request_id))
-        if found is None or found.request is None or found.response is not None:
-            continue
-        claim = found.request.claim
-        if claim is None or claim.host != hook.session.host:
-            continue
-        if claim.tool_use_id == name_of(meta.get("toolUseId")):
-            message = explain("agent_error", _LOST)
-            response = failed(
-                found.request, "agent_error", message, now_ms=hook.now_ms()
-            )
-            hook.store.publish(response, source=hook.event.name)
-            look_soon(hook)
+        run = AgentRun(
+            request_id=request_id,
+            tool_use_id=name_of(meta.get("toolUseId")),
+            session=hook.session.session_id,
+            host=hook.session.host,
+            launched_at=hook.now_ms(),
+            answer_by=hook.now_ms(),
+        )
+        fail(hook, run, "agent_error", detail=_LOST, source=hook.event.name)

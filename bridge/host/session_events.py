@@ -46,12 +46,12 @@ def cwd_changed(hook: HookContext) -> HookOutput:
 def _compacted(hook: HookContext) -> HookOutput:
     """The conversation of a subagent was compacted: tell it again how to answer."""
     run = runs.find_run(hook.store, hook.event)
-    found = hook.store.find(RequestId(run.request_id)) if run else None
-    if run is None or run.nested or found is None or found.request is None:
+    if run is None or run.nested:
         return SILENT
-    if found.response is not None:
+    request = hook.store.find_unfinished(RequestId(run.request_id))
+    if request is None:
         return SILENT
-    return context("SessionStart", again(found.request.answer_schema, MAX_CONTEXT))
+    return context("SessionStart", again(request.answer_schema, MAX_CONTEXT))
 
 
 def session_end(hook: HookContext) -> HookOutput:

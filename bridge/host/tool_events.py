@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 READ_ONLY = frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead"})
 READ_ONLY |= {"WebFetch", "WebSearch"}
 
-# The reason why a call is not granted quotes what a model wrote.
 MAX_REASON = 400
 
 
@@ -81,10 +80,15 @@ def permission_request(hook: HookContext) -> HookOutput:
             f"hostbridge: the user's settings ask about this use of {tool}, and nobody "
             "is there to be asked. Work without it, or answer that you are blocked."
         )
-    why = _why_not_granted(hook, run)
+    from bridge.policy.permissions import why_not_granted
+
+    tool_input = hook.event.table("tool_input")
+    close = why_not_granted(run.allow, hook.event.tool, tool_input, **_place_of(hook))
+    # The reason quotes what a model wrote.
+    why = f": {one_line(close, MAX_REASON)}" if close else ""
     return refuse_permission(
-        f"hostbridge: {tool} is not granted to this agent{why and f': {why}'}. Nobody "
-        "is there to ask. Work without it, or answer that you are blocked and by what."
+        f"hostbridge: {tool} is not granted to this agent{why}. Nobody is there to "
+        "ask. Work without it, or answer that you are blocked and by what."
     )
 
 
@@ -95,16 +99,6 @@ def _is_granted(hook: HookContext, rules: Iterable[str]) -> bool:
     return is_granted(
         rules, hook.event.tool, hook.event.table("tool_input"), **_place_of(hook)
     )
-
-
-def _why_not_granted(hook: HookContext, run: AgentRun) -> str:
-    """What is wrong with a call that a rule almost covers; otherwise empty."""
-    from bridge.policy.permissions import why_not_granted
-
-    event = hook.event
-    tool_input = event.table("tool_input")
-    why = why_not_granted(run.allow, event.tool, tool_input, **_place_of(hook))
-    return one_line(why, MAX_REASON) if why else ""
 
 
 def _place_of(hook: HookContext) -> dict[str, Any]:

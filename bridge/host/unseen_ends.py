@@ -273,10 +273,9 @@ def _unheard(hook: HookContext, missing: list[AgentRun]) -> list[AgentRun]:
 
 def _heard_so_far(hook: HookContext, run: AgentRun) -> tuple[bool, int]:
     """Whether the request has ended, and how often its agent was corrected."""
-    found = hook.store.find(RequestId(run.request_id))
-    claim = found.request.claim if found and found.request else None
-    ended = found is None or found.response is not None
-    return ended, claim.corrections if claim else 0
+    request = hook.store.find_unfinished(RequestId(run.request_id))
+    claim = request.claim if request else None
+    return request is None, claim.corrections if claim else 0
 
 
 def release_all(hook: HookContext) -> None:

@@ -41,6 +41,12 @@ def find(state: State, request_id: RequestId) -> Found | None:
     return None
 
 
+def find_unfinished(state: State, request_id: RequestId) -> Request | None:
+    """The request, if there is one that has not ended."""
+    found = find(state, request_id)
+    return found.request if found and found.response is None else None
+
+
 def look(state: State, request_id: RequestId) -> Found | None:
     """One look, in the order of a request's life."""
     request = state.waiting(request_id) or state.claimed(request_id)

@@ -196,6 +196,7 @@ class Store:
 
     answer_of_key = _if_there(dedup_keys.answer_of_key)
     find = _if_there(queries.find)
+    find_unfinished = _if_there(queries.find_unfinished)
     why_unreadable = _if_there(queries.why_unreadable)
     is_over = _in_state(queries.is_over)
     waiting = _in_state(queries.waiting)

@@ -175,6 +175,16 @@ def test_odd_events_are_let_through(fire: Any, agents: Path, fields: Any) -> Non
     }
 
 
+def test_a_call_with_a_token_is_left_to_the_hook_for_agent_calls(fire: Any) -> None:
+    """Whatever the letter case, and whoever calls; no other event reads tokens."""
+    call = {"tool_name": "Agent", "tool_input": {"prompt": "Bridge:r-1"}}
+
+    assert fire("PreToolUse", "launch", **call) == "PreToolUse"
+    assert fire("PreToolUse", "launch", agent_id="a9", **call) == "PreToolUse"
+    assert fire("PreToolUse", **call) is None
+    assert fire("PreToolUse", "launch", tool_name="Agent") is None
+
+
 @pytest.mark.parametrize("tool", ["Agent", "SubagentHandback"])
 def test_agent_calls_are_left_to_the_hook_for_them(fire: Any, tool: str) -> None:
     """Two hooks see them; one looks."""
@@ -198,6 +208,42 @@ def test_agent_calls_are_left_to_the_hook_for_them(fire: Any, tool: str) -> None
 )
 def test_the_file_name_of_a_call(call_id: object, name: str) -> None:
     assert name_of(call_id) == name
+
+
+UNDECIDED = "hostbridge could not look at this call. Leave it; go on."
+
+
+@pytest.mark.parametrize(
+    ("event", "decision"),
+    [
+        (
+            "PreToolUse",
+            {
+                "permissionDecision": "deny",
+                "permissionDecisionReason": UNDECIDED,
+            },
+        ),
+        (
+            "PermissionRequest",
+            {"decision": {"behavior": "deny", "message": UNDECIDED}},
+        ),
+        ("PostToolUse", None),
+    ],
+)
+def test_what_could_not_be_decided_is_denied_to_our_agents(
+    agents: Path, event: str, decision: dict[str, Any] | None
+) -> None:
+    """Nobody else is kept from anything."""
+    state = str(agents.parent)
+
+    ours = gate.last_word(event, state, json.dumps(BASH).encode())
+    theirs = gate.last_word(
+        event, state, json.dumps({**BASH, "agent_id": "b"}).encode()
+    )
+
+    said = json.loads(ours)["hookSpecificOutput"] if ours else None
+    assert said == (decision and {"hookEventName": event, **decision})
+    assert theirs == b""
 
 
 def test_the_main_thread_has_its_own_work(fire: Any) -> None:
