@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import needs
@@ -45,6 +46,14 @@ def start(home: Path, *, temperature: float = 0.0, **settings: Any) -> LlamaMode
     needs.local_model()
     chosen = Settings(home=home, **({"local_context": 2048} | settings))
     return LlamaModel(find_model(None, chosen), chosen, temperature=temperature)
+
+
+def open_model(
+    wanted: str | None, settings: Settings, *, digest: str | None = None
+) -> LlamaModel:
+    """Find a model by its name, and start it."""
+    file = find_model(wanted, settings)
+    return LlamaModel(replace(file, digest=digest), settings)
 
 
 def ask(

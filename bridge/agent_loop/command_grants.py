@@ -1,7 +1,7 @@
-"""Which commands a definition grants: its `allow` rules against one command line.
+"""Check a command line against the `allow` rules of a definition. Pure.
 
-Pure. A granted command runs without a shell, so nothing that only a shell understands
-is ever granted: the rule was written for one program, not for what comes after it.
+A granted command runs without a shell, so nothing that only a shell understands is ever
+granted: a rule is about one program, not about what follows it.
 
 Source: Claude Code, permission rules: `Bash`, `Bash(exact)`, `Bash(prefix:*)`,
 `Bash(words *)`, where `*` stands for anything and a space before it ends a word.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bridge.policy.command_options import IsInside
 
 MAX_COMMAND_CHARS = 1_000
-# Of the options that a rule names, where it is told in a line.
+# How many options of a rule are listed.
 MAX_SHOWN = 4
 
 _PLAIN_WORD = "[A-Za-z0-9_./:=@%+,-]"
@@ -42,19 +42,19 @@ _PLAIN = "[A-Za-z0-9_./:=@%+, -]{0,120}"
 
 
 def looks_inside(path: str) -> bool:
-    """Whether a path, as it is written, stays below where it is told from."""
+    """Whether a relative path, without looking at links, stays in its folder."""
     return not f"{posixpath.normpath(path)}/".startswith(("/", "../"))
 
 
 class NotGranted(ValueError):
-    """The command may not run; `str()` tells the model why."""
+    """The command may not run; the message tells the model why."""
 
 
 class Grants:
     """The commands that the `allow` rules of a definition grant.
 
-    Rules about other tools are none of ours and are left out. `is_inside` says whether
-    a path of a command lies in the project.
+    Rules about other tools are ignored. `is_inside` says whether a path in a command
+    lies in the project.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Grants:
 
     @property
     def words(self) -> str:
-        """The rules, as a model or a person reads them."""
+        """The rules, for a model or a person to read."""
         return ", ".join(f"`{_shown(rule)}`" for rule in self._rules)
 
     def argv(self, command: str) -> list[str]:
@@ -91,8 +91,7 @@ class Grants:
             raise NotGranted("the command is empty")
         if self._is_covered(command, argv):
             return argv
-        inside = self._is_inside
-        if why := why_no_rule_covers(self._rules, command, inside):
+        if why := why_no_rule_covers(self._rules, command, self._is_inside):
             raise NotGranted(f"{command!r} is not granted: {why}")
         raise NotGranted(f"{command!r} is not granted; granted: {self.words}")
 
@@ -103,20 +102,19 @@ class Grants:
             ):
                 return True
         # Quoted again: a space inside an argument is not the space of a rule.
-        plain = shlex.join(argv)
-        said = " ".join(command.split())
-        # Without a space at its end, a command may end in a backslash.
-        if _split(said) != argv:
-            # There are spaces that part no arguments: those in quotes, and those of
-            # Unicode, where `pytest\u3000x` is one program and not pytest.
-            said = plain
-        return any(p.fullmatch(plain) or p.fullmatch(said) for p in self._patterns)
+        quoted = shlex.join(argv)
+        # As it was written, unless some of its spaces separate no arguments: those in
+        # quotes, those of Unicode (`pytest\u3000x` is one program, and not pytest), and
+        # one at the end, after a backslash.
+        written = " ".join(command.split())
+        forms = {quoted, written if _split(written) == argv else quoted}
+        return any(p.fullmatch(form) for p in self._patterns for form in forms)
 
     def parameters(self, *, is_held_to_rules: bool = False) -> dict[str, Any]:
-        """What a model may write as the command: a JSON Schema for a string.
+        """The JSON Schema of a command, for a model.
 
-        `is_held_to_rules`: it can write nothing else than what is granted. Otherwise
-        it may try, and is told.
+        With `is_held_to_rules`, it allows nothing that is not granted. Otherwise a
+        model may try other commands, and gets an error.
         """
         is_exact = not self._named and not any("*" in rule for rule in self._rules)
         if self._rules and is_exact:
@@ -137,7 +135,7 @@ def _split(command: str) -> list[str]:
 def _shown(rule: str) -> str:
     named = read_named(rule)
     if isinstance(named, NamedOptions):
-        # All of them would be most of what a small model is told.
+        # All of them would be most of what a small model reads.
         listed = rule.partition(" [")[2].partition("]")[0].split()
         more = " …" if len(listed) > MAX_SHOWN else ""
         options = f"[{' '.join(listed[:MAX_SHOWN])}{more}]"
@@ -147,7 +145,7 @@ def _shown(rule: str) -> str:
 
 
 def _narrow(rule: str) -> str:
-    """The rule as a pattern with an end, for plain words without quotes."""
+    """The rule as a pattern of limited length, for plain words without quotes."""
     named = read_named(rule)
     if isinstance(named, NamedOptions):
         return pattern_of(named)

@@ -1,7 +1,7 @@
-"""Run a command that the definition allows: without a shell, bounded in time.
+"""Run a command that the definition allows: without a shell, limited in time.
 
-`bridge.process` stops it with everything it started. Here its output is counted and
-digested, and only its beginning and end are kept.
+`bridge.process` stops it with everything that it started. This module counts and
+digests its output, and keeps only the beginning and the end.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KEPT_BYTES = 16_000
-# With it a command could act for the user on another machine.
+# With these a command could act for the user on another machine.
 _SECRETS = frozenset({"BRIDGE_OPENAI_API_KEY"})
 _GRACE_S = 0.3
 
@@ -27,9 +27,8 @@ _GRACE_S = 0.3
 class Ran:
     """A command that ran.
 
-    `exit_code` is None if it was stopped at its time limit. `output` is what it wrote
-    to both streams, with the middle left out if that is long; `digest` is the SHA-256
-    of all of its `size` bytes.
+    `exit_code` is None if it was stopped. `output` is what it wrote to both streams,
+    without the middle if that is long; `digest` is the SHA-256 of all its `size` bytes.
     """
 
     command: str
@@ -40,7 +39,7 @@ class Ran:
 
     @property
     def ok(self) -> bool:
-        """Whether it ended by itself, with success."""
+        """Whether it ended by itself, and successfully."""
         return self.exit_code == 0
 
     @property
@@ -62,8 +61,7 @@ def run_command(
 ) -> Ran:
     """Run `argv` in `folder` until it ends, or until `deadline_s` (monotonic).
 
-    It returns by then: the time that it gets to end by itself is part of that. `env` is
-    added to the environment.
+    It returns by then. `env` is added to the environment.
 
     Raises:
         OSError: the system starts no more processes.
@@ -90,7 +88,7 @@ def run_command(
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without secrets and without signs of a session around us."""
+    """Our environment, without secrets and without traces of a session."""
     known = environment_for_a_client()
     return {name: value for name, value in known.items() if name not in _SECRETS}
 
@@ -98,7 +96,7 @@ def _environment() -> dict[str, str]:
 class _TwoEnds:
     """The beginning and the end of an output, and the digest of all of it."""
 
-    # It may be of any length: only its ends are kept.
+    # An output of any length is fine: only its ends are kept.
     is_full = False
 
     def __init__(self) -> None:
@@ -115,7 +113,7 @@ class _TwoEnds:
         self._tail = (self._tail + data[room:])[-KEPT_BYTES // 2 :]
 
     def text(self) -> str:
-        """What was kept, and how much is missing in between."""
+        """What was kept, and how many bytes are missing in between."""
         gap = self.size - len(self._head) - len(self._tail)
         middle = f"\n… {gap:,} bytes left out …\n".encode() if gap else b""
         return (self._head + middle + self._tail).decode("utf-8", "replace")

@@ -3,15 +3,15 @@
 A small model that cannot do the work repeats the answer of an example. An answer is
 rejected as `prompt_echo` if all of this is true:
 
-- It has at least one text of substance, and all of them are in the answer of one
-  example that was shown, word for word (spaces, punctuation and case aside). A text of
-  substance has four or more words and is not spelt out by the schema: a status, a name,
-  a path or a choice may well be the same.
+- It has texts of substance, and all of them are, word for word, in the answer of one
+  example that was shown (spaces, punctuation and case aside). A text of substance has
+  at least four words and is not part of the schema: a status, a name, a path or a
+  choice may well be the same.
 - The task does not contain the example's question.
 - The run has not seen what the example shows: each of its calls, with the same result
-  or, for a command, with the same exit code. Otherwise the same answer may be right.
+  or, for a command, the same exit code. Otherwise the same answer may be right.
 
-The model is told, and may answer in its own words.
+The model gets an error, and may answer again in its own words.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def find_copied_from(
     result_of: ResultOf,
 ) -> Example | None:
     """The example that a submitted answer was copied from, if any."""
-    spelt_out = set(map(_plain, _texts(schema)))
+    choices = set(map(_plain, _texts(schema)))
     said = {_plain(text) for text in _texts(value) if _is_of_substance(text)}
-    said -= spelt_out
+    said -= choices
     if not said:
         return None
     for example in examples:
@@ -90,5 +90,5 @@ def _is_of_substance(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Its words, with one space around each: `in` finds whole words only."""
+    """The words of a text, with one space around each: `in` finds only whole words."""
     return f" {' '.join(_WORD.findall(text.casefold()))} "

@@ -1,10 +1,10 @@
-"""What a model's answer is worth beside what was seen to run. Pure.
+"""Judge a model's answer by what was seen to run. Pure.
 
 Every command and script that the loop ran is attached to the answer with
 `verified: true`. An agent that requires verified evidence can report neither success
-nor failure without it: if nothing ran, it can only say that it is blocked, or approve
-of nothing. And it can claim no success against it: if the last run of any command
-failed, the answer reports failure, whatever it says.
+nor failure without any: if nothing ran, it can only say that it is blocked, or not
+approve. Nor can it contradict the evidence: if the last run of any command failed, the
+answer reports failure, whatever it says.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bridge.agent_loop.tool import ToolResult
     from bridge.protocol.request import Request
 
-# What an answer may say after commands that all passed, and after any that failed.
+# What an answer may say if all commands passed, and if any failed.
 _PASSED = {
     "status": ("success", "partial", "blocked"),
     "verdict": ("APPROVED", "NEEDS_REVIEW"),
@@ -49,7 +49,7 @@ class ToolRun:
 
     @property
     def evidence(self) -> list[Evidence]:
-        """What it proves: each command that ran in it, and the script that it was."""
+        """What it proves: each command that it ran, and its script if it was one."""
         found = [_of_command(self.tool_use_id, ran) for ran in self.result.ran]
         if self.result.is_script:
             found.append(
@@ -80,7 +80,7 @@ def _of_command(tool_use_id: str, ran: Ran) -> Evidence:
 
 
 def all_evidence(calls: Sequence[ToolRun]) -> tuple[Evidence, ...]:
-    """What the calls prove, in order."""
+    """The evidence of all calls, in order."""
     return tuple(item for call in calls for item in call.evidence)
 
 
@@ -93,7 +93,7 @@ def judge_submitted(
     must_be_verified: bool,
     now_ms: int,
 ) -> Verdict:
-    """Decide what a submitted value is worth as the answer to `request`."""
+    """Judge a submitted value as the answer to `request`."""
     is_output = request.answer_schema is None
     if is_output and isinstance(value, dict):
         value, problem = _with_commands(value, calls)
@@ -114,7 +114,7 @@ def judge_submitted(
     if is_output:
         verdict = _with_evidence(verdict, value, calls)
     said = reported_result(verdict.parsed, request.answer_schema)
-    # To be blocked, or to approve of nothing, claims no result.
+    # To be blocked, or not to approve, claims no result.
     is_claim = (
         said.get("status") != "blocked" and said.get("verdict") not in NOT_APPROVED
     )
@@ -128,11 +128,11 @@ def judge_submitted(
             "what shows it, or say that you are blocked",
         )
     failed = [(what, item) for what, item in last.items() if not item.passed]
-    # A reported failure may be one that no command shows.
+    # A failure may be one that no command shows.
     if said.get("status") == "failed" or not failed:
         return verdict
-    (_, *words_of_it), item = failed[-1]
-    what = item.command or words_of_it[0]
+    (_, name, *_), item = failed[-1]
+    what = item.command or name
     if is_output:
         verdict = replace(verdict, parsed={**verdict.parsed, "status": "failed"})
     return replace(
@@ -145,9 +145,9 @@ def judge_submitted(
 def _with_commands(
     value: dict[str, Any], calls: Sequence[ToolRun]
 ) -> tuple[dict[str, Any], str]:
-    """The answer with the command of each call that a claim names; what is wrong.
+    """The answer with the command of each call that a claim names, and any problem.
 
-    Claims are compared with what ran by their commands.
+    `judge` compares claims with what ran by their commands.
     """
     claims = value.get("evidence")
     if not isinstance(claims, list):
@@ -169,9 +169,9 @@ def _with_commands(
 def _with_evidence(
     verdict: Verdict, value: dict[str, Any], calls: Sequence[ToolRun]
 ) -> Verdict:
-    """The answer with what ran after what was claimed.
+    """The answer with its claims, followed by what ran.
 
-    A claim keeps the id of the call it names, also of one that ran no command, which
+    A claim keeps the id of the call it names, even of one that ran no command and so
     proves nothing.
     """
     parsed = verdict.parsed
@@ -189,7 +189,7 @@ def consistent_schema(
 ) -> dict[str, Any]:
     """The schema of an answer whose `status` and `verdict` agree with what ran.
 
-    For a model too small to read an exit code. If nothing ran, both stay open.
+    For a model too small to understand an exit code. If nothing ran, both stay open.
     """
     runs = _last_runs(calls)
     if not runs or "properties" not in schema:

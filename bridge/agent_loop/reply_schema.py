@@ -1,7 +1,7 @@
-"""The schema that a reply is held to, and the tool call in a reply. Pure.
+"""The schema of a reply, and the tool call in a reply. Pure.
 
-A reply is one call, `{"tool": NAME, "arguments": {…}}`, of any tool on offer. Decoding
-is held to that, and the reply is checked again all the same.
+A reply is one call of an offered tool, `{"tool": NAME, "arguments": {…}}`. Decoding
+enforces that, and the reply is checked again all the same.
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ if TYPE_CHECKING:
 
 _SUMMARY_CHARS = 500
 
-# The keywords that hold schemas which a model can be held to: some by name, or one or
-# a list of them.
+# Keywords with schemas that decoding can enforce: several by name, or one or a list.
 NAMED = ("properties", "patternProperties", "$defs", "definitions")
 HOLDING = ("items", "additionalProperties", "anyOf", "oneOf", "allOf", "prefixItems")
-# With these, one part of a schema decides about what another part names.
+# With these, one part of a schema decides about properties that another part names.
 _ENTANGLED = frozenset(
     {"allOf", "not", "if", "dependentSchemas", "$dynamicRef"}
     | {"patternProperties", "propertyNames", "unevaluatedProperties"}
 )
 _ELSEWHERE = frozenset({"anyOf", "oneOf", "$ref"})
-# Beside those, these are no second opinion about the value.
+# These, beside one of those, say nothing more about the value.
 _HARMLESS = frozenset(
     {"type", "title", "description", "default", "examples", "deprecated", "$comment"}
     | {"discriminator", "$defs", "definitions", "$schema", "$id"}
@@ -53,7 +52,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class NoCall:
-    """A reply that is not a call: the failure's code, and what to tell the model."""
+    """A reply that is not a call: the failure's code, and the error for the model."""
 
     code: str
     complaint: str
@@ -68,7 +67,7 @@ def call_shape(
     for name, schema in schemas.items():
         arguments = narrowed(schema, policy)
         if any("$ref" in part for _, part in subschemas(arguments)):
-            # A reference starts at the top, where the tool's schema no longer is.
+            # References start at the top, where the tool's schema no longer is.
             place = f"#/$defs/{name.replace('~', '~0').replace('/', '~1')}"
             definitions[name] = _moved(arguments, place)
             arguments = {"$ref": place}
@@ -131,10 +130,10 @@ def read_call(text: str, tools: Iterable[str]) -> Call | NoCall:
 def narrowed(schema: dict[str, Any], policy: ModelPolicy = LARGE) -> dict[str, Any]:
     """The schema with a limit for every text and list, and only the keys it names.
 
-    What satisfies the result satisfies `schema`. Without a limit a model may go on
-    until its tokens are spent; a small one fills any list to its end. Where several
-    parts of a schema describe one value, objects stay open and limits are loose: an
-    object closed to the keys of one part could not satisfy the others.
+    What satisfies the result satisfies `schema`. Without limits a model may write until
+    its tokens are used up, and a small one fills any list. If several parts of a schema
+    describe one value, objects stay open and limits are loose: an object closed to the
+    keys of one part could not satisfy the others.
     """
     is_joined = any(_joins(part) for _, part in subschemas(schema))
     narrow: dict[str, Any] = _narrowed(
@@ -144,7 +143,7 @@ def narrowed(schema: dict[str, Any], policy: ModelPolicy = LARGE) -> dict[str, A
 
 
 def _joins(part: dict[str, Any]) -> bool:
-    """Whether it says two things about one value."""
+    """Whether several schemas describe its value."""
     said = part.keys() - _HARMLESS
     return bool(said & _ENTANGLED) or (bool(said & _ELSEWHERE) and len(said) > 1)
 

@@ -1,4 +1,4 @@
-"""`runs/<request id>.jsonl`: what happened in a run, turn by turn, one line an event.
+"""The log of a run, `runs/<request id>.jsonl`: one line for each event.
 
     told            role, text: each message that the run begins with
     model_request   turn, messages
@@ -9,8 +9,7 @@
     error           turn, code, message
 
 Each line has `at`, milliseconds since 1970, and `requestId`. Long texts are cut. The
-log is for people and for `hostbridge show`: if a line cannot be written, the run goes
-on.
+log is for people and for `hostbridge show`: if it cannot be written, the run goes on.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ class TurnLog:
     """Writes the events of one run; call it with each.
 
     Args:
-        store: whose state directory it writes to, best held open.
-        request_id: the run; an id, so never a path.
+        store: keeps the log, and is best held open.
+        request_id: names the run.
     """
 
     def __init__(self, store: Store, request_id: str) -> None:
@@ -42,7 +41,7 @@ class TurnLog:
         self._request_id = request_id
 
     def __call__(self, event: dict[str, Any]) -> None:
-        """Add one event, if that can be done."""
+        """Log one event, if possible."""
         line = {
             "at": self._store.now_ms(),
             "requestId": self._request_id,
@@ -53,7 +52,7 @@ class TurnLog:
 
 
 def _capped(value: Any) -> Any:
-    """The value, or the beginning of its text if it is long or not JSON."""
+    """The value; if it is long or not JSON, the beginning of its text."""
     if not isinstance(value, (str, dict, list)):
         return value
     if isinstance(value, str):

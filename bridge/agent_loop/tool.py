@@ -1,4 +1,4 @@
-"""A tool as the loop sees it: a name, a schema, and the result of a call."""
+"""A tool of the loop, and the result of a call."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class ToolResult:
     """The result of a call: text for the model.
 
-    `ran` are the commands that it ran. `is_script` means that it ran a script of the
-    definition, `is_crash` that this script is broken.
+    `ran` lists the commands that it ran. `is_script` means that the tool is a script of
+    the definition, `is_crash` that this script is broken.
     """
 
     text: str
@@ -28,7 +28,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Something the model may call. `parameters` is a JSON Schema of an object."""
+    """A tool that the model may call; `parameters` is the JSON Schema of an object."""
 
     name: str
     description: str

@@ -6,6 +6,7 @@ Only the definition decides: no file, no result and no reply of a model adds a t
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bridge.agent_loop.command_grants import Grants
@@ -39,23 +40,23 @@ class Toolbox:
         self._sandbox = sandbox
         self._reader = Reader(project)
         self._grants = Grants(definition.allow, project.has)
-        self.tools = {tool.name: tool for tool in reading_tools(self._reader)}
+        tools = {tool.name: tool for tool in reading_tools(self._reader)}
         if self._grants:
-            self.tools["run_command"] = self._command_tool()
+            tools["run_command"] = self._command_tool()
         if definition.tools is not None:
-            self._leave_out(self.tools.keys() - _names(definition.tools))
+            allowed = _names(definition.tools)
+            tools = {name: tools[name] for name in tools if name in allowed}
         for script in definition.script_tools:
-            tool = self._script_tool(script)
             # It replaces the route's tool of that name, and is listed after the others.
-            self._leave_out({tool.name})
-            self.tools[tool.name] = tool
-        submit = self.tools.pop(SUBMIT, None)
+            tools.pop(script.name, None)
+            run = partial(self._call_script, script)
+            tools[script.name] = Tool(
+                script.name, script.description, script.parameters, run
+            )
+        submit = tools.pop(SUBMIT, None)
         self.check = None if submit is None else submit.call
-        self._leave_out(_names(definition.blocked_tools))
-
-    def _leave_out(self, names: set[str]) -> None:
-        for name in names:
-            self.tools.pop(name, None)
+        blocked = _names(definition.blocked_tools)
+        self.tools = {name: tools[name] for name in tools if name not in blocked}
 
     def _command_tool(self) -> Tool:
         is_held = self._job.policy.is_held_to_rules
@@ -66,12 +67,6 @@ class Toolbox:
             object_schema({"command": command}, "command"),
             self._call_command,
         )
-
-    def _script_tool(self, script: ScriptTool) -> Tool:
-        def call(arguments: dict[str, Any]) -> ToolResult:
-            return self._call_script(script, arguments)
-
-        return Tool(script.name, script.description, script.parameters, call)
 
     def _call_command(self, arguments: dict[str, Any]) -> ToolResult:
         ran = self._run(arguments["command"])

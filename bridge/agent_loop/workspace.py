@@ -1,9 +1,9 @@
 """Read the files of one project, and no others.
 
-A path from a model is data: `..`, absolute paths, links that lead out and places that
-hold secrets are refused. Only plain files are opened, never a pipe or a device, and
-only the file that was checked: a link that has replaced it, or a folder above it, in
-the meantime is refused.
+A path from a model is data. Paths with `..`, paths and links that lead out, and places
+of secrets are refused. Only plain files are opened, never a pipe or a device, and only
+the file that was checked: if a link has replaced it or a folder above it since then,
+it is refused.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 MAX_FILE_BYTES = 8 * 1024 * 1024
 MAX_LISTED = 20_000
 _HEAD_BYTES = 8192
-# Of nested folders: each stays open while those in it are walked.
+# How deep folders may be nested: each stays open while those in it are walked.
 MAX_DEPTH = 64
 
-# Made by tools, large, and never what a question is about.
+# Folders that tools make: large, and never what a question is about.
 _MADE = frozenset({
     "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", ".mypy_cache",
     ".pytest_cache", ".ruff_cache", ".hypothesis", ".idea", ".cache",
@@ -37,11 +37,11 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class Refused(ValueError):
-    """The path may not be read, or there is nothing to read; `str()` says why."""
+    """The path may not be read, or there is nothing to read; the message says why."""
 
 
 class LeftOff(Refused):
-    """A search that ended early: there may be more than it found."""
+    """The search ended early: there may be more than it found."""
 
 
 class Project:
@@ -49,19 +49,19 @@ class Project:
 
     Attributes:
         root: its real path.
-        bytes_read: of files, so far.
+        bytes_read: how much of its files has been read.
     """
 
     def __init__(
         self, root: Path, *, is_over: Callable[[], bool] = lambda: False
     ) -> None:
-        """`is_over` is asked for each file that is walked, and before each command."""
+        """`is_over` is called for each file that is walked and before each command."""
         self.root = Path(os.path.realpath(root))
         self.bytes_read = 0
         self._is_over = is_over
 
     def find(self, path: str) -> Path:
-        """The real path of what lies at `path`, which is relative to the project.
+        """The real path of `path`, which is relative to the project.
 
         Raises:
             Refused: it leads out of the project, to a secret, or nowhere.
@@ -88,10 +88,7 @@ class Project:
         return real
 
     def has(self, path: str) -> bool:
-        """Whether a path in a command stays in the project, with links followed.
-
-        It need not exist.
-        """
+        """Whether a path in a command, which need not exist, stays in the project."""
         return Path(os.path.realpath(self.root / path)).is_relative_to(self.root)
 
     def read(self, path: str, max_bytes: int = MAX_FILE_BYTES) -> str:
@@ -104,12 +101,12 @@ class Project:
         return data.decode("utf-8", "replace")
 
     def files(self, folder: str = ".", pattern: str = "*") -> Iterator[str]:
-        """Paths of the files below `folder`, in order, each relative to the project.
+        """Paths of the files below `folder`, in order, relative to the project.
 
-        `pattern` must match the name, at any depth; with a slash, the path from the
-        project on: `*` stays in one folder, `**/` is any number of them
-        (`bridge.policy.globs.finds`). Left out are folders that tools make, places of
-        secrets, links, names that do not fit in a line of text, and everything deeper
+        `pattern` is matched against the name at any depth or, if it has a slash,
+        against the path in the project: `*` stays in one folder, `**/` is any number of
+        folders (`bridge.policy.globs.finds`). Left out are folders that tools make,
+        places of secrets, links, names that are no line of text, and everything deeper
         than `MAX_DEPTH`.
 
         Raises:
@@ -133,7 +130,7 @@ class Project:
             folders[:] = [n for n in folders if not is_secret((n,))]
             if where.count(os.sep) >= MAX_DEPTH:
                 folders.clear()
-            # A folder counts as well: all of them may be empty.
+            # Folders count, too: all of them may be empty.
             seen += 1
             for name in sorted(names):
                 seen += 1
@@ -161,14 +158,14 @@ class Project:
             raise Refused("the run is over: no time is left")
 
     def _open(self, real: Path, path: str, *, is_folder: bool = False) -> int:
-        """Open exactly what `find` has found."""
+        """Open exactly what `find` found."""
         parts = real.relative_to(self.root).parts
         try:
             return open_beneath(self.root, parts, is_folder=is_folder)
         except OSError as exc:
             if exc.errno in (errno.ELOOP, errno.ENOTDIR):
                 raise Refused(
-                    f"{path!r} was swapped for something else meanwhile"
+                    f"{path!r} was replaced while it was being read"
                 ) from None
             raise Refused(f"{path!r}: {exc.strerror}") from None
 
@@ -179,7 +176,7 @@ class Project:
             os.close(fd)
             raise Refused(f"{path!r} {problem}")
         with open(fd, "rb") as file:
-            # Most binary files show it early; the rest need not be read.
+            # Most binary files can be recognized by their beginning.
             data = file.read(_HEAD_BYTES)
             self.bytes_read += len(data)
             if b"\0" in data:

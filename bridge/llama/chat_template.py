@@ -1,10 +1,10 @@
-"""A conversation as the model's own template writes it, apart from its contents.
+"""Write a conversation with the model's own template, in pieces.
 
-The template is rendered with a marker in place of each content, then cut at the
-markers. So the template's text and the contents stay apart, whatever those are: only
-the template's own text may become control tokens.
+The template is rendered with a marker in place of each message's content, then cut at
+the markers. So the template's text and the contents stay apart, whatever those are:
+only the template's own text may become control tokens.
 
-The template comes with the model, from anywhere: it runs in jinja2's sandbox.
+The template comes with the model, from anywhere, so it runs in jinja2's sandbox.
 
 Source: Hugging Face transformers, "Chat templates": `messages`,
 `add_generation_prompt`, `bos_token`, `eos_token`, `raise_exception`, `strftime_now`;
@@ -44,9 +44,9 @@ class Piece:
     """A part of the prompt, in order.
 
     Attributes:
-        text: what it says.
-        message: the number of the message whose content it is; None for the template's
-            own text.
+        text: its text.
+        message: the number of the message that it is the content of; None for the
+            template's own text.
     """
 
     text: str
@@ -56,10 +56,10 @@ class Piece:
 def pieces_of(
     messages: Sequence[Message], template: str | None, *, bos: str = "", eos: str = ""
 ) -> list[Piece]:
-    """Write a conversation up to where the model goes on.
+    """Write a conversation up to where the model continues.
 
-    Without a template it is written plainly. If the template takes no system message,
-    its text goes in front of the first user's.
+    Without a template a plain one is used. If the template takes no system message, the
+    text of that message goes before the first user's.
 
     Raises:
         TemplateFailed: the template refuses it, is broken, or leaves a message out.
@@ -106,13 +106,9 @@ def _environment() -> ImmutableSandboxedEnvironment:
         trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
     )
     environment.globals["raise_exception"] = _refuse
-    environment.globals["strftime_now"] = _strftime_now
+    environment.globals["strftime_now"] = lambda form: datetime.now(UTC).strftime(form)
     return environment
 
 
 def _refuse(why: str) -> NoReturn:
     raise jinja2.TemplateError(why)
-
-
-def _strftime_now(form: str) -> str:
-    return datetime.now(UTC).strftime(form)

@@ -1,10 +1,10 @@
 """Decode one reply that a grammar allows.
 
-The model samples first; the grammar is asked about that one token. Only if it refuses
-are all tokens looked at, and an allowed one is sampled. The distribution is that of
+The model samples a token first, and the grammar is asked about that one. Only if it
+refuses are all tokens masked and an allowed one is sampled. The distribution is that of
 masking every time, at nearly the cost of never masking.
-What the grammar forces (braces, names of properties) is not sampled: those tokens go
-into the model together.
+What the grammar forces (braces, names of properties) is not sampled: the model reads
+those tokens together.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 
     from bridge.llama.runtime import Llama
 
-# A token this much less likely than the likeliest is never taken: among 50,000 tokens
-# the absurd ones add up.
+# A token with less than this share of the highest probability is never taken: among
+# 50,000 tokens the absurd ones add up.
 MIN_P = 0.05
 
 
 class GrammarFailed(Exception):
-    """The grammar became too complex on the way; the message says where."""
+    """The grammar became too complex during decoding; the message says where."""
 
 
 class Sampler:
-    """Chooses by temperature, the same for the same seed; 0 takes the likeliest."""
+    """Samples by temperature, the same for the same seed; 0 takes the likeliest."""
 
     def __init__(self, temperature: float, seed: int) -> None:
         self._temperature = temperature
         self._random = np.random.default_rng(seed)
 
     def pick(self, scores: npt.NDArray[np.float32]) -> int:
-        """Choose among all tokens; `scores` are their logits."""
+        """Sample from all tokens; `scores` are their logits."""
         best = int(scores.argmax())
         if self._temperature <= 0:
             return best
@@ -53,7 +53,7 @@ class Sampler:
         return int(self._random.choice(tokens, p=weights))
 
     def pick_allowed(self, scores: npt.NDArray[np.float32], mask: bytes) -> int | None:
-        """Choose among those whose bit is set, lowest bit first; None if none is."""
+        """Sample from the tokens whose bit is set, lowest first; None if none is."""
         bits = np.unpackbits(np.frombuffer(mask, np.uint8), bitorder="little")
         allowed = np.flatnonzero(bits[: len(scores)])
         if not len(allowed):
@@ -63,7 +63,7 @@ class Sampler:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """The reply's tokens; `is_whole` if the grammar is satisfied."""
+    """The tokens of a reply; `is_whole` if they satisfy the grammar."""
 
     tokens: list[int]
     is_whole: bool
@@ -77,7 +77,7 @@ def decode(
     max_tokens: int,
     on_tokens: Callable[[int], None],
 ) -> Decoded:
-    """Decode until the grammar is satisfied, or there are `max_tokens`.
+    """Decode until the grammar is satisfied or there are `max_tokens` tokens.
 
     Raises:
         GrammarFailed: the grammar gave up.
@@ -111,6 +111,6 @@ def _sampled(model: Llama, matcher: LLMatcher, sampler: Sampler) -> int:
 
 
 def _forced(matcher: LLMatcher, at_most: int) -> list[int]:
-    """Tokens that the grammar leaves no choice about; it has consumed them."""
+    """Tokens without any choice; the grammar has consumed them."""
     tokens = matcher.compute_ff_tokens()[: max(0, at_most)]
     return tokens[: matcher.try_consume_tokens(tokens)] if tokens else []

@@ -1,7 +1,7 @@
 """Read the header of a GGUF file, without llama.cpp.
 
-A file that is missing, cut or of another format is recognized before any library opens
-it. Only the header is read: counts, metadata, the table of tensors. No length is
+A file that is missing, truncated or of another format is recognized before any library
+opens it. Only the header is read: counts, metadata, the table of tensors. No length is
 trusted: a file that points beyond its own end is broken.
 
 Source: ggml, docs/gguf.md, "Specification", versions 2 and 3.
@@ -66,8 +66,8 @@ class Header:
 
     Attributes:
         version: the version of the format.
-        metadata: its keys; of an array only the length is kept.
-        parameters: how many numbers its tensors hold.
+        metadata: its keys and values; the value of an array is its length.
+        parameters: the count of numbers in its tensors.
         quantization: the type of most of them, such as `Q4_1`.
         size: the size of the file, in bytes.
     """
@@ -85,13 +85,13 @@ class Header:
 
     @property
     def context_length(self) -> int:
-        """How many tokens it was trained on at once; 0 if unknown."""
+        """The context, in tokens, that it was trained with; 0 if unknown."""
         length = self.metadata.get(f"{self.architecture}.context_length", 0)
         return length if isinstance(length, int) else 0
 
     @property
     def chat_template(self) -> str | None:
-        """Its jinja2 template for a conversation; None for a base model."""
+        """Its jinja2 template for conversations; None for a base model."""
         template = self.metadata.get("tokenizer.chat_template")
         return template if isinstance(template, str) and template.strip() else None
 
@@ -128,7 +128,7 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 class _Reader:
-    """A position in the file, which every read advances."""
+    """Reads the file from the beginning, value by value."""
 
     def __init__(self, data: mmap.mmap, size: int) -> None:
         self._data = data
@@ -162,7 +162,7 @@ class _Reader:
         return Header(version, metadata, parameters, quantization, self._size)
 
     def _tensors(self, count: int) -> tuple[int, str, int]:
-        """Tensor = name dimensions type offset; returns sum, usual type, data end."""
+        """Tensor = name dimensions type offset; returns sum, main type, end of data."""
         if count == 0:
             raise NotAModel("a GGUF file without tensors: a vocabulary, not a model")
         parameters, data_bytes = 0, 0
@@ -200,7 +200,7 @@ class _Reader:
         return length
 
     def _skip_strings(self, count: int) -> None:
-        """Skip a vocabulary, quickly: it may have some hundred thousand words."""
+        """Skip a vocabulary, fast: it may have hundreds of thousands of words."""
         unpack, data, at = struct.Struct("<Q").unpack_from, self._data, self._at
         try:
             for _ in range(count):

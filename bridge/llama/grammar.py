@@ -1,9 +1,9 @@
-"""A JSON Schema as the grammar that decoding is held to.
+"""Compile a JSON Schema to the grammar that decoding enforces.
 
 Whatever satisfies the grammar satisfies the schema, with one space after each colon and
-comma. `agent_loop.reply_schema` has closed what the schema leaves open.
+comma. `agent_loop.reply_schema` has limited what the schema leaves open.
 
-Source: llguidance, docs/json_schema.md; it refuses what it cannot hold a model to.
+Source: llguidance, docs/json_schema.md; it refuses what it cannot enforce.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def grammar_of(schema: dict[str, Any]) -> str:
     """The grammar of a valid JSON Schema.
 
     Raises:
-        ShapeRefused: decoding cannot be held to it.
+        ShapeRefused: decoding cannot enforce it.
     """
     grammar = LLMatcher.grammar_from_json_schema(json.dumps(schema), overrides=_FORM)
     refused = LLMatcher.validate_grammar(grammar)
@@ -41,7 +41,7 @@ def grammar_of(schema: dict[str, Any]) -> str:
 
 
 def problem_of_shape(schema: dict[str, Any]) -> str | None:
-    """Why a model cannot be held to a schema; None if it can."""
+    """Why decoding cannot enforce a schema; None if it can."""
     try:
         grammar_of(schema)
     except ShapeRefused as exc:

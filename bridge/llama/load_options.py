@@ -1,4 +1,4 @@
-"""What a worker loads: a model, with which limits, and where it keeps prompts."""
+"""The first order to a worker: the model, its limits, the cache of prompts."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def load_order(model: ModelFile, settings: Settings) -> dict[str, Any]:
 
 @cache
 def _say_once(why: str) -> None:
-    """Tell the person: on stderr, unless the program has set up logging."""
+    """Warn the user, on stderr unless the program has set up logging."""
     _LOG.warning("hostbridge: prompts are not kept, which takes longer: %s", why)
 
 
 def prompts_folder(settings: Settings) -> Path:
-    """The folder of prompts that were read before; see `prompt_cache`."""
+    """The folder of cached prompts; see `prompt_cache`."""
     return settings.home / "cache" / "prompts"
 
 
 def _cache(settings: Settings) -> dict[str, Any] | None:
-    """Where prompts are kept; None if they are not, or cannot be.
+    """Where prompts are cached; None if they are not, or cannot be.
 
-    Without a cache a reply only takes longer, so a warning is enough.
+    Without a cache replies only take longer, so a warning is enough.
     """
     if not settings.local_cache_mb:
         return None

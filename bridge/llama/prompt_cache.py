@@ -1,10 +1,10 @@
-"""Prompts that were read before, on disk: one file each; the oldest are removed first.
+"""A cache of prompts on disk, one file each; the least recently used go first.
 
     <folder>/<model>-<tokens>.state    llama.cpp's state, then 16 bytes of ours
 
-The last 16 bytes are a mark, the length of what is before them, and its checksum. So a
-cut or damaged file is dropped before llama.cpp, which would trust it, sees it. Only
-this user may enter the folder, as everything below `BRIDGE_HOME`.
+The last 16 bytes are a mark, the length of the state and its checksum. So a truncated
+or damaged file is removed before llama.cpp, which would trust it, reads it. Only this
+user may enter the folder, as everything below `BRIDGE_HOME`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from bridge.llama.runtime import Llama
 
-# A shorter prompt is read about as fast as a file.
+# A shorter prompt is computed about as fast as its file is read.
 LEAST_TOKENS = 64
 _SEAL = struct.Struct("<4sQI")
 _MARK = b"hbps"
@@ -39,8 +39,8 @@ def model_key(path: Path, build: str) -> str:
     """Identify a model file and the build that reads it.
 
     By size, time of change, and the first and last 64 KiB: reading gigabytes would cost
-    more than the cache saves. A file that was rewritten in place, with all of these
-    kept, is taken for the old one; that does not happen by accident.
+    more than the cache saves. A file that was changed without changing any of these is
+    taken for the old one; that does not happen by accident.
     """
     facts = path.stat()
     digest = hashlib.sha256(f"{build} {facts.st_size} {facts.st_mtime_ns}".encode())
@@ -56,9 +56,9 @@ class PromptCache:
     """The files of one model, in a folder that all models share.
 
     Attributes:
-        folder: exists, and is this user's.
-        key: of the model.
-        max_bytes: what all files of the folder may take.
+        folder: exists, and belongs to this user.
+        key: identifies the model.
+        max_bytes: the most that all files of the folder may take.
     """
 
     folder: Path
@@ -66,7 +66,7 @@ class PromptCache:
     max_bytes: int
 
     def restore(self, model: Llama, tokens: Sequence[int]) -> bool:
-        """Put the model behind these tokens; False if they are not in the cache."""
+        """Put the model in its state after these tokens; False if it is not cached."""
         path = self._path(tokens)
         try:
             if _is_whole(path) and model.restore(str(path), tokens):
@@ -80,7 +80,7 @@ class PromptCache:
         return False
 
     def save(self, model: Llama, tokens: Sequence[int]) -> bool:
-        """Keep what the model has read, which is these tokens; False if it cannot."""
+        """Save the state of a model that has read these tokens; False if it fails."""
         path = self._path(tokens)
         temporary = self.folder / f".{path.name}.{os.getpid()}.tmp"
         try:
@@ -99,7 +99,7 @@ class PromptCache:
         return self.folder / f"{self.key}-{digest}.state"
 
     def _seal(self, path: Path) -> bool:
-        """Add the mark of a whole file; False if it is larger than the whole cache."""
+        """Mark a file as whole; False if it is larger than the cache may be."""
         path.chmod(0o600)
         length, checksum = _measure(path)
         if length > self.max_bytes:
@@ -109,7 +109,7 @@ class PromptCache:
         return True
 
     def _make_room(self) -> None:
-        """Remove the least recently used until the rest fits."""
+        """Remove the least recently used files until the rest fits."""
         files, stale = [], time.time() - _STALE_S
         for path in self.folder.iterdir():
             with suppress(OSError):
@@ -142,7 +142,7 @@ def _is_whole(path: Path) -> bool:
 
 
 def _measure(path: Path, length: int | None = None) -> tuple[int, int]:
-    """Length and checksum of the first `length` bytes, or of all."""
+    """Length and checksum of the first `length` bytes, or of all of them."""
     with path.open("rb") as file:
         length = os.fstat(file.fileno()).st_size if length is None else length
         with mmap.mmap(file.fileno(), length, access=mmap.ACCESS_READ) as data:

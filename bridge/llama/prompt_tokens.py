@@ -1,8 +1,8 @@
-"""The prompt as tokens: only the template's own control words become control tokens.
+"""Tokenize a prompt: only the template's own control words become control tokens.
 
-Where text of the template meets text of the contents, both are tokenized as one, as the
-model saw them in training; control words in between become their tokens. A word that
-the vocabulary would take for a control token even in plain text is cut in two.
+Text of the template and of the contents that meet are tokenized together, as the model
+saw them in training; control words of the template become their tokens. A control word
+in a content is cut in two, as a vocabulary may take it for a token even in plain text.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def prompt_of(
 ) -> Prompt:
     """Tokenize a conversation; `prefix` of its messages are shared.
 
-    The shared part ends with a control token: text after it is tokenized together with
-    the next content. If the template puts nothing between two messages, which no model
-    saw in training, the shared part ends with the first.
+    The shared part ends with a control token, as text after it is tokenized together
+    with the next content. If the template puts nothing between two messages, which no
+    model saw in training, the shared part ends with the first message.
     """
     find = _finder(vocabulary.controls)
     tokens: list[int] = []
@@ -80,14 +80,14 @@ def _finder(controls: Mapping[str, int]) -> re.Pattern[str] | None:
 def _plain(
     text: str, vocabulary: Vocabulary, find: re.Pattern[str] | None
 ) -> Iterator[int]:
-    """Tokens of text that must not hold a control token."""
+    """Tokens of a text, without control tokens."""
     never = frozenset(vocabulary.controls.values())
     for part in _harmless(text, find):
         yield from (t for t in vocabulary.tokenize(part) if t not in never)
 
 
 def _harmless(text: str, find: re.Pattern[str] | None) -> Iterator[str]:
-    """The text in parts, none of which holds a whole control word."""
+    """The text in parts, none of which has a whole control word."""
     start = at = 0
     while find is not None and (match := find.search(text, at)):
         at = match.start() + 1

@@ -1,7 +1,7 @@
-"""From messages and a schema to a reply, in the worker: prompt, cache, decoding.
+"""Make a reply from messages and a schema, in the worker: prompt, cache, decoding.
 
-The prefix that all requests to an agent share is always read separately, whether or not
-it comes from the cache. So both ways give the same numbers, and the same reply.
+The prefix that all requests to an agent share is always read separately, cached or not.
+So both ways give the same numbers, and the same reply.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bridge.llama.prompt_tokens import prompt_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from llguidance import LLMatcher, LLTokenizer
+    from llguidance import LLMatcher
 
     from bridge.llama.prompt_cache import PromptCache
     from bridge.llama.prompt_tokens import Prompt
@@ -35,9 +35,9 @@ class Replier:
     """A loaded model that replies, one conversation after the other.
 
     Args:
-        model: loaded; the first reply makes its context, if nothing did before.
+        model: a loaded model.
         template: its chat template, if it has one.
-        cache: of prompts, if they are kept.
+        cache: the cache of prompts, if there is one.
     """
 
     def __init__(
@@ -49,10 +49,9 @@ class Replier:
         # Done in this order while the context is made and the prompt is read.
         self._pool = ThreadPoolExecutor(1)
         self._vocabulary = self._pool.submit(lambda: model.vocabulary)
-        self._tokenizer = self._pool.submit(self._for_grammars)
-
-    def _for_grammars(self) -> LLTokenizer:
-        return self._model.vocabulary.for_grammars()
+        self._tokenizer = self._pool.submit(
+            lambda: self._vocabulary.result().for_grammars()
+        )
 
     def reply(
         self, order: dict[str, Any], on_tokens: Callable[[int, float], None]
@@ -87,8 +86,8 @@ class Replier:
                 self._model, matcher, sampler, max_tokens=room, on_tokens=report
             )
         except GrammarFailed as exc:
-            said = f"the schema is too complex: {exc}"
-            raise ModelFailed("AGENT_001", said) from None
+            message = f"the schema is too complex: {exc}"
+            raise ModelFailed("AGENT_001", message) from None
         text = self._text(decoded.tokens)
         if not decoded.is_whole:
             raise ModelFailed(
@@ -144,7 +143,7 @@ class Replier:
         return min(max_tokens, room)
 
     def _read(self, prompt: Prompt) -> int:
-        """Read the prompt; returns how many of its tokens were there already."""
+        """Read the prompt; returns how many of its tokens were already read."""
         # The last token is always read: decoding begins with its scores.
         tokens, shared = prompt.tokens, min(prompt.shared, len(prompt.tokens) - 1)
         model = self._model
@@ -156,7 +155,7 @@ class Replier:
         return same
 
     def _read_shared(self, tokens: list[int]) -> int:
-        """Read the shared part, or take it from the cache; returns as `_read`."""
+        """Read the shared part, or restore it from the cache; returns as `_read`."""
         cache = self._cache if len(tokens) >= LEAST_TOKENS else None
         if cache is not None and cache.restore(self._model, tokens):
             return len(tokens)
@@ -167,8 +166,8 @@ class Replier:
 
     def _text(self, tokens: list[int]) -> str:
         vocabulary = self._vocabulary.result()
-        said = (vocabulary.pieces[t] for t in tokens if t not in vocabulary.ends)
-        return b"".join(said).decode(errors="replace")
+        pieces = (vocabulary.pieces[t] for t in tokens if t not in vocabulary.ends)
+        return b"".join(pieces).decode(errors="replace")
 
 
 def _common(one: list[int], other: list[int]) -> int:

@@ -1,6 +1,6 @@
-"""llama.cpp, as far as a reply needs it: load, tokenize, read tokens, scores, state.
+"""What a reply needs of llama.cpp: loading, tokenizing, reading tokens, scores, state.
 
-Only for the worker: what goes wrong in here may take the process with it.
+Only for the worker: a failure in here may end the process.
 
 Source: llama.cpp, include/llama.h.
 """
@@ -18,9 +18,9 @@ import numpy as np
 
 from bridge.agent_loop.chat_model import ModelFailed
 
-# llama-cpp-python loads its own chat formats, caches and models with its package: 0.1 s
+# The package of llama-cpp-python loads its own chat formats, caches and models: 0.1 s
 # in each worker, for code that nothing here calls. The module of the C functions only
-# needs the package to be there: it is made here, and not executed.
+# needs the package to exist, so it is created here and not executed.
 _SPEC = find_spec("llama_cpp")
 if _SPEC is not None and "llama_cpp" not in sys.modules:
     sys.modules["llama_cpp"] = module_from_spec(_SPEC)
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from llguidance import LLTokenizer
 
-# Tokens read at once. Smaller costs speed, larger memory.
+# Tokens read at once: fewer cost speed, more cost memory.
 BATCH = 512
 _MANY = 16
-# Tokens that llguidance checks as one if all are allowed. Of its four sets for JSON
-# this one alone makes a check as cheap as all do, and takes half the time to prepare in
-# each process. Source: llguidance, `LLTokenizer.json_slices`.
+# Tokens that llguidance checks as one if all are allowed. This one of its four sets for
+# JSON makes checks as cheap as all four do, and takes half the time to prepare in each
+# process. Source: llguidance, `LLTokenizer.json_slices`.
 _WITHIN_A_STRING = r'[^"\\\x00-\x1F\x7F]{1,30}'
-# Of llama_tokenize: nothing is added, no control word is looked for.
+# For llama_tokenize: add nothing, and look for no control words.
 _PLAIN = (False, False)
 _GGML_ERROR = 4
 _PIECE_BYTES = 1 << 14
@@ -48,16 +48,16 @@ _SEQUENCE = 0
 
 
 def build() -> str:
-    """Identify the installed library, by size and time of its file.
+    """Identify the installed library, by the size and time of its file.
 
-    Its version would tell less, and `importlib.metadata` loads slowly.
+    Its version would say less, and `importlib.metadata` loads slowly.
     """
     facts = os.stat(lib._lib._name)  # noqa: SLF001 - as llguidance does
     return f"{facts.st_size} {facts.st_mtime_ns}"
 
 
 def _on_log(level: int, text: bytes, _: object) -> None:
-    """Keep only the errors of what llama.cpp logs."""
+    """Keep only the errors that llama.cpp logs."""
     if level == _GGML_ERROR:
         os.write(2, text)
 
@@ -88,12 +88,12 @@ class Vocabulary:
         return int(lib.llama_vocab_bos(self.pointer))
 
     def word(self, token: int) -> str:
-        """A control token as the template writes it; empty for none."""
+        """A control token as the template writes it; empty if there is none."""
         return self.pieces[token].decode() if 0 <= token < self.size else ""
 
     @property
     def bos_word(self) -> str:
-        """The word of the token that begins a text, even if it is not used."""
+        """The word of the token that begins a text, even if prompts do not use it."""
         return self.word(lib.llama_vocab_bos(self.pointer))
 
     @property
@@ -112,12 +112,12 @@ class Vocabulary:
         return tokens[:count]
 
     def for_grammars(self) -> LLTokenizer:
-        """The tokenizer as llguidance wants it: control tokens marked by a byte.
+        """The tokenizer for llguidance, with control tokens marked by a byte.
 
-        Source: llguidance, `llguidance.llamacpp.lltokenizer_from_vocab`, whose walk
-        over the vocabulary is done here once, for both.
+        Source: llguidance, `llguidance.llamacpp.lltokenizer_from_vocab`. It would go
+        through the vocabulary a second time.
         """
-        # Not at the top: the model loads meanwhile.
+        # Not at the top: the model loads in the meantime.
         from llguidance import LLTokenizer
 
         marked = list(self.pieces)
@@ -134,11 +134,11 @@ class Vocabulary:
         )
 
     def _words(self) -> tuple[list[bytes], dict[str, int], frozenset[int]]:
-        """Bytes of every token, the control tokens by their words, those that end."""
+        """The bytes of all tokens, the control tokens by word, the end tokens."""
         room = ctypes.create_string_buffer(_PIECE_BYTES)
         start = ctypes.addressof(room)
-        # Looked up anew, these functions know no argument types: checking those takes
-        # twice as long as the calls, and there are many tokens.
+        # Looked up by name, these functions have no argument types. Checking those
+        # takes twice as long as the calls, and there are many tokens.
         spell = lib._lib["llama_token_to_piece"]  # noqa: SLF001 - as llguidance does
         kind_of = lib._lib["llama_vocab_get_attr"]  # noqa: SLF001 - as above
         pointer, read = ctypes.c_void_p(self.pointer), ctypes.string_at
@@ -165,14 +165,14 @@ class Vocabulary:
 
 
 def _cores() -> int:
-    """How many this process may use."""
+    """How many cores this process may use."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def _is_control(kind: int, piece: bytes) -> bool:
-    """Whether it is one; a user-defined token is if it is written like one."""
+    """Whether it is a control token; a user-defined one if it looks like one."""
     if not piece:
         return False
     if kind & int(lib.LLAMA_TOKEN_ATTR_USER_DEFINED):
@@ -184,18 +184,14 @@ class Llama:
     """A loaded model with one conversation in it.
 
     Args:
-        path: of the model.
-        context: tokens it may hold; it was trained on as many.
-        threads: to decode with; by default one fewer than there are cores. With all of
-            them decoding is a tenth faster on an idle machine, and several times slower
-            on a busy one: each step waits for the last thread. A prompt is read with
-            one more.
+        path: the path of the model.
+        context: how many tokens it may hold; it was trained with at least as many.
 
     Raises:
         ModelFailed: llama.cpp refuses it.
     """
 
-    def __init__(self, path: str, *, context: int, threads: int | None = None) -> None:
+    def __init__(self, path: str, *, context: int) -> None:
         lib.llama_log_set(_ON_LOG, ctypes.c_void_p(0))
         lib.llama_backend_init()
         self._model: Any = lib.llama_model_load_from_file(
@@ -204,7 +200,9 @@ class Llama:
         if not self._model:
             raise ModelFailed("AGENT_002", "llama.cpp cannot load it")
         self._wanted = context
-        self._threads = threads or max(1, _cores() - 1)
+        # With all cores, decoding is a tenth faster on an idle machine, and several
+        # times slower on a busy one: each step waits for the last thread.
+        self._threads = max(1, _cores() - 1)
         self.read_tokens: list[int] = []
 
     @cached_property
@@ -214,7 +212,7 @@ class Llama:
 
     @cached_property
     def _context(self) -> Any:
-        """Room for the conversation; raises `ModelFailed`."""
+        """llama.cpp's memory of the conversation; raises `ModelFailed`."""
         params = lib.llama_context_default_params()
         params.n_ctx = self._wanted
         params.n_batch = min(BATCH, self._wanted)
@@ -232,7 +230,7 @@ class Llama:
         return context
 
     def prepare(self) -> None:
-        """Make room for the conversation; raises `ModelFailed`."""
+        """Allocate the memory of the conversation; raises `ModelFailed`."""
         _ = self._context
 
     @property
@@ -241,17 +239,17 @@ class Llama:
         return int(lib.llama_n_ctx(self._context))
 
     def read(self, tokens: Sequence[int]) -> None:
-        """Go on by these tokens.
+        """Continue the conversation with these tokens.
 
         Raises:
             ReadFailed: there is no room, or llama.cpp gave up.
         """
         for start in range(0, len(tokens), BATCH):
             part = tokens[start : start + BATCH]
-            # Kept in a variable: the batch only points to it.
+            # Kept in a variable, as the batch only points to it.
             held = (lib.llama_token * len(part))(*part)
             batch = lib.llama_batch_get_one(held, len(part))
-            # Another thread does not help with the few tokens that a grammar forces.
+            # A prompt is read with one more thread; it does not help with few tokens.
             more = self._threads + (len(part) >= _MANY)
             lib.llama_set_n_threads(self._context, self._threads, more)
             failed = lib.llama_decode(self._context, batch)
@@ -260,14 +258,14 @@ class Llama:
             self.read_tokens += part
 
     def scores(self) -> npt.NDArray[np.float32]:
-        """Logits of the next token, valid until the next `read`."""
+        """The logits of the next token, valid until the next `read`."""
         pointer = lib.llama_get_logits_ith(self._context, -1)
         return np.ctypeslib.as_array(pointer, shape=(self.vocabulary.size,))
 
     def keep(self, count: int) -> int:
         """Forget all but the first `count` tokens; returns how many are kept.
 
-        Models that cannot forget a part forget everything.
+        A model that cannot forget a part forgets everything.
         """
         memory = lib.llama_get_memory(self._context)
         if not lib.llama_memory_seq_rm(memory, _SEQUENCE, count, -1):
@@ -277,7 +275,7 @@ class Llama:
         return count
 
     def save(self, path: str) -> bool:
-        """Write what was read, with its tokens, to a file; False if that failed."""
+        """Write the state and its tokens to a file; False on failure."""
         tokens = self.read_tokens
         held = (lib.llama_token * len(tokens))(*tokens)
         written = lib.llama_state_seq_save_file(
@@ -286,7 +284,7 @@ class Llama:
         return bool(written > 0)
 
     def restore(self, path: str, tokens: Sequence[int]) -> bool:
-        """Go back to what was saved after these tokens; empty and False if it fails."""
+        """Restore the state saved after these tokens; if it fails, forget them all."""
         found = (lib.llama_token * len(tokens))()
         count = ctypes.c_size_t()
         loaded = lib.llama_state_seq_load_file(

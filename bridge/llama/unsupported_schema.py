@@ -1,7 +1,7 @@
-"""Find the part of a JSON Schema that a model cannot be held to.
+"""Find the part of a JSON Schema that decoding cannot enforce.
 
 A valid schema may still not compile to a grammar. What counts is the schema of a whole
-reply: a call, with a limit for every text and list.
+reply: a call, with limits for all texts and lists.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bridge.protocol.json_schema import problem_of_schema
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Where a part is, from the top: keywords, names and positions.
+# The place of a part, from the top: keywords, names and positions.
 Path = tuple[str | int, ...]
 
 # In a schema with more parts than this, the innermost found so far is blamed.
@@ -24,9 +24,9 @@ _MAX_LOOKS = 500
 
 
 def find_problem(schema: dict[str, Any]) -> tuple[Path, str] | None:
-    """The innermost part that cannot be compiled by itself, and why; None for none.
+    """The innermost part that cannot be compiled by itself, and why; None if all can.
 
-    The path is empty if every part can be compiled, and only the whole cannot.
+    The path is empty if every part can be compiled and only the whole cannot.
     """
     why = _problem_in_call(schema)
     if why is None:
@@ -44,9 +44,9 @@ def find_problem(schema: dict[str, Any]) -> tuple[Path, str] | None:
 
 
 def _problem_in_call(schema: dict[str, Any]) -> str | None:
-    """Why a model cannot be held to a call with this schema; None if it can."""
+    """Why decoding cannot enforce a call with this schema; None if it can."""
     why = problem_of_shape(call_shape({SUBMIT: schema}))
-    # Without the call, which the caller did not write, the reason reads better.
+    # Without the call, which the caller did not write, the reason is clearer.
     return why and (problem_of_shape(narrowed(schema)) or why)
 
 

@@ -1,7 +1,7 @@
-"""The process that holds a model: start it, talk to it, end it, say how it ended.
+"""The process of a model: start it, talk to it, end it, describe its end.
 
-Whatever it does (die, hang, write nonsense), each call here returns by its deadline.
-After its end nothing is left: no process, no zombie, no descriptor.
+Whatever it does (die, hang, write nonsense), each call returns by its deadline. After
+its end nothing is left: no process, no zombie, no descriptor.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, MutableMapping
 
 _MAX_LINE = 64 << 20
-# What a failed assertion of llama.cpp says before the backtrace of a debugger, which is
-# much longer: file, line and the assertion.
+# How llama.cpp reports a failed assertion, before the much longer backtrace of a
+# debugger: file, line and the assertion.
 _ASSERTION = re.compile(r"^\S+\.(?:c|cc|cpp|cu|cuh|h|hpp|m):\d+: .+$", re.MULTILINE)
 _MAX_ASSERTION = 400
 
 
 class WorkerProcess:
-    """A worker: `bridge.llama.model_worker`, in a session of its own.
+    """A worker, `bridge.llama.model_worker`, in its own session.
 
     It is our own program and starts no other, so it needs no supervisor, which would
-    delay each local ask. The kernel ends it with us, see `model_worker`.
+    delay each local request. The kernel ends it with us, see `model_worker`.
     """
 
     def __init__(self) -> None:
@@ -47,8 +47,8 @@ class WorkerProcess:
         self._limit_bytes = 0
         self._killed_before = out_of_memory.kernel_kills()
         self._received = bytearray()
-        # -P and the folder: neither a `bridge` or `numpy` of the project is imported,
-        # nor a part of llama.cpp loaded, which looks in the working folder as well.
+        # -P and `cwd`: no `bridge` or `numpy` of the project is imported, and no part
+        # of llama.cpp is loaded from it, which looks in the working folder as well.
         arguments = [sys.executable, "-P", "-m", "bridge.llama.model_worker"]
         if threading.current_thread() is threading.main_thread():
             arguments.append(str(os.getpid()))
@@ -71,7 +71,7 @@ class WorkerProcess:
         return self._pid
 
     def send(self, order: dict[str, Any]) -> None:
-        """Give an order; what does not fit into the pipe now is sent later."""
+        """Send an order; what does not fit into the pipe now is sent later."""
         self._limit_bytes = order.get("memoryBytes", self._limit_bytes)
         self._streams.send(json.dumps(order).encode() + b"\n")
 
@@ -82,14 +82,14 @@ class WorkerProcess:
         deadline_s: float,
         should_stop: Callable[[], bool],
     ) -> Iterator[dict[str, Any]]:
-        """Give an order, and yield the worker's answers until closed.
+        """Send an order, and yield the worker's answers for as long as they are wanted.
 
-        `deadline_s` is on the monotonic clock; `should_stop` is asked several times a
+        `deadline_s` is on the monotonic clock; `should_stop` is called several times a
         second.
 
         Raises:
-            ModelFailed: AGENT_006 it is gone, AGENT_005 the deadline passed, cancelled
-                `should_stop` said yes.
+            ModelFailed: AGENT_006: it is gone. AGENT_005: the deadline passed.
+                cancelled: it should stop.
         """
         self.send(order)
         while True:
@@ -110,9 +110,9 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """End it at once, with everything in its group; its streams stay open."""
-        # A fork of ours has this object as well, and must not end another's child.
+        # A fork of this process has this object, too, and must not end its worker.
         if self._pid is not None and self._owner == os.getpid():
-            # It leads its own group. Not reaped yet, so the pid was not used again.
+            # It leads its own group. Not reaped yet, so the pid cannot be reused.
             with suppress(ProcessLookupError):
                 os.killpg(self._pid, signal.SIGKILL)
 
@@ -135,7 +135,7 @@ class WorkerProcess:
         return "; ".join(line.strip() for line in lines[-3:])[-500:]
 
     def _parse(self, line: bytes) -> dict[str, Any]:
-        """An answer; a worker that writes anything else is closed."""
+        """Parse an answer; a worker that writes anything else is closed."""
         try:
             answer = json.loads(line)
         except (ValueError, RecursionError):
@@ -148,10 +148,10 @@ class WorkerProcess:
         return answer
 
     def _describe(self, code: int, peak: int) -> str:
-        words = self.last_words()
+        last = self.last_words()
         failed = _ASSERTION.findall(self._streams.stderr)
         if code == -signal.SIGABRT and failed:
-            words = failed[-1][:_MAX_ASSERTION]
+            last = failed[-1][:_MAX_ASSERTION]
         # Kibibytes, but bytes on macOS.
         held = f"it held up to {peak >> (20 if sys.platform == 'darwin' else 10)} MiB"
         if self._limit_bytes:
@@ -161,7 +161,7 @@ class WorkerProcess:
             end = f"the model's process was ended by {name}; {held}"
         else:
             end = f"the model's process ended by itself with code {code}; {held}"
-        if out_of_memory.is_told(words):
+        if out_of_memory.is_reported(last):
             end += "; it ran out of memory"
         elif (
             code == -signal.SIGKILL
@@ -170,34 +170,24 @@ class WorkerProcess:
             end += "; the system ran out of memory, and killed it"
         elif code == -signal.SIGKILL:
             end += "; somebody killed it, or the system, short of memory, did"
-        return f"{end}: {words}" if words else end
+        return f"{end}: {last}" if last else end
 
 
-def quiet_threads(env: MutableMapping[str, str]) -> None:
-    """Have the threads of llama.cpp wait without spinning.
-
-    They meet after each operation. If other programs need the cores, too, spinning
-    threads take time from the one they wait for: a prompt then takes twice as long. A
-    choice that the user has made stays.
-    """
+def tune(env: MutableMapping[str, str]) -> None:
+    """Set the environment for llama.cpp and numpy, where the user has not."""
+    # Its threads meet after each operation. Spinning threads take time from the one
+    # that they wait for: on a busy machine a prompt takes twice as long.
     env.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # numpy does nothing here that threads could speed up.
     env.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-
-def quiet_debugger(env: MutableMapping[str, str]) -> None:
-    """Have llama.cpp start no debugger on its own process when an assertion fails.
-
-    Source: ggml.c, `ggml_print_backtrace`.
-    """
+    # A failed assertion starts no debugger. Source: ggml.c, `ggml_print_backtrace`.
     env.setdefault("GGML_NO_BACKTRACE", "1")
 
 
 def _environment() -> dict[str, str]:
-    """Ours, with this package first on the path."""
+    """Our environment, tuned, with this package first on the path."""
     here = str(Path(__file__).parents[2])
     env = environment()
     env["PYTHONPATH"] = os.pathsep.join(filter(None, (here, env.get("PYTHONPATH"))))
-    quiet_threads(env)
-    quiet_debugger(env)
+    tune(env)
     return env

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 # Between SIGTERM and SIGKILL; and how much longer than that the supervisor may take.
 GRACE_S = 2.0
 _EXTRA_S = 3.0
-# How long stopping a program may take if no time is left.
+# How long stopping a program may take if there is no time left.
 _MIN_STOP_S = 0.1
-# How long killing what is left over may take.
+# How long killing the rest may take.
 _KILL_S = 0.5
-# Grace and killing together take at most this share of the time: one in four.
+# Grace and killing together take at most a quarter of the time.
 _SHARE = 4
 _LOOK_S = 0.2
-# Reads after the program's end. A pipe holds less; an escaped child may write on.
+# Reads after the program's end: a pipe holds less, but an escaped child may write on.
 _MAX_LEFT_OVER = 64
 
 End = Literal["exited", "deadline", "stopped", "too much output"]
@@ -149,7 +149,7 @@ def _grace_within(left_s: float, grace_s: float) -> float:
 
 
 def _stop(program: Supervised, streams: Streams, until_s: float) -> int:
-    """Stop it, and read what it writes meanwhile, so that it does not block."""
+    """Stop the program, and read what it writes meanwhile, so that it cannot block."""
     if program.process.poll() is None:
         program.release()
     while program.process.poll() is None and (left := until_s - time.monotonic()) > 0:

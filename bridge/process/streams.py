@@ -1,4 +1,4 @@
-"""The pipes of a child process. Reading and writing them never blocks."""
+"""Read and write the pipes of a child process without blocking."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _MAX_STDERR = 1 << 16
 class Streams:
     """Writes to the process's stdin, and passes on what it writes to stdout.
 
-    Streams that the process was started without are left out. Input that nobody reads
-    any more is dropped.
+    The process may be started without some of the streams. Input that nobody reads any
+    more is dropped.
 
     Args:
         process: the child, unbuffered or not yet read from.
@@ -66,7 +66,7 @@ class Streams:
         self._write()
 
     def move(self, wait_s: float) -> bool:
-        """Write and read what is possible within `wait_s`; returns if anything came."""
+        """Read and write what is possible within `wait_s`; returns whether any came."""
         came = False
         for key, _ in self._selector.select(wait_s):
             if key.fileobj is self._process.stdin:

@@ -1,4 +1,4 @@
-"""A program under `supervisor.py`, as its caller sees it."""
+"""Start a program under `supervisor.py`, and stop it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SUPERVISOR = (
     sys.executable, "-I", "-S", str(Path(__file__).with_name("supervisor.py")),
 )  # fmt: skip
-# A killed process takes a moment to end; one that cannot be killed is left.
+# A killed process takes a moment to end; one that cannot be killed is left alone.
 _MAX_KILLS = 50
 _STEP_S = 0.01
 
@@ -30,8 +30,8 @@ class Supervised:
 
     Args:
         command: the program and its arguments.
-        grace_s: between SIGTERM and SIGKILL.
-        is_confined: it may only signal what it has started, if the kernel can do that.
+        grace_s: the time between SIGTERM and SIGKILL.
+        is_confined: it may signal only what it has started, if the kernel supports that.
         options: for `subprocess.Popen`: folder, environment, streams.
 
     Raises:
@@ -68,7 +68,7 @@ class Supervised:
             self.process.wait(wait_s)
 
     def release(self) -> None:
-        """Have the supervisor stop everything; returns at once."""
+        """Let the supervisor stop everything; returns at once."""
         if self._ours is not None:
             os.close(self._ours)
             self._ours = None
@@ -76,15 +76,15 @@ class Supervised:
     def stop(self, wait_s: float) -> int:
         """Stop everything, by force after `wait_s` seconds; returns the exit code.
 
-        As in `subprocess` it is negative if the guard was killed: then the keeper below
-        it stops everything, and this waits for it just as long.
+        As in `subprocess`, it is negative if the guard was killed. Then the keeper
+        stops everything, and this waits for it, too.
         """
         if self.process.poll() is not None:
             self._wait_for_keeper(wait_s)
         self.release()
         self.wait(wait_s)
         if self.process.poll() is None:
-            # The program has stopped both of its supervisors (SIGSTOP).
+            # The program has stopped guard and keeper (SIGSTOP).
             for _ in range(_MAX_KILLS):
                 if not kill_descendants(self.process.pid):
                     break
@@ -98,6 +98,6 @@ class Supervised:
         if self._ours is None or self.process.returncode >= 0:
             return
         poll = select.poll()
-        # A pipe without readers has an error, which poll always reports.
+        # A pipe without readers is an error, which poll always reports.
         poll.register(self._ours, 0)
         poll.poll(wait_s * 1000)

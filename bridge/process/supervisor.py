@@ -1,24 +1,25 @@
-"""Run one program, and make sure that nothing of it outlives its caller.
+"""Run one program, and make sure that none of its processes outlives the caller.
 
     python -I -S supervisor.py LIFELINE GRACE_S WALLS PROGRAM [ARGUMENT ...]
 
-A script with the standard library only. The program gets our stdin, stdout and stderr,
-and a session of its own. LIFELINE is the descriptor of a pipe's read end. When its
-other end closes, because the caller closed it or is gone, the program gets SIGTERM,
-GRACE_S seconds, then SIGKILL; so does everything it started, even outside its group.
-The same happens on SIGTERM, and after the program's own end.
+This script uses only the standard library. The program gets our stdin, stdout and
+stderr, and its own session. LIFELINE is the descriptor of a pipe's read end. When the
+other end closes, because the caller closed it or is gone, the program gets SIGTERM and
+after GRACE_S seconds SIGKILL; everything that it started is killed, even outside its
+group. The same happens on SIGTERM, and when the program has ended by itself.
 
-The program may signal any process of this user, us included. So there are two of us:
-the guard, and below it the keeper, which starts the program. A keeper that is killed or
-stopped leaves its orphans to the guard, which ends them; if the guard is killed, the
-keeper ends everything itself. WALLS is 1 if the program may only signal what it has
-started (Linux 6.12 or later: it gets no new privileges then, so no sudo), else 0.
+The program may signal any process of this user, including this script. So there are two
+processes: the guard, and below it the keeper, which starts the program. If the keeper
+is killed or stopped, the guard inherits its orphans and kills them; if the guard is
+killed, the keeper kills everything itself. WALLS is 1 if the program may only signal
+what it has started (Linux 6.12 or later; it gets no new privileges then, so no sudo),
+else 0.
 
-Exits as the program did, 128 + N after signal N; 127 when it cannot be started, with
-the reason on stderr; 137 when the keeper was killed or stopped.
+The exit code is the program's, or 128 + N after signal N; 127 if it cannot be started,
+with the reason on stderr; 137 if the keeper was killed or stopped.
 
 Source: prctl(2), PR_SET_CHILD_SUBREAPER and PR_SET_PDEATHSIG; landlock(7), "IPC
-scoping"; elsewhere than on Linux only the program's group is ended.
+scoping". On other systems than Linux only the program's group is killed.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _SCOPE_SIGNAL = 1 << 1
 _IS_LINUX = sys.platform == "linux"
 _STEP_S = 0.05
 _MAX_LOOKS = 100
-# How much longer than the program's grace the guard gives the keeper.
+# How much longer than the program's grace period the guard waits for the keeper.
 _MORE_S = 1.0
 _KILLED = 128 + signal.SIGKILL
 
@@ -55,7 +56,7 @@ def main(lifeline: int, grace_s: float, command: list[str], *, walls: bool) -> i
     keeper = os.fork()
     if keeper:
         return _guard(keeper, lifeline, signals, grace_s)
-    # A group of its own: the guard's is signalled as a whole.
+    # Its own group: that of the guard is signalled as a whole.
     os.setsid()
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -66,7 +67,7 @@ def main(lifeline: int, grace_s: float, command: list[str], *, walls: bool) -> i
 
 
 def _listen() -> int:
-    """A descriptor that signals can be read from."""
+    """A descriptor from which the signals can be read."""
     signals, write_end = os.pipe()
     os.set_blocking(write_end, False)
     signal.set_wakeup_fd(write_end)
@@ -80,7 +81,7 @@ def _listen() -> int:
 
 def _guard(keeper: int, lifeline: int, signals: int, grace_s: float) -> int:
     """Wait for the keeper; whatever happens to it, nothing is left."""
-    _let_go_of_streams(0, 1, 2)
+    _release_streams(0, 1, 2)
     code = _wait_for(keeper, lifeline, signals, grace_s)
     end_descendants()
     return code
@@ -116,7 +117,7 @@ def _wait_for(keeper: int, lifeline: int, signals: int, grace_s: float) -> int:
 def _keep(
     lifeline: int, signals: int, grace_s: float, command: list[str], *, walls: bool
 ) -> int:
-    """Start the program, wait for its end, and end what it left."""
+    """Start the program, wait for its end, and kill what it leaves."""
     rules = _signal_rules() if walls else -1
 
     def prepare() -> None:
@@ -126,7 +127,7 @@ def _keep(
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
     try:
-        # One thread, so what runs between fork and exec is safe.
+        # There is only one thread, so code between fork and exec is safe.
         program = subprocess.Popen(
             command,
             start_new_session=True,
@@ -135,8 +136,8 @@ def _keep(
     except OSError as exc:
         sys.stderr.write(f"{command[0]}: {exc.strerror}\n")
         return 127
-    # A program that waits for the end of a pipe must not wait for us.
-    _let_go_of_streams(0, 1)
+    # Whoever waits for the end of the program's pipes must not wait for us.
+    _release_streams(0, 1)
     code = _watch(program, lifeline, signals)
     if code is None:
         code = _terminate(program, grace_s)
@@ -146,7 +147,7 @@ def _keep(
 
 
 def _watch(program: subprocess.Popen[bytes], lifeline: int, signals: int) -> int | None:
-    """Wait for the program's exit code; None if it is to be stopped."""
+    """Wait for the program's exit code; None if it should be stopped."""
     while (code := program.poll()) is None:
         ready, _, _ = select.select([lifeline, signals], [], [])
         if lifeline in ready:
@@ -158,7 +159,7 @@ def _watch(program: subprocess.Popen[bytes], lifeline: int, signals: int) -> int
 
 
 def _terminate(program: subprocess.Popen[bytes], grace_s: float) -> int:
-    """SIGTERM to the group, time to obey, SIGKILL."""
+    """Send SIGTERM to the group and, after the grace period, SIGKILL."""
     _signal_group(program.pid, signal.SIGTERM)
     until = time.monotonic() + grace_s
     while program.poll() is None:
@@ -173,10 +174,10 @@ def _terminate(program: subprocess.Popen[bytes], grace_s: float) -> int:
 
 
 def end_descendants() -> None:
-    """Kill everything below us until nothing is there: orphans become our children.
+    """Kill everything below this process until nothing is left.
 
-    A process that forks and ends before any list shows it is still somebody's child:
-    nothing is left once there is no child to wait for.
+    Orphans become our children. So even if a process forks and ends before any list
+    shows it, nothing is left once there is no child to wait for.
     """
     while _reap():
         kill_descendants(os.getpid())
@@ -185,7 +186,7 @@ def end_descendants() -> None:
 
 
 def _kill_children() -> None:
-    """Kill our own children, which the kernel lists in one file if it can.
+    """Kill our own children, which the kernel can list in one file.
 
     Source: proc(5), "/proc/pid/task/tid/children".
     """
@@ -194,7 +195,7 @@ def _kill_children() -> None:
 
 
 def kill_descendants(top: int) -> bool:
-    """Kill everything that is seen below `top`; returns if there was anything.
+    """Kill all processes that are listed below `top`; returns whether there were any.
 
     All are stopped before any is killed: one that keeps forking would stay ahead.
     """
@@ -231,7 +232,7 @@ def _reap_others(kept: int) -> None:
 
 
 def _reap() -> bool:
-    """Reap the children that have ended; returns if there are others."""
+    """Reap the children that have ended; returns whether there are others."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -240,7 +241,7 @@ def _reap() -> bool:
     return True
 
 
-def _let_go_of_streams(*streams: int) -> None:
+def _release_streams(*streams: int) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for stream in streams:
         os.dup2(null, stream)
@@ -252,7 +253,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 def _signal_rules() -> int:
-    """Rules that let a program signal only its own; -1 where the kernel has none."""
+    """Rules that confine a program's signals; -1 if the kernel has none."""
     if not _IS_LINUX:
         return -1
     # struct landlock_ruleset_attr: handled_access_fs, handled_access_net, scoped.

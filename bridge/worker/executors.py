@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -54,7 +55,7 @@ def claude(settings: Settings, store: Store) -> Executor:
 def local(settings: Settings, store: Store) -> Executor:
     """A model file of this machine, by llama.cpp."""
     from bridge.llama.local_model import LlamaModel
-    from bridge.llama.model_files import require_extra
+    from bridge.llama.model_files import find_model, require_extra
     from bridge.worker.model_executor import ModelExecutor, OpenModel
 
     try:
@@ -68,9 +69,8 @@ def local(settings: Settings, store: Store) -> Executor:
         # The digest is of the definition's model, not of one that the caller named.
         is_its_own = definition is not None and request.model == definition.model
         digest = definition.model_digest if definition and is_its_own else None
-        with LlamaModel.open(
-            request.model, settings, beside=beside, digest=digest
-        ) as model:
+        file = find_model(request.model, settings, beside=beside)
+        with LlamaModel(replace(file, digest=digest), settings) as model:
             yield OpenModel(model, model.file.is_degraded)
 
     return ModelExecutor(store, opened)

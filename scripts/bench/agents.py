@@ -30,7 +30,7 @@ from bridge.llama.local_model import TEMPERATURE
 from bridge.llama.model_files import find_model
 from bridge.llama.reply import Replier
 from bridge.llama.runtime import Llama
-from bridge.llama.worker_process import quiet_threads
+from bridge.llama.worker_process import tune
 from bridge.policy.tool_names import SUBMIT
 from bridge.protocol.request import Request
 from bridge.shipped import agents_folder
@@ -80,7 +80,7 @@ class Bench:
     """The default model, or the configured one, in this process."""
 
     def __init__(self, *, verbose: bool = False) -> None:
-        quiet_threads(os.environ)
+        tune(os.environ)
         self.found = find_model(None, Settings.from_environment())
         self._verbose = verbose
         self._replier = Replier(

@@ -28,7 +28,7 @@ from bridge.llama.prompt_cache import PromptCache, model_key
 from bridge.llama.prompt_tokens import prompt_of
 from bridge.llama.reply import Replier
 from bridge.llama.runtime import Llama
-from bridge.llama.worker_process import quiet_threads
+from bridge.llama.worker_process import tune
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -101,7 +101,7 @@ class Bench:
     """The default model, or the configured one, in this process and in workers."""
 
     def __init__(self, rounds: int) -> None:
-        quiet_threads(os.environ)
+        tune(os.environ)
         home = Path(tempfile.mkdtemp(prefix="hostbridge-bench-"))
         chosen = Settings.from_environment()
         self.rounds = rounds

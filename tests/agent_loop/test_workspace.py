@@ -144,7 +144,7 @@ def test_error_a_file_that_was_replaced_by_a_link_after_the_check(
     monkeypatch.setattr(project, "find", find_then_swap)
 
     assert refusal(Reader(project).read_file, "src/deep/b.py") == (
-        "'src/deep/b.py' was swapped for something else meanwhile"
+        "'src/deep/b.py' was replaced while it was being read"
     )
 
 
@@ -161,7 +161,7 @@ def test_error_a_folder_that_was_replaced_by_a_link(folder, tmp_path, monkeypatc
     monkeypatch.setattr(project, "find", find_then_swap)
 
     assert refusal(Reader(project).list_files, "src") == (
-        "'src' was swapped for something else meanwhile"
+        "'src' was replaced while it was being read"
     )
 
 

@@ -1,4 +1,4 @@
-"""A worker that was started on a guess: taken, ended, or never there."""
+"""A worker that was started on a guess is taken, or ended."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 import needs
 import pytest
-from localmodel import ask
+from localmodel import ask, open_model
 
 from bridge.config import Settings
 from bridge.llama.load_options import load_order
-from bridge.llama.local_model import LlamaModel
 from bridge.llama.model_files import find_model
 from bridge.llama.preload import end_ahead, start_ahead, take_ahead
 
@@ -44,46 +43,46 @@ def children() -> Callable[[], list[int]]:
     return lambda: [pid for pid in all_children() if pid not in before]
 
 
-def test_the_engine_takes_the_worker_that_loads_its_model(settings, children):
-    """Loaded once, and long ago."""
+def test_a_model_takes_the_worker_that_loads_it(settings, children):
+    """It is loaded once."""
     start_ahead(None, settings)
     [pid] = children()
 
-    with LlamaModel.open("inherit", settings) as llama:
+    with open_model("inherit", settings) as llama:
         assert llama.pid == pid
         assert ask(llama).tokens
-        with LlamaModel.open("inherit", settings) as another:
+        with open_model("inherit", settings) as another:
             assert another.pid != pid
 
     assert children() == []
 
 
-def test_an_engine_of_another_model_ends_it(settings, tmp_path, children):
-    """Two models at once may be more than a machine holds."""
+def test_another_model_ends_it(settings, tmp_path, children):
+    """The machine may not hold two models at once."""
     start_ahead(None, settings)
     other = tmp_path / "other.gguf"
     other.symlink_to(needs.local_model())
 
-    with LlamaModel.open(str(other), settings) as llama:
+    with open_model(str(other), settings) as llama:
         assert children() == [llama.pid]
         assert ask(llama).tokens
 
 
 @pytest.mark.parametrize("wanted", ["nope.gguf", "gpt"])
-def test_nothing_is_started_for_a_model_that_is_not_there(settings, wanted, children):
-    """The model will say so; a guess fails in silence."""
+def test_nothing_is_started_for_an_unknown_model(settings, wanted, children):
+    """The model itself will fail with the reason; the guess fails silently."""
     start_ahead(wanted, settings)
 
     assert children() == []
 
 
-def test_its_death_is_told_by_the_reply(settings, children):
-    """A worker that was killed before its time fails as any other."""
+def test_a_worker_that_was_killed_fails_the_reply(settings, children):
+    """As any other worker would."""
     start_ahead(None, settings)
     [pid] = children()
     os.kill(pid, 9)
 
-    with LlamaModel.open(None, settings) as llama:
+    with open_model(None, settings) as llama:
         with pytest.raises(Exception, match="was ended by SIGKILL") as failed:
             ask(llama)
         assert failed.value.code == "AGENT_006"
@@ -91,8 +90,8 @@ def test_its_death_is_told_by_the_reply(settings, children):
     assert children() == []
 
 
-def test_the_worker_that_nobody_took_ends_with_the_process(settings):
-    """Waited for, too: who looks after the command has ended finds nothing."""
+def test_an_unused_worker_ends_with_the_process(settings):
+    """It is reaped, too: after the command has ended nothing is left."""
     code = (
         "import sys\n"
         "from pathlib import Path\n"
@@ -108,7 +107,7 @@ def test_the_worker_that_nobody_took_ends_with_the_process(settings):
         os.kill(int(done.stdout), 0)
 
 
-def test_it_is_given_to_one_only(settings, children):
+def test_only_one_model_takes_it(settings, children):
     start_ahead(None, settings)
     order = load_order(find_model(None, settings), settings)
 

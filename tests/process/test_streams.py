@@ -1,4 +1,4 @@
-"""The pipes of a child, read to their end."""
+"""The pipes of a child process are read to their end."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import subprocess
 from bridge.process.streams import Streams
 
 
-def test_it_is_done_once_both_outputs_have_ended():
-    """Only then may its owner wait for the process instead of the pipes."""
+def test_done_means_that_both_outputs_have_ended():
+    """Only then may the caller wait for the process instead of the pipes."""
     with subprocess.Popen(
         ["sh", "-c", "exec 2>&-; cat"],
         stdin=subprocess.PIPE,
