@@ -31,7 +31,7 @@ class Supervised:
     Args:
         command: the program and its arguments.
         grace_s: the time between SIGTERM and SIGKILL.
-        is_confined: it may signal only what it has started, if the kernel supports that.
+        is_confined: it may signal only what it started, if the kernel supports that.
         options: for `subprocess.Popen`: folder, environment, streams.
 
     Raises:
