@@ -1,15 +1,16 @@
-"""Measure what the small model makes of the built-in agents and the examples.
+"""Measure how well the small model uses the built-in agents and the default examples.
 
-scripts/bench_agents.py                 all of it; minutes
-scripts/bench_agents.py choice          one part: valid, choice
-scripts/bench_agents.py --quick         a smoke test: few rounds
-scripts/bench_agents.py order           other orders of the default examples
-scripts/bench_agents.py choice --verbose    each prompt and what was called
+scripts/bench_agents.py                     everything; takes minutes
+scripts/bench_agents.py choice              one part: valid, choice
+scripts/bench_agents.py --quick             a smoke test with few rounds
+scripts/bench_agents.py order               other orders of the default examples
+scripts/bench_agents.py choice --verbose    print each prompt and call
 
-valid: replies at temperature 0.8 that satisfy tool or answer, for every set of tools of
-the built-in agents; one half first calls, one half answers. choice: the first call on
-the prompts of scripts/bench/prompts.yaml, with the default examples beside none. order:
-the same on other prompts, scripts/bench/tuning.yaml, by which the order is chosen.
+valid: how many replies at temperature 0.8 are no valid call or answer, for each set of
+tools of the built-in agents; half of them are first calls, half are answers. choice:
+how often the first call is right on the prompts of scripts/bench/prompts.yaml, with the
+default examples and without. order: the same on other prompts, those of
+scripts/bench/tuning.yaml, by which the order of the examples is chosen.
 
 Needs the extra: pip install 'hostbridge[local]'. BRIDGE_LOCAL_MODEL names another
 model.
@@ -27,24 +28,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PARTS = ("choice", "valid")
-# Not a goal, and slow: only when named.
-ASKED_FOR = ("order",)
+# Without a goal, and slow: only if it is named.
+ON_REQUEST = ("order",)
 ORDERS = 16
 
 
 def main() -> int:
-    """Run the benchmark; exit 1 when a goal is missed."""
+    """Run the benchmark; the exit code is 1 if a goal is missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("part", nargs="*", help=f"only these: {', '.join(PARTS)}")
     parser.add_argument("--quick", action="store_true", help="a smoke test")
     parser.add_argument(
-        "--runs", type=int, default=200, help="replies checked a set (200)"
+        "--runs", type=int, default=200, help="replies to check for each set (200)"
     )
     parser.add_argument("--verbose", action="store_true", help="print each call")
     chosen = parser.parse_args()
-    if unknown := set(chosen.part) - {*PARTS, *ASKED_FOR}:
+    if unknown := set(chosen.part) - {*PARTS, *ON_REQUEST}:
         parser.error(f"no part {', '.join(unknown)}")
     bench = Bench(verbose=chosen.verbose)
     parts: dict[str, Callable[[], list[Row]]] = {
@@ -54,9 +55,9 @@ def main() -> int:
     }
     rows: list[Row] = []
     for name in chosen.part or PARTS:
-        found = parts[name]()
-        show(f"{name}, {bench.found.name}", found)
-        rows += found
+        part = parts[name]()
+        show(f"{name}, {bench.model.name}", part)
+        rows += part
     return 0 if chosen.quick else min(1, missed(rows))
 
 

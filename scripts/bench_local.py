@@ -1,8 +1,8 @@
-"""Measure the local route against llama.cpp alone, with the same model.
+"""Compare the local route with llama.cpp alone, with the same model.
 
-scripts/bench_local.py              all of it; minutes
+scripts/bench_local.py              everything; takes minutes
 scripts/bench_local.py speed cache  some parts: speed, reply, ask, valid, memory, cache
-scripts/bench_local.py --quick      a smoke test: few rounds
+scripts/bench_local.py --quick      a smoke test with few rounds
 
 Needs the extra: pip install 'hostbridge[local]'. BRIDGE_LOCAL_MODEL names another
 model.
@@ -24,14 +24,14 @@ PARTS = ("speed", "reply", "ask", "valid", "memory", "cache")
 
 
 def main() -> int:
-    """Run the benchmark; exit 1 when a goal is missed."""
+    """Run the benchmark; the exit code is 1 if a goal is missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("part", nargs="*", help=f"only these: {', '.join(PARTS)}")
     parser.add_argument("--quick", action="store_true", help="a smoke test")
-    parser.add_argument("--rounds", type=int, default=9, help="of each (9)")
-    parser.add_argument("--runs", type=int, default=200, help="replies checked (200)")
+    parser.add_argument("--rounds", type=int, default=9, help="rounds of each part (9)")
+    parser.add_argument("--runs", type=int, default=200, help="replies to check (200)")
     chosen = parser.parse_args()
     if unknown := set(chosen.part) - set(PARTS):
         parser.error(f"no part {', '.join(unknown)}")
@@ -47,9 +47,9 @@ def main() -> int:
     rows: list[Row] = []
     try:
         for name in chosen.part or PARTS:
-            found = parts[name]()
-            show(f"{name}, {bench.found.name}", found)
-            rows += found
+            part = parts[name]()
+            show(f"{name}, {bench.model.name}", part)
+            rows += part
     finally:
         shutil.rmtree(bench.home)
     return 0 if chosen.quick else min(1, missed(rows))

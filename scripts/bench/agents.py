@@ -1,4 +1,4 @@
-"""What a small model makes of the built-in agents and of the default examples."""
+"""Measure a small model with the built-in agents and the default examples."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 HOT = 0.8
 CONTEXT = 4096
-# What a first call is about, by tool; the rest of the arguments is the model's choice.
+# The argument that is checked, by tool; the others are the model's choice.
 MAIN = {
     "read_file": "path",
     "list_files": "folder",
@@ -55,7 +55,7 @@ TASK = "The change to lib/shop.py"
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One of the 40: what is asked, and the first call that a good agent makes."""
+    """A prompt, and the first call that a good agent makes."""
 
     prompt: str
     tool: str
@@ -63,36 +63,36 @@ class Prompt:
 
 
 def prompts(name: str = "prompts.yaml") -> list[Prompt]:
-    """All of them, as they were written before anything was tuned."""
+    """The prompts of a file, written before anything was tuned."""
     file = Path(__file__).with_name(name)
     return [Prompt(**each) for each in yaml.safe_load(file.read_text())]
 
 
 def is_right(wanted: Prompt, call: Call) -> tuple[bool, bool]:
-    """Whether the tool is right, and whether its main argument is, too."""
+    """Whether the tool is right, and whether its main argument is right, too."""
     if call.tool != wanted.tool:
         return False, False
-    given = str(call.arguments.get(MAIN[call.tool], "")).strip().strip("'\"`")
-    return True, given.removeprefix("./").rstrip("/") == wanted.argument
+    argument = str(call.arguments.get(MAIN[call.tool], "")).strip().strip("'\"`")
+    return True, argument.removeprefix("./").rstrip("/") == wanted.argument
 
 
 class Bench:
-    """The default model, or the configured one, in this process."""
+    """The configured or the default model, in this process."""
 
     def __init__(self, *, verbose: bool = False) -> None:
         tune(os.environ)
-        self.found = find_model(None, Settings.from_environment())
+        self.model = find_model(None, Settings.from_environment())
         self._verbose = verbose
         self._replier = Replier(
-            Llama(str(self.found.path), context=CONTEXT),
-            self.found.header.chat_template,
+            Llama(str(self.model.path), context=CONTEXT),
+            self.model.header.chat_template,
             None,
         )
 
     def valid(self, runs: int) -> list[Row]:
-        """First calls and answers, hot, of the agents of each set of tools.
+        """First calls and answers at temperature 0.8, for each set of tools.
 
-        The agents of a set share its runs; each run has a seed of its own.
+        The agents of a set share its runs; each run has its own seed.
         """
         sets: dict[tuple[str, ...], list[Definition]] = {}
         for definition in _built_ins():
@@ -109,14 +109,19 @@ class Bench:
 
     def _not_valid(self, definition: Definition, runs: int) -> int:
         tools, submit = offered(definition)
-        told = instructions_of(definition, Request(request_id="r-1", prompt=TASK))
+        request = Request(request_id="r-1", prompt=TASK)
         schema = definition.output_schema
-        begun = brief(
-            definition, tools, submit, schema=schema, task=TASK, instructions=told,
+        briefing = brief(
+            definition,
+            tools,
+            submit,
+            schema=schema,
+            task=TASK,
+            instructions=instructions_of(definition, request),
             policy=SMALL,
-        )  # fmt: skip
+        )
         first = definition.examples[0].calls[0]
-        messages = [*begun.messages]
+        messages = [*briefing.messages]
         later = [
             *messages,
             Message("assistant", call_text(first.tool, first.arguments)),
@@ -124,12 +129,16 @@ class Bench:
         ]
         every = {name: tool.parameters for name, tool in tools.items()}
         bad = 0
-        # One conversation after the other: what was read stays read.
+        # All first calls, then all answers: the prompt is read once for each half.
         for seed in range(runs):
             is_first = seed < runs // 2
             shown, schemas = (messages, every) if is_first else (later, {})
             call = self._call(
-                shown, {**schemas, SUBMIT: submit}, begun.prefix, heat=HOT, seed=seed
+                shown,
+                {**schemas, SUBMIT: submit},
+                briefing.prefix,
+                temperature=HOT,
+                seed=seed,
             )
             if isinstance(call, str):
                 bad += 1
@@ -139,10 +148,9 @@ class Bench:
     def choice(self, count: int | None) -> list[Row]:
         """Right first calls on the prompts, with the default examples and without."""
         asked = prompts()
-        # A few of each tool for a smoke test.
+        # For a smoke test, a few of each tool.
         asked = asked if count is None else asked[:: max(1, len(asked) // count)]
-        told = {way: self._right(asked, way) for way in ("few-shot", "zero-shot")}
-        few, zero = told["few-shot"], told["zero-shot"]
+        few, zero = (self._right(asked, way) for way in ("few-shot", "zero-shot"))
         total = len(asked)
         return [
             Row(f"right tool of {total}", Series([few["tool"]]),
@@ -157,7 +165,7 @@ class Bench:
         ]  # fmt: skip
 
     def order(self, count: int) -> list[Row]:
-        """Orders of the default examples, on other prompts; the first is ours."""
+        """Other orders of the default examples, on other prompts; ours comes first."""
         asked = prompts("tuning.yaml")
         rows = []
         for seed in range(count):
@@ -165,9 +173,9 @@ class Bench:
             if seed:
                 Random(seed).shuffle(examples)  # noqa: S311 - only an order
             right = self._right(asked, "few-shot", tuple(examples))
-            told = "".join(str(DEFAULT.index(each)) for each in examples)
+            order = "".join(str(DEFAULT.index(each)) for each in examples)
             rows.append(
-                Row(f"right tool and argument of {len(asked)}, order {told}",
+                Row(f"right tool and argument of {len(asked)}, order {order}",
                     Series([right["both"]]), None, None, "value", "prompts")
             )  # fmt: skip
         return rows
@@ -175,31 +183,38 @@ class Bench:
     def _right(
         self, asked: Sequence[Prompt], way: str, examples: tuple[Example, ...] = ()
     ) -> Counter[str]:
-        definition = anybody().model_copy(update={"examples": examples})
+        definition = without_examples().model_copy(update={"examples": examples})
         tools, submit = offered(definition)
         schemas = {name: tool.parameters for name, tool in tools.items()}
         right: Counter[str] = Counter()
         for each in asked:
-            begun = brief(
-                definition, tools, submit, schema=None, task=each.prompt,
+            briefing = brief(
+                definition,
+                tools,
+                submit,
+                schema=None,
+                task=each.prompt,
                 policy=policy_for(is_small=way == "few-shot"),
-            )  # fmt: skip
+            )
             call = self._call(
-                begun.messages, {**schemas, SUBMIT: submit}, begun.prefix,
-                heat=TEMPERATURE, seed=0,
-            )  # fmt: skip
+                briefing.messages,
+                {**schemas, SUBMIT: submit},
+                briefing.prefix,
+                temperature=TEMPERATURE,
+                seed=0,
+            )
             tool, both = (False, False)
             if isinstance(call, Call):
                 tool, both = is_right(each, call)
             right.update({"tool": tool, "both": both, each.tool: both})
             if self._verbose:
                 mark = "right" if both else "tool " if tool else "-    "
-                said = (
+                text = (
                     call
                     if isinstance(call, str)
                     else call_text(call.tool, call.arguments)
                 )
-                print(f"{way:9}  {mark}  {each.prompt}  ->  {said[:120]}")
+                print(f"{way:9}  {mark}  {each.prompt}  ->  {text[:120]}")
         return right
 
     def _call(
@@ -208,16 +223,16 @@ class Bench:
         schemas: dict[str, Any],
         prefix: int,
         *,
-        heat: float,
+        temperature: float,
         seed: int,
     ) -> Call | str:
-        """The call that the model makes; what is wrong, where it makes none."""
+        """The call that the model makes, or why it makes none."""
         order = {
             "messages": [{"role": m.role, "content": m.content} for m in messages],
             "shape": call_shape(schemas, SMALL),
             "prefix": prefix,
             "maxTokens": Limits().reply_tokens,
-            "temperature": heat,
+            "temperature": temperature,
             "seed": seed,
         }
         try:
@@ -228,15 +243,15 @@ class Bench:
         return call if isinstance(call, Call) else call.complaint
 
 
-def anybody() -> Definition:
-    """An agent with every tool and no examples: what the default ones are for.
+def without_examples() -> Definition:
+    """An agent with all tools and no examples, for which the default ones are made.
 
-    It may run whatever any built-in agent may.
+    It may run every command that any built-in agent may run.
     """
     found = list(_built_ins())
     return found[0].model_copy(
         update={
-            "name": "anybody",
+            "name": "without-examples",
             "description": "",
             "prompt": None,
             "tools": None,
@@ -257,7 +272,7 @@ def _built_ins() -> Iterator[Definition]:
 
 
 class _Small:
-    """Stands for the model where only its size counts."""
+    """Stands for a model where only its size counts."""
 
     name = "small"
     is_small = True

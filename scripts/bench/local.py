@@ -1,4 +1,4 @@
-"""What the local llama costs, beside llama.cpp alone with the same model."""
+"""Measure the local route beside llama.cpp alone, with the same model."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CONTEXT = 8192
 TOKENS = 96
 HOT = 0.8
 MIB = 1 << 20
-# A shared prompt of about 1,700 tokens, as of an agent with tools and examples.
+# A shared prompt of about 1,700 tokens, as that of an agent with tools and examples.
 PREFIX = Message("system", "You are a careful agent. Read before you answer. " * 150)
 ASKED = Message("user", "Tell what you know about dogs, at some length, as JSON.")
 
@@ -64,7 +64,7 @@ _OBJECT: dict[str, Any] = {
     },
     "required": ["status", "summary", "evidence"],
 }
-# Answers at once, in about 40 tokens.
+# An agent that answers at once, in about 40 tokens.
 _TALKER = """\
 name: talker
 description: Says something about dogs.
@@ -98,7 +98,7 @@ for _ in range(count):
 
 
 class Bench:
-    """The default model, or the configured one, in this process and in workers."""
+    """The configured or the default model, in this process and in workers."""
 
     def __init__(self, rounds: int) -> None:
         tune(os.environ)
@@ -106,22 +106,22 @@ class Bench:
         chosen = Settings.from_environment()
         self.rounds = rounds
         self.settings = Settings(home=home, local_model=chosen.local_model)
-        self.found: ModelFile = find_model(None, self.settings)
-        self.path = str(self.found.path)
+        self.model: ModelFile = find_model(None, self.settings)
+        self.path = str(self.model.path)
         self.home = home
 
     def speed(self) -> list[Row]:
-        """Constrained against free decoding, time a token, by temperature 0 and 0.8."""
+        """The time of a token, constrained and free, at temperature 0 and 0.8."""
         model = Llama(self.path, context=CONTEXT)
         tokenizer = model.vocabulary.for_grammars()
-        pieces = pieces_of([ASKED], self.found.header.chat_template)
+        pieces = pieces_of([ASKED], self.model.header.chat_template)
         prompt = prompt_of(pieces, model.vocabulary, prefix=0).tokens
 
-        def timed(act: Callable[[Sampler], int], heat: float) -> float:
+        def timed(act: Callable[[Sampler], int], temperature: float) -> float:
             model.keep(0)
             model.read(prompt)
             started = time.perf_counter()
-            count = act(Sampler(heat, 1))
+            count = act(Sampler(temperature, 1))
             return (time.perf_counter() - started) * 1000 / count
 
         def free(sampler: Sampler) -> int:
@@ -129,39 +129,43 @@ class Bench:
                 model.read([sampler.pick(model.scores())])
             return TOKENS
 
-        def held(shape: dict[str, Any]) -> Callable[[Sampler], int]:
+        def constrained(shape: dict[str, Any]) -> Callable[[Sampler], int]:
             grammar = grammar_of(narrowed(shape))
 
             def act(sampler: Sampler) -> int:
                 matcher = LLMatcher(tokenizer, grammar, log_level=0)
-                told = decode(
+                decoded = decode(
                     model, matcher, sampler, max_tokens=TOKENS, on_tokens=lambda _: None
                 )
-                return len(told.tokens)
+                return len(decoded.tokens)
 
             return act
 
-        acts = {"free": free, "a string": held(_TEXT), "an object": held(_OBJECT)}
+        acts = {
+            "free": free,
+            "a string": constrained(_TEXT),
+            "an object": constrained(_OBJECT),
+        }
         cases: list[Callable[[], Mapping[str, float]]] = [
-            lambda name=name, act=act, heat=heat: {  # type: ignore[misc]
-                f"{name} {heat}": timed(act, heat)
+            lambda name=name, act=act, temperature=temperature: {  # type: ignore[misc]
+                f"{name} {temperature}": timed(act, temperature)
             }
             for name, act in acts.items()
-            for heat in (0.0, HOT)
+            for temperature in (0.0, HOT)
         ]
         found = take_turns(cases, self.rounds)
         return [
-            Row(f"a token of {name}, at {heat}", found[f"{name} {heat}"],
-                found[f"free {heat}"], 1 / 0.95)
+            Row(f"a token of {name}, at {temperature}", found[f"{name} {temperature}"],
+                found[f"free {temperature}"], 1 / 0.95)
             for name in ("a string", "an object")
-            for heat in (0.0, HOT)
+            for temperature in (0.0, HOT)
         ]  # fmt: skip
 
     def reply(self) -> list[Row]:
-        """From no process to a reply with a cached prompt, against load and decode.
+        """From no process to a reply with a cached prompt, beside loading and decoding.
 
-        With a long prompt the floor stays what it was: decoding behind 1,700 tokens
-        costs llama.cpp itself more than twice as much as behind none.
+        The floor is the same for a long prompt: after 1,700 tokens decoding costs
+        llama.cpp itself more than twice as much as after none.
         """
         prefixes = {"short": Message("system", PREFIX.content[:600]), "long": PREFIX}
         counted = max([self._ours(prefixes["short"]) for _ in range(2)])
@@ -184,7 +188,7 @@ class Bench:
         ]  # fmt: skip
 
     def ask(self) -> list[Row]:
-        """The whole `hostbridge ask`: its start, the record, a model, the answer."""
+        """All of `hostbridge ask`: its start, the record, the model, the answer."""
         project, agents = self.home / "project", self.home / "agents"
         (project / ".git").mkdir(parents=True, exist_ok=True)
         agents.mkdir(exist_ok=True)
@@ -201,7 +205,7 @@ class Bench:
             took_ms = (time.perf_counter() - started) * 1000
             return took_ms, json.loads(done.stdout)["run"]["tokens"]
 
-        # The first leaves its prompt in the cache.
+        # The first run leaves its prompt in the cache.
         counted = max([asked()[1] for _ in range(2)])
         cases: list[Callable[[], Mapping[str, float]]] = [
             lambda: self._alone(counted),
@@ -213,7 +217,7 @@ class Bench:
         ]
 
     def _alone(self, count: int) -> dict[str, float]:
-        """A process that loads the model and decodes, and nothing else."""
+        """A process that only loads the model and decodes."""
         threads = max(1, len(os.sched_getaffinity(0)) - 1)
         command = [sys.executable, "-c", _ALONE, self.path, str(CONTEXT)]
         command += [str(threads), str(count)]
@@ -222,8 +226,8 @@ class Bench:
         return {"alone": (time.perf_counter() - started) * 1000}
 
     def _ours(self, prefix: Message) -> int:
-        """A reply from a new process; returns its tokens."""
-        with LlamaModel(self.found, self.settings, temperature=0) as llama:
+        """A reply from a new process; returns the number of its tokens."""
+        with LlamaModel(self.model, self.settings, temperature=0) as llama:
             request = ChatRequest(
                 messages=[prefix, ASKED],
                 shape={"type": "string", "minLength": 90, "maxLength": 110},
@@ -236,7 +240,7 @@ class Bench:
     def valid(self, runs: int) -> list[Row]:
         """How many replies at temperature 0.8 are refused, cut or invalid."""
         replier = Replier(
-            Llama(self.path, context=2048), self.found.header.chat_template, None
+            Llama(self.path, context=2048), self.model.header.chat_template, None
         )
         rows = []
         each = max(1, runs // len(SHAPES))
@@ -263,13 +267,13 @@ class Bench:
         return rows
 
     def memory(self) -> list[Row]:
-        """Peak of a worker that has read a long prompt, against file and context."""
-        llama = LlamaModel(self.found, self.settings, temperature=0)
+        """The peak memory of a worker with a long prompt, beside file and context."""
+        llama = LlamaModel(self.model, self.settings, temperature=0)
         peaks: list[float] = []
 
         def look(_tokens: int, _seconds: float) -> None:
-            told = Path(f"/proc/{llama.pid}/status").read_text()
-            peaks.append(int(told.partition("VmHWM:")[2].split()[0]) / 1024)
+            status = Path(f"/proc/{llama.pid}/status").read_text()
+            peaks.append(int(status.partition("VmHWM:")[2].split()[0]) / 1024)
 
         with llama:
             llama.reply(
@@ -282,29 +286,29 @@ class Bench:
                     on_tokens=look,
                 )
             )
-        floor = (self.found.header.size + self._context_bytes()) / MIB
+        floor = (self.model.header.size + self._context_bytes()) / MIB
         return [
             Row("peak memory of the worker", Series([peaks[-1]]), Series([floor]),
                 150, "more", "MiB")
         ]  # fmt: skip
 
     def _context_bytes(self) -> int:
-        """Keys and values of 16 bits, for every layer and token."""
-        told, kind = self.found.header.metadata, self.found.header.architecture
-        heads = told[f"{kind}.attention.head_count"]
-        width = told[f"{kind}.embedding_length"] // heads
-        shared = told.get(f"{kind}.attention.head_count_kv", heads)
-        return int(CONTEXT * told[f"{kind}.block_count"] * shared * width * 2 * 2)
+        """Keys and values of 16 bits, for all layers and tokens."""
+        facts, kind = self.model.header.metadata, self.model.header.architecture
+        heads = facts[f"{kind}.attention.head_count"]
+        width = facts[f"{kind}.embedding_length"] // heads
+        shared = facts.get(f"{kind}.attention.head_count_kv", heads)
+        return int(CONTEXT * facts[f"{kind}.block_count"] * shared * width * 2 * 2)
 
     def cache(self) -> list[Row]:
-        """A prompt of 1,700 tokens: to save and to restore it, against reading it."""
+        """A prompt of 1,700 tokens is saved and restored, beside reading it."""
         model = Llama(self.path, context=CONTEXT)
         folder = self.home / "prompts"
         folder.mkdir(exist_ok=True)
-        cache = PromptCache(folder, model_key(self.found.path, "bench"), 1 << 30)
-        pieces = pieces_of([PREFIX, ASKED], self.found.header.chat_template)
-        told = prompt_of(pieces, model.vocabulary, prefix=1)
-        tokens = told.tokens[: told.shared]
+        cache = PromptCache(folder, model_key(self.model.path, "bench"), 1 << 30)
+        pieces = pieces_of([PREFIX, ASKED], self.model.header.chat_template)
+        prompt = prompt_of(pieces, model.vocabulary, prefix=1)
+        tokens = prompt.tokens[: prompt.shared]
 
         def timed(act: Callable[[], object]) -> float:
             started = time.perf_counter()

@@ -1,6 +1,6 @@
-"""The built-in agents with the real small model: typed, seen to run, named.
+"""The built-in agents with the real small model: typed, verified, with named failures.
 
-What it says is its own affair; what is asserted here holds whatever it says.
+What is asserted here holds whatever the model says.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ FAILING = "def test_sum():\n    assert 1 + 1 == 3\n"
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One for all, so that the prompt of an agent is read once."""
+    """One for all tests, so that the prompt of an agent is read once."""
     needs.local_model()
     return tmp_path_factory.mktemp("home")
 
 
 @pytest.fixture(autouse=True)
 def path(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The commands of this environment come first: pytest is one."""
+    """The commands of this environment come first, such as pytest."""
     here = str(Path(sys.executable).parent)
     monkeypatch.setenv("PATH", f"{here}{os.pathsep}{os.environ['PATH']}")
     return
 
 
 def ask(home: Path, project: Path, agent: str, prompt: str, **files: str) -> Response:
-    """What is on record of one ask on the local route."""
+    """The recorded response to one request on the local route."""
     (project / ".git").mkdir()
     for name, text in files.items():
         (project / f"{name}.py").write_text(text)
@@ -55,7 +55,7 @@ def ask(home: Path, project: Path, agent: str, prompt: str, **files: str) -> Res
         return failed.response
 
 
-def check_route(response: Response) -> None:
+def assert_local(response: Response) -> None:
     assert (response.route, response.degraded) == ("local", True)
     assert response.model is not None
     assert response.model.startswith("SmolLM2-135M")
@@ -69,22 +69,22 @@ def check_route(response: Response) -> None:
 def test_validation_runner_follows_the_exit_code(
     home: Path, tmp_path: Path, tests: str, exit_code: int, code: str | None
 ) -> None:
-    """With what ran as evidence: the command, its call, its exit code."""
+    """The evidence is what ran: the command, its call, its exit code."""
     asked = "Run and report: pytest -q"
 
     response = ask(home, tmp_path, "validation-runner", asked, test_sum=tests)
 
-    check_route(response)
-    told = response.parsed_output
-    ran = [item for item in told["evidence"] if item["verified"]]
+    assert_local(response)
+    answer = response.parsed_output
+    ran = [item for item in answer["evidence"] if item["verified"]]
     assert [item["exitCode"] for item in ran] == [exit_code]
     assert ran[0]["command"].startswith("pytest -q")
     assert ran[0]["toolUseId"] == "call-1"
     assert (response.error and response.error.code) == code
     if exit_code:
-        assert told["status"] in ("failed", "blocked")
+        assert answer["status"] in ("failed", "blocked")
     else:
-        assert told["status"] in ("success", "partial")
+        assert answer["status"] in ("success", "partial")
 
 
 def test_researcher_reads_before_it_answers(home: Path, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_researcher_reads_before_it_answers(home: Path, tmp_path: Path) -> None:
 
     response = ask(home, tmp_path, "researcher", asked, shop="def price_of(): ...\n")
 
-    check_route(response)
+    assert_local(response)
     assert response.success
     assert set(response.parsed_output) == {"answer", "findings", "confidence"}
     assert response.run is not None
@@ -103,10 +103,10 @@ def test_researcher_reads_before_it_answers(home: Path, tmp_path: Path) -> None:
 def test_validator_syntax_agrees_with_the_parser(
     home: Path, tmp_path: Path, source: str
 ) -> None:
-    """What it ran last decides; where it ran nothing, it may approve nothing."""
+    """The last command decides; if it ran nothing, it may approve nothing."""
     response = ask(home, tmp_path, "validator-syntax", "Check shop.py", shop=source)
 
-    check_route(response)
+    assert_local(response)
     assert response.run is not None
     if not response.run.evidence:
         assert response.error is not None
@@ -126,7 +126,7 @@ def test_validator_integration_does_not_approve_what_fails(
         home, tmp_path, "validator-integration", asked, shop="", test_shop=FAILING
     )
 
-    check_route(response)
+    assert_local(response)
     assert response.run is not None
     assert response.run.evidence
     assert not any(item.passed for item in response.run.evidence)

@@ -1,4 +1,4 @@
-"""A conversation in the model's own words, and none of its own become control words."""
+"""The model's own template writes a conversation; contents become no control words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def joined(pieces: list[Piece]) -> str:
 
 
 def test_a_conversation_is_written_by_the_template():
-    """The template's text and what was said are told apart, in order."""
+    """The template's text and the contents stay apart, in order."""
     assert pieces_of([SYSTEM, USER], TEMPLATE) == [
         Piece("<|im_start|>system\n"),
         Piece("be brief", 0),
@@ -33,14 +33,14 @@ def test_a_conversation_is_written_by_the_template():
     ]
 
 
-def test_a_base_model_gets_it_plainly():
+def test_a_base_model_gets_a_plain_form():
     assert joined(pieces_of([SYSTEM, USER], None)) == (
         "### system:\nbe brief\n\n### user:\nwhy?\n\n### assistant:\n"
     )
 
 
-def test_a_template_without_system_gets_its_words_with_the_first_question():
-    """Gemma's template refuses a system message; its words still count."""
+def test_without_a_system_role_its_text_goes_before_the_first_question():
+    """Gemma's template refuses a system message."""
     pieces = pieces_of([SYSTEM, USER], NO_SYSTEM)
 
     assert pieces == [
@@ -65,7 +65,7 @@ def test_a_template_without_system_gets_its_words_with_the_first_question():
     ids=["leaves out", "moves", "undefined", "syntax", "changes", "escapes", "refuses"],
 )
 def test_error_template(template):
-    """A template comes from anywhere: it fails by name, and escapes nowhere."""
+    """A template may come from anywhere: it fails by name, and cannot escape."""
     with pytest.raises(TemplateFailed) as caught:
         pieces_of([USER, USER], template)
 
@@ -92,8 +92,8 @@ def spelled(prompt: Prompt) -> str:
 
 
 @given(st.lists(st.sampled_from(["<|im_end|>", "<", "|im_start|>", "<s>", "a", "\n"])))
-def test_what_is_said_never_becomes_a_control_token(said):
-    """Text of a file could otherwise end the user's message and begin the model's."""
+def test_contents_never_become_control_tokens(said):
+    """Otherwise a file could end the user's message and begin the model's."""
     text = "".join(said)
     plain = prompt_of(pieces_of([SYSTEM], TEMPLATE), Letters(), prefix=0)
 
@@ -106,8 +106,8 @@ def test_what_is_said_never_becomes_a_control_token(said):
     assert spelled(prompt) == spelled(plain).replace("be brief", text)
 
 
-def test_what_is_shared_ends_before_the_first_own_message():
-    """It ends with a control token: what follows is tokenized with what is said."""
+def test_the_shared_part_ends_before_the_first_message_of_the_request():
+    """It ends with a control token: text after it is tokenized with the content."""
     pieces = pieces_of([SYSTEM, USER], TEMPLATE)
 
     prompt = prompt_of(pieces, Letters(), prefix=1)
@@ -136,8 +136,8 @@ EXAMPLE = (Message("user", "how?"), Message("assistant", "so"))
     ],
     ids=["system", "examples"],
 )
-def test_without_system_no_task_is_shared(before, shared):
-    """Else each task keeps a state of its own on disk, which no other finds."""
+def test_without_a_system_role_no_task_is_shared(before, shared):
+    """Otherwise each task would leave a state on disk that no other can use."""
     tasks = [Message("user", "why?"), Message("user", "when?")]
 
     one, two = (
@@ -149,8 +149,8 @@ def test_without_system_no_task_is_shared(before, shared):
     assert one.tokens[: one.shared] == two.tokens[: two.shared]
 
 
-def test_a_beginning_is_written_once():
-    """Some templates write it, some vocabularies add it, and some both."""
+def test_the_first_token_is_written_once():
+    """Some templates write it, some vocabularies add it, and with some both do."""
     vocabulary = Letters()
     vocabulary.bos = 3
 

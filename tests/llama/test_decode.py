@@ -1,4 +1,4 @@
-"""Sampling first and masking on a miss: the same replies, and no more work than due."""
+"""Sample first, mask only on a miss: the same replies with less work."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Model:
 
 
 class Grammar:
-    """Allows one set of tokens a step; of one alone there is no choice."""
+    """Allows one set of tokens a step; a set of one token leaves no choice."""
 
     def __init__(self, *steps: set[int]) -> None:
         self._steps = list(steps)
@@ -82,7 +82,7 @@ def test_an_allowed_token_costs_no_mask():
     assert (decoded.tokens, decoded.is_whole, grammar.masks) == ([A, A], True, 0)
 
 
-def test_a_miss_is_sampled_again_among_the_allowed():
+def test_after_a_miss_an_allowed_token_is_sampled():
     grammar = Grammar({B, C}, {A, B})
 
     decoded = run(Model(9, 1, 2, 1), grammar)
@@ -90,7 +90,7 @@ def test_a_miss_is_sampled_again_among_the_allowed():
     assert (decoded.tokens, grammar.masks) == ([C, A], 1)
 
 
-def test_what_is_forced_is_read_together_and_not_sampled():
+def test_forced_tokens_are_read_together_and_not_sampled():
     model = Model(9, 1, 1, 1)
 
     decoded = run(model, Grammar({C}, {B}, {A, B}, {END}))
@@ -108,7 +108,7 @@ def test_a_reply_that_is_cut_is_not_whole(steps):
     assert (len(decoded.tokens), decoded.is_whole) == (2, False)
 
 
-def test_error_nothing_is_allowed():
+def test_error_no_token_is_allowed():
     from bridge.llama.decode import GrammarFailed
 
     with pytest.raises(GrammarFailed, match="no token is allowed"):
@@ -143,7 +143,7 @@ def test_the_same_seed_gives_the_same():
 
 
 def test_absurd_tokens_are_never_taken():
-    """One in a thousand, but there are fifty thousand of them."""
+    """Each has one chance in a thousand, but there are fifty thousand of them."""
     scores = np.log([0.9, 0.04, 0.03, 0.03])
 
     drawn = {

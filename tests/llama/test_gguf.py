@@ -1,4 +1,4 @@
-"""What a model file says of itself, and what a file that is none is told to be."""
+"""The header of a model file; any other file is an error that says what it is."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def problem(path) -> str:
 
 
 def test_a_header_is_read(model):
-    """Everything that the list of models shows comes from here."""
+    """Everything that the list of models shows comes from it."""
     model.write_bytes(gguf())
 
     header = read_header(model)
@@ -38,14 +38,14 @@ def test_a_header_is_read(model):
 
 
 def test_error_a_pipe(model):
-    """`models` lists a folder: to open a pipe in it would wait for ever."""
+    """`models` lists a folder, and opening a pipe in it would wait for ever."""
     os.mkfifo(model)
 
     assert problem(model) == "not a plain file"
 
 
 def test_a_base_model_has_no_chat_template(model):
-    """Without one, no conversation can be written as the model knows it."""
+    """Without one, a conversation cannot be written as in its training."""
     model.write_bytes(gguf({"general.architecture": "llama"}))
 
     header = read_header(model)
@@ -54,7 +54,7 @@ def test_a_base_model_has_no_chat_template(model):
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "message"),
     [
         (b"", "an empty file"),
         (b"root:x:0:0", "not a GGUF file but something that starts with b'root'"),
@@ -82,11 +82,11 @@ def test_a_base_model_has_no_chat_template(model):
     ],
     ids=["empty", "text", "zip", "safetensors", "lfs", "old", "endian", "vocabulary"],
 )
-def test_error_another_format(model, data, told):
-    """It is said what the file is, not only what it is not."""
+def test_error_another_format(model, data, message):
+    """The message says what the file is, not only what it is not."""
     model.write_bytes(data)
 
-    assert problem(model) == told
+    assert problem(model) == message
 
 
 def test_error_no_file(model, tmp_path):
@@ -95,18 +95,18 @@ def test_error_no_file(model, tmp_path):
 
 
 def test_error_cut_anywhere(model):
-    """A download that broke off is never a model, wherever it broke off."""
+    """A broken download is never a model, wherever it broke."""
     whole = gguf()
 
     for length in range(1, len(whole)):
         model.write_bytes(whole[:length])
-        told = problem(model)
-        assert "cut off" in told or told.startswith("not a GGUF file"), length
+        message = problem(model)
+        assert "cut off" in message or message.startswith("not a GGUF"), length
 
 
 @given(st.binary(max_size=60), st.integers(4, 200))
 def test_error_damage_never_escapes(tmp_path_factory, damage, at):
-    """Whatever lengths a broken file claims, it is read or refused, and that soon."""
+    """Whatever lengths a broken file claims, it is soon read or refused."""
     path = tmp_path_factory.getbasetemp() / "damaged.gguf"
     whole = gguf()
     path.write_bytes(whole[:at] + damage + whole[at + len(damage) :])

@@ -1,4 +1,4 @@
-"""A schema as a grammar, or refused with the reason."""
+"""A schema compiles to a grammar, or is refused with the reason."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def problem(schema) -> str | None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "told"),
+    ("schema", "message"),
     [
         (
             {"not": {"type": "string"}},
@@ -40,11 +40,11 @@ def problem(schema) -> str | None:
     ],
     ids=["unknown", "lenient", "empty"],
 )
-def test_error_schema_cannot_be_held(schema, told):
-    """It is refused with the reason, never held to in part."""
-    assert problem(schema) == told
+def test_error_the_schema_cannot_be_compiled(schema, message):
+    """It is never enforced in part."""
+    assert problem(schema) == message
 
 
-def test_the_default_answer_can_be_held():
-    """Every agent without a schema answers in this one."""
+def test_the_default_answer_can_be_compiled():
+    """Every agent without a schema answers with it."""
     assert problem(AgentOutput.model_json_schema()) is None

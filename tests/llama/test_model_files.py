@@ -1,4 +1,4 @@
-"""Which file answers to which name, and what is said where there is none."""
+"""The file for each name of a model, and the error if there is none."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def settings(tmp_path):
 
 @pytest.mark.parametrize("alias", ["haiku", "sonnet", "opus", "fable", "inherit"])
 def test_an_alias_is_the_configured_model_and_degraded(settings, alias):
-    """Who asks for opus gets a local model; the answer must not hide that."""
+    """A caller who asks for opus gets a local model; the answer must not hide that."""
     model = find_model(alias, settings)
 
     assert model.path == settings.local_model
@@ -36,19 +36,19 @@ def test_an_alias_is_the_configured_model_and_degraded(settings, alias):
 
 
 def test_an_alias_is_degraded_however_large_the_model() -> None:
-    """It is another model than the one that was asked for."""
+    """It is not the model that was asked for."""
     large = model_files.Header(3, {}, SMALL_BELOW, "Q4_1", 1)
 
-    told = {
+    degraded = {
         alias: model_files.ModelFile(Path("/m.gguf"), large, alias).is_degraded
         for alias in ("opus", "sonnet", None)
     }
 
-    assert told == {"opus": True, "sonnet": True, None: False}
+    assert degraded == {"opus": True, "sonnet": True, None: False}
 
 
 def test_a_path_is_looked_for_beside_the_definition_and_at_home(settings, tmp_path):
-    """A definition names its model as it names its scripts."""
+    """As a definition's scripts are."""
     beside = tmp_path / "agents"
     for folder in (beside, settings.home / "models"):
         folder.mkdir(parents=True)
@@ -59,7 +59,7 @@ def test_a_path_is_looked_for_beside_the_definition_and_at_home(settings, tmp_pa
     home = find_model("home.gguf", settings, beside=beside)
     absolute = find_model(str(settings.local_model), settings)
 
-    # As a definition has it, once its path is made whole.
+    # In a definition that was read, the path is absolute.
     whole = find_model(str(beside / "home.gguf"), settings, beside=beside)
 
     assert (both.path, both.name) == (beside / "both.gguf", "both")
@@ -74,7 +74,7 @@ def test_a_path_is_looked_for_beside_the_definition_and_at_home(settings, tmp_pa
     ids=["below", "at"],
 )
 def test_small_is_below_the_bound(rows, is_small):
-    """The bound is on parameters: a quantized file's size says little."""
+    """The parameters count: the size of a quantized file says little."""
     header = model_files.Header(3, {}, rows * 32, "Q4_1", 1)
 
     model = model_files.ModelFile(Path("/m.gguf"), header)
@@ -83,8 +83,8 @@ def test_small_is_below_the_bound(rows, is_small):
 
 
 def test_error_no_such_model(settings, tmp_path):
-    """Both the path and what is wrong with it are said."""
-    for wanted, told in {
+    """The message has the path or the name, and the problem."""
+    for wanted, message in {
         "gone.gguf": f"{tmp_path}/gone.gguf: no such file",
         "gpt-4": (
             "no local model 'gpt-4': expected the path of a .gguf file, or fable, "
@@ -93,11 +93,11 @@ def test_error_no_such_model(settings, tmp_path):
     }.items():
         with pytest.raises(ModelFailed) as caught:
             find_model(wanted, settings, beside=tmp_path)
-        assert (caught.value.code, str(caught.value)) == ("AGENT_002", told)
+        assert (caught.value.code, str(caught.value)) == ("AGENT_002", message)
 
 
 def test_error_configured_model_is_broken(settings):
-    """A bad setting is no reason to take another model in silence."""
+    """A bad setting is no reason to use another model silently."""
     settings.local_model.write_bytes(b"PK\x03\x04")
 
     with pytest.raises(ModelFailed) as caught:
@@ -122,7 +122,7 @@ def test_error_extra_missing(settings, monkeypatch):
 
 
 def test_known_models_lists_the_one_in_use_first(settings, monkeypatch):
-    """Broken files are listed, too: that is what one looks for."""
+    """Broken files are listed, too."""
     monkeypatch.setattr(model_files, "find_spec", lambda _name: None)
     folder = settings.home / "models"
     folder.mkdir(parents=True)
@@ -138,8 +138,8 @@ def test_known_models_lists_the_one_in_use_first(settings, monkeypatch):
     assert found[1].problem.startswith("cut off: ")
 
 
-def test_without_a_default_none_is_in_use(settings, monkeypatch):
-    """A file of the folder answers by its name alone: it must not seem to be used."""
+def test_without_a_default_no_file_is_in_use(settings, monkeypatch):
+    """A file in the folder answers only by its name."""
     monkeypatch.setattr(model_files, "find_spec", lambda _name: None)
     folder = settings.home / "models"
     folder.mkdir(parents=True)
@@ -173,7 +173,7 @@ def test_the_package_imports_without_the_extra():
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("a\0b.gguf", "no name that a file can have"),
         ("a\ud800.gguf", "no name that a file can have"),
@@ -181,10 +181,10 @@ def test_the_package_imports_without_the_extra():
     ],
     ids=["nul", "surrogate", "long"],
 )
-def test_error_a_name_that_no_file_has(settings, name, told):
-    """A request may name anything: a failure with a code, and no bug of ours."""
+def test_error_an_impossible_file_name(settings, name, message):
+    """A request may name anything: that is a failure with a code."""
     with pytest.raises(ModelFailed) as caught:
         find_model(name, settings)
 
     assert caught.value.code == "AGENT_002"
-    assert str(caught.value) == f"{settings.home}/models/{name}: {told}"
+    assert str(caught.value) == f"{settings.home}/models/{name}: {message}"

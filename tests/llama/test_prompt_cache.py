@@ -1,4 +1,4 @@
-"""Prompts on disk: found again, bounded, and dropped when they are damaged."""
+"""Cached prompts are found again, limited in size, and removed if damaged."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIZE = 1000
 
 
 class Model:
-    """Writes its tokens; on a damaged file it would do anything."""
+    """Writes a state; a damaged one must never get to it."""
 
     def __init__(self) -> None:
         self.restored: list[bytes] = []
@@ -59,8 +59,8 @@ def test_another_model_does_not_find_it(cache, tmp_path):
 
 
 @pytest.mark.parametrize("length", [0, 1, 15, 16, 500, SIZE, SIZE + 15])
-def test_a_cut_file_is_dropped(cache, length):
-    """llama.cpp trusts what it reads: it must not see one."""
+def test_a_truncated_file_is_removed(cache, length):
+    """llama.cpp trusts what it reads."""
     cache.save(Model(), TOKENS)
     (file,) = files(cache)
     os.truncate(file, length)
@@ -70,7 +70,7 @@ def test_a_cut_file_is_dropped(cache, length):
 
 
 @pytest.mark.parametrize("at", [0, 500, SIZE - 1, SIZE, SIZE + 5, SIZE + 15])
-def test_a_damaged_file_is_dropped(cache, at):
+def test_a_damaged_file_is_removed(cache, at):
     cache.save(Model(), TOKENS)
     (file,) = files(cache)
     data = bytearray(file.read_bytes())
@@ -81,7 +81,7 @@ def test_a_damaged_file_is_dropped(cache, at):
     assert files(cache) == []
 
 
-def test_what_was_used_longest_ago_goes(tmp_path):
+def test_the_least_recently_used_goes(tmp_path):
     """The folder has room for three; using one keeps it."""
     cache = PromptCache(tmp_path, "model", 3 * (SIZE + 20))
     prompts = [[number] for number in range(4)]
@@ -96,14 +96,14 @@ def test_what_was_used_longest_ago_goes(tmp_path):
     assert [cache.restore(Model(), p) for p in prompts] == [True, False, True, True]
 
 
-def test_what_is_larger_than_all_may_be_is_not_kept(tmp_path):
+def test_a_state_larger_than_the_cache_is_not_kept(tmp_path):
     cache = PromptCache(tmp_path, "model", SIZE - 1)
 
     assert not cache.save(Model(), TOKENS)
     assert files(cache) == []
 
 
-def test_left_over_temporaries_go(cache):
+def test_old_temporary_files_go(cache):
     """A worker that is killed while it saves leaves one."""
     old, new = cache.folder / ".old.tmp", cache.folder / ".new.tmp"
     for file in (old, new):
@@ -116,7 +116,7 @@ def test_left_over_temporaries_go(cache):
     assert new.exists()
 
 
-def test_a_folder_that_cannot_be_written_is_no_error(tmp_path):
+def test_a_missing_folder_is_no_error(tmp_path):
     cache = PromptCache(tmp_path / "gone", "model", 10 * SIZE)
 
     assert not cache.save(Model(), TOKENS)
@@ -124,7 +124,7 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path):
 
 
 def test_a_changed_model_has_another_key(tmp_path):
-    """State of other weights would give nonsense."""
+    """The state of other weights would give nonsense."""
     path = tmp_path / "m.gguf"
     path.write_bytes(b"a" * 100)
     os.utime(path, (1, 1))
@@ -140,8 +140,8 @@ def test_a_changed_model_has_another_key(tmp_path):
 
 
 @pytest.mark.parametrize("put", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
-def test_something_else_in_place_of_a_file_makes_nobody_wait(cache, put):
-    """To open a pipe waits for its other end: each request, until its deadline."""
+def test_a_pipe_or_folder_in_place_of_a_file(cache, put):
+    """Opening a pipe would wait for its other end until the deadline."""
     cache.save(Model(), TOKENS)
     (file,) = files(cache)
     file.unlink()

@@ -1,4 +1,4 @@
-"""The place of what a model cannot be held to: the innermost part that is to blame."""
+"""The innermost part of a schema that decoding cannot enforce."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLACES: dict[str, tuple[dict[str, Any], tuple[str | int, ...]]] = {
         {"properties": {"a": {"$ref": "#/$defs/X"}}, "$defs": {"X": BEHIND}},
         ("a",),
     ),
-    "a reference that only the whole has": (
+    "reference-to-a-property": (
         {"properties": {"b": {"$ref": "#/properties/a"}, "a": BEHIND}},
         ("a",),
     ),
@@ -34,7 +34,7 @@ PLACES: dict[str, tuple[dict[str, Any], tuple[str | int, ...]]] = {
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_the_innermost_part_is_blamed(name: str) -> None:
+def test_the_innermost_part_is_found(name: str) -> None:
     schema, way = PLACES[name]
 
     found = find_problem({"type": "object", **schema})
@@ -44,14 +44,14 @@ def test_the_innermost_part_is_blamed(name: str) -> None:
     assert "look-behind, is not supported" in found[1]
 
 
-def test_the_whole_is_blamed_where_no_part_is() -> None:
+def test_the_whole_schema_if_no_part_fails_by_itself() -> None:
     found = find_problem({"type": "object", "not": {"required": ["a"]}})
 
     assert found == ((), 'the schema cannot be compiled: Unimplemented keys: ["not"]')
 
 
-def test_nothing_is_blamed_where_all_is_in_order() -> None:
-    """Not even what nothing refers to."""
+def test_nothing_is_found_in_a_usable_schema() -> None:
+    """Not even in a definition that nothing refers to."""
     assert find_problem({"type": "object", "$defs": {"X": BEHIND}}) is None
 
 
@@ -59,7 +59,7 @@ TEXT = {"type": "string"}
 
 
 def test_the_limits_of_a_reply_count() -> None:
-    """The schema alone compiles; with a limit for every text it does not."""
+    """The schema alone compiles; with limits for all texts it does not."""
     schema = {
         "type": "object",
         "required": ["a"],
@@ -75,8 +75,8 @@ def test_the_limits_of_a_reply_count() -> None:
     assert find_problem(schema) == (("properties", "a"), why)
 
 
-def test_a_reference_that_only_the_schema_alone_has() -> None:
-    """In a call it stands elsewhere; what it was called by is gone."""
+def test_a_reference_that_is_lost_in_a_call() -> None:
+    """In a call the schema is in another place, where its anchors do not count."""
     schema = {
         "type": "object",
         "properties": {"a": {"$ref": "#word"}},
