@@ -1,7 +1,7 @@
-"""What `hostbridge submit` and `status` cost as processes, beside a floor.
+"""Measure `hostbridge submit` and `status` as processes, beside a floor.
 
 The floor is `python3 -I -S` that imports json: Python itself, and nothing of ours. A
-session is open, so a submit also rings its bell.
+session is open, so `submit` also wakes it.
 
     scripts/bench_cli.py             under a minute
     scripts/bench_cli.py --quick     a smoke test: few rounds, few files
@@ -30,13 +30,15 @@ FLOOR = ["-I", "-S", "-c", "import json"]
 
 
 def main() -> int:
-    """Run the benchmark; exit 1 when a goal is missed."""
+    """Run the benchmark; the exit code is 1 if a goal is missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="a smoke test")
     parser.add_argument("--rounds", type=int, default=40, help="processes each (40)")
-    parser.add_argument("--files", type=int, default=10_000, help="in a room (10,000)")
+    parser.add_argument(
+        "--files", type=int, default=10_000, help="of requests (10,000)"
+    )
     chosen = parser.parse_args()
     rounds, files = (2, 50) if chosen.quick else (chosen.rounds, chosen.files)
     with tempfile.TemporaryDirectory(prefix="hostbridge-bench-") as folder:
@@ -47,7 +49,7 @@ def main() -> int:
 
 
 def cases(root: Path, files: int) -> list[Callable[[], dict[str, float]]]:
-    """Everything that is measured, in worlds of its own."""
+    """Everything that is measured, each case in its own world."""
     idle, finished, waiting = (World(root, n) for n in ("idle", "finished", "waiting"))
     finished.finish_requests(files)
     for number in range(files):
@@ -77,7 +79,7 @@ def cases(root: Path, files: int) -> list[Callable[[], dict[str, float]]]:
 
 
 def timed(world: World, words: list[str], expected: str) -> float:
-    """The time of one command, in milliseconds; what it printed is checked."""
+    """The time of one command, in milliseconds; its output is checked."""
     command = [sys.executable, "-c", start(world), *words]
     ran = run(command, environment(world))
     assert ran.exit_code == 0, ran
@@ -86,18 +88,18 @@ def timed(world: World, words: list[str], expected: str) -> float:
 
 
 def start(world: World) -> str:
-    """What the console script does, in the world's project."""
+    """The code of the console script, in the world's project."""
     folder = json.dumps(str(world.project))
     return f"import os; os.chdir({folder}); from bridge.cli.main import main; main()"
 
 
 def environment(world: World) -> dict[str, str]:
-    """A shell outside of any session."""
+    """The environment of a shell outside any session."""
     return {k: v for k, v in world.environment.items() if not k.startswith("CLAUDE")}
 
 
 def compare(found: dict[str, Series], files: int) -> list[Row]:
-    """The table's rows."""
+    """The rows of the table."""
     floor = found["floor"]
     many = f"{files:,}"
     return [

@@ -1,4 +1,4 @@
-"""What each hook costs as a process, beside the cheapest process of its kind.
+"""Measure each hook as a process, beside the cheapest process of its kind.
 
 No client and no model: hooks run as the client runs them, on sessions they
 registered. In every round one request goes through its whole life, so the dear hooks
@@ -36,22 +36,24 @@ BASH = {
     "tool_input": {"command": "ls -l", "description": "List"},
 }
 ENDED = {**BASH, "tool_response": {"stdout": "a line of output\n" * 40, "stderr": ""}}
-# `.looked` vouches only for a queue that has been still this long.
+# The stamp `.looked` counts only if the queue has not changed for this long.
 SETTLED_S = 2.2
-# A look goes on for a second at most; ten thousand requests take one or two.
+# One look takes at most a second; ten thousand requests take one or two looks.
 MOST_LOOKS = 10
-# What takes less than a millisecond is run more often.
+# Processes that take less than a millisecond are run more often.
 SHORT_TURNS = 5
 
 
 def main() -> int:
-    """Run the benchmark; exit 1 when a goal is missed."""
+    """Run the benchmark; the exit code is 1 if a goal is missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="a smoke test")
     parser.add_argument("--rounds", type=int, default=60, help="processes each (60)")
-    parser.add_argument("--files", type=int, default=10_000, help="in a room (10,000)")
+    parser.add_argument(
+        "--files", type=int, default=10_000, help="of requests (10,000)"
+    )
     chosen = parser.parse_args()
     rounds, files = (2, 50) if chosen.quick else (chosen.rounds, chosen.files)
     with tempfile.TemporaryDirectory(prefix="hostbridge-bench-") as folder:
@@ -63,18 +65,18 @@ def main() -> int:
 
 
 def cases(root: Path, files: int) -> list[Callable[[], Figures]]:
-    """Everything that is measured, in worlds of its own."""
+    """Everything that is measured, each case in its own world."""
     idle, finished, agents, closed, bash = (
         World(root, name) for name in ("idle", "finished", "agents", "closed", "bash")
     )
     finished.finish_requests(files)
     agents.start_agents(4)
     bash.start_agents(4)
-    (bash.room("agents") / "toolu_other.bash").write_text("{}")
+    (bash.folder("agents") / "toolu_other.bash").write_text("{}")
     for number in range(files):
         closed.drop_request(f"closed-{number}", session="another")
     time.sleep(SETTLED_S)
-    # A look opens the library and finds nothing to take; the one that comes to the end
+    # A look loads the library and finds nothing to claim. The look that reaches the end
     # of the queue leaves a stamp.
     stamp = closed.state / "sessions" / f"{closed.session}.looked"
     for _ in range(MOST_LOOKS):
@@ -112,21 +114,21 @@ def cases(root: Path, files: int) -> list[Callable[[], Figures]]:
 
 
 def quiet(ran: Ran) -> float:
-    """The time of a hook that had nothing to say."""
+    """The time of a hook that printed nothing."""
     assert ran.stdout == b"", ran
     return ran.ms
 
 
 class Life:
-    """One request a call, from the offer to the answer, through the hooks alone."""
+    """One request for each call, from offer to answer, through the hooks alone."""
 
     def __init__(self, world: World) -> None:
-        """Live in this world."""
+        """Use this world."""
         self.world = world
         self._count = 0
 
     def __call__(self) -> Figures:
-        """Let a request live; the time of each step."""
+        """Answer one request; returns the time of each step."""
         self._count += 1
         name, agent, call = (
             f"{kind}{self._count}" for kind in ("request-", "agent", "toolu_agent")
@@ -149,7 +151,7 @@ class Life:
         first = self.world.hook("tool-start", "PreToolUse", **BASH, **ours)
         call_2 = {**BASH, "tool_use_id": "toolu_2", "tool_name": "Read"}
         allowed = self.world.hook("tool-start", "PreToolUse", **call_2, **ours)
-        seen = (self.world.room("agents") / f"{agent}.calls").read_text()
+        seen = (self.world.folder("agents") / f"{agent}.calls").read_text()
         assert "toolu_2" in seen
         ended = self.world.hook("tool-end", "PostToolUse", **ENDED, **ours)
         answer = {"status": "success", "summary": "two of them", "evidence": []}
@@ -157,7 +159,7 @@ class Life:
         captured = self.world.hook(
             "agent-event", "SubagentStop", last_assistant_message=words, **ours
         )
-        response = self.world.room("responses") / f"{name}.json"
+        response = self.world.folder("responses") / f"{name}.json"
         assert json.loads(response.read_bytes())["success"] is True
         return {
             "offer": offer.ms,
@@ -169,7 +171,7 @@ class Life:
         }
 
     def _start(self, agent: str, call: str, prompt: str) -> None:
-        """What the client writes down of a subagent that it starts."""
+        """What the client writes about a subagent that it starts."""
         folder = self.world.transcript.with_suffix("") / "subagents"
         folder.mkdir(parents=True, exist_ok=True)
         meta = json.dumps({"agentType": "general-purpose", "toolUseId": call})
@@ -180,12 +182,12 @@ class Life:
 
 
 def spoken(ran: Ran, field: str) -> Any:
-    """One field of what a hook said."""
+    """One field of a hook's output."""
     return json.loads(ran.stdout)["hookSpecificOutput"][field]
 
 
 def compare(found: dict[str, Series], files: int) -> list[Row]:
-    """The table's rows."""
+    """The rows of the table."""
     shell, python, library = (found[name] for name in FLOORS)
     many = f"{files:,}"
     return [

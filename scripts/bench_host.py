@@ -1,4 +1,4 @@
-"""What hostbridge costs in the real client, beside the client's own cost.
+"""Measure what hostbridge costs in the real client, beside the client itself.
 
 The client is the real one, its model is scripted: nothing here says how a model thinks.
 
@@ -35,7 +35,7 @@ PARTS: dict[str, Callable[[Path, argparse.Namespace], list[Row]]] = {
 
 
 def main() -> int:
-    """Run the benchmark; exit 1 when a goal is missed."""
+    """Run the benchmark; the exit code is 1 if a goal is missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,4 +1,4 @@
-"""Measure the store against the floor of the machine: files, inotify, a bare python.
+"""Measure the store beside what it is made of: files, inotify, a bare python.
 
 scripts/bench_store.py            all of it, a table
 scripts/bench_store.py exchange   one part: exchange, claim, wake, memory, many
@@ -63,7 +63,7 @@ def show(what: str, floor: float, ours: list[float], unit: str, goal: str) -> No
 
 
 def store_in(folder: Path) -> Store:
-    """A store as deep in the file system as one of a project."""
+    """A store as deep in the file system as that of a project."""
     home = folder / "home"
     state = home / "state" / "home" / "user" / "app" / "@"
     return Store(Place(folder, state, home, "bench"))
@@ -79,21 +79,21 @@ def request(now_us: int) -> Request:
 
 
 def claimant() -> Claimant:
-    """This process, as if it were a host."""
+    """This process as a host."""
     me = identify(os.getpid())
     assert me is not None
     return Claimant("bench", me)
 
 
 def timed(action: Callable[[], object]) -> float:
-    """How long it takes, in milliseconds."""
+    """How long a call takes, in milliseconds."""
     start = time.perf_counter()
     action()
     return (time.perf_counter() - start) * 1000
 
 
 def exchange(folder: Path) -> None:
-    """Submit, claim, publish and wait; beside three atomic, durable writes."""
+    """Submit, claim, publish and wait, beside three atomic and durable writes."""
     store, me = store_in(folder), claimant()
     plain = folder / "plain"
     plain.mkdir()
@@ -133,7 +133,7 @@ def write_durably(folder: Path, name: str, data: bytes) -> None:
 
 
 def claim(folder: Path) -> None:
-    """Claim 4 of 10,000 waiting; beside 4 of 10."""
+    """Claim 4 of 10,000 waiting requests, beside 4 of 10."""
     few, many = store_in(folder / "few"), store_in(folder / "many")
     fill(few, 10)
     fill(many, 10_000 + 4 * ROUNDS)
@@ -161,7 +161,7 @@ def fill(store: Store, count: int) -> None:
 
 
 def claim_four(store: Store) -> float:
-    """Claim four, then end them; the time of the claim alone, in ms."""
+    """Claim four requests, then end them; the time of the claim alone, in ms."""
     me = claimant()
     taken: list[Request] = []
     time_ms = timed(lambda: taken.extend(store.claim(me, SLOTS, lambda _: "take")))
@@ -173,7 +173,7 @@ def claim_four(store: Store) -> float:
 
 
 def many(folder: Path) -> None:
-    """Each of the store's acts among 100,000 that wait; beside the same among 1,000."""
+    """Each operation with 100,000 waiting requests, beside the same with 1,000."""
     floors, times = (
         acts_among(store_in(folder / str(count)), count) for count in (1_000, 100_000)
     )
@@ -184,7 +184,7 @@ def many(folder: Path) -> None:
 
 
 def acts_among(store: Store, count: int) -> dict[str, float]:
-    """The time of each, once, in ms."""
+    """The time of one call of each, in ms."""
     fill(store, count)
     acts: dict[str, Callable[[], object]] = {
         "submit": lambda: store.submit(request(time.time_ns() // 1000)),
@@ -197,7 +197,7 @@ def acts_among(store: Store, count: int) -> dict[str, float]:
 
 
 def wake(folder: Path) -> None:
-    """Response on disk to waiter awake; beside bare inotify."""
+    """From the response on disk to the end of the wait, beside bare inotify."""
     store = store_in(folder)
     ours, theirs = multiprocessing.Pipe()
     publisher = multiprocessing.Process(target=publish_on_demand, args=(store, theirs))
@@ -219,7 +219,7 @@ def wake(folder: Path) -> None:
 def publish_on_demand(
     store: Store, pipe: multiprocessing.connection.Connection
 ) -> None:
-    """Make a bare file, or answer a request; tell when the link was made."""
+    """Link a bare file, or answer a request, and print when the link was made."""
     me = claimant()
     linked = []
     link = os.link
@@ -258,7 +258,7 @@ def bare_wake(store: Store, publisher: multiprocessing.connection.Connection) ->
 
 
 def memory(folder: Path) -> None:
-    """Resident memory of a waiting process; beside a python that sleeps."""
+    """Resident memory of a waiting process, beside a python that sleeps."""
     waiter = (
         "import sys; from pathlib import Path;"
         "from bridge.store.store import Store;"
@@ -272,7 +272,7 @@ def memory(folder: Path) -> None:
 
 
 def resident_mib(code: str, folder: Path) -> float:
-    """What a python running `code` holds once it has settled."""
+    """Resident memory of a python that runs `code`, once it no longer changes."""
     child = subprocess.Popen([sys.executable, "-c", code, str(folder / "home")])
     time.sleep(2)
     status = Path(f"/proc/{child.pid}/status").read_text()

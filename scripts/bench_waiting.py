@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def measure(folder: Path, number: int, *, is_asyncio: bool) -> None:
-    """Wait for as many requests as nobody answers."""
+    """Wait for this many requests, which nobody answers."""
     (folder / "app/.git").mkdir(parents=True)
     bridge = Bridge(Settings(home=folder / "home"), folder / "app")
     ids = [bridge.submit("q", timeout_s=600) for _ in range(number)]
@@ -61,7 +61,7 @@ def measure(folder: Path, number: int, *, is_asyncio: bool) -> None:
 
 
 def threads(bridge: Bridge, ids: list[str]) -> None:
-    """A thread for each."""
+    """Wait in one thread for each request."""
 
     def one(request_id: str) -> None:
         with contextlib.suppress(WaitTimeout):
@@ -75,7 +75,7 @@ def threads(bridge: Bridge, ids: list[str]) -> None:
 
 
 async def tasks(bridge: Bridge, ids: list[str]) -> None:
-    """A task for each."""
+    """Wait in one task for each request."""
     waits = (AsyncBridge(bridge).wait(each, timeout_s=TIMEOUT_S) for each in ids)
     await asyncio.gather(*waits, return_exceptions=True)
 

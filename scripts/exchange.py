@@ -1,4 +1,4 @@
-"""Two whole exchanges, or one of them: what `scripts/demo` runs.
+"""Show two whole exchanges, or one of them, for `scripts/demo`.
 
 A program runs `hostbridge ask`. First the real Claude Code client, open in a small
 project, answers through one of its agents, shown file by file. The model behind the
@@ -52,7 +52,7 @@ class Orders(unittest.TestCase):
         self.assertEqual(total([1, 2]), 3)
 """
 WIDTH = 110
-# Begins the lines that all the rest is about.
+# The beginning of the lines that matter most.
 ANSWER = ">>> "
 HOSTBRIDGE = Path(sys.executable).with_name("hostbridge")
 
@@ -79,7 +79,7 @@ def main() -> int:
 
 
 def from_a_session(folder: Path) -> int:
-    """A program asks the agent session that is open; returns its exit code."""
+    """A program asks the open session; returns the exit code."""
     look = tool_use("Bash", {"command": "ls src tests", "description": "Compare"})
     agent = answering(reply(look), reply(text('{"modules": ["billing"]}')))
     with ScriptedApi(obedient_model(agent)) as api:
@@ -89,7 +89,7 @@ def from_a_session(folder: Path) -> int:
 
 
 def ask_the_session(folder: Path, stage: Stage) -> int:
-    """Install, open a session, ask, and show what its model did."""
+    """Install, open a session, ask, and show what the model did."""
     print("1. An open session answers. The client is the real one, its model scripted.")
     print(hostbridge(folder, "install").stdout, end="")
     print("\n$ claude        # opens a session; here one that reads a stream")
@@ -109,7 +109,7 @@ def ask_the_session(folder: Path, stage: Stage) -> int:
 
 
 def standalone(folder: Path) -> int:
-    """The same with no session open: a real model, on this machine."""
+    """The same without a session: a real model on this machine."""
     make_project(folder / "project")
     print("\n2. No session is open. A real model answers, small, on this machine.")
     definition = folder / "home" / ".hostbridge" / "agents" / "unit-tests.yaml"
@@ -127,7 +127,7 @@ def standalone(folder: Path) -> int:
 
 
 def hostbridge(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in the project, and show it."""
+    """Show a command, and run it in the project."""
     print(f"\n$ hostbridge {' '.join(map(quoted, arguments))}", flush=True)
     environment = {**os.environ, "HOME": str(folder / "home")}
     for name in ("CLAUDE_CONFIG_DIR", "BRIDGE_HOME", "BRIDGE_STATE_DIR"):
@@ -143,7 +143,7 @@ def hostbridge(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
 
 
 def tell_answer(asked: subprocess.CompletedProcess[str]) -> None:
-    """The answer, as whoever asked reads it."""
+    """The answer as the caller reads it."""
     print(f"\nThe answer, as the program that asked reads it:\n\n{ANSWER}", end="")
     print(f"{asked.stdout}\nexit code {asked.returncode}.")
 
@@ -163,12 +163,12 @@ def make_project(project: Path) -> None:
 
 
 def quoted(word: str) -> str:
-    """A word as one would type it."""
+    """A word as one would type it in a shell."""
     return f'"{word}"' if " " in word else word
 
 
 class Narrator:
-    """Prints each record of an exchange as soon as its file appears below a folder."""
+    """Prints each record of an exchange as soon as its file appears in a folder."""
 
     STAGES = ("requests", "processing", "responses", "done")
 
@@ -195,7 +195,7 @@ class Narrator:
                     self._print(file)
 
     def _print(self, file: Path) -> None:
-        """Show what the record says that an earlier one of its request did not."""
+        """Print the parts of a record that no earlier record of the request had."""
         try:
             record = json.loads(file.read_text())
         except (FileNotFoundError, json.JSONDecodeError):

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parents[1]
 FOLDERS = ("bridge", "tests")
-# As many lines of code in a row, the same in two places, are a duplicate.
+# This many lines of code in a row, the same in two places, are a duplicate.
 WINDOW = 6
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (ast.Module, ast.ClassDef, *FUNCTIONS)
 LAYOUT = {
     tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER
 }  # fmt: skip
-# Each of these is one more way through a function (McCabe).
+# Each of these adds a path through a function (McCabe).
 BRANCHES = (
     ast.If, ast.IfExp, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.Assert,
     ast.comprehension, ast.match_case,
@@ -73,12 +73,12 @@ class Module:
 
     @cached_property
     def tree(self) -> ast.Module:
-        """What it says."""
+        """Its syntax tree."""
         return ast.parse(self.text)
 
     @cached_property
     def docstrings(self) -> set[int]:
-        """Numbers of the lines that docstrings take."""
+        """The numbers of the lines with docstrings."""
         found: set[int] = set()
         for node in ast.walk(self.tree):
             if isinstance(node, SCOPES) and ast.get_docstring(node, clean=False):
@@ -87,7 +87,7 @@ class Module:
 
     @cached_property
     def code(self) -> list[int]:
-        """Numbers of the lines with code: not blank, no comment, no docstring."""
+        """The numbers of the lines with code: not blank, no comment, no docstring."""
         found: set[int] = set()
         for token in tokenize.generate_tokens(io.StringIO(self.text).readline):
             if token.type != tokenize.COMMENT and token.type not in LAYOUT:
@@ -96,14 +96,14 @@ class Module:
 
     @property
     def prose(self) -> int:
-        """How many lines docstrings and comments take."""
+        """The number of lines with docstrings and comments."""
         lines = self.text.splitlines()
         comments = sum(line.lstrip().startswith("#") for line in lines)
         return comments + sum(bool(lines[n - 1].strip()) for n in self.docstrings)
 
     @property
     def names(self) -> int:
-        """How many names it defines at its top level."""
+        """The number of names that it defines at its top level."""
         return sum(
             len(node.targets) if isinstance(node, ast.Assign) else 1
             for node in self.tree.body
@@ -156,7 +156,7 @@ def lines_of(node: ast.stmt) -> range:
 
 
 def complexity(function: ast.AST) -> int:
-    """How many ways lead through a function; inner ones count on their own."""
+    """The number of paths through a function, without those of inner functions."""
     ways = 1
     todo = list(ast.iter_child_nodes(function))
     while todo:
@@ -170,7 +170,7 @@ def complexity(function: ast.AST) -> int:
 
 
 def circles(found: list[Module], *, types: bool = True) -> list[set[str]]:
-    """Modules that import each other, straight or through others."""
+    """The modules that import each other, directly or through others."""
     known = {module.name for module in found}
     uses = {m.name: set(imports(m, known, types=types)) - {m.name} for m in found}
     reached = {name: reach(name, uses) for name in uses}
@@ -182,7 +182,7 @@ def circles(found: list[Module], *, types: bool = True) -> list[set[str]]:
 
 
 def imports(module: Module, known: set[str], *, types: bool) -> Iterator[str]:
-    """The modules that it imports, late imports too."""
+    """The modules that it imports, at any time."""
     todo: list[ast.AST] = [module.tree]
     while todo:
         node = todo.pop()
@@ -200,7 +200,7 @@ def imports(module: Module, known: set[str], *, types: bool) -> Iterator[str]:
 
 
 def reach(name: str, uses: Mapping[str, set[str]]) -> set[str]:
-    """Every module that importing this one imports, in the end."""
+    """All modules that are imported with this one."""
     found: set[str] = set()
     todo = [name]
     while todo:
@@ -211,7 +211,7 @@ def reach(name: str, uses: Mapping[str, set[str]]) -> set[str]:
 
 
 def duplicates(found: list[Module]) -> int:
-    """Lines of code that stand, in the same run of lines, in a second place."""
+    """The number of lines of code that are part of a duplicate."""
     places: dict[tuple[str, ...], list[tuple[str, tuple[int, ...]]]] = defaultdict(list)
     for module in found:
         text = module.text.splitlines()

@@ -70,17 +70,17 @@ An id that nobody knows ends `show`, `wait`, `cancel` and `respond` with 1.
 
 
 class OneMoment:
-    """A clock that stands still until it is told to go on."""
+    """A clock that stands still until it is moved."""
 
     def __init__(self) -> None:
         self.us = 1_795_300_080_000_000
 
     def now_us(self) -> int:
-        """The moment, microseconds since 1970."""
+        """The time, in microseconds since 1970."""
         return self.us
 
     def monotonic_s(self) -> float:
-        """The same moment, in seconds."""
+        """The same time, in seconds."""
         return self.us / 1e6
 
 
@@ -95,7 +95,7 @@ def main() -> None:
 
 
 def write_schemas(folder: Path) -> None:
-    """One JSON Schema a record."""
+    """One JSON Schema for each kind of record."""
     folder.mkdir(exist_ok=True)
     for name in schema_names():
         data = orjson.dumps(schema_for(name), option=orjson.OPT_INDENT_2)
@@ -119,7 +119,7 @@ def write_failures(file: Path) -> None:
 
 
 def write_example(folder: Path) -> None:
-    """One exchange, each file kept as it was when it appeared."""
+    """One exchange, with each file as it was when it appeared."""
     with tempfile.TemporaryDirectory() as temporary:
         home = Path(temporary, "home")
         place = locate(Settings(home=home), Path(temporary))
@@ -128,10 +128,10 @@ def write_example(folder: Path) -> None:
         with store.state() as state:
             state.directory.create("key", bytes(32))
 
-        def keep(room: str, name: str = f"{ID}.json") -> None:
-            kept = folder / room / name
+        def keep(stage: str, name: str = f"{ID}.json") -> None:
+            kept = folder / stage / name
             kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_bytes((place.state / room / name).read_bytes())
+            kept.write_bytes((place.state / stage / name).read_bytes())
 
         store.submit(
             Request(

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Change one thing in a module at a time and see whether its tests notice.
+"""Change one thing in a module at a time, and see whether the tests notice.
 
     scripts/mutate.py SAMPLE MODULE[=TEST,TEST…]…
 
     scripts/mutate.py 150 bridge/policy/globs.py=tests/policy/test_globs.py
 
-Works on a copy. Each mutant is one comparison, constant, condition, operator or return
-value turned round; the sample is the same each time. Prints each survivor with its
-line, then the share that was killed.
+It works on a copy. Each mutant changes one comparison, constant, condition, operator or
+return value; the sample is always the same. It prints each survivor with its line, and
+then how many were killed.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[ast.AST, str, object]]:
 
 
 def _no_logic(node: ast.AST) -> Iterator[ast.AST]:
-    """What says nothing about behaviour: annotations, and imports for types."""
+    """The parts without behaviour: annotations, and imports for types."""
     for field in ("annotation", "returns"):
         if isinstance(part := getattr(node, field, None), ast.AST):
             yield from ast.walk(part)
@@ -77,7 +77,7 @@ def _no_logic(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def is_killed(copy: Path, tests: list[str]) -> bool:
-    """Whether the tests fail, or do not end, in the copy."""
+    """Whether the tests in the copy fail, or do not end."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n0", *tests]
     command += ["-p", "no:cacheprovider"]
     environment = {**os.environ, "PYTHONPATH": str(copy)}
@@ -96,7 +96,7 @@ def is_killed(copy: Path, tests: list[str]) -> bool:
 
 
 def main(sample: int, targets: list[str]) -> None:
-    """Mutate a sample of all that may be changed in the targets."""
+    """Try a sample of all mutants of the targets."""
     copy = Path(tempfile.mkdtemp(prefix="mutate-"))
     try:
         ignored = shutil.ignore_patterns(".git", ".venv", "*cache*")

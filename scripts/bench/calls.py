@@ -1,4 +1,4 @@
-"""One tool call as the client sees it: from the model's call to the next request."""
+"""Time a tool call in the client: from the model's call to the next request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from stage.turns import ApiRequest
 
-# Tool calls in one turn of a session, before the other has its turn.
+# Tool calls in one turn of a session, before the next session has its turn.
 BLOCK = 8
 TOOLS = ("Read", "Bash")
 
@@ -28,7 +28,7 @@ class Caller:
     """A model that makes `BLOCK` calls of one tool, one after the other, and ends."""
 
     def __init__(self, file: str) -> None:
-        """Read this file, when it is to read."""
+        """`file` is what the calls of Read read."""
         self._inputs = {
             "Read": {"file_path": file},
             "Bash": {"command": ":", "description": "Nothing"},
@@ -39,7 +39,7 @@ class Caller:
         self._called_s: float | None = None
 
     def begin(self, tool: str) -> None:
-        """The next turn calls this tool."""
+        """Call this tool in the next turn."""
         self._tool, self._left, self._called_s = tool, BLOCK, None
 
     def __call__(self, request: ApiRequest) -> Reply:
@@ -57,7 +57,7 @@ class Caller:
 
 
 def measure(root: Path, rounds: int) -> list[Row]:
-    """Three clients, block about: our hooks, /bin/true in their place, none at all."""
+    """Three clients, in turn: with our hooks, /bin/true in their place, none."""
     tables = {"ours": host.our_hooks(), "true": host.empty_hooks(), "none": {}}
     with ExitStack() as stack:
         pairs = []

@@ -1,4 +1,4 @@
-"""Many questions through one real session: none lost, none twice, memory flat.
+"""Ask many questions in one real session: none lost or doubled, memory constant.
 
 The asker is a process of its own. It submits everything at once and waits for the
 answers as they come; the session takes as many at a time as it has slots.
@@ -56,14 +56,14 @@ class Crowd:
     """An obedient model that counts what it launches and answers."""
 
     def __init__(self) -> None:
-        """Nothing seen yet."""
+        """Start with empty counts."""
         self.launched: Counter[str] = Counter()
         self.worked: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._obey = obedient_model(self._answer)
 
     def __call__(self, request: ApiRequest) -> Answer:
-        """Give one turn, and keep nothing of what was asked."""
+        """Give one turn, and keep nothing of the request."""
         answer = self._obey(request)
         with self._lock:
             for block in getattr(answer, "blocks", ()):
@@ -85,7 +85,7 @@ class Crowd:
 
 
 def measure(root: Path, asks: int) -> list[Row]:
-    """Ask, count, and watch how the asker and the client grow."""
+    """Ask, count, and measure how asker and client grow."""
     crowd = Crowd()
     with ExitStack() as stack:
         api = stack.enter_context(ScriptedApi(crowd))
@@ -119,8 +119,8 @@ def measure(root: Path, asks: int) -> list[Row]:
     twice += sum(count > 1 for count in (crowd.worked | answers).values())
     state = host.state_of(stage)
     left = {
-        room: len(list((state / room).iterdir()))
-        for room in ("requests", "processing", "agents")
+        name: len(list((state / name).iterdir()))
+        for name in ("requests", "processing", "agents")
     }
     print(f"\ncrowd: {turns} turns of the host's model; left on disk: {left}")
 

@@ -1,4 +1,4 @@
-"""The cheapest processes of their kind: what a hook or command cannot go below."""
+"""The cheapest processes of their kind, as floors for hooks and commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real clients with our hooks, with nothing in their place, or with a bare bell."""
+"""Real clients with our hooks, with empty ones, or with a bare wake-up."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
     Table = dict[str, list[dict[str, Any]]]
 
-# More agents an hour than any run here starts.
+# More agents an hour than any benchmark starts.
 LIMITS = {"BRIDGE_AGENTS_PER_HOUR": "1000000"}
 
 
 def our_hooks() -> Table:
-    """What `hostbridge install` registers."""
+    """The hooks that `hostbridge install` registers."""
     return entries(FORM)
 
 
 def empty_hooks() -> Table:
-    """The same hooks, each of which does nothing at all."""
+    """The same hooks, each of which does nothing."""
     table = copy.deepcopy(our_hooks())
     for entry in (entry for group in table.values() for entry in group):
         for hook in entry["hooks"]:
@@ -39,7 +39,7 @@ def empty_hooks() -> Table:
 
 
 def bare_bell(folder: Path) -> Table:
-    """Only a watch on `folder`, and a hook that wakes the session with two words."""
+    """Only a watch on `folder` and a hook that wakes the session with two words."""
     folder.mkdir()
     watch = {"hookEventName": "SessionStart", "watchPaths": [str(folder)]}
     start = json.dumps({"hookSpecificOutput": watch})
@@ -79,5 +79,5 @@ def state_of(stage: Stage) -> Path:
 
 
 def environment(stage: Stage) -> dict[str, str]:
-    """What a program in that world sees that asks the client."""
+    """The environment of a program that asks the client in that world."""
     return {**stage.environment(), "PYTHONPATH": ":".join(sys.path)}

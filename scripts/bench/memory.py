@@ -1,4 +1,4 @@
-"""How much memory a process takes that waits for an answer."""
+"""Measure the memory of a process that waits for an answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bench import host
 from bench.table import Row
 from bench.timing import Series
 
-# How long the agent thinks, and when the waiting process is looked at.
+# How long the agent thinks, and when the waiting process is measured.
 THINKS_S = 6
 LOOK_S = 4
 
@@ -29,7 +29,7 @@ BARE = ["-c", "import time; time.sleep(60)"]
 
 
 def rss_mib(pid: int) -> float:
-    """Resident memory of a process; 0 when it is gone. Source: proc(5)."""
+    """Resident memory of a process; 0 if it is gone. Source: proc(5)."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -39,7 +39,7 @@ def rss_mib(pid: int) -> float:
 
 
 def measure(root: Path, rounds: int) -> list[Row]:
-    """Look at each kind of waiter while the agent thinks, and at a bare python."""
+    """Measure each kind of waiter while the agent thinks, and a bare python."""
 
     def think(*_: object) -> Reply:
         return Reply(agent_output().blocks, delay_s=THINKS_S)

@@ -1,4 +1,4 @@
-"""How often one hook event, and one question, opens the state and reads its files.
+"""Count how often a hook event, and a question, opens the state and its files.
 
 The hooks and the command line of a checkout run under strace in a scratch home, once
 each, in an environment that has that checkout and the libraries of this one.
@@ -36,7 +36,7 @@ def show_opens(root: Path) -> None:
         venv.create(home / "venv", symlinks=True)
         python = home / "venv" / "bin" / "python"
         (site,) = (home / "venv").glob("lib/*/site-packages")
-        # Paths alone: nothing that is installed there to be edited comes along.
+        # Only the paths, without editable installs.
         paths = (root, root / "scripts", sysconfig.get_path("purelib"))
         (site / "figures.pth").write_text("".join(f"{path}\n" for path in paths))
         command = [python, "-P", __file__, home]
@@ -44,7 +44,7 @@ def show_opens(root: Path) -> None:
 
 
 def main() -> int:
-    """Run everything once; inside the environment that `show_opens` has made."""
+    """Run everything once, in the environment that `show_opens` has made."""
     from bench_hooks import Life
 
     import bench.world as bench_world
@@ -71,7 +71,7 @@ class Table:
     """Prints a line for each process that it runs."""
 
     def __init__(self, home: Path) -> None:
-        """Print the head."""
+        """Print the header."""
         self._log = home / "strace.log"
         self._home = home / "home" / ".hostbridge"
         print(f"\n{'opens, by one':<24}{'state':>7}{'reads':>7}{'of files':>10}"

@@ -1,4 +1,4 @@
-"""JSON Schemas of every kind that a small model would break, if it could."""
+"""JSON Schemas of all kinds that a small model would violate if it could."""
 
 from __future__ import annotations
 

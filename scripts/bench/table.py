@@ -1,4 +1,4 @@
-"""The table: what, floor, figure, how they compare, the goal, whether it is met."""
+"""The table: what, floor, figure, their comparison, the goal, whether it is met."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Row:
 
     @property
     def compared(self) -> float:
-        """What the goal is about."""
+        """The value that the goal is for."""
         if self.floor is None or self.by == "value":
             return self.figure.median
         if self.by == "more":
@@ -43,7 +43,7 @@ class Row:
 
     @property
     def is_met(self) -> bool:
-        """Whether the goal is reached; a row without one always is."""
+        """Whether the goal is reached; true for a row without a goal."""
         if self.goal is None:
             return True
         return (
@@ -51,7 +51,7 @@ class Row:
         )
 
     def cells(self) -> tuple[str, ...]:
-        """The line's texts, as `HEADER` names them."""
+        """The texts of the line, in the order of `HEADER`."""
         return (
             self.what,
             "-" if self.floor is None else f"{self.floor.median:.4g} {self.unit}",

@@ -1,4 +1,4 @@
-"""Time whole processes, and let what is compared take turns."""
+"""Time whole processes, and run the compared ones in turn."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-# What goes in and comes out has to fit into a pipe: nobody reads while it runs.
+# Input and output must fit into a pipe: nobody reads while the process runs.
 _PIPE_BYTES = 60_000
 
 
 @dataclass(slots=True)
 class Series:
-    """Measurements of one thing; the unit is the caller's."""
+    """Measurements of one thing, in the caller's unit."""
 
     values: list[float] = field(default_factory=list)
 
     @property
     def median(self) -> float:
-        """The middle one."""
+        """The median."""
         return statistics.median(self.values)
 
     @property
     def spread(self) -> str:
-        """Smallest to largest."""
+        """The smallest and the largest, as text."""
         return f"{min(self.values):.4g}..{max(self.values):.4g}"
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """One process that has ended."""
+    """A process that has ended."""
 
     ms: float
     exit_code: int
@@ -70,7 +70,7 @@ def take_turns(
     series: dict[str, Series] = {}
     order = list(cases)
     for turn in range(-1, rounds):
-        # What ran just before leaves the caches warm or cold: let that be chance.
+        # What ran just before leaves the caches warm or cold: let that be random.
         random.Random(turn).shuffle(order)  # noqa: S311 - no secret
         for case in order:
             for name, value in case().items():

@@ -1,4 +1,4 @@
-"""What one request costs the host's own conversation, in and out.
+"""Measure what one request adds to the host's own conversation, in and out.
 
 Growth is what the main thread's next request holds more than the one before, for each
 request answered in between. It has three parts: what our hooks say, what the model
@@ -62,7 +62,7 @@ def measure(root: Path) -> list[Row]:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """Characters more in the host's input, for each request."""
+    """Characters that each request adds to the host's input."""
 
     hooks: float
     model: float
@@ -71,7 +71,7 @@ class Growth:
 
     @property
     def total(self) -> float:
-        """All of them."""
+        """Their sum."""
         return self.hooks + self.model + self.client
 
 
@@ -86,11 +86,11 @@ def _newest(api: ScriptedApi) -> ApiRequest:
 
 
 def _growth(before: ApiRequest, after: ApiRequest) -> Growth:
-    """Take apart what `after` holds more, but for the prompt that made it be sent."""
+    """Divide what `after` adds, without the prompt that caused the request."""
     new = after.messages[len(before.messages) :]
     said = [text for item in new if _is_model(item) for text in _texts(item)]
     told = [text for item in new if not _is_model(item) for text in _texts(item)]
-    # Its answer to the prompt before, and the newest prompt, are no cost of ours.
+    # Its answer to the last prompt, and the newest prompt, are no cost of ours.
     closing, prompt = said.pop(0), told.pop()
     assert (closing, prompt[:7]) == ("ok", "and now"), new
     calls = [text for text in said if "bridge:" in text]
@@ -113,7 +113,7 @@ def _is_model(item: Mapping[str, Any]) -> bool:
 
 
 def _texts(part: Any) -> Iterator[str]:
-    """Every text in a message, and the calls as the model has to write them."""
+    """All texts in a message, and the calls as the model must write them."""
     if isinstance(part, str):
         yield part
     elif isinstance(part, list):

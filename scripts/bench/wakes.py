@@ -1,4 +1,4 @@
-"""From a question to its answer in an idle session, less the client's own wake.
+"""Time a question to an idle session, less the client's own wake-up.
 
 The client itself takes its time to notice a file and to start a turn: that is measured
 in a session with a bare hook, and subtracted. What is left is ours. It is given as a
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
 
     from stage.client import Stage
 
-# An idle session, as far as the client's watch and its own tidying are concerned.
+# Long enough for the client to finish its own cleaning up and be idle.
 PAUSE_S = 1.5
 START = "python with pydantic, jinja2"
-# How many of them may be added to the client's own wake.
+# How many of them may be added to the client's own wake-up.
 GOALS = {"stream": 2.5, "terminal": 4.0, "terminal, auto mode": 4.0}
 
 
 def open_bridge(stage: Stage) -> Bridge:
-    """The bridge of a program that runs in that world."""
+    """The bridge of a program in that world."""
     settings = Settings.from_environment(host.environment(stage))
     return Bridge(settings, stage.project)
 
 
 def measure(root: Path, rounds: int) -> list[Row]:
-    """Every kind of session, asked in turn, each after a pause."""
+    """All kinds of sessions, asked in turn, each after a pause."""
     asked: dict[str, Callable[[], float]] = {}
     with ExitStack() as stack:
         for name in GOALS:

@@ -61,14 +61,14 @@ class World:
         assert ran.exit_code == 0, (script, event, ran)
         return ran
 
-    def room(self, name: str) -> Path:
+    def folder(self, name: str) -> Path:
         """One folder of the state."""
         folder = self.state / name
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder
 
     def drop_request(self, request_id: str, **fields: Any) -> Path:
-        """Let a request wait."""
+        """Drop a request, which then waits."""
         request = {
             "requestId": request_id,
             "agentType": "general-purpose",
@@ -77,31 +77,31 @@ class World:
             "timeout": 3_600_000,
             **fields,
         }
-        file = self.room("requests") / f"{request_id}.json"
+        file = self.folder("requests") / f"{request_id}.json"
         file.write_text(json.dumps(request) + "\n")
         return file
 
     def finish_requests(self, count: int) -> None:
-        """Leave `count` requests that waited together and have been answered."""
+        """Leave `count` answered requests that waited at the same time."""
         waiting = [self.drop_request(f"done-{number}") for number in range(count)]
-        done, responses = self.room("done"), self.room("responses")
+        done, responses = self.folder("done"), self.folder("responses")
         for file in waiting:
             (responses / file.name).write_text('{"success": true}\n')
             file.rename(done / file.name)
 
     def start_agents(self, count: int) -> None:
-        """Let agents of ours run in this session."""
+        """Pretend that agents of ours run in this session."""
         for number in range(count):
             name = f"agent{number}"
-            (self.room("agents") / f"{name}.json").write_text(
+            (self.folder("agents") / f"{name}.json").write_text(
                 json.dumps({"agentId": name, "requestId": f"r{number}"}) + "\n"
             )
-            (self.room("agents") / f"{name}.calls").write_text("{}\n" * 20)
+            (self.folder("agents") / f"{name}.calls").write_text("{}\n" * 20)
 
     def start_over(self) -> None:
         """Forget every request and agent; the session stays."""
-        for room in ("requests", "processing", "responses", "done", "agents"):
-            for file in self.room(room).iterdir():
+        for name in ("requests", "processing", "responses", "done", "agents"):
+            for file in self.folder(name).iterdir():
                 file.unlink()
         for ending in ("offer", "looked"):
             self._session_file.with_suffix(f".{ending}").unlink(missing_ok=True)
