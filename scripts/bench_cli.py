@@ -37,7 +37,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="a smoke test")
     parser.add_argument("--rounds", type=int, default=40, help="processes each (40)")
     parser.add_argument(
-        "--files", type=int, default=10_000, help="of requests (10,000)"
+        "--files", type=int, default=10_000, help="requests (10,000)"
     )
     chosen = parser.parse_args()
     rounds, files = (2, 50) if chosen.quick else (chosen.rounds, chosen.files)
