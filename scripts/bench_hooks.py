@@ -51,9 +51,7 @@ def main() -> int:
     )
     parser.add_argument("--quick", action="store_true", help="a smoke test")
     parser.add_argument("--rounds", type=int, default=60, help="processes each (60)")
-    parser.add_argument(
-        "--files", type=int, default=10_000, help="requests (10,000)"
-    )
+    parser.add_argument("--files", type=int, default=10_000, help="requests (10,000)")
     chosen = parser.parse_args()
     rounds, files = (2, 50) if chosen.quick else (chosen.rounds, chosen.files)
     with tempfile.TemporaryDirectory(prefix="hostbridge-bench-") as folder:

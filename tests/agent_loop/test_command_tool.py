@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import needs
 import pytest
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def run(tmp_path: Path):
-    def run(*argv: str, seconds: float = 20.0) -> Ran:
+    def run(*argv: str, seconds: float = 20.0, **more: Any) -> Ran:
         return run_command(
             " ".join(argv),
             argv,
             folder=tmp_path,
             deadline_s=time.monotonic() + seconds,
+            **more,
         )
 
     return run
@@ -87,18 +88,13 @@ def test_a_command_that_writes_for_ever_is_ended(run):
     assert ran.size > 1_000_000
 
 
-def test_a_command_may_clean_up(tmp_path, monkeypatch):
+def test_a_command_may_clean_up(run, tmp_path, monkeypatch):
     """SIGTERM comes first, so that a test runner can remove its temporary files."""
     monkeypatch.setattr(command_tool, "_GRACE_S", 60)
     script = "trap 'touch cleaned; exit' TERM; touch ready; sleep 3607 & wait"
 
-    ran = run_command(
-        "sh",
-        ["sh", "-c", script],
-        folder=tmp_path,
-        deadline_s=time.monotonic() + 400,
-        is_cancelled=(tmp_path / "ready").exists,
-    )
+    is_ready = (tmp_path / "ready").exists
+    ran = run("sh", "-c", script, seconds=400, is_cancelled=is_ready)
 
     assert ran.exit_code is None
     assert (tmp_path / "cleaned").exists()
@@ -119,22 +115,16 @@ def test_a_command_cannot_signal_its_supervisor(run):
     assert ran.output.endswith("mine\n")
 
 
-def test_the_environment_of_a_command(monkeypatch, tmp_path):
+def test_the_environment_of_a_command(run, monkeypatch):
     """Requests that it makes are children; it gets no key to act for the user."""
     monkeypatch.setenv("BRIDGE_PARENT", "above")
     monkeypatch.setenv("CLAUDE_PID", "1")
     monkeypatch.setenv("BRIDGE_OPENAI_API_KEY", "sk-1")
 
-    ran = run_command(
-        "env",
-        ["env"],
-        folder=tmp_path,
-        deadline_s=time.monotonic() + 20,
-        env={"BRIDGE_PARENT": "r1", "BRIDGE_DEPTH": "1"},
-    )
+    ran = run("env", env={"BRIDGE_PARENT": "r1", "BRIDGE_DEPTH": "1"})
 
-    lines = ran.output.splitlines()
-    said = [line for line in lines if line.startswith(("BRIDGE_DEPTH", "BRIDGE_PAR"))]
-    assert sorted(said) == ["BRIDGE_DEPTH=1", "BRIDGE_PARENT=r1"]
+    names = ("BRIDGE_DEPTH", "BRIDGE_PARENT")
+    lines = [line for line in ran.output.splitlines() if line.startswith(names)]
+    assert sorted(lines) == ["BRIDGE_DEPTH=1", "BRIDGE_PARENT=r1"]
     assert "CLAUDE_PID" not in ran.output
     assert "sk-1" not in ran.output

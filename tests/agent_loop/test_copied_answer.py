@@ -7,18 +7,19 @@ from runworld import call, definition, submit
 
 from bridge.agents.definition import Example, ExampleCall
 
+
+def example(prompt: str, summary: str, *calls: ExampleCall) -> Example:
+    answer = {"status": "success", "summary": summary}
+    return Example(prompt=prompt, calls=calls, answer=answer)
+
+
 SAID = "etc/cron.conf makes the job sync run every 10 minutes."
-EXAMPLE = Example(
-    prompt="Explain etc/cron.conf to me.",
-    calls=(
-        ExampleCall(
-            tool="read_file",
-            arguments={"path": "etc/cron.conf"},
-            result="every = 10m\njob = sync",
-        ),
-    ),
-    answer={"status": "success", "summary": SAID},
+READ = ExampleCall(
+    tool="read_file",
+    arguments={"path": "etc/cron.conf"},
+    result="every = 10m\njob = sync",
 )
+EXAMPLE = example("Explain etc/cron.conf to me.", SAID, READ)
 AGENT = definition(examples=(EXAMPLE,))
 ASKED = "Which modules have no test?"
 
@@ -61,21 +62,20 @@ def test_the_model_may_answer_again_in_its_own_words(world):
     assert outcome.verdict.parsed["summary"] == "billing has none"
 
 
-def test_error_part_of_a_word_is_not_the_examples_question(world):
-    """`latest` does not ask what an example with the prompt `test` asks."""
-    agent = definition(examples=(EXAMPLE.model_copy(update={"prompt": "test"}),))
+@pytest.mark.parametrize(
+    ("prompt", "asks", "code"),
+    [
+        (EXAMPLE.prompt, "Please: explain  etc/cron.conf to me. Be short.", None),
+        # `latest` has the word `test` only as a part.
+        ("test", "the latest?", "prompt_echo"),
+    ],
+)
+def test_the_same_question_may_have_the_same_answer(world, prompt, asks, code):
+    agent = definition(examples=(example(prompt, SAID, READ),))
 
-    outcome = world.run(submit(summary=SAID), agent=agent, asks="the latest?")
+    outcome = world.run(submit(summary=SAID), agent=agent, asks=asks)
 
-    assert outcome.verdict.code == "prompt_echo"
-
-
-def test_the_same_question_may_have_the_same_answer(world):
-    asks = "Please: explain  etc/cron.conf to me. Be short."
-
-    outcome = world.run(submit(summary=SAID), agent=AGENT, asks=asks)
-
-    assert outcome.verdict.code is None
+    assert outcome.verdict.code == code
 
 
 @pytest.mark.parametrize(
@@ -95,24 +95,16 @@ def test_the_same_result_may_give_the_same_answer(world, holds, code):
 @pytest.mark.parametrize(("exit_code", "code"), [(0, None), (1, "prompt_echo")])
 def test_the_same_exit_code_may_give_the_same_answer(world, exit_code, code):
     """The output itself may differ: it may hold the time."""
-    ran = ExampleCall(
-        tool="run_command",
-        arguments={"command": "sh check.sh"},
-        result="exit code 0\nBUILD SUCCESSFUL",
-    )
+    command = {"command": "sh check.sh"}
+    ran = ExampleCall(tool="run_command", arguments=command, result="exit code 0\nOK")
     said = "sh check.sh exited with 0: it succeeds."
-    shown = Example(
-        prompt="Does sh check.sh succeed?",
-        calls=(ran,),
-        answer={"status": "success", "summary": said},
-    )
-    agent = definition(examples=(shown,), allow=("Bash(sh check.sh)",))
+    shown = example("Does sh check.sh succeed?", said, ran)
     world.write("check.sh", f"date; exit {exit_code}")
 
     outcome = world.run(
-        call("run_command", command="sh check.sh"),
+        call("run_command", **command),
         submit(summary=said),
-        agent=agent,
+        agent=definition(examples=(shown,), allow=("Bash(sh check.sh)",)),
     )
 
     assert outcome.verdict.code == code
@@ -120,13 +112,9 @@ def test_the_same_exit_code_may_give_the_same_answer(world, exit_code, code):
 
 @pytest.mark.parametrize("summary", ["all tests passed", "src/app/main.py", "none"])
 def test_a_short_answer_may_be_the_same(world, summary):
-    shown = Example(
-        prompt="Which?", calls=(), answer={"status": "success", "summary": summary}
-    )
+    agent = definition(examples=(example("Which?", summary),))
 
-    outcome = world.run(
-        submit(summary=summary), agent=definition(examples=(shown,)), asks=ASKED
-    )
+    outcome = world.run(submit(summary=summary), agent=agent, asks=ASKED)
 
     assert outcome.verdict.code is None
 
@@ -140,7 +128,6 @@ LEVELS = {
 }
 LEVEL = Example(
     prompt="How is a.py?",
-    calls=(),
     answer={"level": "all of it is fine", "why": "it has nothing odd in it"},
 )
 
@@ -150,12 +137,10 @@ LEVEL = Example(
     [
         ({"level": "all of it is fine"}, None),
         ({"level": "all of it is fine", "why": "every line of b.py was read"}, None),
-        (
-            {"level": "some of it is odd", "why": "it has nothing odd in it"},
-            "prompt_echo",
-        ),
+        (LEVEL.answer, "prompt_echo"),
+        (LEVEL.answer | {"level": "some of it is odd"}, "prompt_echo"),
     ],
-    ids=["choice", "choice-and-own-reason", "reason-of-the-example"],
+    ids=["choice", "choice-and-own-reason", "all", "reason-of-the-example"],
 )
 def test_a_choice_of_the_schema_may_be_the_same(world, answer, code):
     outcome = world.run(

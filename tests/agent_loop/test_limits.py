@@ -11,7 +11,10 @@ from runworld import AT_WORK, call, definition, submit
 from bridge.agent_loop.chat_model import ModelFailed
 from bridge.agent_loop.job import Limits
 from bridge.agents.definition import ScriptTool
-from bridge.protocol.judge import Verdict
+
+
+def failure(outcome) -> tuple[str, str]:
+    return outcome.verdict.code, outcome.verdict.complaint
 
 
 def results(world) -> list[str]:
@@ -24,9 +27,7 @@ def test_error_turns_run_out(world):
 
     outcome = world.run(*calls, agent=agent)
 
-    assert outcome.verdict == Verdict(
-        code="AGENT_004", complaint="no answer within 3 turns"
-    )
+    assert failure(outcome) == ("AGENT_004", "no answer within 3 turns")
     assert outcome.run.turns == 3
     assert world.log[-1]["code"] == "AGENT_004"
 
@@ -36,9 +37,7 @@ def test_error_tokens_run_out(world):
 
     outcome = world.run(*calls, limits=Limits(tokens=50))
 
-    assert outcome.verdict == Verdict(
-        code="AGENT_004", complaint="no answer within 50 tokens"
-    )
+    assert failure(outcome) == ("AGENT_004", "no answer within 50 tokens")
 
 
 def test_error_the_deadline(world):
@@ -50,9 +49,7 @@ def test_error_the_deadline(world):
 
     outcome = world.run(slow, seconds=0.2)
 
-    assert outcome.verdict == Verdict(
-        code="AGENT_005", complaint="the deadline passed in turn 2"
-    )
+    assert failure(outcome) == ("AGENT_005", "the deadline passed in turn 2")
 
 
 def test_error_the_deadline_in_a_command(world):
@@ -78,18 +75,14 @@ def test_error_cancelled(world):
 
     outcome = world.run(closed, is_cancelled=lambda: bool(cancelled))
 
-    assert outcome.verdict == Verdict(
-        code="cancelled", complaint="the request was cancelled"
-    )
+    assert failure(outcome) == ("cancelled", "the request was cancelled")
 
 
 def test_error_the_deadline_comes_before_a_cancellation(world):
     """A caller that stops waiting at the deadline has not cancelled anything."""
     outcome = world.run(AT_WORK, seconds=0, is_cancelled=lambda: True)
 
-    assert outcome.verdict == Verdict(
-        code="AGENT_005", complaint="the deadline passed in turn 1"
-    )
+    assert failure(outcome) == ("AGENT_005", "the deadline passed in turn 1")
 
 
 def test_cancelling_ends_a_command(world):
@@ -174,10 +167,6 @@ def test_a_search_ends_with_the_run(world, end):
 def test_error_of_the_model_keeps_its_code(world, said, code):
     outcome = world.run(ModelFailed(said, "it died"))
 
-    assert outcome.verdict == Verdict(code=code, complaint="it died")
-    assert world.log[-1] == {
-        "event": "error",
-        "turn": 1,
-        "code": code,
-        "message": "it died",
-    }
+    assert failure(outcome) == (code, "it died")
+    last = {"event": "error", "turn": 1, "code": code, "message": "it died"}
+    assert world.log[-1] == last

@@ -122,59 +122,56 @@ def test_a_name_that_is_no_line_of_text_is_not_listed(folder, reader):
     assert reader.search_text("needle") == []
 
 
-@pytest.mark.parametrize("swapped", ["src", "src/deep", "src/deep/b.py"])
-def test_error_a_file_that_was_replaced_by_a_link_after_the_check(
-    folder, tmp_path, monkeypatch, swapped
+@pytest.fixture
+def swap(folder, tmp_path):
+    """Replace a file or folder of the project by a link to its like outside."""
+    outside = tmp_path / "outside"
+    for name in ("src/deep/b.py", "z/a.txt"):
+        (outside / name).parent.mkdir(parents=True)
+        (outside / name).write_text("secret")
+
+    def swap(path: str) -> None:
+        (folder / path).rename(tmp_path / "away")
+        (folder / path).symlink_to(outside / path)
+
+    return swap
+
+
+@pytest.mark.parametrize(
+    ("look", "path", "swapped"),
+    [
+        ("read_file", "src/deep/b.py", "src"),
+        ("read_file", "src/deep/b.py", "src/deep"),
+        ("read_file", "src/deep/b.py", "src/deep/b.py"),
+        ("list_files", "src", "src"),
+    ],
+)
+def test_error_a_link_replaced_it_after_the_check(
+    folder, monkeypatch, swap, look, path, swapped
 ):
     """A command of the agent may swap it between the check and the opening."""
-    outside = tmp_path / "outside"
-    (outside / "deep").mkdir(parents=True)
-    for name in ("deep/b.py", "b.py"):
-        (outside / name).write_text("secret")
-    targets = {"src": outside, "src/deep": outside, "src/deep/b.py": outside / "b.py"}
     project = Project(folder)
     find = project.find
 
     def find_then_swap(path):
         real = find(path)
-        (folder / swapped).rename(tmp_path / "away")
-        (folder / swapped).symlink_to(targets[swapped])
+        swap(swapped)
         return real
 
     monkeypatch.setattr(project, "find", find_then_swap)
 
-    assert refusal(Reader(project).read_file, "src/deep/b.py") == (
-        "'src/deep/b.py' was replaced while it was being read"
+    assert refusal(getattr(Reader(project), look), path) == (
+        f"{path!r} was replaced while it was being read"
     )
 
 
-def test_error_a_folder_that_was_replaced_by_a_link(folder, tmp_path, monkeypatch):
-    project = Project(folder)
-    (tmp_path / "outside").mkdir()
-    (tmp_path / "outside/private.txt").write_text("x")
-
-    def find_then_swap(_path):
-        (folder / "src").rename(tmp_path / "away")
-        (folder / "src").symlink_to(tmp_path / "outside")
-        return folder / "src"
-
-    monkeypatch.setattr(project, "find", find_then_swap)
-
-    assert refusal(Reader(project).list_files, "src") == (
-        "'src' was replaced while it was being read"
-    )
-
-
-def test_a_folder_that_is_replaced_during_the_walk_is_not_followed(folder, tmp_path):
-    (tmp_path / "outside").mkdir()
-    (tmp_path / "outside/private.txt").write_text("x")
+def test_a_folder_that_is_replaced_during_the_walk_is_not_followed(folder, swap):
     (folder / "z").mkdir()
     (folder / "z/a.txt").write_text("x")
     found = Project(folder).files()
     first = next(found)
 
-    (folder / "z").rename(tmp_path / "away")
-    (folder / "z").symlink_to(tmp_path / "outside")
+    swap("z")
 
     assert [first, *found] == ["notes.md", "src/app.py", "src/deep/b.py"]
 
