@@ -6,8 +6,10 @@ Both always end, whatever the schema: see `compiled_schema`.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import orjson
 from jsonschema_rs import ValidationError
 
 from bridge.protocol.compiled_schema import CompiledSchema, TooManySteps
@@ -61,7 +63,23 @@ def _problem_of(compiled: CompiledSchema, value: Any) -> str | None:
 
 
 def problem_of_schema(schema: dict[str, Any]) -> str | None:
-    """What is wrong with a caller's schema itself, place first; None for nothing."""
+    """What is wrong with a caller's schema itself, place first; None for nothing.
+
+    A process that asks and serves meets its schema several times, and checks it once.
+    """
+    try:
+        return _problem_of_json(orjson.dumps(schema))
+    except TypeError:
+        # It is not JSON, or nested too deeply for the encoder.
+        return _problem_of_schema(schema)
+
+
+@lru_cache(maxsize=4)
+def _problem_of_json(schema: bytes) -> str | None:
+    return _problem_of_schema(orjson.loads(schema))
+
+
+def _problem_of_schema(schema: dict[str, Any]) -> str | None:
     try:
         CompiledSchema(schema)
     except TooManySteps:
