@@ -89,7 +89,8 @@ def claim_only(
     """As `claim`, for this one request."""
     with state.hold():
         walk = _Walk(state, claimant, slots, judge)
-        walk.look_at_one(request_id)
+        walk.count_held()
+        walk.look_at(request_id)
     return walk.taken
 
 
@@ -115,7 +116,7 @@ class _Walk:
     def go_on(self) -> bool:
         """Check the next few hundred; True if that is all for this claim."""
         state, passed = self._state, self._passed
-        self._held = self._count_held()
+        self.count_held()
         state.unread.clear()
         before = len(passed)
         ranks = Ranks(state, most=MAX_ASKED, is_known=self._is_passed)
@@ -132,10 +133,12 @@ class _Walk:
                 self._look_again()
         return not passed.save() or is_done
 
-    def look_at_one(self, request_id: RequestId) -> None:
-        """Check only this request."""
-        self._held = self._count_held()
-        self.look_at(request_id)
+    def count_held(self) -> None:
+        """Count the claimant's requests, after anybody else may have had the lock."""
+        self._held = sum(
+            r.claim is not None and r.claim.host == self._claimant.host
+            for r in all_claimed(self._state)
+        )
 
     def _follow(self, ids: Iterable[RequestId]) -> tuple[bool | None, int]:
         """Walk along; whether that is all, None at the end, and how many went away."""
@@ -197,11 +200,8 @@ class _Walk:
         if now_ms >= request.deadline_ms:
             return expired(request, now_ms)
         verdict = self._judge(request) if has_slot else "leave"
-        return (
-            (claim_key(self._state, request) or verdict)
-            if verdict == "take"
-            else verdict
-        )
+        refused = claim_key(self._state, request) if verdict == "take" else None
+        return refused or verdict
 
     def _try_to_take(self, request: Request) -> _Fate:
         try:
@@ -216,12 +216,6 @@ class _Walk:
         self.taken.append(mine)
         self._held += 1
         return "taken"
-
-    def _count_held(self) -> int:
-        return sum(
-            r.claim is not None and r.claim.host == self._claimant.host
-            for r in all_claimed(self._state)
-        )
 
     def _has_slot(self, request: Request) -> bool:
         return self._held < self._slots * (1 + request.depth)

@@ -150,10 +150,8 @@ def check(place: Place) -> None:
     Raises:
         StateRefused: as `open_state`.
     """
-    for folder in (place.guard, place.state):
-        if os.path.lexists(folder):
-            with Folder.open(str(folder)) as opened:
-                _check_facts(str(folder), os.fstat(opened.fd))
+    with suppress(FileNotFoundError), open_state(place, make=False):
+        pass
 
 
 def open_state(place: Place, *, make: bool = True) -> Folder:
@@ -168,8 +166,6 @@ def open_state(place: Place, *, make: bool = True) -> Folder:
     """
     folder = _open_guard(place.guard) if make else _open_own(place.guard)
     _check(folder)
-    if place.state == place.guard:
-        return folder
     for name in place.state.relative_to(place.guard).parts:
         with folder as above:
             folder = above.folder(name, make=make)
@@ -223,22 +219,22 @@ def _make(folder: Path) -> None:
 
 def _check(folder: Folder) -> None:
     try:
-        _check_facts(folder.path, os.fstat(folder.fd))
+        _check_facts(Path(folder.path), os.fstat(folder.fd))
     except StateRefused:
         folder.close()
         raise
 
 
-def _check_facts(folder: str, facts: os.stat_result) -> None:
+def _check_facts(folder: Path, facts: os.stat_result) -> None:
     if facts.st_uid != os.geteuid():
         raise StateRefused(
-            Path(folder),
+            folder,
             f"belongs to user {facts.st_uid}, not to you ({os.geteuid()})",
             "set BRIDGE_HOME to a folder of your own",
         )
     if facts.st_mode & 0o022:
         raise StateRefused(
-            Path(folder),
+            folder,
             f"others can write to it (mode {stat.S_IMODE(facts.st_mode):04o})",
             f"run: chmod 700 {folder}",
         )

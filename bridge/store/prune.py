@@ -11,7 +11,7 @@ from __future__ import annotations
 import shutil
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from bridge.store import run_logs
@@ -31,7 +31,7 @@ TEMPORARY_KEPT_S = 3_600
 # The lock is released after so many entries: hooks wait for it.
 BATCH = 100
 
-_ENDED = ("evidence", "done", "responses", run_logs.FOLDER)
+_ENDED = ("evidence", run_logs.FOLDER, "done", "responses")
 _LIVE = ("requests", "processing")
 
 _T = TypeVar("_T")
@@ -55,10 +55,12 @@ class _Item:
 
     name: str
     is_request: bool
+    files: list[tuple[str, str]] = field(default_factory=list)
     changed_s: float = 0.0
     size: int = 0
 
-    def add(self, facts: os.stat_result) -> None:
+    def add(self, folder: str, file: str, facts: os.stat_result) -> None:
+        self.files.append((folder, file))
         self.changed_s = max(self.changed_s, facts.st_ctime)
         self.size += facts.st_size
 
@@ -102,11 +104,12 @@ def _finished(state: State) -> list[_Item]:
             request_id = _request_of(folder, name)
             if request_id:
                 item = _Item(request_id, is_request=True)
-                requests.setdefault(request_id, item).add(facts)
+                requests.setdefault(request_id, item).add(folder, name, facts)
     quarantined: dict[str, _Item] = {}
     for name, facts in _files(state["quarantine"]):
         stem = name.removesuffix(".reason")
-        quarantined.setdefault(stem, _Item(stem, is_request=False)).add(facts)
+        item = quarantined.setdefault(stem, _Item(stem, is_request=False))
+        item.add("quarantine", name, facts)
     live = {name for folder in _LIVE for name in state[folder].names()}
     ended = [item for item in requests.values() if item.name not in live]
     return [*ended, *quarantined.values()]
@@ -138,31 +141,15 @@ def _in_turns(state: State, doomed: list[_T], remove: Callable[[_T], bool]) -> l
 
 
 def _remove_all(state: State, doomed: list[_Item]) -> list[_Item]:
-    evidence = _evidence_files(state)
-
     def remove(item: _Item) -> bool:
-        if not item.is_request:
-            _remove(state["quarantine"], item.name)
-            _remove(state["quarantine"], f"{item.name}.reason")
-            return True
-        if any(state[folder].has(f"{item.name}.json") for folder in _LIVE):
+        live = [state[folder].has(f"{item.name}.json") for folder in _LIVE]
+        if item.is_request and any(live):
             return False
-        for file in evidence.get(item.name, ()):
-            _remove(state["evidence"], file)
-        for suffix in run_logs.SUFFIXES:
-            _remove(state[run_logs.FOLDER], f"{item.name}{suffix}")
-        _remove(state["done"], f"{item.name}.json")
-        _remove(state["responses"], f"{item.name}.json")
+        for folder, file in item.files:
+            _remove(state[folder], file)
         return True
 
     return _in_turns(state, doomed, remove)
-
-
-def _evidence_files(state: State) -> dict[str, list[str]]:
-    files: dict[str, list[str]] = {}
-    for name in state["evidence"].names():
-        files.setdefault(name.rpartition(".")[0], []).append(f"{name}.json")
-    return files
 
 
 def _remove(folder: Folder, name: str) -> None:

@@ -26,7 +26,7 @@ from bridge.store.lease import host_is_gone
 from bridge.store.records import read_quietly
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from bridge.store.directory import Folder
     from bridge.store.store import Store
@@ -75,17 +75,14 @@ class Session(Record):
 def all_sessions(store: Store) -> list[Session]:
     """Every session on record, also those of processes that are gone."""
     with store.folder("sessions") as folder:
-        return _load_all(folder)
+        loaded = [_load(folder, name) for name in folder.names()]
+    return [session for session in loaded if session is not None]
 
 
 def find_session(store: Store, session_id: str, host: HostProcess) -> Session | None:
     """The session of this process on record."""
     with store.folder("sessions") as folder:
-        for name in _names(session_id, host):
-            session = _load(folder, name)
-            if session is not None and session.host == host:
-                return session
-    return None
+        return next((s for _, s in _of_process(folder, session_id, host)), None)
 
 
 def same_id(store: Store, session_id: str) -> Session | None:
@@ -189,12 +186,9 @@ def _change(
 ) -> None:
     with store.state() as state, state.hold():
         folder = state["sessions"]
-        for name in _names(session.session_id, session.host):
-            current = _load(folder, name)
-            if current is not None and current.host == session.host:
-                data = change(current).to_json()
-                folder.replace(f"{name}.json", data, durable=False)
-                return
+        for name, current in _of_process(folder, session.session_id, session.host):
+            data = change(current).to_json()
+            folder.replace(f"{name}.json", data, durable=False)
 
 
 # For the shell halves of the hooks, and for who looks whether a session lives
@@ -220,10 +214,8 @@ def look_again(store: Store, session_id: str) -> None:
 def mark_offer(store: Store, session_id: str, *, is_open: bool) -> None:
     """Tell the shell hook whether an offer is open."""
     with store.folder("sessions") as folder:
-        if is_open:
-            folder.touch(f"{session_id}.offer")
-        else:
-            folder.remove(f"{session_id}.offer")
+        mark = folder.touch if is_open else folder.remove
+        mark(f"{session_id}.offer")
 
 
 def beat(store: Store, session_id: str) -> None:
@@ -238,18 +230,20 @@ def remove_beat(store: Store, session_id: str) -> None:
         folder.remove(f"{session_id}.beat")
 
 
-def _names(session_id: str, host: HostProcess) -> tuple[str, str]:
-    """The record of a session: its own, or where another process has that one."""
-    return session_id, _second_name(session_id, host)
-
-
 def _second_name(session_id: str, host: HostProcess) -> str:
+    """The name of the record where another process has that of the id."""
     return f"{session_id}.{host.pid}"
 
 
-def _load_all(folder: Folder) -> list[Session]:
-    loaded = (_load(folder, name) for name in folder.names())
-    return [session for session in loaded if session is not None]
+def _of_process(
+    folder: Folder, session_id: str, host: HostProcess
+) -> Iterator[tuple[str, Session]]:
+    """The record of the session of this process, and the name of its file."""
+    for name in (session_id, _second_name(session_id, host)):
+        session = _load(folder, name)
+        if session is not None and session.host == host:
+            yield name, session
+            return
 
 
 def _load(folder: Folder, name: str) -> Session | None:

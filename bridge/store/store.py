@@ -147,14 +147,14 @@ class Store:
         Raises:
             StateVanished: there is no state directory, and it is not to be made.
         """
-        if self._state is not None:
-            yield self
-            return
         with self._opened(make=make) as state:
             yield self._with(_state=state)
 
     @contextmanager
     def _opened(self, *, make: bool) -> Iterator[State]:
+        if self._state is not None:
+            yield self._state
+            return
         with _in_our_words(self.place):
             directory = open_state(self.place, make=make)
         with (
@@ -166,10 +166,7 @@ class Store:
     @contextmanager
     def state(self, *, make: bool = True) -> Iterator[State]:
         """The folders and records, open for the block; `make` as in `open`."""
-        with _in_our_words(self.place), ExitStack() as stack:
-            state = self._state
-            if state is None:
-                state = stack.enter_context(self._opened(make=make))
+        with _in_our_words(self.place), self._opened(make=make) as state:
             left_s = self._deadline_s - self.clock.monotonic_s()
             state.lock_wait_s = min(self._lock_wait_s, max(left_s, _MOMENT_S))
             yield state

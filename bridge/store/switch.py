@@ -10,16 +10,6 @@ if TYPE_CHECKING:
     from bridge.store.store import Store
 
 
-def is_off(store: Store, session_id: str | None = None) -> bool:
-    """Whether the user switched the bridge off, here or for one session."""
-    if not store.exists():
-        return False
-    with store.state() as state:
-        if state.directory.has("off"):
-            return True
-        return session_id is not None and state["sessions"].has(f"{session_id}.off")
-
-
 @dataclass(frozen=True, slots=True)
 class Off:
     """What the user switched off: everything, or these sessions."""
@@ -38,6 +28,11 @@ def switched_off(store: Store) -> Off:
     with store.state() as state:
         named = frozenset(state["sessions"].names(".off"))
         return Off(state.directory.has("off"), named)
+
+
+def is_off(store: Store, session_id: str | None = None) -> bool:
+    """Whether the user switched the bridge off, here or for one session."""
+    return session_id in switched_off(store)
 
 
 def switch_off(store: Store, session: Session | None = None) -> None:

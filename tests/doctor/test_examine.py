@@ -183,7 +183,10 @@ def test_error_a_place_where_no_state_can_be_made(patient: Patient) -> None:
     (finding,) = patient.found(state.directory, BRIDGE_STATE_DIR=blocked)
 
     assert finding.verdict is Verdict.PROBLEM
-    assert finding.found == f"{blocked}: not a directory"
+    assert finding.found == (
+        f"{blocked}: not a folder of its own; set BRIDGE_HOME, or BRIDGE_STATE_DIR, to "
+        "one; hostbridge follows no link"
+    )
 
 
 def test_error_state_inside_the_project(patient: Patient) -> None:
