@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from agentworld import asked
+from storeworld import store_in
 
-from bridge.agents.apply import applied
+from bridge.agents.apply import applied, resolve, with_context
 from bridge.agents.prompt import TASK_FOLLOWS, instructions_of, render_request
 from bridge.errors import InvalidRequest
 from bridge.protocol.request import Node
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agentworld import World
 
     from bridge.agents.definition import Definition
@@ -156,6 +159,39 @@ def test_a_definition_fills_in_open_fields(world: World) -> None:
         "prompt": "Do it.",
         "subagentType": "Explore",
     }
+
+
+def test_a_timeout_is_at_least_a_millisecond(world: World) -> None:
+    assert applied(define(world, "timeout: 0.0001"), asked()).timeout == 1
+
+
+def test_the_change_is_read_once(world: World) -> None:
+    definition = define(world, "context: [change]")
+
+    first = with_context(definition, asked(context={"more": "x"}), world.project)
+
+    assert first.context.keys() == {"more", "change"}
+    assert with_context(definition, first, world.project) is first
+    assert with_context(define(world, ""), asked(), world.project).context == {}
+
+
+def test_error_a_definition_that_is_gone(world: World, tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    request = asked()
+
+    assert resolve(None, store, request) is request
+    with pytest.raises(InvalidRequest, match="agent 'general-purpose' is gone since"):
+        resolve(None, store, applied(define(world, ""), request))
+
+
+def test_variables_of_the_parent_are_inherited(world: World, tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    store.submit(asked(request_id="parent", variables={"a": 1}))
+    definition = define(world, "default_variables: {b: 2}")
+
+    for parent, variables in [("parent", {"a": 1, "b": 2}), ("../x", {"b": 2})]:
+        child = resolve(definition, store, asked(parent_request_id=parent))
+        assert child.variables == variables
 
 
 def test_the_callers_choices_stay(world: World) -> None:

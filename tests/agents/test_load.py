@@ -147,6 +147,7 @@ def test_error_in_a_yaml_agent(world: World, text: str) -> None:
 
     problems = [str(p).replace(f"{found.file.parent}/", "") for p in found.problems]
     assert (problems, found.definition) == ([ERRORS[text]], None)
+    assert found.spelling == "yaml"
 
 
 IDLE = 'no rule in `allow` grants a command, and nobody can approve one: only commands that just look, or that your own settings allow, will run. Grant what it needs, such as allow: ["Bash(pytest *)"]'

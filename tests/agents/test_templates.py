@@ -39,6 +39,7 @@ VALUES = {
         ("{{ map | tojson }}", '{"items": 5, "k": null}'),
         ("{{ 'a\nb' | indent(2) }}", "a\n  b"),
         ("{{ range(3) | list }}", "[0, 1, 2]"),
+        ("{{ 4611686018427387904 * 2 }}", f"{2**63}"),
         ("{{ task[3:9] }}", "secret"),
         ("{% set x %}a{{ off }}{% endset %}{{ x }}", "aNone"),
     ],

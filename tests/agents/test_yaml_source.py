@@ -117,3 +117,15 @@ def test_the_line_of_a_value_is_that_of_its_key() -> None:
     assert tree.text_lines["a", 0, "c"] == 5
     # For a missing value, the nearest one around it.
     assert tree.line_of(("a", 0, "nothing", 7)) == 2
+
+
+def test_error_half_of_a_surrogate_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyYAML without libyaml accepts it."""
+    monkeypatch.delattr("yaml.CSafeLoader", raising=False)
+
+    tree = read('a: "x\\ud800"')
+
+    assert tree.value == {"a": "x?"}
+    assert list(map(str, tree.problems)) == [
+        "f.yaml:1: a: half of a surrogate pair is not a character"
+    ]
