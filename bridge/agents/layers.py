@@ -15,17 +15,8 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bridge.agents.agent_names import (
-    CLIENT_LAYERS,
-    MAX_HEAD,
-    OF_PROJECT,
-    SHORT_HEAD,
-    SUFFIXES,
-    Layer,
-    declared,
-    declares,
-    has_name,
-)
+from bridge.agents import agent_names
+from bridge.agents.agent_names import CLIENT_LAYERS, OF_PROJECT, SUFFIXES, Layer
 from bridge.agents.files import Unreadable, open_plain
 from bridge.protocol.names import CARRIER
 
@@ -63,7 +54,7 @@ class LayerFolder:
         """The name that each file defines, by its head."""
         for relative, stem in self._named():
             head = self._head(relative) or b""
-            yield declared(head) or stem, self.folder / relative
+            yield agent_names.declared(head) or stem, self.folder / relative
 
     def candidates(self, name: str) -> Iterator[Path]:
         """Files that may define a name, those with its file name first.
@@ -74,7 +65,7 @@ class LayerFolder:
         yield from (self.folder / path for path, stem in listed if stem == name)
         for relative, stem in listed:
             head = self._head(relative) if stem != name else None
-            if head and declares(head, name):
+            if head and agent_names.declares(head, name):
                 yield self.folder / relative
 
     def _named(self) -> list[tuple[str, str]]:
@@ -92,7 +83,8 @@ class LayerFolder:
         head = self._head(relative)
         # Loading an unreadable file says what is wrong with it.
         return head is None or (
-            head.removeprefix(b"\xef\xbb\xbf").startswith(b"---") and has_name(head)
+            head.removeprefix(b"\xef\xbb\xbf").startswith(b"---")
+            and agent_names.has_name(head)
         )
 
     def _listed(self) -> list[tuple[str, str]]:
@@ -136,9 +128,9 @@ class LayerFolder:
         path = self.folder / relative
         try:
             with open_plain(path, follow_links=not self.is_projects) as file:
-                head = file.read(SHORT_HEAD)
-                if len(head) == SHORT_HEAD and not has_name(head):
-                    head += file.read(MAX_HEAD - SHORT_HEAD)
+                head = file.read(agent_names.SHORT_HEAD)
+                if not agent_names.has_name(head):
+                    head += file.read(agent_names.MAX_HEAD - len(head))
                 return head
         except Unreadable:
             return None
