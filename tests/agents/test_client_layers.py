@@ -50,13 +50,13 @@ def test_a_projects_agents_need_trust(world: World) -> None:
 
 def test_deeply_nested_folders_are_skipped(world: World) -> None:
     """An archive can nest a thousand folders."""
-    deep = [f"{'d/' * depth}n{depth}.md" for depth in (0, MAX_DEPTH - 1, MAX_DEPTH + 1)]
+    deep = [f"{'d/' * depth}n{depth}.md" for depth in (0, MAX_DEPTH, MAX_DEPTH + 1)]
     for name in deep:
         world.write(name, agent(name.rpartition("/")[2][:-3]), "claude-project")
 
     names = [entry.loaded.name for entry in world.registry.entries()]
 
-    assert f"n{MAX_DEPTH - 1}" in names
+    assert f"n{MAX_DEPTH}" in names
     assert f"n{MAX_DEPTH + 1}" not in names
 
 

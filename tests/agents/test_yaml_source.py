@@ -106,8 +106,11 @@ def test_error_alias_bomb() -> None:
 def test_which_duplicate_key_counts() -> None:
     text = "a: 1\na: 3"
 
-    assert read_tree(text, FILE).value == {"a": 1}
-    assert read_tree(text, FILE, last_counts=True).value == {"a": 3}
+    first = read_tree(text, FILE)
+    last = read_tree(text, FILE, last_counts=True)
+
+    assert (first.value, first.line_of(("a",))) == ({"a": 1}, 1)
+    assert (last.value, last.line_of(("a",))) == ({"a": 3}, 2)
 
 
 def test_the_line_of_a_value_is_that_of_its_key() -> None:
