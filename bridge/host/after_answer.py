@@ -10,14 +10,13 @@ directory is gone.
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
 from bridge.host import registration
 from bridge.host.sweep_and_wake import wake_all
-from bridge.store import subagent_runs, wakeups
+from bridge.store import sessions, subagent_runs, wakeups
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,6 +63,8 @@ def wake_until_answered(
 
 
 def _is_open(hook: HookContext) -> bool:
-    """Whether the session is still on record; a removed one is not created again."""
-    records = f"{hook.store.place.state}/sessions"
-    return os.path.exists(f"{records}/{hook.session.session_id}.json")
+    """Whether the session is still on record; a removed state is not made again."""
+    store, session = hook.store, hook.session
+    return store.exists() and bool(
+        sessions.find_session(store, session.session_id, session.host)
+    )

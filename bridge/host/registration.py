@@ -23,7 +23,7 @@ WATCHING = frozenset({"SessionStart", "CwdChanged"})
 
 
 def register(
-    store: Store, event: HookEvent, host: HostProcess, carrier: str | None = None
+    store: Store, event: HookEvent, host: HostProcess, carrier: str | None
 ) -> Session:
     """Write down the session an event came from.
 
@@ -31,41 +31,35 @@ def register(
     register without it: a conflict is rare, and an unregistered session receives no
     offers.
     """
-    with store.exclusive_if_free():
-        return _register(store, event, host, carrier)
-
-
-def _register(
-    store: Store, event: HookEvent, host: HostProcess, carrier: str | None
-) -> Session:
     session_id = event.text("session_id")
-    known = [s for s in sessions.all_sessions(store) if s.host == host]
-    before = max(known, key=lambda s: s.registered_at, default=None)
-    # Ids of one process follow each other; the newest knows the earlier ones.
-    former = (before.ids - {session_id}) if before else frozenset()
-    last = before or sessions.same_id(store, session_id)
-    session = Session(
-        session_id=session_id,
-        host=host,
-        cwd=event.text("cwd"),
-        transcript_path=event.text("transcript_path"),
-        registered_at=store.now_ms(),
-        former_ids=tuple(sorted(former)),
-        launches=last.launches if last else (),
-        one_shot=is_one_shot(arguments_of(host.pid)),
-        wakes=event.name in WATCHING or (before is not None and before.wakes),
-        # The process knows what it knew when it started.
-        carrier=before.carrier if before else carrier,
-    )
-    sessions.save(store, session)
-    off = switch.switched_off(store).sessions
-    for old in known:
-        if old.session_id == session_id:
-            continue
-        # Switched off by the user: `/clear` does not switch it on.
-        if old.session_id in off:
-            switch.switch_off(store, session)
-        forget(store, old)
+    with store.exclusive_if_free():
+        known = [s for s in sessions.all_sessions(store) if s.host == host]
+        before = max(known, key=lambda s: s.registered_at, default=None)
+        # Ids of one process follow each other; the newest knows the earlier ones.
+        former = (before.ids - {session_id}) if before else frozenset()
+        last = before or sessions.same_id(store, session_id)
+        session = Session(
+            session_id=session_id,
+            host=host,
+            cwd=event.text("cwd"),
+            transcript_path=event.text("transcript_path"),
+            registered_at=store.now_ms(),
+            former_ids=tuple(sorted(former)),
+            launches=last.launches if last else (),
+            one_shot=is_one_shot(arguments_of(host.pid)),
+            wakes=event.name in WATCHING or (before is not None and before.wakes),
+            # The process knows what it knew when it started.
+            carrier=before.carrier if before else carrier,
+        )
+        sessions.save(store, session)
+        off = switch.switched_off(store).sessions
+        for old in known:
+            if old.session_id == session_id:
+                continue
+            # Switched off by the user: `/clear` does not switch it on.
+            if old.session_id in off:
+                switch.switch_off(store, session)
+            forget(store, old)
     return session
 
 

@@ -45,7 +45,6 @@ UNANSWERED = WakeProblem(
     "type anything into it, or restart it (claude --continue); /hooks shows what it "
     "runs",
 )
-CAUSES = (JUST_STARTED, NO_WATCH, UNANSWERED)
 
 
 def find_wake_problem(store: Store, session: Session) -> WakeProblem | None:
