@@ -32,7 +32,7 @@ def store(tmp_path: Path) -> CountingStore:
     return made
 
 
-def test_the_state_is_opened_no_oftener_for_more_sessions(store: CountingStore) -> None:
+def test_more_sessions_open_the_state_no_more_often(store: CountingStore) -> None:
     """A submit took 19 ms with a hundred of them, and 4 with one."""
     live = sessions.live_sessions(store)
 
@@ -42,7 +42,7 @@ def test_the_state_is_opened_no_oftener_for_more_sessions(store: CountingStore) 
     assert store.opened == 2
 
 
-def test_only_who_may_take_it_is_looked_for(
+def test_only_sessions_that_may_take_it_are_looked_for(
     store: CountingStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To see whether a process lives takes longer than to read what it is."""
@@ -59,7 +59,7 @@ def test_only_who_may_take_it_is_looked_for(
     assert len(looked) == 1
 
 
-def test_all_is_off_where_the_project_is(store: CountingStore) -> None:
+def test_where_the_project_is_off_no_session_may_take_it(store: CountingStore) -> None:
     switch.switch_off(store)
 
     assert eligible(store, sessions.live_sessions(store), request()) == []

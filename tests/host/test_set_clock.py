@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 DAY_S = 86_400
 
 
-@pytest.mark.parametrize("set_s", [0, DAY_S, -DAY_S], ids=["as it is", "on", "back"])
+@pytest.mark.parametrize("set_s", [0, DAY_S, -DAY_S], ids=["unset", "forward", "back"])
 @pytest.mark.parametrize("is_claimed", [False, True], ids=["waits", "claimed"])
 def test_a_request_ends_after_its_own_time(
     tmp_path: Path, set_s: int, *, is_claimed: bool
 ) -> None:
-    """By the clock that nobody sets: not after 2 s of 100, nor a day too late."""
+    """By the monotonic clock: neither after 2 s of 100 nor a day too late."""
     clock = FakeClock()
     store = store_in(tmp_path, clock=clock)
     asked = request(timeout=100_000, uptime=uptime(clock))
@@ -51,8 +51,8 @@ def test_a_request_ends_after_its_own_time(
     assert late.response.duration == 100_000
 
 
-def test_another_run_of_the_machine_tells_nothing(tmp_path: Path) -> None:
-    """Its clock began anew: the wall clock is all there is."""
+def test_after_a_reboot_the_wall_clock_decides(tmp_path: Path) -> None:
+    """The monotonic clock began anew."""
     clock = FakeClock()
     store = store_in(tmp_path, clock=clock)
     before = uptime(clock).with_(boot="another")
@@ -67,7 +67,7 @@ def test_another_run_of_the_machine_tells_nothing(tmp_path: Path) -> None:
     assert found.response is not None
 
 
-def test_a_file_that_does_not_say_when_is_of_now(tmp_path: Path) -> None:
+def test_a_file_without_a_time_is_new(tmp_path: Path) -> None:
     """A program copied an old record, and left out its time, but not the other one."""
     clock = FakeClock()
     store = store_in(tmp_path, clock=clock)
@@ -91,7 +91,7 @@ def offered(said: dict[str, Any]) -> bool:
     return "bridge:" in str(said.get("hookSpecificOutput", {}))
 
 
-def test_launches_to_come_cost_no_budget(
+def test_launches_in_the_future_cost_no_budget(
     world: HookWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They were counted before the clock was set back, for hours of waiting."""
@@ -109,7 +109,7 @@ def test_launches_to_come_cost_no_budget(
     assert len(session.launches) == 1
 
 
-def test_an_offer_of_time_to_come_is_repeated_and_given_back(world: HookWorld) -> None:
+def test_an_offer_from_the_future_is_repeated_and_given_back(world: HookWorld) -> None:
     request_id = world.submit(timeout_s=DAY_S)
     world.say("UserPromptSubmit", prompt="hello")
     fresh = offered(world.say("UserPromptSubmit", prompt="hello"))
@@ -125,7 +125,7 @@ def test_an_offer_of_time_to_come_is_repeated_and_given_back(world: HookWorld) -
     assert world.code(request_id) == "declined"
 
 
-@pytest.mark.parametrize("set_s", [DAY_S, -DAY_S], ids=["on", "back"])
+@pytest.mark.parametrize("set_s", [DAY_S, -DAY_S], ids=["forward", "back"])
 def test_an_agent_keeps_its_time(world: HookWorld, set_s: int) -> None:
     """What was written down at its launch is of the old clock; its deadline is not."""
     _, agent = world.working(timeout_s=3600)

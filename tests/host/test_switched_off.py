@@ -14,7 +14,7 @@ from bridge.config import Settings
 HOOKS = Path(bridge.__file__).parents[1] / "hooks"
 
 
-def looks(tmp_path: Path, **env: str) -> bool:
+def starts_python(tmp_path: Path, **env: str) -> bool:
     """Whether a hook goes on to start Python, which is a program of ours here."""
     stub = tmp_path / "python"
     stub.write_text("#!/bin/sh\necho started\n")
@@ -35,9 +35,9 @@ def looks(tmp_path: Path, **env: str) -> bool:
 
 def test_a_client_below_a_request_serves_no_queue(tmp_path: Path):
     """It is there for one request; to serve others it would start agents of its own."""
-    assert looks(tmp_path)
-    assert looks(tmp_path, BRIDGE_PARENT="")
-    assert not looks(tmp_path, BRIDGE_PARENT="1k0t3fvvgkr-n-hj92wn")
+    assert starts_python(tmp_path)
+    assert starts_python(tmp_path, BRIDGE_PARENT="")
+    assert not starts_python(tmp_path, BRIDGE_PARENT="1k0t3fvvgkr-n-hj92wn")
 
 
 OFF = ["1", "true", "YES", "On", " on ", "\t1\n"]
@@ -52,4 +52,4 @@ def test_hooks_and_commands_agree_on_what_is_off(tmp_path: Path, value: str):
     is_off = value in OFF
 
     assert Settings.from_environment(env).off is is_off
-    assert looks(tmp_path, BRIDGE_OFF=value) is not is_off
+    assert starts_python(tmp_path, BRIDGE_OFF=value) is not is_off
