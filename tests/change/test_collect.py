@@ -1,4 +1,4 @@
-"""What is not committed: told as git tells it, and read without obeying anything."""
+"""The change that is not committed: as git shows it, and nothing in it is obeyed."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_ignored_files_are_left_alone_and_secrets_named(project: Path) -> None:
     )
 
 
-def test_links_are_told_and_not_followed(project: Path) -> None:
+def test_links_are_named_and_not_followed(project: Path) -> None:
     (project / "out").symlink_to("/etc/passwd")
     shutil.rmtree(project / "src")
     (project / "src").symlink_to("/etc")
@@ -163,7 +163,7 @@ def test_ends_of_lines_are_no_change(project: Path) -> None:
     assert read_change(project) == NOTHING
 
 
-def test_odd_names_stay_in_their_line(project: Path) -> None:
+def test_names_with_line_breaks_stay_on_one_line(project: Path) -> None:
     (project / "a\n+++ b.py").write_text("x\n")
 
     assert '+++ b/"a\\n+++ b.py"' in read_change(project).diff
@@ -265,7 +265,9 @@ def test_a_partial_clone_fetches_nothing(project: Path, tmp_path: Path) -> None:
         ("rm .git/index; ln -s /dev/zero .git/index", "leads to"),
     ],
 )
-def test_error_what_cannot_be_read_is_said(project: Path, harm: str, why: str) -> None:
+def test_error_a_repository_that_cannot_be_read(
+    project: Path, harm: str, why: str
+) -> None:
     """In the prompt: a judge who sees no change must know that there may be one."""
     subprocess.run(["sh", "-c", harm], cwd=project, check=True)
 
@@ -294,7 +296,7 @@ def test_a_file_that_takes_too_long_hides_no_other(project: Path) -> None:
 
 
 def test_patterns_that_take_too_long_hide_no_change(project: Path) -> None:
-    """What git knows is told, though nobody can say which new files it would ignore."""
+    """Files that git knows are compared, though not all new ones could be looked at."""
     (project / "src" / "a.py").write_text("two\n")
     (project / ".gitignore").write_text("*a" * 40 + "b\n")
     (project / ("a" * 200)).write_text("new\n")

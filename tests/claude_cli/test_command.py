@@ -135,9 +135,11 @@ def test_a_definition_becomes_flags(name: str):
 def test_rules_that_name_options_go_to_our_own_hook():
     """The client would take the brackets for letters; it is not told them."""
     named = "Bash(pytest [-q] *)"
-    told = defined(allow=("Bash(make test)", named))
+    definition = defined(allow=("Bash(make test)", named))
 
-    command = command_line("/c", asked(), told, granting=["/py", "/a b/h.py", "/w"])
+    command = command_line(
+        "/c", asked(), definition, granting=["/py", "/a b/h.py", "/w"]
+    )
 
     at = command.index("--settings")
     assert not any("[-q]" in word for word in command[:at])

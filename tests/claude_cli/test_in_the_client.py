@@ -82,13 +82,13 @@ def test_with_a_schema(tmp_path: Path):
         ran = ask(world, "Which modules?", "--schema", "modules.json")
         (first, *_) = world.api.turns("main")
 
-    told = answered(ran)
-    assert (ran.returncode, told["success"], told["route"]) == (0, True, "claude")
-    assert told["parsedOutput"] == {"modules": ["billing"]}
-    assert told["model"] == first.model
-    assert told["degraded"] is False
+    answer = answered(ran)
+    assert (ran.returncode, answer["success"], answer["route"]) == (0, True, "claude")
+    assert answer["parsedOutput"] == {"modules": ["billing"]}
+    assert answer["model"] == first.model
+    assert answer["degraded"] is False
     assert first.last_user_text.strip() == "Which modules?"
-    assert rooms_of(world.store, told["requestId"]) == ["done"]
+    assert rooms_of(world.store, answer["requestId"]) == ["done"]
 
 
 def test_without_a_schema_commands_count_as_seen(tmp_path: Path):
@@ -131,9 +131,9 @@ def test_an_answer_in_words_counts_as_its_json_does(tmp_path: Path):
     with host_world(tmp_path, said) as world:
         ran = ask(world, "Say hi.")
 
-    told = answered(ran)
-    assert (ran.returncode, told["success"]) == (0, True)
-    assert told["parsedOutput"]["summary"] == SUCCESS["summary"]
+    answer = answered(ran)
+    assert (ran.returncode, answer["success"]) == (0, True)
+    assert answer["parsedOutput"]["summary"] == SUCCESS["summary"]
 
 
 def test_a_wrong_value_is_corrected_by_the_client(tmp_path: Path):
@@ -173,8 +173,12 @@ def test_error_code_of_an_end(tmp_path: Path, name: str):
     with host_world(tmp_path, model) as world:
         ran = ask(world, "Say hi.")
 
-    told = answered(ran)
-    assert (ran.returncode, told["error"]["code"], told["route"]) == (1, code, "claude")
+    answer = answered(ran)
+    assert (ran.returncode, answer["error"]["code"], answer["route"]) == (
+        1,
+        code,
+        "claude",
+    )
 
 
 def test_what_is_not_granted_is_denied_and_no_dialog_waits(tmp_path: Path):
@@ -240,8 +244,8 @@ def test_an_agent_inside_is_a_child_and_its_depth_counts(
         waiting = world.store.waiting()
         sessions = list((world.store.place.state / "sessions").glob("*"))
 
-    told = answered(ran)
-    assert told["success"] is True
+    answer = answered(ran)
+    assert answer["success"] is True
     assert sessions == []
     if max_depth == "0":
         for result in results[:2]:
@@ -253,7 +257,7 @@ def test_an_agent_inside_is_a_child_and_its_depth_counts(
         assert "3 agents stand above this request; 2 is the limit" in said
         left = [world.bridge.status(child).request for child in waiting]
         depths = sorted((r.depth, r.parent_request_id) for r in left if r)
-        assert depths[0] == (1, told["requestId"])
+        assert depths[0] == (1, answer["requestId"])
         assert [depth for depth, _ in depths] == [1, 2]
 
 
@@ -273,10 +277,11 @@ def test_options_are_granted_as_in_a_session(tmp_path: Path):
 
     with host_world(tmp_path, model) as world:
         ask(world, "validation-runner", "Run it all.")
-        told = [r.text for turn in world.api.turns("main") for r in turn.tool_results]
+        turns_made = world.api.turns("main")
+        results = [r.text for turn in turns_made for r in turn.tool_results]
         made = (world.stage.project / "made").exists()
 
-    plain, *refused, other = told[: len(OPTIONS)]
+    plain, *refused, other = results[: len(OPTIONS)]
     assert "Ran 0 tests" in plain or "NO TESTS RAN" in plain
     for text, why in zip(refused, list(OPTIONS.values())[1:], strict=False):
         assert why in text

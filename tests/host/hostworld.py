@@ -20,7 +20,7 @@ import needs
 from polling import wait_until
 from stage.api import ScriptedApi
 from stage.client import Stage
-from stage.models import obedient_model
+from stage.models import launching, obedient_model
 from stage.oneshot import run_print
 from stage.replies import reply, tool_use
 from stage.stream import StreamSession
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from stage.api import Script
     from stage.oneshot import PrintResult
-    from stage.replies import Reply
+    from stage.replies import Answer, Reply
     from stage.turns import ApiRequest
 
     from bridge.protocol.ids import RequestId
@@ -296,6 +296,23 @@ class HostWorld:
 def bash(command: str, **fields: object) -> Reply:
     """A model's reply that runs a command."""
     return reply(tool_use("Bash", {"command": command, "description": "d", **fields}))
+
+
+# What a permission dialog of the client looks like.
+DIALOG = ("Do you want", "Esc to cancel", "1. Yes")
+
+
+def stopping(request: ApiRequest) -> Answer:
+    """A main thread that obeys, and stops the task in a prompt `stop ID`."""
+    words = request.last_user_text.split()
+    if words[:1] == ["stop"] and not request.tool_results:
+        return reply(tool_use("TaskStop", {"task_id": words[1]}))
+    return launching()(request)
+
+
+def bash_until_go() -> Reply:
+    """A model's reply: a command in the background that waits for a file `go`."""
+    return bash("while [ ! -e go ]; do sleep 0.05; done", run_in_background=True)
 
 
 def code_of(response: Response) -> str | None:

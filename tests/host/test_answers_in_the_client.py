@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from hostworld import bash, code_of, host_world
+from hostworld import bash_until_go, code_of, host_world
 from polling import wait_until
 from stage.models import answering, obedient_model
 from stage.replies import reply, tool_use
@@ -71,8 +71,7 @@ def test_a_resumed_agent_does_not_change_its_answer(tmp_path: Path) -> None:
 
     def answers(_prompt: str, request: ApiRequest) -> Answer:
         if not request.own_calls:
-            command = "while [ ! -e go ]; do sleep 0.05; done"
-            return bash(command, run_in_background=True)
+            return bash_until_go()
         return reply(OTHER if "completed" in request.newest_text else GOOD)
 
     with host_world(tmp_path, obedient_model(answers)) as world:

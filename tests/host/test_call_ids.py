@@ -1,4 +1,4 @@
-"""Which call is whose: odd ids, spoilt notes, calls that were taken over."""
+"""Which call belongs to which agent: unusual ids, damaged notes, calls taken over."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from hookworld import HookWorld
 
 
-SPOILT = (
+DAMAGED = (
     b"\xff", b"\xff\xfe{", b"[" * 100_000, b"7", b"null", b"{}",
     b'{"id": [], "tool": 7, "command": ["ls"]}',
     b'{"id": "x", "tool": "Bash", "command": ["ls"], "pid": 1}',
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("note", SPOILT, ids=range(len(SPOILT)))
-def test_a_spoilt_note_of_a_call_stops_nobody(world: HookWorld, note: bytes) -> None:
+@pytest.mark.parametrize("note", DAMAGED, ids=range(len(DAMAGED)))
+def test_a_damaged_note_of_a_call_stops_nobody(world: HookWorld, note: bytes) -> None:
     agents = world.store.place.state / "agents"
     agents.mkdir(exist_ok=True)
     (agents / "toolu_x.bash").write_bytes(note)

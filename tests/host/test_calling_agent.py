@@ -125,7 +125,7 @@ def test_what_no_agent_runs_is_nobodys_child(client: HookWorld, tmp_path: Path) 
 def test_an_environment_that_was_taken_away_is_known_above(
     client: HookWorld, tmp_path: Path
 ) -> None:
-    """Of `claude -p`, whose agents are told by the environment alone."""
+    """Of `claude -p`, whose agents are known by the environment alone."""
     outer = {"BRIDGE_PARENT": "outer-1", "BRIDGE_DEPTH": "1"}
     home = f"HOME={client.home}"
     command = ("env", "-i", home, f"PATH={os.environ['PATH']}")

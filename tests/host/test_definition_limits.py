@@ -111,7 +111,7 @@ def test_a_willing_agent_answers_after_its_turns(world: HookWorld) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "given", "behavior"),
+    ("tool", "arguments", "behavior"),
     [
         ("Bash", {"command": "pytest -q"}, "allow"),
         ("Bash", {"command": "pytest -q; rm -rf ."}, "deny"),
@@ -125,14 +125,14 @@ def test_a_willing_agent_answers_after_its_turns(world: HookWorld) -> None:
     ],
 )
 def test_what_is_granted_is_allowed_and_nothing_else(
-    world: HookWorld, tool: str, given: Any, behavior: str
+    world: HookWorld, tool: str, arguments: Any, behavior: str
 ) -> None:
     define(world, "allow: ['Bash(pytest *)', 'Edit(src/**)']\n")
     (world.project / "src").mkdir()
     (world.project / "src" / "link").symlink_to(world.project)
     agent = started(world)
 
-    assert world.permission(agent, tool, **given)["behavior"] == behavior
+    assert world.permission(agent, tool, **arguments)["behavior"] == behavior
 
 
 def test_without_grants_everything_is_refused_as_ever(world: HookWorld) -> None:

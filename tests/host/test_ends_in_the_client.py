@@ -10,9 +10,16 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hostworld import HostWorld, bash, code_of, host_world
+from hostworld import (
+    HostWorld,
+    bash,
+    bash_until_go,
+    code_of,
+    host_world,
+    stopping,
+)
 from polling import wait_until
-from stage.models import agent_output, answering, launching, obedient_model
+from stage.models import agent_output, answering, obedient_model
 from stage.replies import error, reply, tool_use
 
 from bridge.store.subagent_runs import all_runs
@@ -97,15 +104,8 @@ def test_an_end_is_a_typed_response(tmp_path: Path, how: str, end: str) -> None:
 
 def test_an_agent_that_the_model_stops(tmp_path: Path) -> None:
     """TaskStop: the notice says killed, and nothing else does."""
-
-    def main(request: ApiRequest) -> Answer:
-        words = request.last_user_text.split()
-        if words[:1] == ["stop"] and not request.tool_results:
-            return reply(tool_use("TaskStop", {"task_id": words[1]}))
-        return launching()(request)
-
     slow = reply("late", delay_s=60)
-    with host_world(tmp_path, obedient_model(answering(slow), main=main)) as world:
+    with host_world(tmp_path, obedient_model(answering(slow), main=stopping)) as world:
         request = world.submit()
         with world.stream() as session:
             run = world.wait_for_run(request)
@@ -120,8 +120,7 @@ def test_an_agent_waits_for_a_command_of_its_own(tmp_path: Path) -> None:
 
     def answers(_prompt: str, request: ApiRequest) -> Answer:
         if not request.own_calls:
-            command = "while [ ! -e go ]; do sleep 0.05; done"
-            return bash(command, run_in_background=True)
+            return bash_until_go()
         if "completed" in request.newest_text:
             return agent_output()
         return reply("I am waiting.")

@@ -51,7 +51,7 @@ ANSWERS = {
 
 
 # Controls, line ends of three kinds, marks that clients strip, an astral one, tags.
-ODD_CHARACTERS = (
+SPECIAL_CHARACTERS = (
     "a\tb\r\nc\x1b[31m\x07\x00\u2028\u2029\ufeff\u200b\U0001f600 e\u0301 \x85\x7f "
     "<system-reminder>x</system-reminder> </task-notification> \\ \" ' end  \n\n"
 )
@@ -99,7 +99,7 @@ def test_every_character_of_a_prompt_is_given(
 ) -> None:
     """What the client alters in a prompt would look like another hook's."""
     with host_world(tmp_path) as world:
-        response = world.serve(how, ODD_CHARACTERS, mode=mode)
+        response = world.serve(how, SPECIAL_CHARACTERS, mode=mode)
 
     assert response.success, response.error
 
@@ -155,8 +155,8 @@ def test_error_timeout_of_an_agent_that_works_on(tmp_path: Path) -> None:
 
 def test_an_agent_answers_when_its_time_is_nearly_up(tmp_path: Path) -> None:
     def answers(prompt: str, request: ApiRequest) -> Answer:
-        told = "answer now" in request.newest_text
-        return agent_output() if told else working(prompt, request)
+        is_warned = "answer now" in request.newest_text
+        return agent_output() if is_warned else working(prompt, request)
 
     with host_world(tmp_path, obedient_model(answers)) as world:
         world.allow("Bash")

@@ -45,8 +45,8 @@ def fire(agents: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str | N
 
     def answer(event: str, task: str = "", **fields: Any) -> str | None:
         started.clear()
-        told = json.dumps({"session_id": "s", **fields}).encode()
-        monkeypatch.setattr(gate, "read_all", lambda: told)
+        data = json.dumps({"session_id": "s", **fields}).encode()
+        monkeypatch.setattr(gate, "read_all", lambda: data)
         try:
             gate.main("python", event, str(agents.parent), "local", task)
         except SystemExit:
@@ -276,8 +276,8 @@ def test_what_a_definition_keeps_from_an_agent_is_left_to_the_full_hook(
     """One call has been let through; its command looks like the note of another."""
     command = 'echo \'{"id": "x", "at": 5}\', "at": 6'
     fire("PreToolUse", tool_input={"command": command}, **BASH)
-    told = json.loads((agents / "a1.json").read_text())
-    (agents / "a1.json").write_text(json.dumps(told | run))
+    record = json.loads((agents / "a1.json").read_text())
+    (agents / "a1.json").write_text(json.dumps(record | run))
 
     event = {"agent_id": "a1", "tool_name": tool, "tool_use_id": "t2"}
 

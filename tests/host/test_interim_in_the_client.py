@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from hostworld import host_world
+from hostworld import host_world, stopping
 from polling import wait_until
-from stage.models import launching, obedient_model
+from stage.models import obedient_model
 from stage.replies import error, reply, tool_use
 
 from bridge.store import subagent_runs
@@ -30,10 +30,10 @@ DONE = ("inner words", "<status>killed", "<status>failed", "API Error: 400")
 
 def starting(prompt: str, *, in_background: bool = True) -> Reply:
     """A call that starts an agent: at a terminal always in the background."""
-    given: dict[str, object]
-    given = {"prompt": prompt, "description": "n", "subagent_type": "general-purpose"}
-    given["run_in_background"] = in_background
-    return reply(tool_use("Agent", given))
+    call: dict[str, object]
+    call = {"prompt": prompt, "description": "n", "subagent_type": "general-purpose"}
+    call["run_in_background"] = in_background
+    return reply(tool_use("Agent", call))
 
 
 def with_helper(
@@ -109,15 +109,8 @@ def test_what_the_agent_says_last_is_the_answer(tmp_path: Path, case: str) -> No
 
 def test_a_helper_that_somebody_stops(tmp_path: Path) -> None:
     """TaskStop: its caller is told, and answers without it."""
-
-    def main(request: ApiRequest) -> Answer:
-        words = request.last_user_text.split()
-        if words[:1] == ["stop"] and not request.tool_results:
-            return reply(tool_use("TaskStop", {"task_id": words[1]}))
-        return launching()(request)
-
     answers = with_helper(lambda _: reply("late", delay_s=60))
-    with host_world(tmp_path, obedient_model(answers, main=main)) as world:
+    with host_world(tmp_path, obedient_model(answers, main=stopping)) as world:
         request = world.submit()
         with world.terminal() as terminal:
             run = world.wait_for_run(request)
@@ -136,8 +129,8 @@ def test_two_deep(tmp_path: Path) -> None:
     def helper(request: ApiRequest) -> Answer:
         if not request.own_calls:
             return starting("leaf")
-        told = "leaf words" in json.dumps(request.messages)
-        return reply("inner words" if told else "soon")
+        has_heard = "leaf words" in json.dumps(request.messages)
+        return reply("inner words" if has_heard else "soon")
 
     inner = with_helper(helper)
 
@@ -174,8 +167,8 @@ def test_a_helper_that_is_continued(tmp_path: Path) -> None:
         if "ToolSearch" not in _called(request):
             return reply(tool_use("ToolSearch", {"query": "select:SendMessage"}))
         (run,) = (run for run in subagent_runs.all_runs(world.store) if run.nested)
-        given = {"to": run.agent_id, "message": "and then?", "summary": "more"}
-        return reply(tool_use("SendMessage", given))
+        message = {"to": run.agent_id, "message": "and then?", "summary": "more"}
+        return reply(tool_use("SendMessage", message))
 
     with host_world(tmp_path, obedient_model(answers)) as world:
         with world.terminal():

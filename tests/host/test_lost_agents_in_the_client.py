@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from hostworld import HostWorld, bash, host_world
+from hostworld import DIALOG, HostWorld, bash, host_world
 from polling import wait_until
 from stage.models import agent_output, obedient_model
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 
 pytestmark = pytest.mark.host
-
-DIALOG = ("Do you want", "Esc to cancel", "1. Yes")
 
 
 def cut_record(world: HostWorld) -> None:

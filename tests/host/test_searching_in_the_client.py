@@ -81,7 +81,7 @@ def test_one_with_bash_searches_by_grep(tmp_path: Path) -> None:
 
 
 # Of each class of what the client passes over, one.
-ODD = {
+FRONTMATTER = {
     "fields": "name: fields\ndescription: d\ncategory: quality\ntags: [a]",
     "tools": "name: tools\ndescription: d\ntools: Read, LS, WriteFile",
     "agents": "name: agents\ndescription: d\ntools: Agent(fields, tools), Read",
@@ -109,7 +109,7 @@ def test_what_the_client_offers_is_what_loads_here(tmp_path: Path) -> None:
     with host_world(tmp_path, obedient_model()) as world:
         folder = world.stage.project / ".claude" / "agents"
         (folder / "deep").mkdir(parents=True)
-        for stem, head in ODD.items():
+        for stem, head in FRONTMATTER.items():
             words = "" if stem == "empty" else "Do what you are told.\n"
             mark = "\ufeff" if stem == "marks" else ""
             file = folder / ("deep" if stem == "colon" else "") / f"{stem}.md"
@@ -124,9 +124,9 @@ def test_what_the_client_offers_is_what_loads_here(tmp_path: Path) -> None:
         loaded[file.stem] = found.definition and found.definition.name
     offered = {
         stem: name
-        for stem, head in ODD.items()
+        for stem, head in FRONTMATTER.items()
         if (name := head.partition("name: ")[2].partition("\n")[0])
         and f"- {name}: " in sent
     }
     assert {stem: name for stem, name in loaded.items() if name} == offered
-    assert sorted(set(ODD) - set(offered)) == ["bare", "nameless", "number"]
+    assert sorted(set(FRONTMATTER) - set(offered)) == ["bare", "nameless", "number"]

@@ -66,7 +66,7 @@ def test_a_late_hook_brings_no_agent_back(world: HookWorld) -> None:
 def test_a_late_hook_that_saw_the_launch_brings_no_agent_back(
     world: HookWorld, end: Any
 ) -> None:
-    """The launch is told after the call; a quick agent has ended by then."""
+    """The event of the launch comes after the call: a quick agent has ended by then."""
     launched, run = _begun(world)
     end(world.store, run)
     before = world.runs()

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from hostworld import bash, code_of, host_world
+from hostworld import DIALOG, bash, code_of, host_world
 from polling import wait_until
 from stage.models import answering, obedient_model
 from stage.replies import reply, tool_use
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
-
-# What a permission dialog of the client looks like.
-DIALOG = ("Do you want", "Esc to cancel", "1. Yes")
 
 
 @pytest.mark.parametrize("mode", ["default", "auto"])

@@ -1,4 +1,4 @@
-"""What a subagent was given, as the client wrote it down."""
+"""The prompt that a subagent was given, as the client wrote it down."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_one_that_is_written_a_moment_later(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("way", ["stop", "handback"])
 def test_the_answer_to_another_prompt_is_none(world: HookWorld, way: str) -> None:
-    """Whatever it says: the launch itself has not told yet."""
+    """Whatever it says: the launch has not shown its prompt yet."""
     request = world.submit()
     world.say("UserPromptSubmit", prompt="hello")
     call = world.launch(request)
