@@ -6,7 +6,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, reject
+from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 from bridge.protocol.agent_output import ANSWER_SCHEMA
@@ -222,6 +222,10 @@ def test_the_same_values_are_valid_as_in_another_library(
     plain = {key: part for key, part in other.items() if key != "$ref"}
     schema["$defs"] = {"one": plain, "other": {"$anchor": "two", **plain}}
     schema["$schema"] = draft.META_SCHEMA["$schema"]
+    if draft is jsonschema.Draft201909Validator:
+        # The other library forgets what a schema in `additionalProperties` evaluates.
+        both = ("additionalProperties", "unevaluatedProperties")
+        assume(not all(name in str(schema) for name in both))
 
     try:
         is_valid = draft(schema).is_valid(value)
