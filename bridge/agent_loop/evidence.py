@@ -99,10 +99,7 @@ def judge_submitted(
         value, problem = _with_commands(value, calls)
         if problem:
             return Verdict(code="unverified", complaint=problem)
-    try:
-        words = orjson.dumps(value).decode()
-    except (orjson.JSONEncodeError, RecursionError) as exc:
-        return Verdict(code="AGENT_003", complaint=f"cannot be kept as JSON: {exc}")
+    words = orjson.dumps(value).decode()
     seen = [
         ToolCall(call.tool, call.tool_use_id, ran.command, ran.ok)
         for call in calls

@@ -42,10 +42,6 @@ class Limits:
     corrections: int = 2
 
 
-# Checking for a cancellation reads a file, and a search checks for each file.
-_ASK_EVERY_S = 0.1
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """One request to be answered by a model.
@@ -62,7 +58,8 @@ class Job:
         limits: how much it may use.
         on_progress: called with the progress.
         log: called with each event of the run; must not raise.
-        is_cancelled: called between steps, and while a model or a command is at work.
+        is_cancelled: called often: between steps, for each file of a search, and while
+            a model or a command is at work.
         clock: the wall clock and the monotonic clock.
     """
 
@@ -84,17 +81,6 @@ class Job:
         """How a model of this size is instructed and limited."""
         return policy_for(is_small=self.model.is_small)
 
-    def stop_check(self) -> Callable[[], bool]:
-        """A function that says whether the run is over; cheap to call."""
-        asked_s = float("-inf")
-        is_cancelled = False
-
-        def is_over() -> bool:
-            nonlocal asked_s, is_cancelled
-            now_s = self.clock.monotonic_s()
-            if now_s - asked_s >= _ASK_EVERY_S:
-                asked_s = now_s
-                is_cancelled = is_cancelled or self.is_cancelled()
-            return is_cancelled or now_s >= self.deadline_s
-
-        return is_over
+    def is_over(self) -> bool:
+        """Whether the run was cancelled, or its deadline has passed."""
+        return self.clock.monotonic_s() >= self.deadline_s or self.is_cancelled()

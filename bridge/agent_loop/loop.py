@@ -86,9 +86,8 @@ class _Run:
         self._problem = schema and problem_of_schema(schema)
         self._schema = None if self._problem else schema
         self._request = job.request.with_(answer_schema=self._schema)
-        self._toolbox = Toolbox(
-            job, Project(job.project, is_over=job.stop_check()), sandbox
-        )
+        project = Project(job.project, is_over=job.is_over)
+        self._toolbox = Toolbox(job, project, sandbox)
         self._submit = submit_schema(self._schema, self._policy)
         instructions = job.instructions if self._policy.instructions_first else None
         is_rendered = job.prompt is not None and instructions is None

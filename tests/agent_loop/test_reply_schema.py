@@ -173,7 +173,7 @@ def test_any_reply_can_be_read(text: str) -> None:
 def test_the_default_answer_may_refer_to_calls() -> None:
     item = submit_schema(None, LARGE)["properties"]["evidence"]["items"]
 
-    assert "toolUseId" in item["properties"]
+    assert item["properties"]["toolUseId"]["maxLength"] == len("call-1234567")
     assert "verified" not in item["properties"]
 
 
