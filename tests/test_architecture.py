@@ -236,7 +236,9 @@ def test_nothing_of_an_extra_is_loaded_before_it_is_used() -> None:
     """Without the extras the rest works; what is missing is named where it is used."""
     loaded = loaded_by(
         "import bridge.agent_loop.loop, bridge.nodes.lookup\n"
-        "import bridge.endpoint.endpoint_model"
+        "import bridge.endpoint.endpoint_model, bridge.llama.local_model\n"
+        "import bridge.llama.selftest, bridge.cli.models"
     )
 
-    assert not loaded & {"openai", "pydantic_monty", "tree_sitter", "llama_cpp"}
+    extras = {"openai", "pydantic_monty", "tree_sitter", "llama_cpp", "llguidance"}
+    assert not loaded & {*extras, "numpy"}

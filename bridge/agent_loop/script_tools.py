@@ -20,6 +20,7 @@ Source: pydantic-monty, `Monty`, `MontySession.feed_run`, `ResourceLimits`.
 
 from __future__ import annotations
 
+import json
 import re
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
@@ -95,7 +96,7 @@ class Sandbox:
                     print_callback=printed,
                 )
         except monty.MontyError as exc:
-            is_crash = not isinstance(_raised(exc), (AssertionError, ValueError))
+            is_crash = not isinstance(exc.exception(), (AssertionError, ValueError))
             text = f"error: {_traceback(exc, script)}"
             return ToolResult(text, ok=False, is_crash=is_crash)
         try:
@@ -111,14 +112,8 @@ class Sandbox:
         return self._pool
 
 
-def _raised(exc: Any) -> object:
-    """The exception that the script raised."""
-    raised = getattr(exc, "exception", None)
-    return raised() if callable(raised) else exc
-
-
 def _traceback(exc: Any, script: str) -> str:
-    """The script's traceback, as Python shows it."""
+    """The script's traceback, as Python shows it, or another failure's message."""
     display = getattr(exc, "display", None)
     return _SCRIPT_LINE.sub(
         lambda _: f'  File "{script}"', str(display() if display else exc)
@@ -130,6 +125,4 @@ def _text(value: Any, printed: str) -> str:
         return printed or "(no result)"
     if isinstance(value, str):
         return value
-    import json
-
     return json.dumps(value, ensure_ascii=False, default=str)

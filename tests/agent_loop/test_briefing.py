@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from runworld import FOUND, ScriptedModel, call, definition, submit
+from runworld import FOUND, call, definition, submit
 
-from bridge.agent_loop.briefing import signature
+from bridge.agent_loop.briefing import call_text, signature
 from bridge.agent_loop.examples import DEFAULT
-from bridge.agent_loop.job import Job, Limits
-from bridge.agent_loop.script_tools import Sandbox
-from bridge.agent_loop.toolbox import Toolbox
-from bridge.agent_loop.workspace import Project
+from bridge.agent_loop.job import Limits
 from bridge.agents.definition import Example, ExampleCall
-from bridge.protocol.agent_output import ANSWER_SCHEMA
 from bridge.protocol.json_schema import problem_of
-from bridge.protocol.request import Request
 
 
 def test_a_long_result_is_cut_in_the_middle(world):
@@ -79,6 +73,13 @@ def test_examples_that_do_not_fit_are_left_out(world):
     assert (shared, world.model.prefixes) == ([1], [3])
 
 
+def test_letters_are_not_escaped():
+    """A model knows `é`, and reads it as it is in a file."""
+    text = '{"tool": "read_file", "arguments": {"path": "é.txt"}}'
+    assert call_text("read_file", {"path": "é.txt"}) == text
+    assert signature({"const": "é"}) == '"é"'
+
+
 def test_the_prefix_is_the_same_for_any_prompt(world):
     """What a model keeps must hold nothing of the request."""
     seen = []
@@ -135,23 +136,20 @@ def test_a_small_model_sees_examples_and_is_kept_short(world):
     assert world.model.prefixes == [1]
 
 
-def test_the_default_examples_are_valid():
+def test_the_default_examples_are_valid(world):
     """An example that its tool or the answer's schema refuses would teach nonsense."""
-    job = Job(
-        request=Request(request_id="r1", prompt="x"),
-        definition=definition(allow=("Bash(flake8 *)", "Bash(gradle *)")),
-        model=ScriptedModel([""], is_small=True),
-        project=Path(),
-        deadline_s=0,
-    )
-    with Sandbox() as sandbox:
-        tools = Toolbox(job, Project(Path()), sandbox).tools
+    agent = definition(allow=("Bash(flake8 *)", "Bash(gradle *)"))
 
-    assert {m.tool for example in DEFAULT for m in example.calls} == set(tools)
+    world.run(submit(), agent=agent, is_small=True)
+
+    offered = [shape["properties"] for shape in world.model.shapes[0]["anyOf"]]
+    schemas = {each["tool"]["const"]: each["arguments"] for each in offered}
+    used = {made.tool for example in DEFAULT for made in example.calls}
+    assert {*used, "submit_result"} == set(schemas)
     for example in DEFAULT:
-        assert problem_of(ANSWER_SCHEMA, example.answer) is None
+        assert problem_of(schemas["submit_result"], example.answer) is None
         for made in example.calls:
-            assert problem_of(tools[made.tool].parameters, made.arguments) is None
+            assert problem_of(schemas[made.tool], made.arguments) is None
 
 
 def test_a_small_model_reads_its_instructions_apart_from_the_task(world):

@@ -116,6 +116,14 @@ def test_rules_for_other_tools_grant_nothing() -> None:
     assert Grants(["Bash(ls)"])
 
 
+def test_the_rules_in_words() -> None:
+    grants = Grants(
+        ["Bash(pytest:*)", "Read", "Bash(git log)", "Bash(ls [-a -l -r -t -u])"]
+    )
+
+    assert grants.words == "`pytest *`, `git log`, `ls [-a -l -r -t …]`"
+
+
 def test_exact_rules_become_a_choice() -> None:
     """A small model cannot miss then."""
     exact = Grants(["Bash(pytest -q)", "Bash(ruff check .)"])

@@ -134,25 +134,19 @@ def test_error_a_reply_that_is_no_call(world, reply, code, complaint):
     assert world.model.results()[0] == f"error: {complaint}"
 
 
-def test_error_wrong_arguments_become_a_result(world):
-    world.run(call("read_file", file="a"), submit())
-
-    (result,) = world.model.results()
-    assert result == (
-        "Result of read_file (call-1):\n"
-        'error: read_file: $: "path" is a required property'
-    )
-
-
-def test_error_a_refusal_becomes_a_result(world):
-    world.run(call("read_file", path=".."), submit())
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"file": "a"}, 'read_file: $: "path" is a required property'),
+        ({"path": ".."}, "'..' leads out of the project: `..` is refused"),
+    ],
+    ids=["wrong-arguments", "refused"],
+)
+def test_error_a_failed_call_has_a_result(world, arguments, error):
+    world.run(call("read_file", **arguments), submit())
 
     assert [e["ok"] for e in world.log if e["event"] == "tool_result"] == [False]
-    (result,) = world.model.results()
-    assert result == (
-        "Result of read_file (call-1):\n"
-        "error: '..' leads out of the project: `..` is refused"
-    )
+    assert world.model.results() == [f"Result of read_file (call-1):\nerror: {error}"]
 
 
 def test_text_of_a_file_cannot_change_the_tools(world):

@@ -41,23 +41,13 @@ def test_the_shape_of_a_call() -> None:
 
     shape = call_shape({"look": empty, "submit_result": {"type": "object"}})
 
+    closed = {"required": ["tool", "arguments"], "additionalProperties": False}
+    look = {"tool": {"const": "look"}, "arguments": empty}
+    answer = {"tool": {"const": "submit_result"}, "arguments": {"type": "object"}}
     assert shape == {
         "anyOf": [
-            {
-                "type": "object",
-                "properties": {"tool": {"const": "look"}, "arguments": empty},
-                "required": ["tool", "arguments"],
-                "additionalProperties": False,
-            },
-            {
-                "type": "object",
-                "properties": {
-                    "tool": {"const": "submit_result"},
-                    "arguments": {"type": "object"},
-                },
-                "required": ["tool", "arguments"],
-                "additionalProperties": False,
-            },
+            {"type": "object", "properties": look, **closed},
+            {"type": "object", "properties": answer, **closed},
         ]
     }
 

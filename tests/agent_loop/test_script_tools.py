@@ -21,8 +21,8 @@ PATH = {
 def result_of(world):
     """The result of a script that the model calls as the tool `lint`."""
 
-    def result_of(code: str, *, providers: tuple[str, ...] = (), **agent):
-        pym = world.write("tools/lint.pym", code)
+    def result_of(code: str, *, file="", providers: tuple[str, ...] = (), **agent):
+        pym = world.write("tools/lint.pym", file or code)
         paths = tuple(
             world.write(f"tools/about{n}.pym", text) for n, text in enumerate(providers)
         )
@@ -177,19 +177,9 @@ def test_a_failing_provider_stops_the_tool(world, result_of):
     assert not (world.project / "made").exists()
 
 
-def test_the_code_that_was_trusted_is_what_runs(world):
+def test_the_code_that_was_trusted_is_what_runs(result_of):
     """A file that changes after its definition was trusted is not read again."""
-    tool = ScriptTool(
-        name="lint",
-        pym=world.write("tools/lint.pym", "'swapped'"),
-        description="",
-        parameters=PATH,
-        code="'trusted'",
-    )
-
-    world.run(call("lint", path="b"), submit(), agent=definition(script_tools=(tool,)))
-
-    assert world.model.results()[0].partition("\n")[2] == "trusted"
+    assert result_of("'trusted'", file="'swapped'") == "trusted"
 
 
 def test_what_a_script_ran_is_evidence(world, result_of):

@@ -1,8 +1,9 @@
-"""A real server of another make, with a real model: llama-cpp-python's own."""
+"""A real server that is not ours, with a real model: that of llama-cpp-python."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import socket
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from polling import wait_until
 from runworld import definition
 
 from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed
@@ -50,11 +52,8 @@ def url(tmp_path_factory):
         )  # fmt: skip
     try:
         base = f"http://127.0.0.1:{port}/v1"
-        until_s = time.monotonic() + 120
-        while not is_up(base):
-            assert server.poll() is None, log.read_text()
-            assert time.monotonic() < until_s, log.read_text()
-            time.sleep(0.2)
+        wait_until(lambda: is_up(base) or server.poll() is not None, timeout_s=120)
+        assert server.poll() is None, log.read_text()
         yield base
     finally:
         server.kill()
@@ -79,7 +78,7 @@ def endpoint(url):
     endpoint.close()
 
 
-def ask(endpoint, *, max_tokens=150, within_s=120.0):
+def ask(endpoint, max_tokens):
     question = "Is water wet? Answer as JSON, why in five words."
     return endpoint.reply(
         ChatRequest(
@@ -87,37 +86,28 @@ def ask(endpoint, *, max_tokens=150, within_s=120.0):
             shape=SHAPE,
             prefix=0,
             max_tokens=max_tokens,
-            deadline_s=time.monotonic() + within_s,
+            deadline_s=time.monotonic() + 120,
         )
     )
 
 
 def test_a_reply_has_the_shape(endpoint):
-    """The peer knows no `json_schema`: it is asked in its own form."""
-    import json
-
-    reply = ask(endpoint)
+    """This server does not know `json_schema`: it is asked in the older form."""
+    reply = ask(endpoint, 150)
 
     jsonschema.validate(json.loads(reply.text), SHAPE)
     assert reply.tokens > 5
 
 
-def test_error_a_cut_reply(endpoint):
+def test_error_the_reply_is_cut(endpoint):
     with pytest.raises(ModelFailed) as caught:
-        ask(endpoint, max_tokens=4)
+        ask(endpoint, 4)
 
     assert caught.value.code == "AGENT_004"
 
 
-def test_error_the_deadline(endpoint):
-    with pytest.raises(ModelFailed) as caught:
-        ask(endpoint, within_s=0.05)
-
-    assert caught.value.code == "AGENT_005"
-
-
 def test_a_whole_run(endpoint, tmp_path):
-    """Prompt in, typed answer out, by way of the loop."""
+    """From a prompt to a typed answer, through the loop."""
     outcome = run(
         Job(
             request=Request(request_id="r", prompt="Is water wet?"),

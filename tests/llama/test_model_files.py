@@ -155,23 +155,6 @@ def test_without_a_default_no_file_is_in_use(settings, monkeypatch):
     assert [each.in_use for each in known_models(settings)] == [True, False]
 
 
-def test_the_package_imports_without_the_extra():
-    """`bridge.llama` starts the worker; only the worker needs llama.cpp."""
-    import subprocess
-    import sys
-
-    code = (
-        "import sys, bridge.llama.local_model, bridge.llama.selftest\n"
-        "import bridge.cli.models\n"
-        "print(sorted({'llama_cpp', 'llguidance', 'numpy'} & sys.modules.keys()))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-
-    assert done.stdout == "[]\n"
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
