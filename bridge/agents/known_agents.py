@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bridge.agents.agent_names import ALL_LAYERS, LAYERS
 from bridge.agents.apply import resolve
 from bridge.agents.registry import Registry
 from bridge.errors import InvalidRequest, UnknownAgent
@@ -125,8 +126,8 @@ class Agents:
             UnknownAgent: it is unknown, or this route does not have its prompt.
             BadDefinition, NotTrusted: its definition cannot be used.
         """
-        find = self.registry.find_own if route == "host" else self.registry.find
-        definition = find(agent)
+        layers = LAYERS if route == "host" else ALL_LAYERS
+        definition = self.registry.find(agent, layers)
         if definition is None:
             check_agent(agent, self.registry, route)
         return definition

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from bridge.agents.agent_names import (
     ALL_LAYERS,
     CLIENT_LAYERS,
-    LAYERS,
     OF_PROJECT,
     Layer,
     is_name,
@@ -78,24 +77,18 @@ class Registry:
         }
         return cls(folders, settings.home, project)
 
-    def find(self, name: str) -> Definition | None:
+    def find(
+        self, name: str, layers: Iterable[Layer] = ALL_LAYERS
+    ) -> Definition | None:
         """The definition that wins for a name; None if there is none.
+
+        With `LAYERS`, Claude Code's own folders do not count: a session reads those
+        itself.
 
         Raises:
             BadDefinition: it has errors; lists them all.
             NotTrusted: it is the project's, and its user has not trusted it.
         """
-        return self._find(name, ALL_LAYERS)
-
-    def find_own(self, name: str) -> Definition | None:
-        """The same without Claude Code's own folders: a session reads those itself.
-
-        Raises:
-            BadDefinition, NotTrusted: as `find`.
-        """
-        return self._find(name, LAYERS)
-
-    def _find(self, name: str, layers: Iterable[Layer]) -> Definition | None:
         if not is_name(name):
             return None
         for folder in self._folders(layers):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents.agent_names import LAYERS
 from bridge.agents.apply import filled_in, resolve
 from bridge.agents.registry import Registry
 from bridge.errors import BridgeError, StateUnavailable
@@ -131,7 +132,7 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
     try:
         registry = Registry.open(hook.settings, hook.store.place.project)
         # The client has read its own folders by itself.
-        definition = registry.find_own(request.agent_type)
+        definition = registry.find(request.agent_type, LAYERS)
         request = resolve(definition, hook.store, request)
         if definition is not None:
             request = hosted(request, definition, _carrier(hook, registry))

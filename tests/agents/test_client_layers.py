@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.agents.agent_names import LAYERS
 from bridge.agents.layers import MAX_DEPTH
 from bridge.errors import NotTrusted
 
@@ -30,7 +31,7 @@ def test_the_users_agents_need_no_trust(world: World) -> None:
 
     assert found is not None
     assert (found.system_prompt, found.source.is_clients) == ("You joke.", True)
-    assert world.registry.find_own("joker") is None
+    assert world.registry.find("joker", LAYERS) is None
     assert world.registry.client_agents() == {"joker": file}
 
 
