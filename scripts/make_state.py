@@ -53,15 +53,15 @@ Written by `scripts/make_state.py` from the tables that the program itself obeys
 
 ## Failure codes
 
-The code stands in `error.code` of a response, and in what `--json` prints.
+A response has the code in `error.code`, and `--json` prints it.
 `ask`, and `wait` for one request, end with the exit code beside it.
-What is refused before it is asked leaves no record.
-It ends with 2 where the command must be called differently, or something be mended
-first: an agent that nobody knows, a definition with problems or without trust, words
-that do not go together, an extra that `--node` or `models` takes and that is not
-installed; with the exit code beside `depth` or `no_host` where that is why: of a route
-whose extra is missing, that of `no_host`.
-An id that nobody knows ends `show`, `wait`, `cancel` and `respond` with 1.
+A request that is refused before it is submitted leaves no record.
+Then the command ends with 2 if it must be called differently, or if something must be
+mended first: an unknown agent, a definition with problems or without trust, options
+that exclude one another, an extra that `--node` or `models` needs.
+It ends with the exit code of `depth` if too many agents stand above the request, and
+with that of `no_host` if the extra of its route is missing.
+With an unknown id, `show`, `wait`, `cancel` and `respond` end with 1.
 
 | code | exit | meaning | what to do |
 | --- | --- | --- | --- |

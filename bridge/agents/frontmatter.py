@@ -27,7 +27,7 @@ _FENCE = re.compile(r"---[ \t]*\r?\n(.*?)^[ \t]*---", re.S | re.M)
 _FIELD = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*:(?:[ \t]|$)")
 # Nobody writes more, and each may be tried twice.
 MAX_FIELDS = 200
-# Of the fields, in the file.
+# The line of the file on which the fields begin.
 _FIRST_LINE = 2
 
 

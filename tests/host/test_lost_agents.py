@@ -49,8 +49,8 @@ def test_its_next_call_is_denied_and_ends_it(world: HookWorld) -> None:
     assert error is not None
     assert error.code == "agent_error"
     assert error.message == (
-        "the agent tool or the model behind it failed: what was written down about its "
-        "agent is lost or damaged"
+        "the Agent tool, or the model behind it, failed: what was written down about "
+        "its agent is lost or damaged"
     )
     assert records(world, agent) == []
 

@@ -24,5 +24,5 @@ def test_the_cure_depends_on_the_stage_and_names_the_request(
 
 
 def test_the_detail_follows_the_meaning() -> None:
-    assert explain("depth") == ("agents asking for agents went deeper than the limit")
-    assert explain("no_json", "see there") == "prose where JSON was due: see there"
+    assert explain("depth") == ("too many agents asked for one another")
+    assert explain("no_json", "see there") == "text instead of JSON: see there"
