@@ -18,6 +18,7 @@ from stage.replies import error, reply
 
 from bridge.errors import NoHost
 from bridge.protocol.response import RequestFailed
+from bridge.store import subagent_runs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,10 +143,19 @@ def test_error_host_gone(tmp_path: Path) -> None:
 
 
 def test_error_timeout_of_an_agent_that_works_on(tmp_path: Path) -> None:
-    """It is told twice to answer; then its time is up, and it ends."""
+    """It is told twice to answer; then its time is up, and it ends.
+
+    The time for its answer begins at once: the last seconds before a deadline may be
+    too few for three tool calls on a busy machine.
+    """
     with host_world(tmp_path, obedient_model(working)) as world:
         world.allow("Bash")
-        response = world.serve("stream", timeout_s=6)
+        request = world.submit(timeout_s=60)
+        with world.stream():
+            run = world.wait_for_run(request)
+            subagent_runs.change(world.store, run, lambda r: r.with_(answer_by=1))
+            response = world.ended(request)
+            world.wait_until_forgotten()
 
     assert code_of(response) == "timeout"
     assert response.error is not None

@@ -12,7 +12,7 @@ from stage.models import new_tokens, obedient_model
 from stage.replies import reply, tool_use
 
 from bridge.host.gate import last_word
-from bridge.host.request_tokens import find_bare
+from bridge.host.request_tokens import describe, described_ids, find_bare
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,6 +41,13 @@ LONG = "Read the code of the module and say what it does, file by file. " * 5
 )
 def test_a_bare_token_is_the_whole_prompt(prompt: str, token: str | None) -> None:
     assert find_bare(prompt) == token
+
+
+def test_a_description_names_the_request_and_has_no_marks() -> None:
+    text = describe("r-1", 'a `b` <c> "d" [e] (pid 7)')
+
+    assert text == "hostbridge: a b c d e (pid 7) [r-1]"
+    assert described_ids(text) == ["r-1"]
 
 
 def call(world: HookWorld, prompt: str, description: str = "b", **fields: str) -> str:
