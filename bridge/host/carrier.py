@@ -39,13 +39,11 @@ def known_at_start(settings: Settings, event: HookEvent, kind: str) -> str | Non
     is_new = event.text("source") in ("startup", "resume")
     if event.name != "SessionStart" or not is_new:
         return None
-    return still_there(settings, CARRIER)
+    return still_there(settings)
 
 
-def still_there(settings: Settings, known: str | None) -> str | None:
-    """The same name, unless its file was removed meanwhile, or is no longer ours."""
-    if known != CARRIER:
-        return known
+def still_there(settings: Settings) -> str | None:
+    """Its own name, unless its file was removed, or is no longer ours."""
     try:
         state = CarrierFile(settings).state()
     except BridgeError:

@@ -102,8 +102,11 @@ def _lenient(data: bytes) -> Any:
     import json
 
     try:
-        value = json.loads(data.decode("utf-8", "replace"))
-        text = json.dumps(value, ensure_ascii=False).encode("utf-16", "surrogatepass")
-        return json.loads(text.decode("utf-16", "replace"))
+        text = json.dumps(
+            json.loads(data.decode("utf-8", "replace")), ensure_ascii=False
+        )
+        # Lone surrogates have no UTF-8 form.
+        valid = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return json.loads(valid)
     except (ValueError, RecursionError):
         return None

@@ -186,8 +186,9 @@ def _carrier(hook: HookContext, registry: Registry) -> str | None:
     from bridge.host.carrier import still_there
 
     # Somebody else's of that name, in the project say, comes before ours.
-    found = still_there(hook.settings, known)
-    return None if CARRIER in registry.client_agents() else found
+    if CARRIER in registry.client_agents():
+        return None
+    return still_there(hook.settings)
 
 
 def _held(hook: HookContext, request: Request) -> HookOutput | None:

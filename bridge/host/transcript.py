@@ -20,7 +20,7 @@ from bridge.protocol.record import json_object
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
-    from typing import Any, BinaryIO, TypeVar
+    from typing import Any, TypeVar
 
     from bridge.host.events import HookEvent
 
@@ -96,28 +96,19 @@ def _whole(file: Path) -> bytes | None:
 
 
 def _first_words(file: Path) -> str | None:
-    """The first user message; None while it is not there, whole."""
-    with suppress(OSError), open_plain(file) as lines:
-        return _first_user_text(lines)
-    return None
-
-
-def _first_user_text(lines: BinaryIO) -> str | None:
+    """The first message to the agent; None while it is not there, whole."""
     left = _MAX_BYTES
-    for _ in range(_MAX_RECORDS):
-        line = lines.readline(left)
-        left -= len(line)
-        if not line.endswith(b"\n"):
-            return None
-        record = json_object(line)
-        if _is_prompt(record):
-            return _text(record)
+    with suppress(OSError), open_plain(file) as lines:
+        for _ in range(_MAX_RECORDS):
+            line = lines.readline(left)
+            left -= len(line)
+            if not line.endswith(b"\n"):
+                return None
+            record = json_object(line)
+            # The client's reminders are messages, too.
+            if record.get("type") == "user" and record.get("isMeta") is not True:
+                return _text(record)
     return None
-
-
-def _is_prompt(record: dict[str, Any]) -> bool:
-    """Whether a record is a message to the agent, and no reminder of the client's."""
-    return record.get("type") == "user" and record.get("isMeta") is not True
 
 
 def _text(record: dict[str, Any]) -> str | None:
