@@ -3,7 +3,7 @@
 A linked worktree holds a file `.git` with the line `gitdir: X/.git/worktrees/N`. It
 belongs to X only if `X/.git/worktrees/N/gitdir` names the folder in turn: an archive
 can bring a `.git` file, but cannot write into X. `hooks/lib.sh` has the same rule;
-tests/store/test_worktree.py runs both over one table. Both follow no links, open only
+tests/store/test_linked_worktree.py runs both over one table. Both follow no links, open only
 plain files, and read a bounded part of them.
 
 Source: gitrepository-layout(5), "worktrees/<id>/gitdir"; git-worktree(1), "DETAILS".

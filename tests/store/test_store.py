@@ -8,18 +8,32 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from storeworld import (
+    answer,
+    claim_all,
+    claimant,
+    drop,
+    path_of,
+    request,
+    take,
+    this_process,
+)
 
 from bridge.errors import StateVanished
+from bridge.protocol.ids import RequestId
 from bridge.store import records, sweep
 from bridge.store import state as state_module
 from bridge.store import store as store_module
 from bridge.store.lock import TURN_S, LockBusy
-from tests.storeworld import answer, claim_all, drop, path_of, request, this_process
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bridge.protocol.request import Request
     from bridge.store.directory import Folder
-    from bridge.store.store import Store
+
+A = RequestId("a")
 
 
 @pytest.fixture
@@ -76,7 +90,27 @@ def test_a_reader_makes_nothing(store: Store):
     with store.open(make=False) as state:
         assert state.claimed() == []
         assert state.waiting() == []
+    assert store.claimed() == []
+    assert (store.evidence(A), store.files_about(A), store.history(A)) == ([], [], [])
     assert os.listdir(path_of(store, "")) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda store: store.claim_one(A, claimant()),
+        lambda store: store.change_held(A, this_process(), lambda held: held),
+        lambda store: store.change_claim(A, this_process(), lambda claim: claim),
+        lambda store: store.give_back(A, this_process(), lambda held: held),
+        lambda store: store.claim(claimant(), 1, take, only=A),
+        lambda store: store.sweep(),
+    ],
+)
+def test_error_a_change_waits_for_the_lock(
+    store: Store, change: Callable[[Store], object]
+):
+    with Store(store.place).exclusive(), pytest.raises(LockBusy):
+        change(store)
 
 
 def test_error_the_state_goes_while_it_is_open(store: Store):

@@ -1,0 +1,86 @@
+"""Processes: which one it is, and whether it still runs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from storeworld import (
+    dead_process,
+    this_process,
+)
+
+from bridge.store.host_process import Liveness, identify, liveness, name_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_running_process_is_alive_and_a_dead_one_gone():
+    assert liveness(this_process()) is Liveness.ALIVE
+    assert liveness(dead_process()) is Liveness.GONE
+    assert identify(2**22 + 1) is None
+
+
+def test_a_zombie_is_gone():
+    child = subprocess.Popen(["true"])
+    host = identify(child.pid) or dead_process()
+    time.sleep(0.1)
+
+    assert liveness(host) is Liveness.GONE
+    child.wait()
+
+
+def test_a_stopped_process_is_alive():
+    child = subprocess.Popen(["sleep", "60"])
+    host = identify(child.pid)
+    child.send_signal(19)
+    time.sleep(0.05)
+
+    assert host is not None
+    assert liveness(host) is Liveness.ALIVE
+    child.kill()
+    child.wait()
+
+
+def test_a_name_with_parentheses_is_no_trouble(tmp_path: Path):
+    program = tmp_path / "a ) S (b"
+    program.symlink_to(sys.executable)
+    child = subprocess.Popen([program, "-S", "-c", "import time; time.sleep(60)"])
+    time.sleep(0.1)
+
+    host = identify(child.pid)
+
+    assert host is not None
+    assert liveness(host) is Liveness.ALIVE
+    child.kill()
+    child.wait()
+
+
+def test_a_process_has_the_name_of_its_program():
+    child = subprocess.Popen(["sleep", "60"])
+    time.sleep(0.1)
+
+    assert name_of(child.pid) == "sleep"
+    child.kill()
+    child.wait()
+    assert name_of(child.pid) == ""
+
+
+@pytest.mark.parametrize("printed", ["/bin/zsh", "-zsh", "-/bin/zsh", "zsh"])
+def test_a_name_by_ps_is_the_one_without_its_path(
+    printed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Without /proc, as on macOS: a path, and a dash before a login shell."""
+    ps = tmp_path / "ps"
+    ps.write_text(f'#!/bin/sh\n[ "$*" = "-o comm= -p 4711" ] && echo "{printed}"\n')
+    ps.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(sys, "platform", "darwin")
+
+    assert name_of(4711) == "zsh"
+    assert name_of(4712) == ""

@@ -1,0 +1,61 @@
+"""The journal: one line for each event, and never a failure because of it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from storeworld import (
+    place_in,
+)
+
+from bridge.store.journal import MAX_BYTES, lines_about, note
+from bridge.store.location import open_state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bridge.store.directory import Folder
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[Folder]:
+    with open_state(place_in(tmp_path)) as opened:
+        yield opened
+
+
+def test_the_journal_tells_the_story_of_a_request(state: Folder):
+    note(state, 1, "submitted", "a", agent="Explore", by=None)
+    note(state, 2, "submitted", "b")
+    note(state, 3, "completed", "a", source="SubagentStop")
+
+    assert lines_about(state, "a") == [
+        {"at": 1, "event": "submitted", "requestId": "a", "agent": "Explore"},
+        {"at": 3, "event": "completed", "requestId": "a", "source": "SubagentStop"},
+    ]
+
+
+def test_a_full_journal_is_rotated_and_still_read(state: Folder):
+    note(state, 1, "submitted", "a", filler="x" * (MAX_BYTES + 1))
+    note(state, 2, "claimed", "a")
+
+    assert [line["at"] for line in lines_about(state, "a")] == [1, 2]
+    assert os.stat(f"{state.path}/events.jsonl").st_size < 100
+
+
+def test_a_broken_line_is_skipped(state: Folder):
+    note(state, 1, "submitted", "a")
+    with open(f"{state.path}/events.jsonl", "ab") as journal:
+        journal.write(b'{"requestId": "a", "ev\n\xff\n')
+    note(state, 2, "claimed", "a")
+
+    assert [line["at"] for line in lines_about(state, "a")] == [1, 2]
+
+
+def test_the_journal_never_fails_a_transition(state: Folder):
+    note(state, 1, "submitted", "a", words="\ud800")
+    state.close()
+
+    note(state, 1, "submitted", "a")

@@ -1,0 +1,35 @@
+"""What becomes of a claimed request."""
+
+from __future__ import annotations
+
+from storeworld import (
+    START_US,
+    request,
+    this_process,
+)
+
+from bridge.protocol.request import Claim
+from bridge.store.lifecycle import KEEP, Fate, fate_of_claimed
+
+
+def claimed(**fields: object):
+    claim = Claim(session="s", host=this_process(), at=START_US // 1000)
+    return request("a", claim=claim, **fields)
+
+
+def test_every_fate_of_a_claimed_request():
+    now_ms = START_US // 1000
+    unnamed, late = request("a"), claimed(timeout=5)
+
+    assert fate_of_claimed(claimed(), host_is_gone=False, now_ms=now_ms) is KEEP
+    assert fate_of_claimed(unnamed, host_is_gone=False, now_ms=now_ms) == Fate(
+        "again", request=unnamed
+    )
+    again = fate_of_claimed(claimed(), host_is_gone=True, now_ms=now_ms)
+    assert again.request == claimed(prompt=again.request.prompt, attempt=1)  # type: ignore[union-attr]
+    used_up = fate_of_claimed(claimed(attempt=1), host_is_gone=True, now_ms=now_ms)
+    assert used_up.response.error.message == (  # type: ignore[union-attr]
+        "the session that held the request is gone, and 2 attempts were used up"
+    )
+    ended = fate_of_claimed(late, host_is_gone=False, now_ms=now_ms + 5)
+    assert ended.response.error.message == "no answer within 0.005 s; stage: offered"  # type: ignore[union-attr]
