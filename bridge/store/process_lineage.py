@@ -5,12 +5,14 @@ controlled by whoever made that terminal. The environments they were started wit
 readable.
 
 Source: proc(5), "/proc/pid/stat", fields 4 (ppid), 7 (tty_nr) and 22 (starttime);
-"/proc/pid/fdinfo", tty-index; "/proc/pid/environ", as the program was started.
+"/proc/pid/fdinfo", tty-index; "/proc/pid/environ", as the program was started;
+prctl(2), "PR_SET_CHILD_SUBREAPER".
 """
 
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,8 +43,11 @@ def has_terminal_from_below(pid: int, clients: Collection[int]) -> bool:
     By something younger than the client, in its control group, that has left its
     parents; servers of terminals, such as tmux, do so for their users.
     """
-    for holder in _holders(pid):
-        if name_of(holder).lower().startswith(_SERVERS) or not _is_orphan(holder):
+    holders = _holders(pid) if clients else []
+    adopter = _adopter() if holders else 0
+    for holder in holders:
+        is_server = name_of(holder).lower().startswith(_SERVERS)
+        if is_server or not _is_orphan(holder, adopter):
             continue
         for client in clients:
             is_younger = _started(holder) >= _started(client) > 0
@@ -78,10 +83,32 @@ def _holds(process: Path, index: str) -> bool:
     return False
 
 
-def _is_orphan(pid: int) -> bool:
-    """Whether it has been left to init, or to the user's own systemd."""
+def _is_orphan(pid: int, adopter: int) -> bool:
+    """Whether it was left to init, to the user's own systemd, or to `adopter`."""
     above = ancestors_of(pid)
-    return not above or above[0] == 1 or name_of(above[0]) == "systemd"
+    return not above or above[0] in (1, adopter) or name_of(above[0]) == "systemd"
+
+
+def _adopter() -> int:
+    """Who becomes the parent of our descendants once theirs is gone; tried out.
+
+    Init, or the nearest process above us that has asked for them.
+    """
+    answer, mine = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            here = os.getpid()
+            if not os.fork():
+                while os.getppid() == here:
+                    time.sleep(0.001)
+                os.write(mine, b"%d" % os.getppid())
+        finally:
+            os._exit(0)
+    os.close(mine)
+    os.waitpid(child, 0)
+    with open(answer, "rb") as found:
+        return int(found.read() or 1)
 
 
 def _started(pid: int) -> int:

@@ -63,9 +63,9 @@ def started_as_a_client(root):
 MANAGER = """
 import ctypes, subprocess, sys
 PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 15, 36
-ctypes.CDLL(None).prctl(PR_SET_NAME, b"systemd")
+ctypes.CDLL(None).prctl(PR_SET_NAME, sys.argv[1].encode())
 ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
-subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL, check=True)
+subprocess.run(sys.argv[2:], stdin=subprocess.DEVNULL, check=True)
 sys.stdin.read()
 """
 
@@ -80,8 +80,9 @@ LEFT = {
 }
 
 
+@pytest.mark.parametrize("name", ["systemd", "another"])
 @pytest.mark.parametrize("how", LEFT)
-def test_error_a_terminal_that_a_session_made_for_itself(project, tmp_path, how):
+def test_error_a_terminal_that_a_session_made_for_itself(project, tmp_path, how, name):
     """Its maker has left the session, and the session is still behind it."""
     needs.tool("script")
     define(project, "worker.yaml", GOOD)
@@ -92,8 +93,9 @@ def test_error_a_terminal_that_a_session_made_for_itself(project, tmp_path, how)
     with started_as_a_client(tmp_path) as client:
         if how == "forked twice":
             in_a_session(project, client.pid)
+        detached = ["sh", "-c", LEFT[how].format(command)]
         manager = subprocess.Popen(
-            [sys.executable, "-c", MANAGER, "sh", "-c", LEFT[how].format(command)],
+            [sys.executable, "-c", MANAGER, name, *detached],
             env=project.env,
             cwd=tmp_path,
             stdin=subprocess.PIPE,
