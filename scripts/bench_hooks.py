@@ -1,8 +1,8 @@
 """Measure each hook as a process, beside the cheapest process of its kind.
 
-No client and no model: hooks run as the client runs them, on sessions they
-registered. In every round one request goes through its whole life, so the dear hooks
-are measured on real work, and what they say is checked.
+There is no client and no model: the hooks run as the client runs them, in sessions that
+they have registered. In each round one request goes through its whole life, so the
+expensive hooks are measured on real work, and their output is checked.
 
     scripts/bench_hooks.py             about a minute
     scripts/bench_hooks.py --quick     a smoke test: few rounds, few files

@@ -1,9 +1,9 @@
 """Measure what hostbridge costs in the real client, beside the client itself.
 
-The client is the real one, its model is scripted: nothing here says how a model thinks.
+The client is the real one; its model is scripted, so this does not measure models.
 
     scripts/bench_host.py                          everything, about six minutes
-    scripts/bench_host.py calls wakes              some of it
+    scripts/bench_host.py calls wakes              some parts
     scripts/bench_host.py crowd --asks 1000
     scripts/bench_host.py --quick                  a smoke test
 """

@@ -1,6 +1,6 @@
 """Measure the store beside what it is made of: files, inotify, a bare python.
 
-scripts/bench_store.py            all of it, a table
+scripts/bench_store.py            everything, as a table
 scripts/bench_store.py exchange   one part: exchange, claim, wake, memory, many
 """
 

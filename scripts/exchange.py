@@ -3,8 +3,8 @@
 A program runs `hostbridge ask`. First the real Claude Code client, open in a small
 project, answers through one of its agents, shown file by file. The model behind the
 client is scripted: it does what a notice of hostbridge says, and its agent runs one
-command and answers in JSON. Then, with no session open, a real model of this machine
-answers: it has one command run, and says how that ended.
+command and answers in JSON. Then, without a session, a real model on this machine
+answers: it runs one command, and says how that ended.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The size and shape of the code, and what one hook event and one question open.
+"""Count the size and shape of the code, and what a hook event and a question open.
 
     scripts/figures.py              this checkout
     scripts/figures.py FOLDER       another checkout, such as an old commit's
     scripts/figures.py --no-run     only what can be counted without running anything
 
-The second table starts the hooks and the command line of that checkout under strace, in
-a home of their own, with the libraries of the interpreter that runs this script.
+For the second table, the hooks and the command line of the checkout run under strace,
+in a home of their own, with the libraries of the interpreter that runs this script.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Write state/schemas, state/example and state/FAILURES.md anew.
+"""Generate state/schemas, state/example and state/FAILURES.md.
 
     python scripts/make_state.py
 
-Schemas and failures are told from the program's own tables. The example is what the
-store itself writes, each file as it was when it appeared; the moment, the process and
-the answer are made up.
+Schemas and failures come from the program's own tables. The example is what the store
+itself writes, with each file as it was when it appeared; the time, the process and the
+answer are made up.
 """
 
 from __future__ import annotations

@@ -110,10 +110,10 @@ def judge_submitted(
         return verdict
     if is_output:
         verdict = _with_evidence(verdict, value, calls)
-    said = reported_result(verdict.parsed, request.answer_schema)
+    result = reported_result(verdict.parsed, request.answer_schema)
     # To be blocked, or not to approve, claims no result.
     is_claim = (
-        said.get("status") != "blocked" and said.get("verdict") not in NOT_APPROVED
+        result.get("status") != "blocked" and result.get("verdict") not in NOT_APPROVED
     )
     if not must_be_verified or not is_claim:
         return verdict
@@ -126,7 +126,7 @@ def judge_submitted(
         )
     failed = [(what, item) for what, item in last.items() if not item.passed]
     # A failure may be one that no command shows.
-    if said.get("status") == "failed" or not failed:
+    if result.get("status") == "failed" or not failed:
         return verdict
     (_, name, *_), item = failed[-1]
     what = item.command or name

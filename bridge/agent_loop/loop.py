@@ -243,8 +243,10 @@ class _Run:
         ms = self._ms_since(began_s)
         self._log("tool_result", id=tool_use_id, ok=result.ok, text=text, ms=ms)
         if not self._history.repeats or self._policy.shows_repeats:
-            said = call_text(call.tool, call.arguments)
-            self._add(said, result_text(call.tool, tool_use_id, text))
+            self._add(
+                call_text(call.tool, call.arguments),
+                result_text(call.tool, tool_use_id, text),
+            )
 
     # The answer
 
@@ -314,9 +316,9 @@ class _Run:
 
     # Conversation, progress, log
 
-    def _add(self, said: str, answered: str) -> None:
-        self._messages.append(Message("assistant", said))
-        self._messages.append(Message("user", printable(answered)))
+    def _add(self, reply: str, answer: str) -> None:
+        self._messages.append(Message("assistant", reply))
+        self._messages.append(Message("user", printable(answer)))
 
     def _report(self, doing: Doing, tool: str | None = None, tokens: int = 0) -> None:
         self._job.on_progress(

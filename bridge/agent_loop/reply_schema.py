@@ -107,13 +107,13 @@ def _without_claims(schema: dict[str, Any]) -> dict[str, Any]:
 
 def read_call(text: str, tools: Iterable[str]) -> Call | NoCall:
     """The one call in a reply."""
-    said = list(find_json(text))
-    if not said:
+    values = list(find_json(text))
+    if not values:
         return NoCall("no_json", "the reply holds no JSON value")
-    if isinstance(said[0], Invalid):
-        return NoCall("no_json", said[0].problem)
-    value = said[0]
-    if len(said) > 1 or not isinstance(value, dict):
+    if isinstance(values[0], Invalid):
+        return NoCall("no_json", values[0].problem)
+    value = values[0]
+    if len(values) > 1 or not isinstance(value, dict):
         return NoCall("schema_mismatch", "the reply is not one JSON object")
     tool, arguments = value.get("tool"), value.get("arguments")
     is_answer = tool == SUBMIT and "arguments" in value
@@ -144,8 +144,8 @@ def narrowed(schema: dict[str, Any], policy: ModelPolicy = LARGE) -> dict[str, A
 
 def _joins(part: dict[str, Any]) -> bool:
     """Whether several schemas describe its value."""
-    said = part.keys() - _HARMLESS
-    return bool(said & _ENTANGLED) or (bool(said & _ELSEWHERE) and len(said) > 1)
+    keys = part.keys() - _HARMLESS
+    return bool(keys & _ENTANGLED) or (bool(keys & _ELSEWHERE) and len(keys) > 1)
 
 
 def _narrowed(part: Any, policy: ModelPolicy, *, closes: bool) -> Any:
@@ -153,7 +153,7 @@ def _narrowed(part: Any, policy: ModelPolicy, *, closes: bool) -> Any:
         return [_narrowed(each, policy, closes=closes) for each in part]
     if not isinstance(part, dict):
         return part
-    new = {key: said for key, said in part.items() if key not in ("$schema", "$id")}
+    new = {key: value for key, value in part.items() if key not in ("$schema", "$id")}
     for key in new.keys() & {*HOLDING}:
         new[key] = _narrowed(new[key], policy, closes=closes)
     for key in new.keys() & {*NAMED}:

@@ -37,9 +37,9 @@ def find_problem(schema: dict[str, Any]) -> tuple[Path, str] | None:
         if not waiting:
             break
         way, part = waiting.pop(0)
-        said = _problem_alone(schema, part)
-        if said is not None:
-            place, why, waiting = (*place, *way), said, list(_children(part))
+        problem = _problem_alone(schema, part)
+        if problem is not None:
+            place, why, waiting = (*place, *way), problem, list(_children(part))
     return place, why
 
 
@@ -53,13 +53,13 @@ def _problem_in_call(schema: dict[str, Any]) -> str | None:
 def _children(part: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
     """The schemas directly in a schema, each with its place there."""
     found: list[tuple[Path, Any]] = []
-    for keyword, said in part.items():
+    for keyword, value in part.items():
         if keyword in NAMED:
-            found += [((keyword, name), each) for name, each in said.items()]
-        elif keyword in HOLDING and isinstance(said, list):
-            found += [((keyword, at), each) for at, each in enumerate(said)]
+            found += [((keyword, name), each) for name, each in value.items()]
+        elif keyword in HOLDING and isinstance(value, list):
+            found += [((keyword, at), each) for at, each in enumerate(value)]
         elif keyword in HOLDING:
-            found.append(((keyword,), said))
+            found.append(((keyword,), value))
     return ((way, each) for way, each in found if isinstance(each, dict))
 
 

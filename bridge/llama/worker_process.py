@@ -38,10 +38,12 @@ class WorkerProcess:
 
     It is our own program and starts no other, so it needs no supervisor, which would
     delay each local request. The kernel ends it with us, see `model_worker`.
+
+    Attributes:
+        pid: its pid; None once it is gone.
     """
 
     def __init__(self) -> None:
-        self._pid: int | None = None
         self._owner = os.getpid()
         self._end = ""
         self._limit_bytes = 0
@@ -62,13 +64,8 @@ class WorkerProcess:
             start_new_session=True,
             bufsize=0,
         )
-        self._pid = self._child.pid
+        self.pid: int | None = self._child.pid
         self._streams = Streams(self._child, self._received.extend)
-
-    @property
-    def pid(self) -> int | None:
-        """The worker's pid; None if it is gone."""
-        return self._pid
 
     def send(self, order: dict[str, Any]) -> None:
         """Send an order; what does not fit into the pipe now is sent later."""
@@ -111,17 +108,17 @@ class WorkerProcess:
     def kill(self) -> None:
         """End it at once, with everything in its group; its streams stay open."""
         # A fork of this process has this object, too, and must not end its worker.
-        if self._pid is not None and self._owner == os.getpid():
+        if self.pid is not None and self._owner == os.getpid():
             # It leads its own group. Not reaped yet, so the pid cannot be reused.
             with suppress(ProcessLookupError):
-                os.killpg(self._pid, signal.SIGKILL)
+                os.killpg(self.pid, signal.SIGKILL)
 
     def close(self) -> str:
         """End it, and close everything; returns how it ended."""
         self.kill()
-        if self._pid is not None and self._owner == os.getpid():
-            _, status, usage = os.wait4(self._pid, 0)
-            self._pid = None
+        if self.pid is not None and self._owner == os.getpid():
+            _, status, usage = os.wait4(self.pid, 0)
+            self.pid = None
             self._child.returncode = os.waitstatus_to_exitcode(status)
             while self._streams.move(0):
                 pass

@@ -1,6 +1,6 @@
 """Ask many questions in one real session: none lost or doubled, memory constant.
 
-The asker is a process of its own. It submits everything at once and waits for the
+The asker is a separate process. It submits everything at once and waits for the
 answers as they come; the session takes as many at a time as it has slots.
 """
 
@@ -45,9 +45,9 @@ for number in range(count):
 print(json.dumps({"submitted": len(ids)}), flush=True)
 for result in bridge.wait(list(ids), timeout_s=timeout_s):
     parsed = result.parsed
-    told = {"number": ids[result.request_id], "error": str(result.error)}
-    told["answer"] = parsed.summary if parsed else None
-    print(json.dumps(told), flush=True)
+    results = {"number": ids[result.request_id], "error": str(result.error)}
+    results["answer"] = parsed.summary if parsed else None
+    print(json.dumps(results), flush=True)
 """
 SAMPLES = 10
 
@@ -103,18 +103,20 @@ def measure(root: Path, asks: int) -> list[Row]:
             )
         )
         assert asker.stdout is not None
-        told: list[dict[str, Any]] = []
+        results: list[dict[str, Any]] = []
         asker_mib, client_mib = Series(), Series()
         for line in asker.stdout:
-            told.append(json.loads(line))
-            if (len(told) - 1) % max(1, asks // SAMPLES) == 0:
+            results.append(json.loads(line))
+            if (len(results) - 1) % max(1, asks // SAMPLES) == 0:
                 asker_mib.values.append(rss_mib(asker.pid))
                 client_mib.values.append(rss_mib(session.pid))
-                _report(told, start, asker_mib, client_mib)
+                _report(results, start, asker_mib, client_mib)
         took_s = time.monotonic() - start
         turns = len(api.turns("main"))
-    answers = Counter(each["number"] for each in told if "number" in each)
-    right = sum(each.get("answer") == f"answer {each.get('number')}" for each in told)
+    answers = Counter(each["number"] for each in results if "number" in each)
+    right = sum(
+        each.get("answer") == f"answer {each.get('number')}" for each in results
+    )
     twice = sum(count > 1 for count in crowd.launched.values())
     twice += sum(count > 1 for count in (crowd.worked | answers).values())
     state = host.state_of(stage)
@@ -139,10 +141,10 @@ def measure(root: Path, asks: int) -> list[Row]:
 
 
 def _report(
-    told: list[dict[str, Any]], start: float, asker: Series, client: Series
+    results: list[dict[str, Any]], start: float, asker: Series, client: Series
 ) -> None:
     print(
-        f"  {len(told) - 1} answers after {time.monotonic() - start:.0f} s; asker "
+        f"  {len(results) - 1} answers after {time.monotonic() - start:.0f} s; asker "
         f"{asker.values[-1]:.0f} MiB, client {client.values[-1]:.0f} MiB",
         file=sys.stderr,
         flush=True,

@@ -19,9 +19,9 @@ HEADER = ("what", "floor", "figure", "min..max", "compared", "goal", "met")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line; `goal` None means it is there for information.
+    """One line; without a `goal` it is only there for information.
 
-    The goal is the most that may be compared, or with `at_least` the least.
+    The goal is the highest value that meets it or, with `at_least`, the lowest.
     """
 
     what: str

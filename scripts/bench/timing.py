@@ -63,9 +63,9 @@ def run(command: Sequence[str], env: Mapping[str, str], stdin: bytes = b"") -> R
 def take_turns(
     cases: Sequence[Callable[[], Mapping[str, float]]], rounds: int
 ) -> dict[str, Series]:
-    """Call every case once a round, in an order that changes, and collect its figures.
+    """Call each case once a round, in a random order, and collect its figures.
 
-    A case returns figures by name. The first round warms up and is not counted.
+    A case returns figures by name. The first round is a warm-up and does not count.
     """
     series: dict[str, Series] = {}
     order = list(cases)

@@ -1,8 +1,8 @@
 """Measure what one request adds to the host's own conversation, in and out.
 
-Growth is what the main thread's next request holds more than the one before, for each
-request answered in between. It has three parts: what our hooks say, what the model
-itself said (its call, its closing words), and what the client wraps around both.
+Growth is what the main thread's next request has in addition to the last one, for each
+request answered in between. It has three parts: the output of our hooks, that of the
+model (its call, its closing words), and what the client wraps around both.
 """
 
 from __future__ import annotations
@@ -88,22 +88,22 @@ def _newest(api: ScriptedApi) -> ApiRequest:
 def _growth(before: ApiRequest, after: ApiRequest) -> Growth:
     """Divide what `after` adds, without the prompt that caused the request."""
     new = after.messages[len(before.messages) :]
-    said = [text for item in new if _is_model(item) for text in _texts(item)]
-    told = [text for item in new if not _is_model(item) for text in _texts(item)]
+    written = [text for item in new if _is_model(item) for text in _texts(item)]
+    read = [text for item in new if not _is_model(item) for text in _texts(item)]
     # Its answer to the last prompt, and the newest prompt, are no cost of ours.
-    closing, prompt = said.pop(0), told.pop()
+    closing, prompt = written.pop(0), read.pop()
     assert (closing, prompt[:7]) == ("ok", "and now"), new
-    calls = [text for text in said if "bridge:" in text]
-    assert len(calls) == ASKS, said
+    calls = [text for text in written if "bridge:" in text]
+    assert len(calls) == ASKS, written
     ids = TOKEN.findall("".join(calls))
     ours = [instruction([i]) for i in ids] + [LAUNCHED] * ASKS
-    everything = "\n".join(told)
+    everything = "\n".join(read)
     assert all(words in everything for words in ours), everything
     hooks = sum(map(len, ours))
     return Growth(
         hooks / ASKS,
-        sum(map(len, said)) / ASKS,
-        (sum(map(len, told)) - hooks) / ASKS,
+        sum(map(len, written)) / ASKS,
+        (sum(map(len, read)) - hooks) / ASKS,
         sum(map(len, calls)) / ASKS,
     )
 
@@ -137,7 +137,7 @@ def _rows(kind: str, tiny: Growth, big: Growth) -> list[Row]:
         row("  the call itself", tiny.calls),
         row(f"{kind}: growth of input", big.total, 300),
         row("  of it, what our hooks say", big.hooks),
-        row("  of it, what the model said", big.model),
+        row("  of it, what the model written", big.model),
         row("  of it, what the client wraps around", big.client),
         row("  600 kB and 100 kB against tiny", abs(big.total - tiny.total), 300),
         row("  once a session: our introduction", len(INTRODUCTION)),

@@ -1,9 +1,9 @@
 """Time a question to an idle session, less the client's own wake-up.
 
-The client itself takes its time to notice a file and to start a turn: that is measured
-in a session with a bare hook, and subtracted. What is left is ours. It is given as a
-number of starts of Python with pydantic and jinja2, since a hook that has work to do
-costs one such start, whatever the machine.
+The client itself needs time to notice a file and to start a turn. That time is measured
+in a session with a bare hook, and subtracted; the rest is ours. Its unit is one start
+of Python with pydantic and jinja2, which is what a hook with work to do costs on any
+machine.
 """
 
 from __future__ import annotations

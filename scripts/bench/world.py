@@ -1,7 +1,7 @@
 """A project with a session that our hooks have registered, as a client leaves it.
 
-Hooks are run by the very command lines that an install registers; requests are dropped
-by hand, as any program may.
+Hooks run by the same command lines that an install registers. Requests are dropped as
+files, as any program may drop them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class World:
         self._session_file = self.state / "sessions" / f"{self.session}.json"
         self._registered = self._session_file.read_bytes()
 
-    def hook(self, script: str, event: str, **told: Any) -> Ran:
+    def hook(self, script: str, event: str, **fields: Any) -> Ran:
         """Run one hook as the client does."""
         data = {
             "session_id": self.session,
@@ -53,7 +53,7 @@ class World:
             "cwd": str(self.project),
             "permission_mode": "default",
             "hook_event_name": event,
-            **told,
+            **fields,
         }
         (hook,) = {h for h in HOOKS if (h.script, h.event) == (script, event)}
         command = ["/bin/sh", *FORM.arguments(hook)]

@@ -20,7 +20,7 @@ def offered(world) -> list[dict]:
 
 
 def test_error_a_repeated_call(world):
-    """A model that goes in circles is told, and then it may only answer."""
+    """A model that goes in circles gets an error, and then it may only answer."""
     world.write("a.txt", "one")
     again = call("read_file", path="a.txt")
 
