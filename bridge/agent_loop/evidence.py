@@ -112,10 +112,8 @@ def judge_submitted(
         verdict = _with_evidence(verdict, value, calls)
     result = reported_result(verdict.parsed, request.answer_schema)
     # To be blocked, or not to approve, claims no result.
-    is_claim = (
-        result.get("status") != "blocked" and result.get("verdict") not in NOT_APPROVED
-    )
-    if not must_be_verified or not is_claim:
+    is_blocked = result.get("status") == "blocked"
+    if not must_be_verified or is_blocked or result.get("verdict") in NOT_APPROVED:
         return verdict
     last = _last_runs(calls)
     if not last:
