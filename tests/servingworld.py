@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bridge.protocol.outcome import Control
     from bridge.protocol.request import Request
     from bridge.protocol.response import Failure, Response
+    from bridge.store.clock import Clock
     from bridge.store.store import Store
     from bridge.worker.worker import Executor
 
@@ -71,23 +72,23 @@ def failure(store: Store) -> Failure:
     return ended.error
 
 
-def open_session(store: Store) -> Session:
-    """Register this process as a session that can be woken."""
+def open_session(store: Store, *, wakes: bool = True) -> Session:
+    """Register this process as a session that, by default, can be woken."""
     session = Session(
         session_id="open",
         host=this_process(),
         registered_at=store.now_ms(),
-        wakes=True,
+        wakes=wakes,
     )
     with store.state() as state, state["sessions"] as folder:
         folder.create("open.json", session.to_json())
     return session
 
 
-def bridge_in(folder: Path, **settings: Any) -> Bridge:
+def bridge_in(folder: Path, clock: Clock | None = None, **settings: Any) -> Bridge:
     """The bridge of a project in `folder`, with a home beside it."""
     project = folder / "project"
     project.mkdir(exist_ok=True)
     home = folder / "home"
     chosen = Settings(home=home, claude_dir=folder / "claude", **settings)
-    return Bridge(chosen, project)
+    return Bridge(chosen, project, clock=clock)

@@ -1,16 +1,21 @@
-"""Opening the bridge of a project by its path."""
+"""Open the bridge of a project by its path; look at its requests."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
+from servingworld import bridge_in
+from storeworld import FakeClock, claimant, dead_process, take
 
 from bridge.api.aio import AsyncBridge
 from bridge.api.bridge import Bridge
 from bridge.errors import StateRefused
+from bridge.store import Claimant
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -37,5 +42,54 @@ def test_a_folder_and_a_file_in_a_project(tmp_path: Path) -> None:
     file.touch()
 
     opened = [Bridge.open(path) for path in (tmp_path, str(tmp_path), file)]
+    opened.append(AsyncBridge.open(tmp_path).bridge)
 
     assert {bridge.store.place.project for bridge in opened} == {tmp_path.resolve()}
+
+
+LOOKS: dict[str, Callable[[Bridge, str], object]] = {
+    "status": lambda bridge, request: bridge.status(request).status,
+    "story": lambda bridge, request: bridge.story(request).status,
+    "overview": lambda bridge, _: bridge.overview().last[0].status,
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_look_ends_what_is_overdue(tmp_path: Path, look: str) -> None:
+    """Perhaps nobody else is there to do it."""
+    clock = FakeClock()
+    bridge = bridge_in(tmp_path, clock)
+    request = bridge.submit("Which?", timeout_s=5)
+
+    clock.go_on(6)
+
+    assert LOOKS[look](bridge, request) == "timeout"
+
+
+@pytest.mark.parametrize("is_held", [False, True])
+def test_a_look_sweeps_nothing_that_can_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_held: bool
+) -> None:
+    """It would take the lock, each time."""
+    bridge = bridge_in(tmp_path)
+    request = bridge.submit("Which?")
+    if is_held:
+        assert bridge.store.claim_one(request, claimant())
+
+    def sweep(*_: object, **__: object) -> None:
+        pytest.fail("it swept")
+
+    monkeypatch.setattr(Store, "sweep", sweep)
+
+    bridge.status(request)
+    bridge.story(request)
+    assert len(bridge.overview().requests) == 1
+
+
+@pytest.mark.parametrize("look", ["status", "story"])
+def test_a_look_gives_back_what_a_dead_host_held(tmp_path: Path, look: str) -> None:
+    bridge = bridge_in(tmp_path)
+    request = bridge.submit("Which?")
+    bridge.store.claim(Claimant("gone", dead_process()), 1, take)  # type: ignore[arg-type]
+
+    assert LOOKS[look](bridge, request) == "pending"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.api.model_support import check_model, check_schema
+from bridge.api.model_support import check_here, check_model, check_schema
+from bridge.config import Settings
 from bridge.errors import ExtraMissing, InvalidRequest
 from bridge.protocol.request import Request
 
@@ -54,3 +55,21 @@ def test_without_the_extra_any_schema_passes(monkeypatch):
     schema = {"type": "string", "pattern": "(?<=a)b"}
 
     check_schema("local", Request(prompt="x", request_id="a", schema=schema), None)
+
+
+def test_error_what_a_local_model_cannot_serve(tmp_path):
+    """It is said before anything is asked."""
+    gone = tmp_path / "x.gguf"
+    asked = Request(prompt="x", request_id="a", model=str(gone))
+
+    with pytest.raises(InvalidRequest) as caught:
+        check_here("local", asked, None, Settings(home=tmp_path))
+    assert str(caught.value) == f"model '{gone}': {gone}: no such file"
+
+    lookbehind = {"properties": {"a": {"pattern": "(?<=a)b"}}}
+    asked = Request(prompt="x", request_id="a", schema=lookbehind)
+    with pytest.raises(InvalidRequest) as caught:
+        check_here("local", asked, None, Settings(home=tmp_path))
+    assert str(caught.value).startswith(
+        "schema.properties.a: a local model cannot be held to it: the schema cannot be "
+    )

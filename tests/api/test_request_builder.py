@@ -88,6 +88,9 @@ def test_every_option_reaches_the_request(tmp_path: Path) -> None:
     )
     assert (asked.answer_schema, asked.timeout) == ({"type": "integer"}, 7500)
     assert asked.node.text == "def f():\n    return 1"
+    again = bridge.status(bridge.submit("Which?", node=asked.node)).request
+    assert again is not None
+    assert again.node == asked.node
     assert {name: getattr(asked, name) for name in ASKED} == ASKED
 
 

@@ -15,7 +15,7 @@ from storeworld import (
     store_in,
 )
 
-from bridge.api.upkeep import TEND_S, WAKE_S, Abandoned, Tender
+from bridge.api.upkeep import TEND_S, WAKE_S, Abandoned, Tender, complaint_of
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage, Status
 from bridge.store import Claimant, wakeups
@@ -150,6 +150,19 @@ def test_a_session_that_ignores_an_offer_is_woken(
 
     assert offered.stage is Stage.OFFERED
     assert wakeups.unanswered_s(store, idle.host) is not None
+
+
+def test_why_no_session_has_heard_of_a_request(store: Store) -> None:
+    """It matters only for a request that waits for a session."""
+    asked = request("b")
+
+    def complaint(stage: Stage = Stage.WAITING, **fields: str) -> str:
+        return complaint_of(store, asked.with_(**fields), stage)
+
+    assert complaint() == ""
+    open_session(store, wakes=False)
+    assert "does not watch its wake-up file" in complaint()
+    assert [complaint(Stage.RUNNING), complaint(route="claude")] == ["", ""]
 
 
 class Counting(Store):

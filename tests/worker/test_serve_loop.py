@@ -334,6 +334,6 @@ def test_the_end_of_a_long_queue_costs_no_more_than_its_start(
 
     assert len(busy.asked) == 40
     # The sweep's, the first, one in twenty seconds, the last.
-    assert looks <= 6
+    assert looks == 5
     # By the sweep, before and after it, and once by the queue.
     assert found <= 3 * 40
