@@ -18,6 +18,7 @@ from bridge.host.events import HookEvent
 from bridge.host.hook_table import HOOKS
 from bridge.protocol.ids import check_id
 from bridge.store import Claimant, wakeups
+from bridge.store.sessions import open_session
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -255,16 +256,19 @@ def test_a_change_of_folder_names_it_again(world: HookWorld) -> None:
 
 
 def test_a_session_from_before_the_install_can_be_woken_after_a_change_of_folder(
-    world: HookWorld,
+    world: HookWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Its client watches what a hook names, and none did so at its start."""
+    monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR")
     world.session = "session-2"
     world.fire("UserPromptSubmit", prompt="hello")
-    (session,) = world.live()
-    (world.store.place.state / "sessions" / "session-2.json").write_bytes(
-        session.with_(wakes=False).to_json()
-    )
+    before = open_session(world.store, "session-2")
 
-    said = world.say("CwdChanged", cwd="/")
+    said = world.say("CwdChanged")
 
-    assert said["hookSpecificOutput"]["watchPaths"] == [str(signal_of(world).parent)]
-    assert world.live()[0].wakes
+    after = open_session(world.store, "session-2")
+    watched = wakeups.path_of(world.store.place, after.host)
+    assert said["hookSpecificOutput"]["watchPaths"] == [watched]
+    assert (before.wakes, after.wakes) == (False, True)
+    assert open_session(world.store, "session-1").wakes

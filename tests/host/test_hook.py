@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -10,6 +11,8 @@ import pytest
 
 from bridge.errors import StateUnavailable, StateVanished
 from bridge.host import dispatch, hook_log
+from bridge.host.output import SILENT, specific
+from bridge.store import wakeups
 from bridge.store.lock import LockBusy
 from bridge.store.store import Store
 
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hookworld import HookWorld
+
+    from bridge.host.output import HookOutput
 
 
 @pytest.fixture
@@ -73,6 +78,19 @@ def test_what_can_be_done_later_does_not_wait(
 ) -> None:
     with pytest.raises(LockBusy):
         world.say("UserPromptSubmit", prompt="hello")
+
+
+def test_a_failed_start_still_names_what_to_watch(world: HookWorld) -> None:
+    """No other event could; but no session starts in a subagent."""
+    (session,) = world.live()
+    folder = wakeups.path_of(world.store.place, session.host)
+
+    def watched(**fields: str) -> HookOutput:
+        event = world.event("SessionStart", **fields)
+        return dispatch.only_watch(json.dumps(event).encode())
+
+    assert watched() == specific("SessionStart", watchPaths=[folder])
+    assert watched(agent_id="a") == watched(session_id="?") == SILENT
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,20 @@ def test_500_requests_make_one_short_instruction(
     assert len(world.store.claimed()) == len(named)
 
 
+@pytest.mark.parametrize(
+    ("agent", "is_offered"), [({}, True), ({"agent_id": "a"}, False)]
+)
+def test_after_a_tool_call_the_main_thread_alone_gets_an_offer(
+    world: HookWorld, agent: dict[str, str], *, is_offered: bool
+) -> None:
+    request = world.submit()
+
+    said = world.say("PostToolUse", tool_name="Read", tool_use_id="t", **agent)
+
+    assert (request in context_of(said)) is is_offered
+    assert bool(said) is is_offered
+
+
 def test_the_introduction_is_the_same_for_every_source(world: HookWorld) -> None:
     """After /clear and compaction only the newest is left."""
     sources = ("startup", "resume", "clear", "compact")

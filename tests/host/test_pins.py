@@ -51,6 +51,17 @@ def test_the_first_install_acts_and_a_resumed_session_asks_again(
     assert asked == [True, False, True, True, False]
 
 
+def test_an_install_that_does_not_act_is_silent(world: HookWorld) -> None:
+    request = world.submit()
+    said = []
+    for kind in ("local", "plugin"):
+        world.kind = kind
+        said.append(world.say("UserPromptSubmit", prompt="hello"))
+
+    assert request in str(said[0])
+    assert said[1] == {}
+
+
 def _ask(world: HookWorld, kind: str, ready: object, said: object) -> None:
     ready.wait()  # type: ignore[attr-defined]
     said.put((kind, seen(world, kind, HERE)))  # type: ignore[attr-defined]
