@@ -55,6 +55,8 @@ def test_the_quick_check_accepts_whole_records() -> None:
     assert Request.fits(request) is True
     assert Response.fits(response) is True
     assert Request.fits(request | {"claim": claim | {"at": "1"}}) is False
+    assert Request.fits(PLAIN | {"prompt": "é"}) is True
+    assert Request.fits(PLAIN | {"prompt": "\ud800"}) is False
 
 
 def test_unknown_keys_survive() -> None:
