@@ -15,20 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def spelt(text: str) -> str:
-    r"""Text that any stream and any JSON can hold; an undecodable byte becomes `\xe9`.
-
-    File names may hold such bytes, which Python keeps as surrogates.
-    """
-    if text.isascii():
-        return text
-    try:
-        data = text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        data = text.encode("utf-8", "backslashreplace")
-    return data.decode("utf-8", "backslashreplace")
-
-
 class BridgeError(Exception):
     """Something a user can cause and fix.
 
@@ -47,7 +33,7 @@ class BridgeError(Exception):
         stage: str | None = None,
         request_id: str | None = None,
     ) -> None:
-        super().__init__(spelt(message))
+        super().__init__(_encodable(message))
         self.stage = stage
         self.request_id = request_id
 
@@ -163,3 +149,17 @@ class ExtraMissing(BridgeError):
         )
         self.extra = extra
         self.missing = missing
+
+
+def _encodable(text: str) -> str:
+    r"""Text that any stream and any JSON can hold; an undecodable byte becomes `\xe9`.
+
+    File names may hold such bytes, which Python keeps as surrogates.
+    """
+    if text.isascii():
+        return text
+    try:
+        data = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        data = text.encode("utf-8", "backslashreplace")
+    return data.decode("utf-8", "backslashreplace")

@@ -9,7 +9,7 @@ from bridge.policy.globs import covers, finds
 
 
 @pytest.mark.parametrize(
-    ("pattern", "path", "is_yes"),
+    ("pattern", "path", "expected"),
     [
         ("src/*.py", "src/y.py", True),
         ("src/*.py", "src/a/y.py", False),
@@ -24,14 +24,14 @@ from bridge.policy.globs import covers, finds
         ("a?c", "a/c", False),
     ],
 )
-def test_rules_and_searches_agree(pattern: str, path: str, *, is_yes: bool) -> None:
+def test_rules_and_searches_agree(pattern: str, path: str, *, expected: bool) -> None:
     """Models that search and people who write rules use one language."""
-    assert covers(pattern, path) is is_yes
-    assert finds(pattern, path) is is_yes
+    assert covers(pattern, path) is expected
+    assert finds(pattern, path) is expected
 
 
 @pytest.mark.parametrize(
-    ("pattern", "path", "is_yes"),
+    ("pattern", "path", "expected"),
     [
         ("*.py", "y.py", True),
         ("*.py", "src/a/y.py", True),
@@ -51,10 +51,10 @@ def test_rules_and_searches_agree(pattern: str, path: str, *, is_yes: bool) -> N
     ],
 )
 def test_what_only_a_search_understands(
-    pattern: str, path: str, *, is_yes: bool
+    pattern: str, path: str, *, expected: bool
 ) -> None:
     """A name at any depth, and sets of characters, as in a shell."""
-    assert finds(pattern, path) is is_yes
+    assert finds(pattern, path) is expected
 
 
 def test_a_bracket_in_a_rule_stands_for_itself() -> None:

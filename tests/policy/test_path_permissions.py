@@ -17,7 +17,7 @@ from bridge.policy.permissions import (
 
 
 @pytest.mark.parametrize(
-    ("rule", "tool", "path", "is_yes"),
+    ("rule", "tool", "path", "expected"),
     [
         ("Edit(src/**)", "Edit", "src/a/b.py", True),
         ("Edit(src/**)", "Write", "/w/app/src/b.py", True),
@@ -54,13 +54,13 @@ from bridge.policy.permissions import (
         ("read_file", "Grep", "src/x", True),
     ],
 )
-def test_files(rule: str, tool: str, path: str, *, is_yes: bool) -> None:
+def test_files(rule: str, tool: str, path: str, *, expected: bool) -> None:
     """The real path counts, not the path as it is written."""
-    assert granted(rule, tool=tool, file_path=path) is is_yes
+    assert granted(rule, tool=tool, file_path=path) is expected
 
 
 @pytest.mark.parametrize(
-    ("rule", "path", "is_yes"),
+    ("rule", "path", "expected"),
     [
         ("Edit(src/**)", "src/x.py", True),
         ("Edit", "src/x.py", True),
@@ -71,14 +71,14 @@ def test_files(rule: str, tool: str, path: str, *, is_yes: bool) -> None:
     ],
 )
 def test_files_of_a_worktree_below_dot_claude(
-    rule: str, path: str, *, is_yes: bool
+    rule: str, path: str, *, expected: bool
 ) -> None:
     """The folder above a worktree does not govern its sessions."""
     project = "/w/app/.claude/worktrees/a"
 
     found = granted(rule, tool="Edit", project=project, file_path=path)
 
-    assert found is is_yes
+    assert found is expected
 
 
 @pytest.mark.parametrize(
@@ -93,10 +93,10 @@ def test_error_a_project_inside_a_governing_folder(project: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "is_yes"), [("*.py", True), ("../**", False), ("/etc/*", False)]
+    ("pattern", "expected"), [("*.py", True), ("../**", False), ("/etc/*", False)]
 )
-def test_a_search_stays_in_its_folder(pattern: str, *, is_yes: bool) -> None:
-    assert granted("Read(src/**)", tool="Glob", path="src", pattern=pattern) is is_yes
+def test_a_search_stays_in_its_folder(pattern: str, *, expected: bool) -> None:
+    assert granted("Read(src/**)", tool="Glob", path="src", pattern=pattern) is expected
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_path_patterns_agree_with_a_regular_expression(
 
 
 @pytest.mark.parametrize(
-    ("rule", "tool", "tool_input", "is_yes"),
+    ("rule", "tool", "tool_input", "expected"),
     [
         ("Read(src/**)", "Grep", {"path": "src", "glob": "*.py"}, True),
         ("Read(src/**)", "Grep", {"path": "src", "glob": "**/*.{py,test.ts}"}, True),
@@ -185,10 +185,10 @@ def test_path_patterns_agree_with_a_regular_expression(
     ],
 )
 def test_the_checked_path_is_the_one_that_the_tool_opens(
-    rule: str, tool: str, tool_input: dict[str, Any], *, is_yes: bool
+    rule: str, tool: str, tool_input: dict[str, Any], *, expected: bool
 ) -> None:
     """By the tool's own key and patterns; no path that the client would change."""
-    assert granted(rule, tool=tool, **tool_input) is is_yes
+    assert granted(rule, tool=tool, **tool_input) is expected
 
 
 def test_an_impossible_path_is_not_granted() -> None:

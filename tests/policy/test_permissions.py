@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(
-    ("rule", "command", "is_yes"),
+    ("rule", "command", "expected"),
     [
         ("Bash(pytest *)", "pytest tests -q", True),
         ("Bash(pytest *)", "pytest", True),
@@ -71,9 +71,9 @@ if TYPE_CHECKING:
         ("Bash(find *)", "find . \\( -name a -o -name b \\)", True),
     ],
 )
-def test_commands(rule: str, command: str, *, is_yes: bool) -> None:
+def test_commands(rule: str, command: str, *, expected: bool) -> None:
     """A pattern never covers a command that could run a second one."""
-    assert granted(rule, tool="Bash", command=command) is is_yes
+    assert granted(rule, tool="Bash", command=command) is expected
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_no_rule_grants_leaving_the_sandbox(extra: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "tool", "tool_input", "is_yes"),
+    ("rule", "tool", "tool_input", "expected"),
     [
         ("WebFetch(domain:x.org)", "WebFetch", {"url": "https://x.org/a"}, True),
         ("WebFetch(domain:x.org)", "WebFetch", {"url": "https://x.org.evil/a"}, False),
@@ -121,8 +121,8 @@ def test_no_rule_grants_leaving_the_sandbox(extra: object) -> None:
         ("Bash(x *)", "Bash", {"command": ["x"]}, False),
     ],
 )
-def test_other_tools(rule: str, tool: str, tool_input: Any, *, is_yes: bool) -> None:
-    assert granted(rule, tool=tool, **tool_input) is is_yes
+def test_other_tools(rule: str, tool: str, tool_input: Any, *, expected: bool) -> None:
+    assert granted(rule, tool=tool, **tool_input) is expected
 
 
 @pytest.mark.parametrize(
