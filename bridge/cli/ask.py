@@ -8,7 +8,7 @@ value that satisfies the schema.
 Ctrl-C and SIGTERM cancel the request. Exit codes: 0 answered with success; 1 the agent
 answered failure, or the request failed; 2 usage; 4 nobody could take it; 5 deadline; 6
 submitted, cannot wait here; 7 answered with success, but degraded (by a small model, or
-by another than the one wanted, without verified evidence); 130 interrupted.
+by another model than the one wanted, without verified evidence); 130 interrupted.
 
 For example:
   hostbridge ask "Which modules lack tests?"

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 UNTRUSTED = "not trusted; look at it with: hostbridge trust"
 UNTRUSTED_CLIENTS = f"known to an open session; elsewhere {UNTRUSTED}"
-BROKEN = "stays untrusted until it is mended"
-_CONTEXT = {"change": "the change of the project that is not committed"}
+BROKEN = "stays untrusted until it is corrected"
+_CONTEXT = {"change": "the uncommitted changes of the project"}
 _MODES = {
     "merge": "lifecycle_variables",
     "replace": "lifecycle_variables, replacing those of the agent that asks",
@@ -127,7 +127,7 @@ def _facts(definition: Definition) -> list[tuple[str, str]]:
         "runs as": definition.subagent_type,
         "tools": _tools(definition),
         "never": ", ".join(definition.blocked_tools),
-        "is given": ", ".join(_CONTEXT[name] for name in definition.context),
+        "context": ", ".join(_CONTEXT[name] for name in definition.context),
         "at most": definition.max_turns and f"{definition.max_turns} turns",
         "timeout": definition.timeout_s and f"{definition.timeout_s:g} s",
         "priority": definition.priority,

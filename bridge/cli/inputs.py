@@ -63,7 +63,7 @@ def _unquoted(bridge: Bridge, words: list[str]) -> InvalidRequest:
     agent = words[:1] if words[0] in _known(bridge) else []
     quoted = shlex.join([*agent, " ".join(words[len(agent) :])])
     return InvalidRequest(
-        f"{len(words)} words; a prompt is one, in quotes: hostbridge ask {quoted}"
+        f"{len(words)} words; put the prompt in quotes: hostbridge ask {quoted}"
     )
 
 
@@ -103,7 +103,7 @@ def read_words(file: Path | None, what: str) -> str:
     if file is not None and str(file) != "-":
         return decoded(_bytes_of(file), str(file))
     if sys.stdin is None:
-        raise InvalidRequest(f"{what} was to come from stdin, which is closed")
+        raise InvalidRequest(f"{what} should come from stdin, which is closed")
     if sys.stdin.isatty():
         complain(f"type {what}; Ctrl-D ends it")
     return decoded(sys.stdin.buffer.read(), f"{what} (from stdin)")

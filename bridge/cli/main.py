@@ -21,8 +21,8 @@ hostbridge: ask the agent session that is already open
 
 {commands}
 
-  hostbridge COMMAND --help tells more; hostbridge -C DIR COMMAND runs it in a folder.
-  For a start:
+  hostbridge COMMAND --help says more; hostbridge -C DIR COMMAND runs it in a folder.
+  To start:
 
     hostbridge install && hostbridge doctor
     hostbridge ask general-purpose "Which modules lack tests?\"\

@@ -1,9 +1,10 @@
 """Which models this machine has for the local route, and which one is in use.
 
-The one with a star answers `haiku`, `sonnet`, `opus`, `fable` and whoever names none.
-Set another by BRIDGE_LOCAL_MODEL=path.gguf; one of ~/.hostbridge/models is asked for
-by its name, as in --model NAME.gguf. With --test each is loaded and gives one reply
-that is held to a schema. Exits 1 when the one in use is missing, broken or fails.
+The one with a star answers for `haiku`, `sonnet`, `opus` and `fable`, and if no model
+is named. Choose another with BRIDGE_LOCAL_MODEL=path.gguf. Ask for a model in
+~/.hostbridge/models by its name: --model NAME.gguf. With --test each model is loaded
+and gives one reply, which must match a schema. Exit code 1: the model in use is
+missing or broken, or fails its test.
 
 For example:
   hostbridge models

@@ -73,8 +73,8 @@ ACCEPT_DEGRADED = switch(
     help="Exit with 0, not 7, for an answer of a small model, or of another model than "
     "the one that was wanted.",
 )
-ID = option("request_id", metavar="ID", help="What `submit` printed.")
-IDS = option("ids", metavar="ID", nargs="+", help="What `submit` printed.")
+ID = option("request_id", metavar="ID", help="The id that `submit` printed.")
+IDS = option("ids", metavar="ID", nargs="+", help="The id that `submit` printed.")
 ONE_SESSION = option("--session", metavar="ID", help="Only in this session.")
 
 # What `ask` and `submit` have in common.

@@ -1,7 +1,7 @@
 """Remove finished requests with all that belonged to them; what is unfinished stays.
 
 Without options: what ended more than 30 days ago. What is overdue is ended first;
-left-over temporary files, and bells of sessions that are gone, go in any case.
+left-over temporary files, and wake-up files of closed sessions, go in any case.
 
 For example:
   hostbridge prune --days 7
@@ -46,7 +46,7 @@ def command(options: Namespace) -> None:
     )
     said = (
         f"removed: requests {gone.requests:,}, quarantined files {gone.quarantined:,}, "
-        f"temporary files {gone.temporaries:,}, bells of sessions that are gone "
+        f"temporary files {gone.temporaries:,}, wake-up files of closed sessions "
         f"{gone.bells:,}; {gone.freed_bytes / MIB:.1f} MiB freed"
     )
     say_result(options, gone, said)

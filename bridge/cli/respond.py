@@ -1,8 +1,8 @@
 """Answer a request by hand, from a file or from stdin.
 
-The form of the words is checked as an agent's would be; of a person no proof is asked.
-The answer is marked `route: manual`. A request that a host is working on cannot be
-answered so: cancel it first, or wait.
+The form of the answer is checked like an agent's; a person needs no evidence. The
+answer is marked `route: manual`. A request that a host is working on cannot be answered
+by hand: cancel it first, or wait.
 
 For example:
   id=$(hostbridge submit "Is it Friday?")
@@ -42,7 +42,7 @@ def command(options: Namespace) -> None:
 
 
 def _answer(file: Path | None) -> str:
-    """The words; a file that is not there may have been meant to be them."""
+    """The answer; a hint if it was typed where the file's name belongs."""
     try:
         return read_words(file, "the answer")
     except InvalidRequest as exc:

@@ -1,10 +1,10 @@
 """Answer what was submitted for the routes claude, local and endpoint, right here.
 
-One request after another, highest priority first, until Ctrl-C; with --once only what
-waits now. What is interrupted waits again. Prints a line for each request served, and
-for each that nobody served in time; one of a degraded answer says so. The exit code
-tells how the serving went: of an answer `wait` tells. A bug of ours ends the request
-that met it, with a log; the others are served.
+Serves one request after another, highest priority first, until Ctrl-C; with --once
+only those that wait now. An interrupted request waits again. Prints a line for each
+request that it served, or that nobody served in time, and marks degraded answers. The
+exit code says whether serving worked; for an answer's own, see `wait`. A bug in
+hostbridge ends the request that hit it, and is logged; the others are still served.
 
 For example:
   hostbridge serve
@@ -36,7 +36,7 @@ OPTIONS = (
         "--route",
         metavar="R",
         action="append",
-        help="Only this route; may be given more than once.",
+        help="Only this route; may be repeated.",
     ),
     AS_JSON,
 )
@@ -76,11 +76,11 @@ def command(options: Namespace) -> int:
 
 
 def _say_what_is_left(bridge: Bridge, served: Container[str]) -> None:
-    """Whoever serves what there is does not see which route is missing here."""
+    """Name the routes that requests wait for and that are not served here."""
     if bridge.hosts.is_off:
         complain("the bridge is switched off here; `hostbridge on` goes on")
         return
-    # All was served that could be: not to know what else waits is no failure of it.
+    # Serving has succeeded, even if the rest cannot be counted.
     with suppress(StateUnavailable):
         counts = waiting_for_others(bridge.store, served)
         if counts:

@@ -1,4 +1,4 @@
-"""One request's whole story: what was asked, what happened, how it was answered.
+"""The history of one request: what was asked, what happened, how it was answered.
 
 For example:
   hostbridge show $(hostbridge submit "Which modules lack tests?")
@@ -14,15 +14,13 @@ from bridge.cli.show_text import story_text
 
 OPTIONS = (
     ID,
-    switch(
-        "--full", help="Everything uncut, and the whole prompt the agent was given."
-    ),
+    switch("--full", help="Everything uncut, and the whole prompt that the agent got."),
     AS_JSON,
 )
 
 
 def command(options: Namespace) -> None:
-    """Print the story."""
+    """Print the history."""
     bridge = Bridge.open()
     story = bridge.story(options.request_id)
     text = story_text(story, now_ms=bridge.store.now_ms(), full=options.full)

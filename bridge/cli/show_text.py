@@ -1,4 +1,4 @@
-"""One request's story as text.
+"""The history of one request, as text.
 
 Text from outside is indented: no line of a prompt or an answer can pose as ours.
 """
@@ -49,7 +49,7 @@ def _sections(story: Story, now_ms: int, *, full: bool) -> Iterator[str]:
             yield from _held(request.claim, is_over=is_over)
     if full:
         for role, words in story.messages:
-            title = f"told as {role} ({counted(len(words), 'character')})"
+            title = f"sent as {role} ({counted(len(words), 'character')})"
             yield from _titled(one_line(title, _FACT_CHARS), [indented(words)])
     yield from _titled("history", [_event(event, full=full) for event in story.history])
     yield from _titled("tool calls", [_call(call, full=full) for call in story.calls])

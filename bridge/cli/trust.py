@@ -51,7 +51,7 @@ def command(options: Namespace) -> int:
         return _list(home)
     if options.revoke:
         had = trust.revoke(home, project)
-        say(f"{project}: {'trusted no more' if had else 'nothing was trusted'}")
+        say(f"{project}: {'no longer trusted' if had else 'nothing was trusted'}")
         return Exit.OK
     return _ask(bridge, project)
 
@@ -76,7 +76,7 @@ def _ask(bridge: Bridge, project: Path) -> int:
     below = {e.loaded.name: e.loaded for e in reversed(found) if e not in entries}
     text = _text(project, entries, {**dict.fromkeys(BUILT_IN), **below})
     if not confirm(text, f"Trust these {len(sound)}?"):
-        complain("nothing was changed; only the whole word yes agrees")
+        complain("nothing was changed; only the word yes agrees")
         return Exit.FAILED
     # Trust what was shown: a file that has changed since then is not trusted.
     trust.record(bridge.settings, project, sound, clients=_clients(bridge))
@@ -157,4 +157,4 @@ def _listed(project: str, file: str, digests: trust.Digests) -> str:
     """A definition's file, and what ended the trust in it."""
     changes = trust.changes(Path(project), digests)
     marks = [how if name == file else f"{name} {how}" for name, how in changes.items()]
-    return f"  {file}" + (f"  (not any more: {', '.join(marks)})" if marks else "")
+    return f"  {file}" + (f"  (no longer: {', '.join(marks)})" if marks else "")

@@ -92,7 +92,7 @@ def _rehearse(
                 raise HookFailed(f"{event} named no folder to watch")
         elif said:
             raise HookFailed(
-                f"{event} said something with nothing to say: {said[:200]}"
+                f"{event} printed something though it had nothing to do: {said[:200]}"
             )
     idle_ms = _best_ms(argvs["PostToolUse"], env)
     floor_ms = _best_ms(["/bin/sh", "-c", ":"], env)
@@ -138,14 +138,16 @@ def _begin(said: str, scratch: Path) -> None:
     log = scratch / "home" / "hook-errors.log"
     if log.is_file():
         raise HookFailed(log.read_text(errors="replace").strip().splitlines()[-1])
-    raise HookFailed("SessionStart said nothing: its scripts or its Python are missing")
+    raise HookFailed(
+        "SessionStart printed nothing: its scripts or its Python are missing"
+    )
 
 
 def _names_a_watch(event: str, said: str) -> bool:
     try:
         output: dict[str, Any] = json.loads(said or "{}")
     except ValueError:
-        raise HookFailed(f"{event} did not say JSON: {said[:200]}") from None
+        raise HookFailed(f"{event} did not print JSON: {said[:200]}") from None
     return bool(output.get("hookSpecificOutput", {}).get("watchPaths"))
 
 

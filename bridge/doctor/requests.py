@@ -196,7 +196,7 @@ def why_held(request: Request, queue: Queue) -> Finding | None:
         return warning(found, "it was killed", taken_back) if is_gone else None
     if claim is None or all(session.host != claim.host for session in queue.live):
         found = "held by a session that is gone"
-        return warning(found, "its process ended without a word", taken_back)
+        return warning(found, "its process ended unexpectedly", taken_back)
     first = claim.offers[0] if claim.offers else claim.at
     if claim.launched_at is None and not 0 <= queue.now_ms - first <= _TURN_MS:
         return warning(

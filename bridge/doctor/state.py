@@ -35,7 +35,7 @@ def directory(subject: Subject) -> Iterator[Finding]:
     try:
         store = subject.store()
         if store is None:
-            raise BridgeError(subject.refusal)  # noqa: TRY301 - told as any other
+            raise BridgeError(subject.refusal)  # noqa: TRY301 - reported like any other
         place = store.place
         mode, disk = _try_out(store)
     except BridgeError as exc:

@@ -22,7 +22,7 @@ _MANAGED = {
     "darwin": Path("/Library/Application Support/ClaudeCode"),
     "linux": Path("/etc/claude-code"),
 }
-# Locks are held for milliseconds; a longer wait is worth a word.
+# Locks are held for milliseconds; a longer wait is worth reporting.
 _LOCK_WAIT_S = 2.0
 
 

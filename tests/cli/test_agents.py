@@ -141,7 +141,7 @@ def test_show_says_what_is_not_trusted(project):
     assert worker.out == trusted.out.replace("Works\n", f"Works\n{mark}", 1)
     assert "trust" not in trusted.out
     assert broken.out.startswith(
-        "broken: cannot be used\n    stays untrusted until it is mended\n"
+        "broken: cannot be used\n    stays untrusted until it is corrected\n"
     )
 
 

@@ -40,9 +40,9 @@ USAGE = {
     "x --schema slip.json": "slip.json: allows anything: $: JSON Schema has no keyword "
     "'tpye'; did you mean 'type'?",
     "x --schema latin.json": "latin.json: expected UTF-8, got byte 0xfc at offset 13",
-    "which modules have none": "4 words; a prompt is one, in quotes: hostbridge ask "
+    "which modules have none": "4 words; put the prompt in quotes: hostbridge ask "
     "'which modules have none'",
-    "Plan which modules first": "4 words; a prompt is one, in quotes: hostbridge ask "
+    "Plan which modules first": "4 words; put the prompt in quotes: hostbridge ask "
     "Plan 'which modules first'",
     "x --prio high": f"ask: no such option: --prio (did you mean --priority?); {HELP}",
     "x --priority top": "ask: --priority: invalid choice: 'top' (choose from 'high', "

@@ -43,7 +43,7 @@ def test_error_no_such_node_asks_nothing(project):
 
 
 def test_error_a_node_without_the_extra_asks_nothing(project, tmp_path):
-    """Something must be mended first, as state/FAILURES.md has it: 2, not a failure."""
+    """Something must be corrected first, so exit 2: see state/FAILURES.md."""
     put(project)
     (tmp_path / "bare").mkdir()
     (tmp_path / "bare" / "tree_sitter.py").write_text("raise ImportError\n")

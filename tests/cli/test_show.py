@@ -1,4 +1,4 @@
-"""`hostbridge show`: one request's whole story, and nothing a terminal would obey."""
+"""`hostbridge show`: the history of one request, and nothing a terminal would obey."""
 
 from __future__ import annotations
 
@@ -298,8 +298,8 @@ def test_full_tells_all_that_the_agent_was_told(project, host):
     short = project.run("show", request_id).out
     full = project.run("show", request_id, "--full").out
 
-    assert "told as" not in waiting + short
-    shown = full.partition("told as user (")[2].partition("\nhistory\n")[0]
+    assert "sent as" not in waiting + short
+    shown = full.partition("sent as user (")[2].partition("\nhistory\n")[0]
     assert "characters)\n    Be terse. Why?\n    \n    ## How to answer (host" in shown
     assert '"required": ["status", "summary"' in shown
 
@@ -314,8 +314,8 @@ def test_full_tells_what_a_model_here_was_told(project):
     full = project.run("show", request_id, "--full").out
 
     assert re.search(
-        r"^told as system \(\d+ characters\)\n    Careful.\n    red ", full, re.M
+        r"^sent as system \(\d+ characters\)\n    Careful.\n    red ", full, re.M
     )
-    assert "\ntold as user (4 characters)\n    Why?\n" in full
+    assert "\nsent as user (4 characters)\n    Why?\n" in full
     assert "\nrun\n" not in full
-    assert "told as" not in project.run("show", request_id).out
+    assert "sent as" not in project.run("show", request_id).out

@@ -48,7 +48,7 @@ def test_anything_but_yes_is_no(project, answer):
     terminal.type(answer)
 
     assert terminal.end() == 1
-    assert "nothing was changed; only the whole word yes agrees\n" in terminal.seen
+    assert "nothing was changed; only the word yes agrees\n" in terminal.seen
     assert not is_trusted(project)
 
 
@@ -106,7 +106,7 @@ def test_what_is_broken_is_shown_and_not_trusted(project):
 
     terminal = agree(project)
 
-    first = "broken: cannot be used  (stays untrusted until it is mended)\n"
+    first = "broken: cannot be used  (stays untrusted until it is corrected)\n"
     assert first in terminal.seen
     assert "tols: unknown field; did you mean 'tools'?" in terminal.seen
     assert is_trusted(project)
@@ -126,7 +126,7 @@ def test_error_nothing_is_left_to_trust_but_what_is_broken(project, others):
         1,
         f"{project.folder} brings definitions of agents:\n"
         "\n"
-        "broken: cannot be used  (stays untrusted until it is mended)\n"
+        "broken: cannot be used  (stays untrusted until it is corrected)\n"
         f"    {file}:2: tols: unknown field; did you mean 'tools'?",
     )
     assert is_trusted(project) == (others == "trusted")
@@ -154,7 +154,7 @@ def test_list_and_revoke(project):
     assert listed == (0, f"{project.folder}\n  .bridge/agents/worker.yaml\n", "")
     all_of = f"all 1 definitions of {project.folder} are trusted as they are\n"
     assert again == (0, all_of, "")
-    assert revoked == (0, f"{project.folder}: trusted no more\n", "")
+    assert revoked == (0, f"{project.folder}: no longer trusted\n", "")
     assert not is_trusted(project)
     assert project.run("trust", "--list") == (0, "no project is trusted\n", "")
 
@@ -175,10 +175,10 @@ def test_list_says_what_is_not_any_more_as_it_was(project):
     listed.prints(
         0,
         f"{project.folder}\n"
-        "  .bridge/agents/gone.yaml  (not any more: gone)\n"
+        "  .bridge/agents/gone.yaml  (no longer: gone)\n"
         "  .bridge/agents/kept.yaml\n"
-        "  .bridge/agents/other.yaml  (not any more: changed)\n"
-        "  .bridge/agents/worker.yaml  (not any more: changed)\n",
+        "  .bridge/agents/other.yaml  (no longer: changed)\n"
+        "  .bridge/agents/worker.yaml  (no longer: changed)\n",
     )
 
 

@@ -243,5 +243,5 @@ def test_error_hooks_whose_scripts_are_gone(patient: Patient) -> None:
     (finding,) = patient.found(hook_run.run)
 
     assert finding.found == (
-        "--local: SessionStart said nothing: its scripts or its Python are missing"
+        "--local: SessionStart printed nothing: its scripts or its Python are missing"
     )
