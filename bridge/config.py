@@ -38,7 +38,8 @@ _OF_A_CLIENT = (
 SIGNS_OF_A_CLIENT = frozenset({"CLAUDECODE", "CLAUDE_PID", "CLAUDE_CODE_SESSION_ID"})
 
 
-@dataclass(frozen=True, slots=True)
+# Without a repr: it would show the key.
+@dataclass(frozen=True, slots=True, repr=False)
 class Settings:
     """Everything that can be set from outside.
 

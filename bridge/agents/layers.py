@@ -12,8 +12,7 @@ Looking up a name reads the head of each file: a kilobyte if the name is in it.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.agents import agent_names
 from bridge.agents.agent_names import CLIENT_LAYERS, OF_PROJECT, SUFFIXES, Layer
@@ -29,8 +28,7 @@ MAX_DEPTH = 32
 _ORDER = {suffix: at for at, suffix in enumerate(SUFFIXES)}
 
 
-@dataclass(frozen=True, slots=True)
-class LayerFolder:
+class LayerFolder(NamedTuple):
     """One folder of definitions."""
 
     layer: Layer

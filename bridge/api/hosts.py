@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import shlex
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import NoHost, StateRefused, StateUnavailable
 from bridge.host.eligibility import eligible, may_take
@@ -38,8 +37,7 @@ def eligible_hosts(store: Store, request: Request) -> list[Session]:
     return eligible(store, live, request)
 
 
-@dataclass(frozen=True, slots=True)
-class NoHostReason:
+class NoHostReason(NamedTuple):
     """Why no open session could take a request, and the ways out.
 
     The first way out also helps a request that waits already. `is_chosen`: somebody

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from bridge.api.model_support import check_model
 from bridge.api.type_checks import check_seconds
@@ -31,8 +30,7 @@ def check_route(route: str) -> RouteChoice:
     raise InvalidRequest(f"route {route!r}: expected one of {', '.join(ROUTES)}")
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """The route that an ask starts on, and when this process serves it.
 
     `own` is the route on which this process serves it, None for never; `after_s` is how

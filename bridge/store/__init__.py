@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from bridge.protocol.ids import RequestId
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 Verdict: TypeAlias = "Literal['take', 'leave', 'pass'] | Response"
 
 
-@dataclass(frozen=True, slots=True)
-class Claimant:
+class Claimant(NamedTuple):
     """Who claims: a session and the process it lives in, and for which route.
 
     On a route other than the host's both are the serving process.
@@ -31,8 +30,7 @@ class Claimant:
     route: RouteName = "host"
 
 
-@dataclass(frozen=True, slots=True)
-class Submitted:
+class Submitted(NamedTuple):
     """What became of a submit; not `is_new` when a dedup key found an earlier one."""
 
     request_id: RequestId

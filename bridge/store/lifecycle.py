@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.protocol.response import failed
 from bridge.protocol.wording import seconds
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from bridge.protocol.status import Stage
 
 
-@dataclass(frozen=True, slots=True)
-class Fate:
+class Fate(NamedTuple):
     """What to do: leave the request, end it with `response`, or let it wait again."""
 
     kind: Literal["keep", "end", "again"]

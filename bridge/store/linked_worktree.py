@@ -15,8 +15,8 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 # The word before the path, and the longest path there is.
 _MAX_BYTES = len("gitdir: ") + 4096
@@ -24,8 +24,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _WORKTREES = b"/.git/worktrees/"
 
 
-@dataclass(frozen=True, slots=True)
-class Linked:
+class Linked(NamedTuple):
     """What the `.git` file of a folder claims.
 
     Attributes:

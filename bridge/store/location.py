@@ -16,9 +16,8 @@ import os
 import stat
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import StateRefused
 from bridge.store.directory import Folder
@@ -36,8 +35,7 @@ _LONGEST = (1024 if sys.platform == "darwin" else 4096) - 300
 _LONGEST_NAME = 255
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """The state directory of a project, and why it was chosen.
 
     Attributes:
