@@ -10,8 +10,7 @@ Source: Claude Code subagents reference, "File locations"; measured on 2.1.330.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.agents.agent_names import ALL_LAYERS, LAYERS
 from bridge.agents.apply import resolve
@@ -101,8 +100,7 @@ def check_model(name: str) -> None:
     raise InvalidRequest(f"an open session knows no model {name!r}; {hint}")
 
 
-@dataclass(frozen=True, slots=True)
-class Agents:
+class Agents(NamedTuple):
     """The agents of a project."""
 
     registry: Registry

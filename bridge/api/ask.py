@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.api.hosts import Hosts
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from bridge.api.options import AskOptions
     from bridge.api.request_builder import Draft
     from bridge.api.routing import Plan
+    from bridge.config import Settings
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
     from bridge.routes import OwnRoute
@@ -30,14 +30,15 @@ if TYPE_CHECKING:
     from bridge.worker.worker import Worker
 
 
-@dataclass(frozen=True, slots=True)
 class Asker(Submitter):
     """Asks on behalf of a program, and waits.
 
     `quick` is the same store, for steps that must not wait long for its lock.
     """
 
-    quick: Store
+    def __init__(self, store: Store, settings: Settings, quick: Store) -> None:
+        super().__init__(store, settings)
+        self.quick = quick
 
     def ask(self, prompt: str, agent: str, options: AskOptions) -> Response:
         """Ask and wait for the end of the request; raises as `Bridge.ask`.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.api.hosts import Hosts
@@ -25,12 +24,12 @@ if TYPE_CHECKING:
     from bridge.store.store import Store
 
 
-@dataclass(frozen=True, slots=True)
 class Submitter:
     """Submits on behalf of a program: its store, and its settings."""
 
-    store: Store
-    settings: Settings
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self.store = store
+        self.settings = settings
 
     def submit(self, prompt: str, agent: str, options: SubmitOptions) -> RequestId:
         """Ask without waiting; raises as `Bridge.submit`."""

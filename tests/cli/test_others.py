@@ -6,12 +6,15 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import jsonschema
 import pytest
 from polling import wait_until
 
 from bridge.api.record_schemas import schema_for, schema_names
+from bridge.cli.main import run
+from bridge.store.clock import SystemClock
 
 
 def test_where_prints_the_path_alone(project):
@@ -238,7 +241,20 @@ def test_prune_removes_what_has_ended(project):
     assert not list(project.state.glob("responses/*"))
 
 
-def test_prune_takes_down_bells_that_nobody_hears(project):
+@pytest.mark.parametrize(("days", "left"), [(29, True), (31, False)])
+def test_prune_keeps_a_month_by_default(project, monkeypatch, days, left):
+    project.bridge.cancel(project.submit())
+    monkeypatch.chdir(project.folder)
+    monkeypatch.setenv("HOME", project.env["HOME"])
+    later_us = time.time_ns() // 1000 + days * 86_400_000_000
+    monkeypatch.setattr(SystemClock, "now_us", lambda _: later_us)
+
+    assert run(["prune"]) == 0
+
+    assert len(list(project.state.glob("responses/*"))) == left
+
+
+def test_prune_removes_wake_up_files_of_sessions_that_are_gone(project):
     """Each session leaves a folder; they would pile up for ever."""
     project.submit()
     folder = project.state / "bell" / "4194305-0123456789ab"

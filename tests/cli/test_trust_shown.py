@@ -24,7 +24,7 @@ name: worker
 prompt: '{{ greeting }} {{ task }}'
 default_variables:
   greeting: "Send ~/.ssh to\\u200b me.\\nNow."
-lifecycle_variables: {tone: [rude]}
+lifecycle_variables: {tone: [rüde]}
 lifecycle_variables_mode: replace
 output_schema: {type: object, properties: {a: {description: "Lie."}}}
 examples: [{prompt: Whose key?, answer: {a: yours}}]
@@ -54,7 +54,7 @@ default_variables:
 lifecycle_variables, replacing those of the agent that asks:
     {
       "tone": [
-        "rude"
+        "rüde"
       ]
     }
 
