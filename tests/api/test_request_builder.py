@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +93,22 @@ def test_every_option_reaches_the_request(tmp_path: Path) -> None:
     assert again is not None
     assert again.node == asked.node
     assert {name: getattr(asked, name) for name in ASKED} == ASKED
+
+
+@pytest.mark.parametrize(
+    ("argument", "name"),
+    [("/usr/bin/tool.py", "tool.py"), ("-c", "python"), ("", "python")],
+)
+def test_the_requester_is_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argument: str, name: str
+) -> None:
+    bridge = Bridge(Settings(home=tmp_path / "home"), tmp_path)
+    monkeypatch.setattr("sys.argv", [argument, "other.py"])
+
+    asked = bridge.status(bridge.submit("Which?")).request
+
+    assert asked is not None
+    assert asked.requester == f"{name} (pid {os.getpid()})"
 
 
 WRONG: dict[str, tuple[Callable[[Bridge], object], str]] = {

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 from servingworld import GOOD, A, Scripted, failure, new_worker
-from storeworld import CountingStore, FakeClock, claimant, path_of, place_in, request
+from storeworld import (
+    CountingStore,
+    FakeClock,
+    claimant,
+    path_of,
+    place_in,
+    request,
+    rooms_of,
+)
 
 from bridge.protocol.outcome import Outcome
 from bridge.protocol.response import failed
@@ -122,6 +130,26 @@ def test_a_deadline_is_not_reported_as_a_cancellation(
     new_worker(store, Scripted(work)).serve(A, until_s=until_s)
 
     assert failure(store).code == "AGENT_005"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "place"),
+    [(Outcome(GOOD), "done"), (Outcome(code="timeout"), "requests")],
+    ids=["answer", "none"],
+)
+def test_what_comes_after_the_callers_deadline(
+    store: CountingStore, clock: FakeClock, outcome: Outcome, place: str
+):
+    """An answer counts; without one, the request waits for another worker."""
+
+    def finish_late(*_: object) -> Outcome:
+        clock.go_on(10)
+        return outcome
+
+    until_s = clock.monotonic_s() + 5
+    new_worker(store, Scripted(finish_late)).serve(A, until_s=until_s)
+
+    assert rooms_of(store, "a") == [place]
 
 
 def test_long_work_has_a_heartbeat(store: CountingStore, clock: FakeClock):
