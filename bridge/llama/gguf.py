@@ -42,7 +42,7 @@ _MAX_DIMENSIONS = 4
 
 # ggml type: name, values per block, bytes per block. Source: ggml, `ggml_type` and the
 # blocks of ggml-common.h.
-_TENSOR_TYPES = {
+TENSOR_TYPES = {
     0: ("F32", 1, 4), 1: ("F16", 1, 2), 2: ("Q4_0", 32, 18), 3: ("Q4_1", 32, 20),
     6: ("Q5_0", 32, 22), 7: ("Q5_1", 32, 24), 8: ("Q8_0", 32, 34), 9: ("Q8_1", 32, 36),
     10: ("Q2_K", 256, 84), 11: ("Q3_K", 256, 110), 12: ("Q4_K", 256, 144),
@@ -174,7 +174,7 @@ class _Reader:
                 raise NotAModel(f"broken: a tensor of {dimensions} dimensions")
             values = prod(self._scalar("Q") for _ in range(dimensions))
             kind, offset = self._scalar("I"), self._scalar("Q")
-            name, block, block_bytes = _TENSOR_TYPES.get(kind, (f"type {kind}", 0, 0))
+            name, block, block_bytes = TENSOR_TYPES.get(kind, (f"type {kind}", 0, 0))
             parameters += values
             values_of[name] = values_of.get(name, 0) + values
             # The size of an unknown type is unknown.

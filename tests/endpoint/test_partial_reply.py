@@ -89,7 +89,7 @@ def test_error_a_chunk_of_another_form(server, event):
         ("many", 0),
         ({"prompt_tokens": "many", "completion_tokens": "few"}, 0),
         ({"prompt_tokens": -5, "completion_tokens": -3}, 0),
-        ({"prompt_tokens": 10**30, "completion_tokens": 1.5}, 0),
+        ({"prompt_tokens": 2**31, "completion_tokens": 1.5}, 0),
         ({"prompt_tokens": 1, "prompt_tokens_details": {"cached_tokens": []}}, 1),
     ],
 )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from ctypes import c_char_p, c_int64, c_size_t
 
+import needs
 import pytest
 from ggufs import METADATA, TEMPLATE, gguf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.llama.gguf import NotAModel, read_header
+from bridge.llama.gguf import TENSOR_TYPES, NotAModel, read_header
 
 
 @pytest.fixture
@@ -87,6 +89,21 @@ def test_error_another_format(model, data, message):
     model.write_bytes(data)
 
     assert problem(model) == message
+
+
+def test_the_tensor_types_are_those_of_llama():
+    """A wrong size would make a whole file seem truncated, or the other way round."""
+    needs.local_model()
+    from bridge.llama.runtime import lib
+
+    name_of, values_of, bytes_of = (
+        lib._lib[f"ggml_{each}"] for each in ("type_name", "blck_size", "type_size")
+    )
+    name_of.restype, values_of.restype, bytes_of.restype = c_char_p, c_int64, c_size_t
+    assert {
+        kind: (name_of(kind).decode().upper(), values_of(kind), bytes_of(kind))
+        for kind in TENSOR_TYPES
+    } == TENSOR_TYPES
 
 
 def test_error_no_file(model, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from ggufs import gguf
@@ -82,28 +83,42 @@ def test_small_is_below_the_bound(rows, is_small):
     assert (model.is_small, model.is_degraded) == (is_small, is_small)
 
 
-def test_error_no_such_model(settings, tmp_path):
-    """The message has the path or the name, and the problem."""
-    for wanted, message in {
-        "gone.gguf": f"{tmp_path}/gone.gguf: no such file",
-        "gpt-4": (
-            "no local model 'gpt-4': expected the path of a .gguf file, or fable, "
-            "haiku, inherit, opus, sonnet"
-        ),
-    }.items():
-        with pytest.raises(ModelFailed) as caught:
-            find_model(wanted, settings, beside=tmp_path)
-        assert (caught.value.code, str(caught.value)) == ("AGENT_002", message)
+def failure(wanted, settings, **where) -> str:
+    with pytest.raises(ModelFailed) as caught:
+        find_model(wanted, settings, **where)
+    assert caught.value.code == "AGENT_002"
+    return str(caught.value)
 
 
-def test_error_configured_model_is_broken(settings):
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("gone", "no such file"),
+        ("a\0b", "no name that a file can have"),
+        ("a\ud800", "no name that a file can have"),
+        ("x" * 5000, "File name too long"),
+    ],
+    ids=["gone", "nul", "surrogate", "long"],
+)
+def test_error_no_such_file(settings, tmp_path, name, problem):
+    """A request may name anything."""
+    path = tmp_path / f"{name}.gguf"
+
+    assert failure(path.name, settings, beside=tmp_path) == f"{path}: {problem}"
+
+
+def test_error_an_unknown_name(settings):
+    assert failure("gpt-4", settings) == (
+        "no local model 'gpt-4': expected the path of a .gguf file, or fable, haiku, "
+        "inherit, opus, sonnet"
+    )
+
+
+def test_error_the_configured_model_is_broken(settings):
     """A bad setting is no reason to use another model silently."""
     settings.local_model.write_bytes(b"PK\x03\x04")
 
-    with pytest.raises(ModelFailed) as caught:
-        find_model("haiku", settings)
-
-    assert str(caught.value) == (
+    assert failure("haiku", settings) == (
         f"{settings.local_model}: not a GGUF file but a zip archive (PyTorch?)"
     )
 
@@ -138,6 +153,21 @@ def test_known_models_lists_the_one_in_use_first(settings, monkeypatch):
     assert found[1].problem.startswith("cut off: ")
 
 
+def test_the_default_is_a_file_of_its_package(tmp_path, monkeypatch):
+    for name in ("b.gguf", "a.gguf"):
+        (tmp_path / name).write_bytes(gguf())
+    spec = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
+    monkeypatch.setattr(model_files, "find_spec", lambda _name: spec)
+    settings = Settings(home=tmp_path / "home")
+
+    model = find_model(None, settings)
+    (listed,) = known_models(settings)
+
+    assert (model.path, model.stands_in_for) == (tmp_path / "a.gguf", "")
+    assert (listed.path, listed.found) == (model.path, "comes with the extra")
+    assert listed.in_use
+
+
 def test_without_a_default_no_file_is_in_use(settings, monkeypatch):
     """A file in the folder answers only by its name."""
     monkeypatch.setattr(model_files, "find_spec", lambda _name: None)
@@ -153,21 +183,3 @@ def test_without_a_default_no_file_is_in_use(settings, monkeypatch):
     with pytest.raises(ExtraMissing):
         find_model(None, bare)
     assert [each.in_use for each in known_models(settings)] == [True, False]
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("a\0b.gguf", "no name that a file can have"),
-        ("a\ud800.gguf", "no name that a file can have"),
-        ("x" * 5000 + ".gguf", "File name too long"),
-    ],
-    ids=["nul", "surrogate", "long"],
-)
-def test_error_an_impossible_file_name(settings, name, message):
-    """A request may name anything: that is a failure with a code."""
-    with pytest.raises(ModelFailed) as caught:
-        find_model(name, settings)
-
-    assert caught.value.code == "AGENT_002"
-    assert str(caught.value) == f"{settings.home}/models/{name}: {message}"
