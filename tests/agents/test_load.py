@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -322,20 +323,25 @@ def test_a_byte_order_mark_is_ignored(world: World) -> None:
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "gone"])
-def test_error_not_a_plain_file(world: World, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "spelling"), [("a.yaml", "yaml"), ("a.md", "markdown")]
+)
+def test_error_not_a_plain_file(
+    world: World, kind: str, name: str, spelling: str
+) -> None:
     """A pipe without a writer must not block."""
-    import os
-
-    file = world.folders["user"] / "a.yaml"
+    file = world.folders["user"] / name
     if kind == "folder":
         file.mkdir()
     elif kind == "pipe":
         os.mkfifo(file)
 
-    [problem] = load(file, "user").problems
+    found = load(file, "user")
 
+    [problem] = found.problems
     expected = "no such file or directory" if kind == "gone" else "not a plain file"
     assert (problem.message, problem.line) == (expected, 1)
+    assert (found.spelling, found.definition) == (spelling, None)
 
 
 def test_all_built_in_definitions_are_valid() -> None:
