@@ -151,57 +151,6 @@ def test_error_in_a_yaml_agent(world: World, text: str) -> None:
     assert found.spelling == "yaml"
 
 
-IDLE = 'no rule in `allow` grants a command, and nobody can approve one: only commands that just look, or that your own settings allow, will run. Grant what it needs, such as allow: ["Bash(pytest *)"]'
-WARNINGS = {
-    "prompt: '{{ taks }}'": [
-        "a.yaml:2: warning: prompt: has no {{ task }}, so the task is added at the end",
-        "a.yaml:2: warning: prompt: 'taks' has no default: the call fails unless it sets it; did you mean 'task'?",
-    ],
-    "model: no.gguf": ["a.yaml:2: warning: model: there is no FOLDER/no.gguf yet"],
-    "allow: [Read]": [
-        "a.yaml:2: warning: allow: without `tools` it may call every tool of its route; list its tools",
-    ],
-    "tools: [run_command]\nallow: ['Bash', 'Bash(*)', 'Bash(ls)']": [
-        "a.yaml:3: warning: allow[0]: grants every command; name them, such as Bash(pytest *)",
-        "a.yaml:3: warning: allow[1]: grants every command; name them, such as Bash(pytest *)",
-    ],
-    "tools: [Bash]\nallow: ['Bash(pytest *)']": [
-        "a.yaml:3: warning: allow[0]: lets it run pytest with any option, which can run other programs, write any file and read any file, and runs the project's own programs; to allow only some options, list them: Bash(pytest [-q --tb=*] *)",
-    ],
-    "tools: [Grep]\nallow: [Read, Edit, 'Bash(ls)', mcp__git]": [
-        "a.yaml:3: warning: allow[1]: grants nothing: Edit is not in `tools`",
-        "a.yaml:3: warning: allow[2]: grants nothing: Bash is not in `tools`",
-    ],
-    "tools: [Bash]\nblocked_tools: [run_command]\nallow: ['Bash(ls)']": [
-        "a.yaml:4: warning: allow[0]: grants nothing: Bash is in `blocked_tools`",
-    ],
-    "tools: [Read]\nrequire_verified_evidence: true": [
-        "a.yaml:3: warning: require_verified_evidence: it cannot run a command to verify: Bash is not in `tools`",
-    ],
-    "blocked_tools: [Bash]\nrequire_verified_evidence: true": [
-        "a.yaml:3: warning: require_verified_evidence: it cannot run a command to verify: Bash is in `blocked_tools`",
-    ],
-    "require_verified_evidence: true": [
-        "a.yaml:2: warning: require_verified_evidence: no rule in `allow` grants a command to verify: only commands that the session's own settings allow will run",
-    ],
-    "mode: headless\nmodel: haiku": [f"a.yaml:2: warning: mode: {IDLE}"],
-    "tools: [Read, Bash]": [f"a.yaml:2: warning: tools: {IDLE}"],
-    "tools: [run_command]\nallow: [Read]": [
-        f"a.yaml:2: warning: tools: {IDLE}",
-        "a.yaml:3: warning: allow[0]: grants nothing: Read is not in `tools`",
-    ],
-    "mode: headless\nblocked_tools: [Bash]": [],
-    "mode: headless\ntools: [Read]": [],
-    "mode: headless\ntools: [Bash]\nallow: ['Bash(ls)']": [],
-    "mode: self": [
-        "a.yaml:2: warning: mode: this version does not run mode: self: the agent cannot be asked yet"
-    ],
-    "workflows: {a: b}": [
-        "a.yaml:2: warning: workflows: this version does not run workflows: the agent cannot be asked yet",
-    ],
-}
-
-
 LATER = ", which this version does not run yet"
 KINDS = {
     "on_before_tool:\n  - when: tool_name == 'Bash'": "on_before_tool: this is a "
@@ -224,27 +173,6 @@ def test_error_a_file_of_another_kind(world: World, text: str) -> None:
     assert problem.partition(": ")[2] == KINDS[text]
 
 
-HEADLESS = """\
-name: validation-runner
-description: Runs validation commands (pytest, ruff, mypy) and reports results
-model: haiku
-mode: headless
-lifecycle_variables: {validation_model: null, require_task_before_edit: false}
-workflow: null
-timeout: 1800
-max_turns: 10
-"""
-
-
-def test_a_headless_agent_without_granted_commands(
-    world: World,
-) -> None:
-    """Its only route would deny every command."""
-    assert world.problems("validation-runner.yaml", HEADLESS) == [
-        f"validation-runner.yaml:4: warning: mode: {IDLE}"
-    ]
-
-
 def test_error_a_rule_instead_of_a_tool(world: World) -> None:
     """Routes can only give or withhold whole tools."""
     text = """\
@@ -258,18 +186,6 @@ def test_error_a_rule_instead_of_a_tool(world: World) -> None:
         "a.yaml:3: blocked_tools[0]: 'Bash(git push *)': name the whole tool, Bash",
         "a.yaml:3: blocked_tools[1]: 'run_command (x)': name the whole tool, run_command",
     ]
-
-
-@pytest.mark.parametrize("field", WARNINGS)
-def test_a_definition_with_warnings_can_be_used(world: World, field: str) -> None:
-    found = world.load("a.yaml", f"name: a\n{field}\n")
-
-    folder = str(found.file.parent)
-    problems = [str(p).replace(f"{folder}/a", "a") for p in found.problems]
-    assert sorted(problems) == sorted(
-        w.replace("FOLDER", folder) for w in WARNINGS[field]
-    )
-    assert found.definition is not None
 
 
 def test_a_file_name_that_differs_from_the_agents(world: World) -> None:
