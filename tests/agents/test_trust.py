@@ -40,6 +40,12 @@ def is_found(world: World, name: str = "a") -> bool:
         return False
 
 
+def write_lint(world: World) -> None:
+    for name in ("run.pym", "more.pym"):
+        world.write(name, "1\n", "project")
+    world.write("lint.yaml", LINT, "project")
+
+
 def test_error_untrusted(world: World) -> None:
     file = world.write("a.yaml", GOOD, "project")
 
@@ -69,9 +75,7 @@ def test_trust_ends_with_a_change_and_returns_with_the_old_bytes(world: World) -
 @pytest.mark.parametrize("name", ["run.pym", "more.pym", "m.gguf"])
 def test_a_changed_script_or_model_ends_trust(world: World, name: str) -> None:
     world.write("m.gguf", "x", "project")
-    for each in ("run.pym", "more.pym"):
-        world.write(each, "1\n", "project")
-    world.write("lint.yaml", LINT, "project")
+    write_lint(world)
 
     world.trust()
 
@@ -82,10 +86,8 @@ def test_a_changed_script_or_model_ends_trust(world: World, name: str) -> None:
 
 def test_a_definition_has_the_digest_of_its_model(world: World) -> None:
     """The model must still have it when it is loaded."""
-    for each in ("run.pym", "more.pym"):
-        world.write(each, "1\n", "project")
     world.write("m.gguf", "weights", "project")
-    world.write("lint.yaml", LINT, "project")
+    write_lint(world)
 
     world.trust()
 
@@ -96,14 +98,13 @@ def test_a_definition_has_the_digest_of_its_model(world: World) -> None:
 
 def test_error_a_model_that_cannot_be_digested(world: World) -> None:
     """A pipe, or a file that is too large."""
-    for each in ("run.pym", "more.pym"):
-        world.write(each, "1\n", "project")
-    world.write("lint.yaml", LINT, "project")
-    os.mkfifo(world.folders["project"] / "m.gguf")
+    write_lint(world)
+    model = world.folders["project"] / "m.gguf"
+    os.mkfifo(model)
     [pipe] = [entry.loaded.problems for entry in world.registry.entries()]
-    (world.folders["project"] / "m.gguf").unlink()
-    with (world.folders["project"] / "m.gguf").open("wb") as file:
-        file.truncate((16 << 30) + 1)
+    model.unlink()
+    model.touch()
+    os.truncate(model, (16 << 30) + 1)
     [large] = [entry.loaded.problems for entry in world.registry.entries()]
 
     assert pipe[0].message.endswith("m.gguf: not a plain file")
