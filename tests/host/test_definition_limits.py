@@ -135,12 +135,6 @@ def test_what_is_granted_is_allowed_and_nothing_else(
     assert world.permission(agent, tool, **arguments)["behavior"] == behavior
 
 
-def test_without_grants_everything_is_refused_as_ever(world: HookWorld) -> None:
-    define(world)
-
-    assert world.permission(started(world), command="ls")["behavior"] == "deny"
-
-
 # Evidence
 
 

@@ -38,11 +38,12 @@ def refused(output: dict[str, Any]) -> tuple[Any, Any, bool]:
     return decision, specific["permissionDecisionReason"], output.get("continue", True)
 
 
-def test_its_next_call_is_denied_and_ends_it(world: HookWorld) -> None:
+@pytest.mark.parametrize("tool", ["Read", "Agent", "SubagentHandback"])
+def test_its_next_call_is_denied_and_ends_it(world: HookWorld, tool: str) -> None:
     request, agent = world.working()
     damage(world, agent)
 
-    said = world.use(agent)
+    said = world.use(agent, tool, tool_input={"prompt": "inner", "message": GOOD})
 
     assert refused(said) == ("deny", WHY, False)
     error = world.response(request).error
@@ -53,15 +54,6 @@ def test_its_next_call_is_denied_and_ends_it(world: HookWorld) -> None:
         "its agent is lost or damaged"
     )
     assert records(world, agent) == []
-
-
-def test_its_agent_call_is_denied(world: HookWorld) -> None:
-    _, agent = world.working()
-    damage(world, agent)
-
-    said = world.use(agent, "Agent", tool_input={"prompt": "inner"})
-
-    assert refused(said) == ("deny", WHY, False)
 
 
 def test_its_dialog_is_refused_and_its_record_stays(world: HookWorld) -> None:

@@ -134,53 +134,6 @@ def test_a_message_is_the_last_chance_of_a_report_nobody_saw(world: HookWorld) -
     assert world.response(request).raw_output == GOOD
 
 
-def test_agents_that_the_user_stopped(world: HookWorld) -> None:
-    """The client names them by description; ours end in the request's id."""
-    first, _, _ = world.begin()
-    second, _, _ = world.begin()
-    names = ", ".join(f'"hostbridge: a test [{each}]"' for each in (first, second))
-
-    said = world.say(
-        "UserPromptSubmit",
-        prompt=f"2 background agents were stopped by the user: {names}.",
-    )
-
-    assert (world.code(first), world.code(second)) == ("agent_stopped",) * 2
-    assert said["decision"] == "block"
-
-
-def test_a_helper_that_was_stopped_with_its_agent_is_ours(world: HookWorld) -> None:
-    """The keys stop all: the host has not started it, and need not hear of it."""
-    request, _, agent = world.begin()
-    helper = world.nest(agent)
-    world.use(helper)
-
-    said = world.say(
-        "UserPromptSubmit",
-        prompt="2 background agents were stopped by the user: "
-        f'"hostbridge: a test [{request}]", "d".',
-    )
-
-    assert world.code(request) == "agent_stopped"
-    assert said["decision"] == "block"
-    assert world.runs() == []
-
-
-def test_the_host_hears_of_other_agents_that_the_user_stopped(
-    world: HookWorld,
-) -> None:
-    request, _, _ = world.begin()
-
-    said = world.say(
-        "UserPromptSubmit",
-        prompt="2 background agents were stopped by the user: "
-        f'"hostbridge: a test [{request}]", "the user\'s own".',
-    )
-
-    assert world.code(request) == "agent_stopped"
-    assert "decision" not in said
-
-
 @pytest.mark.parametrize(
     ("summary", "code"),
     [
@@ -199,3 +152,32 @@ def test_a_failed_notice_that_comes_first_has_its_own_code(
     assert world.code(request) == code
     assert swallowed["decision"] == "block"
     assert swallowed["reason"].startswith(f"hostbridge: {request} {code} after")
+
+
+@pytest.mark.parametrize(
+    ("others", "is_hidden", "left"),
+    [([], True, 1), (["d"], True, 0), (["the user's own"], False, 1)],
+    ids=["ours", "with a helper", "with others"],
+)
+def test_agents_that_the_user_stopped(
+    world: HookWorld, others: list[str], left: int, *, is_hidden: bool
+) -> None:
+    """The client names them by description; ours end in the request's id.
+
+    The host has not started an agent's helper, and need not hear of it; of its own
+    agents it should.
+    """
+    first, _, agent = world.begin()
+    second, _, _ = world.begin()
+    world.use(world.nest(agent))
+    described = [f"hostbridge: a test [{each}]" for each in (first, second)]
+    names = ", ".join(f'"{each}"' for each in [*described, *others])
+
+    said = world.say(
+        "UserPromptSubmit",
+        prompt=f"3 background agents were stopped by the user: {names}.",
+    )
+
+    assert (world.code(first), world.code(second)) == ("agent_stopped",) * 2
+    assert (said.get("decision") == "block") is is_hidden
+    assert len(world.runs()) == left

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hookworld import GOOD, HookWorld
+from hookworld import GOOD, HookWorld, running
 
 from bridge.host import unseen_ends
 from bridge.host.capture import RECEIPT
@@ -215,3 +215,20 @@ def test_an_ended_run_is_kept_for_a_minute(
     world.say("Stop", background_tasks=[])
 
     assert len(world.runs()) == kept
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_a_helper_is_forgotten_after_its_caller(
+    world: HookWorld, *, is_listed: bool
+) -> None:
+    """Nobody else would tell that it has ended."""
+    request, _, agent = world.begin()
+    helper = world.nest(agent)
+    world.use(helper)
+    world.bridge.cancel(request)
+    world.notice(agent, "killed")
+    world.change("agents", helper, launchedAt=1)
+
+    world.say("Stop", background_tasks=running(helper) if is_listed else [])
+
+    assert [run.agent_id for run in world.runs()] == ([helper] if is_listed else [])
