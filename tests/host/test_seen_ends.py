@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hookworld import GOOD
+from hookworld import GOOD, running
 
 from bridge.host.capture import RECEIPT
 
@@ -45,3 +45,18 @@ def test_an_agent_ends_with_its_answer(handed_back: dict[str, Any]) -> None:
 @pytest.mark.parametrize("handed_back", ["to the host"], indirect=True)
 def test_a_host_that_wants_the_answer_gets_it(handed_back: dict[str, Any]) -> None:
     assert handed_back == {}
+
+
+def test_a_helper_hears_of_its_own_helpers_end(world: HookWorld) -> None:
+    """The client may not tell it; then its report goes on to its own caller."""
+    _, _, agent = world.begin()
+    helper = world.nest(agent)
+    leaf = world.nest(helper)
+    world.stop(leaf, "leaf words", background_tasks=running(agent, helper))
+
+    said = world.stop(helper, "soon", background_tasks=running(agent, helper))
+    after = world.stop(helper, "inner words", background_tasks=running(agent, helper))
+
+    assert said["decision"] == "block"
+    assert said["reason"].endswith(f"Agent {leaf}:\nleaf words")
+    assert after == {}
