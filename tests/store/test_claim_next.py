@@ -75,6 +75,13 @@ def test_a_crowd_for_another_session_keeps_nothing_from_mine(store: Store):
     assert store.waiting() == ids
 
 
+def test_a_request_that_is_named_is_found_behind_a_crowd(store: Store):
+    crowd(store)
+    store.submit(request(MINE))
+
+    assert store.claim_one(MINE, claimant())
+
+
 def test_what_was_passed_over_is_not_read_each_time(store: Store):
     ids = crowd(store, session="gone")
     claimed(store)

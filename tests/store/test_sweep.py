@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from storeworld import (
     START_US,
     FakeClock,
@@ -19,13 +20,11 @@ from storeworld import (
 
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Status
-from bridge.store import sweep
+from bridge.store import Claimant, sweep
 from bridge.store.state import State
 
 if TYPE_CHECKING:
-    import pytest
-
-    from bridge.protocol.request import Request
+    from bridge.protocol.request import Request, RouteName
     from bridge.store.store import Store
 
 A = RequestId("a")
@@ -46,10 +45,19 @@ def test_what_a_live_host_holds_is_left(store: Store, mine: Request):
     assert store.claimed() == [mine]
 
 
-def test_after_the_last_attempt_the_failure_has_a_name(store: Store):
-    store.submit(request("a", max_attempts=2))
+@pytest.mark.parametrize(
+    ("route", "holder", "stage"),
+    [
+        ("host", "session that held", "offered"),
+        ("claude", "process that served", "running"),
+    ],
+)
+def test_after_the_last_attempt_the_failure_has_a_name(
+    store: Store, route: RouteName, holder: str, stage: str
+):
+    store.submit(request("a", max_attempts=2, route=route))
     for _ in range(2):
-        store.claim(claimant(dead_process()), 1, take)
+        assert store.claim_one(A, Claimant("gone", dead_process(), route))
         store.sweep()
 
     found = store.find(A)
@@ -58,9 +66,8 @@ def test_after_the_last_attempt_the_failure_has_a_name(store: Store):
     assert found.response.error is not None
     assert found.response.error.to_data() == {
         "code": "host_gone",
-        "message": "the session that held the request is gone, and 2 attempts were "
-        "used up",
-        "stage": "offered",
+        "message": f"the {holder} the request is gone, and 2 attempts were used up",
+        "stage": stage,
     }
 
 

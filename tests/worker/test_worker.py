@@ -20,8 +20,6 @@ from servingworld import (
 )
 from storeworld import (
     claimant,
-    dead_process,
-    drop,
     request,
     rooms_of,
     store_in,
@@ -35,7 +33,6 @@ from bridge.protocol.judge import ToolCall, Verdict
 from bridge.protocol.outcome import Outcome
 from bridge.protocol.response import failed
 from bridge.protocol.status import Stage, ignore
-from bridge.store import Claimant
 from bridge.store.host_process import identify
 from bridge.store.switch import switch_off
 from bridge.worker import worker
@@ -333,28 +330,3 @@ def test_error_too_many_agents_above_it(tmp_path: Path):
     new_worker(store, saying(GOOD)).serve(A)
 
     assert failure(store).code == "depth"
-
-
-def test_a_claim_of_a_process_that_is_gone_is_taken_back(store: Store):
-    """The caller was killed: the request waits again, then fails."""
-    gone = Claimant("claude-1", dead_process(), "claude")
-    for _ in range(2):
-        assert store.claim_one(A, gone)
-        assert store.sweep() == 1
-
-    ended = failure(store)
-    assert (ended.code, ended.message) == (
-        "host_gone",
-        "the process that served the request is gone, and 2 attempts were used up",
-    )
-
-
-def test_a_request_behind_a_crowd_can_be_claimed(tmp_path: Path):
-    """A look at the queue ends early; a request that is named is found."""
-    store = store_in(tmp_path)
-    for number in range(600):
-        crowd = request(f"b{number}", priority="high")
-        drop(store, "requests", f"b{number}.json", crowd.to_json())
-    store.submit(request("a", route="claude", priority="low"))
-
-    assert store.claim_one(A, Claimant("s", claimant().host, "claude"))
