@@ -220,7 +220,7 @@ def until() -> Callable[[Callable[[], Any]], Any]:
 
 @pytest.fixture
 def claude(project, tmp_path: Path):
-    """Where `claude` is: a fake that obeys, and whose folder tells what it was told."""
+    """Where `claude` is: a fake that obeys, and notes in its folder what it got."""
     program = fake_claude(tmp_path / "fake")
     trust_folder(Path(project.env["HOME"]), project.folder)
     project.env["BRIDGE_CLAUDE"] = str(program)

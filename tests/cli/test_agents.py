@@ -42,7 +42,7 @@ def test_list(project):
     ) in ran.out
 
 
-def test_list_is_what_it_does_unasked(project):
+def test_list_is_the_default(project):
     define(project, "worker.yaml", GOOD, layer="user")
 
     assert project.run("agents") == project.run("agents", "list")
@@ -107,7 +107,7 @@ prompt:
     )
 
 
-def test_show_a_subagent_says_that_it_has_no_tools_but_its_own(project):
+def test_show_says_that_a_subagent_has_only_its_own_tools(project):
     form = "{type: object, additionalProperties: false}"
     file = define(
         project,

@@ -25,7 +25,7 @@ from bridge.protocol.response import Response
         ("local", True, "answered by route local (m), degraded: not to be relied on"),
     ],
 )
-def test_who_answered_is_said(route, degraded, said):
+def test_says_who_answered(route, degraded, said):
     """A toy model's words look like any other's."""
     response = Response(
         request_id="a",
@@ -84,7 +84,7 @@ def test_a_degraded_failure_is_a_failure(project, claude):
     assert project.run("ask", "--route", "claude", "x", "--model", "haiku").code == 1
 
 
-def test_what_was_seen_to_run_makes_up_for_a_small_model(project, claude):
+def test_verified_evidence_makes_a_degraded_answer_a_success(project, claude):
     def said(role, **block):
         return {"type": role, "message": {"content": [block]}}
 
@@ -103,7 +103,7 @@ def test_what_was_seen_to_run_makes_up_for_a_small_model(project, claude):
     assert "degraded: rely on its verified evidence, not on its words" in ran.err
 
 
-def test_wait_and_serve_tell_a_degraded_answer(project, claude):
+def test_wait_and_serve_mark_a_degraded_answer(project, claude):
     fake_claude(claude, another())
     submit = ("submit", "--route", "claude", "x", "--model", "haiku")
     request = project.run(*submit).out.strip()

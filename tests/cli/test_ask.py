@@ -76,8 +76,8 @@ def test_schema_answers_are_pretty_json(project, host):
     assert seen[0].answer_schema == MODULES
 
 
-def test_a_slip_in_a_schema_is_told(project):
-    """JSON Schema ignores what it does not know; whoever wrote it would not."""
+def test_warns_of_a_misspelt_keyword_in_a_schema(project):
+    """JSON Schema ignores unknown keywords; the author would want to know."""
     (project.folder / "slip.json").write_text('{"type": "object", "requierd": ["a"]}')
 
     ran = project.run("submit", "Which?", "--schema", "slip.json")

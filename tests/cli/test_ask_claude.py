@@ -61,7 +61,7 @@ def test_ask_is_served_by_claude_p(project, claude):
     ],
 )
 @pytest.mark.usefixtures("claude")
-def test_the_flag_makes_auto_standalone(project, flag, code, err):
+def test_the_fallback_variable_chooses_the_route(project, flag, code, err):
     ran = project.run("ask", "Which?", env={"BRIDGE_CLI_FALLBACK": flag})
 
     assert (ran.code, ran.err) == (code, err)
@@ -92,7 +92,7 @@ def test_off_stops_this_route_too(project, claude):
 
 
 def test_depth_counts_through_claude_p(project, claude):
-    """What runs under `claude -p` is told how deep it is, and whose child."""
+    """What runs under `claude -p` learns its depth and its parent."""
     outer = project.submit()
     inside = {"BRIDGE_PARENT": outer, "BRIDGE_DEPTH": "1"}
 
@@ -107,7 +107,7 @@ def test_depth_counts_through_claude_p(project, claude):
     assert not (claude / "stdin").exists()
 
 
-def test_who_asks_for_ever_ends_at_the_depth_limit(project, claude):
+def test_agents_that_ask_agents_end_at_the_depth_limit(project, claude):
     """An agent of `claude -p` may ask, and its agent again, as deep as the limit."""
     again = f"{sys.executable} -m bridge ask --route claude again"
     fake_claude(claude, f'{again} >>"$here/said" 2>&1\n{OBEDIENT}')
@@ -130,8 +130,8 @@ def test_who_asks_for_ever_ends_at_the_depth_limit(project, claude):
     ]
 
 
-def test_the_client_is_told_how_deep_it_is_and_nothing_of_another(project, claude):
-    """What a session tells its children would make it take itself for one."""
+def test_the_client_gets_its_depth_and_no_variables_of_the_outer_one(project, claude):
+    """With a session's variables it would think that it runs inside that session."""
     fake_claude(claude, f'env >"$here/env"\n{OBEDIENT}')
     outer = project.submit()
     session = {

@@ -36,7 +36,7 @@ def joker(project, *, of="project"):
 
 
 @pytest.mark.parametrize("of", ["project", "user"])
-def test_its_words_reach_the_model(endpoint, server, of):
+def test_its_prompt_reaches_the_model(endpoint, server, of):
     joker(endpoint, of=of)
     if of == "project":
         trust_project(endpoint.bridge)
@@ -50,7 +50,7 @@ def test_its_words_reach_the_model(endpoint, server, of):
     assert "run_command" not in system
 
 
-def test_its_words_reach_claude_p(project, claude):
+def test_its_prompt_reaches_claude_p(project, claude):
     joker(project)
     trust_project(project.bridge)
 
@@ -61,7 +61,7 @@ def test_its_words_reach_claude_p(project, claude):
     assert "--agent" not in (claude / "argv").read_text()
 
 
-def test_error_a_projects_agent_that_nobody_looked_at(endpoint, server):
+def test_error_a_projects_agent_that_is_not_trusted(endpoint, server):
     file = joker(endpoint)
 
     ran = endpoint.run("ask", "joker", "Go on.", "--route", "endpoint")
@@ -85,7 +85,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("agent", REFUSED)
 @pytest.mark.parametrize("route", ["local", "endpoint"])
-def test_error_words_that_are_not_to_be_had(endpoint, server, agent, route):
+def test_error_a_prompt_that_is_not_available(endpoint, server, agent, route):
     joker(endpoint, of="user")
 
     ran = endpoint.run("ask", agent, "Go on.", "--route", route)
@@ -96,7 +96,7 @@ def test_error_words_that_are_not_to_be_had(endpoint, server, agent, route):
 
 
 @pytest.mark.parametrize("agent", ["Plan", "foo:bar"])
-def test_error_a_file_asks_for_them(endpoint, server, agent):
+def test_error_a_dropped_file_names_an_agent_without_a_prompt(endpoint, server, agent):
     """Whoever dropped it: what serves a request looks again."""
     endpoint.bridge.overview()
     record = {"agentType": agent, "prompt": "Go on.", "route": "endpoint"}
@@ -112,13 +112,13 @@ def test_error_a_file_asks_for_them(endpoint, server, agent):
     assert "the route endpoint does not have its prompt; ask" in response.error.message
 
 
-def test_no_agent_named_needs_no_words(endpoint, server):
+def test_the_default_agent_needs_no_prompt(endpoint, server):
     ran = endpoint.run("ask", "Go on.", "--route", "endpoint")
 
     assert (ran.code, len(server.asked)) == (0, 1)
 
 
-def test_error_the_fallback_has_no_words_either(endpoint, server):
+def test_error_a_fallback_without_the_prompt(endpoint, server):
     """Where no session is open, `ask` falls back to a route: not as another agent."""
     endpoint.env["BRIDGE_CLI_FALLBACK"] = "endpoint"
 
@@ -139,7 +139,9 @@ LATER = {
 
 @pytest.mark.parametrize("more", LATER)
 @pytest.mark.parametrize("route", ["host", "endpoint"])
-def test_error_what_nothing_runs_yet_is_refused(endpoint, server, more, route):
+def test_error_a_feature_that_is_not_implemented_is_refused(
+    endpoint, server, more, route
+):
     """Read and ignored, it would be another agent than the one that was written."""
     text = f"name: step\nprompt: '{{{{ task }}}}'\n{more}\n"
     file = define(endpoint, "step.yaml", text, layer="user")

@@ -29,7 +29,7 @@ def test_fallback_when_no_session_took_it(project):
 
 
 @pytest.mark.usefixtures("host", "claude")
-def test_the_call_names_what_to_fall_back_to(project):
+def test_the_fallback_option_names_the_route(project):
     ran = project.run("ask", "?", "--fallback-after", "0.5", "--fallback", "claude")
 
     assert ran == (0, SERVED, BY_CLAUDE)

@@ -33,7 +33,7 @@ def test_a_lost_interrupt_is_remembered() -> None:
         signal.signal(signal.SIGUSR1, before)
 
 
-def test_what_is_ignored_stays_ignored() -> None:
+def test_ignored_signals_stay_ignored() -> None:
     before = signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     try:
         Interrupts().on(signal.SIGUSR1)

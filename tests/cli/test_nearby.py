@@ -63,7 +63,7 @@ NO_FOLDERS = {
 
 
 @pytest.mark.parametrize(("words", "said"), NO_FOLDERS.values(), ids=NO_FOLDERS)
-def test_error_a_folder_that_is_none(project: Project, words: list[str], said: str):
+def test_error_there_is_no_such_folder(project: Project, words: list[str], said: str):
     ran = project.run(*words)
 
     assert (ran.code, ran.out) == (2, "")

@@ -61,7 +61,7 @@ def test_a_hook_there_lets_the_session_go_on(project: Project, odd: Path):
 
 
 @pytest.mark.parametrize("name", ["a\nb", "@" + "a" * 200, "日本"], ids=ascii)
-def test_any_other_name_will_do(project: Project, name: str):
+def test_other_odd_names_work(project: Project, name: str):
     folder = project.folder.parent / name
     (folder / ".git").mkdir(parents=True)
 
@@ -90,7 +90,7 @@ def test_error_a_path_that_is_too_long(project: Project):
 
 @pytest.mark.parametrize("words", ["where", "status", "submit x", "install", "doctor"])
 def test_error_a_working_folder_that_is_gone(project: Project, words: str):
-    """It was told as `No such file or directory`, of no file."""
+    """The error used to be `No such file or directory`, without a name."""
     folder = project.folder / "gone"
     code = (
         "import os, sys, runpy; os.mkdir('gone'); os.chdir('gone'); "

@@ -50,7 +50,7 @@ LOOKS = {
 
 @pytest.mark.parametrize("words", LOOKS)
 @pytest.mark.parametrize("variable", ["HOME", "BRIDGE_STATE_DIR"])
-def test_who_only_looks_makes_nothing(project, tmp_path, words, variable):
+def test_looking_creates_nothing(project, tmp_path, words, variable):
     """A fresh home stays fresh, and a slip in a path leaves no folders."""
     before = set(tmp_path.rglob("*"))
 

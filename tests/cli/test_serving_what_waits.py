@@ -38,7 +38,7 @@ def test_serve_leaves_what_is_for_a_session(project):
 
 
 @pytest.mark.usefixtures("claude")
-def test_serve_once_tells_what_it_had_to_leave(project):
+def test_serve_once_names_what_still_waits(project):
     """A route that this machine lacks is served by nobody, and nobody would know."""
     for _ in range(SHOWN_WAITING + 1):
         project.submit()
@@ -61,7 +61,7 @@ def test_serve_once_tells_what_it_had_to_leave(project):
 
 
 @pytest.mark.usefixtures("claude")
-def test_serve_tells_what_nobody_served_in_time(project):
+def test_serve_prints_what_nobody_served_in_time(project):
     """Only of its own routes; a line each, as for any other."""
     late = project.submit(route="claude", timeout_s=0.001)
     project.submit(timeout_s=0.001)
@@ -73,8 +73,8 @@ def test_serve_tells_what_nobody_served_in_time(project):
     assert ran.out.startswith(f"{late}  timeout  ")
 
 
-def test_a_process_that_was_killed_is_told(project, claude, until):
-    """What it had waits again as soon as somebody sweeps; until then one is told."""
+def test_a_killed_process_is_shown_as_gone(project, claude, until):
+    """Its request waits again after the next sweep; until then `status` says so."""
     fake_claude(claude, WAITING)
     with project.start("ask", "--route", "claude", "Which?") as process:
         until((claude / "pid").exists)
@@ -130,7 +130,7 @@ def drop(project, name, **fields):
     return file
 
 
-def test_error_a_file_names_an_agent_that_nobody_knows(project, claude):
+def test_error_a_dropped_file_names_an_unknown_agent(project, claude):
     """As `ask` refuses it: an agent never runs without its definition."""
     drop(project, "unk", agentType="Explorer", route="claude")
 

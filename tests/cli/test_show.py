@@ -16,7 +16,7 @@ HOSTILE = (
 )
 
 
-def test_tells_the_story_from_every_file(project, host):
+def test_prints_the_history_from_every_file(project, host):
     """Who asked what, what happened, what it came to, and where to read it."""
     request_id = project.submit("Which modules\nlack tests?", model="haiku")
     (request,) = host.claim()
@@ -120,7 +120,7 @@ def test_json_says_the_same_and_keeps_every_character(project):
     assert [line["event"] for line in ran.json["history"]] == ["submitted"]
 
 
-def test_a_deadline_to_come_is_told_from_now(project):
+def test_a_deadline_to_come_is_counted_from_now(project):
     """Of what still waits one asks how long it may."""
     month = project.submit("?", timeout_s=30 * 86_400)
 
@@ -142,7 +142,7 @@ def test_a_long_prompt_is_cut_unless_full(project):
     assert "    line 100\n" in full
 
 
-def test_words_cannot_pose_as_the_story(project):
+def test_a_prompt_cannot_pose_as_our_own_lines(project):
     """A prompt with lines that look like ours stands indented."""
     request_id = project.submit("x\nverdict   valid\u2028route     host")
 
@@ -153,7 +153,7 @@ def test_words_cannot_pose_as_the_story(project):
 
 
 def test_traces_of_a_pruned_request(project):
-    """What is gone is told from what never was."""
+    """A pruned request is distinguished from one that never was."""
     request_id = project.submit()
     project.bridge.cancel(request_id)
     project.run("prune", "--max-mib", "0")
@@ -166,7 +166,7 @@ def test_traces_of_a_pruned_request(project):
 
 
 def test_what_is_overdue_is_ended(project):
-    """Nobody was there to end it; whoever looks at it does."""
+    """Nobody was there to end it; a look at it does."""
     request_id = project.submit(timeout_s=0.001)
 
     ran = project.run("show", request_id)
@@ -191,7 +191,7 @@ def test_error_unknown_request(project):
     assert ran == (1, "", f"hostbridge: no request nobody in {project.state}\n")
 
 
-def test_a_run_of_our_own_is_told_turn_by_turn(project):
+def test_a_run_of_our_own_is_shown_turn_by_turn(project):
     """What a local model did is to be seen; nothing in it can pose as the story."""
     request_id = project.submit()
     log = TurnLog(project.bridge.store, request_id)
@@ -221,7 +221,7 @@ def test_a_run_of_our_own_is_told_turn_by_turn(project):
     ]
 
 
-def test_full_tells_the_lines_of_a_run_whole(project):
+def test_full_shows_the_lines_of_a_run_uncut(project):
     """The error of a script stands at the end of them."""
     request_id = project.submit()
     error = "x" * 500 + "\n" + "12:00:00.000 9. posing\nKeyError: 'total'"
@@ -262,7 +262,7 @@ def test_shows_what_else_was_asked_for(project):
     ) in shown
 
 
-def test_shows_what_an_agent_will_be_told(project):
+def test_shows_the_prompt_that_the_agent_will_get(project):
     """What its templates make of the request is seen before it is asked."""
     define(project, "a.yaml", "name: a\nprompt: 'Say: {{ task }}'\n", layer="user")
     request_id = project.submit("a", agent="a")
@@ -288,8 +288,8 @@ def test_shows_the_node(project):
     ) in shown
 
 
-def test_full_tells_all_that_the_agent_was_told(project, host):
-    """The definition's words and the contract with it, once it was told them."""
+def test_full_shows_the_whole_prompt_of_the_agent(project, host):
+    """The definition's prompt with the contract, once the agent has it."""
     define(project, "a.yaml", "name: a\nprompt: 'Be terse. {{ task }}'\n", layer="user")
     request_id = project.submit("Why?", agent="a")
     waiting = project.run("show", request_id, "--full").out
@@ -304,7 +304,7 @@ def test_full_tells_all_that_the_agent_was_told(project, host):
     assert '"required": ["status", "summary"' in shown
 
 
-def test_full_tells_what_a_model_here_was_told(project):
+def test_full_shows_what_was_sent_to_a_local_model(project):
     """As its run recorded it; it is no turn."""
     request_id = project.submit()
     log = TurnLog(project.bridge.store, request_id)

@@ -37,7 +37,7 @@ def test_an_empty_project(project):
 
 
 def test_sessions_requests_and_results(project, host):
-    """One look tells who works on what, what waits, what has become of the rest."""
+    """One look shows who works on what, what waits, and how the rest ended."""
     ended = project.submit("a")
     (request,) = host.claim()
     host.answer(request, "prose")
@@ -139,7 +139,7 @@ def test_what_cannot_be_read_is_named(project):
     assert "more wait" not in ran.out
 
 
-def test_what_has_ended_and_is_not_tidied_up_is_not_open(project):
+def test_a_request_that_has_ended_is_not_open_before_the_cleanup(project):
     """Somebody else had the lock when it was cancelled: the response decides."""
     request_id = project.submit()
     with project.bridge.store.exclusive():
@@ -150,7 +150,7 @@ def test_what_has_ended_and_is_not_tidied_up_is_not_open(project):
     assert (printed["requests"], printed["waiting"], printed["ended"]) == ([], 0, 1)
 
 
-def test_off_is_said_with_its_cause(project):
+def test_off_is_shown_with_its_cause(project):
     """Two switches: one for the project, one for what is started in this shell."""
     project.run("off")
 
@@ -163,7 +163,7 @@ def test_off_is_said_with_its_cause(project):
 
 
 def test_what_is_overdue_is_ended(project):
-    """Nobody was there to end it; whoever looks does. It took what it was given."""
+    """Nobody was there to end it; a look does. It lasted until its deadline."""
     request_id = project.submit("a", timeout_s=0.3)
     time.sleep(0.5)
 
@@ -174,7 +174,7 @@ def test_what_is_overdue_is_ended(project):
     assert project.bridge.store.waiting() == []
 
 
-def test_overdue_is_said_where_it_cannot_be_ended(project):
+def test_overdue_is_shown_if_it_cannot_be_ended(project):
     """The lock is taken: a look does not fail for that."""
     project.submit("a", timeout_s=0.001)
 
@@ -227,7 +227,7 @@ def test_watch_cuts_no_id(project):
     assert "general-purpose" not in whole
 
 
-def test_lines_are_cut_behind_the_id():
+def test_lines_are_cut_after_the_id():
     text = "project\nx-1  waiting  3 s\nlonger-than-the-line  waiting"
 
     assert fitted(text, 12) == "project\nx-1  waitin…\nlonger-than-the-line…"

@@ -23,7 +23,7 @@ def test_submit_prints_just_the_id(project):
     )
 
 
-def test_submit_under_an_id_of_ones_own(project):
+def test_submit_with_a_chosen_id(project):
     """A program that names its requests can find them after its own death."""
     first = project.run("submit", "Which?", "--id", "mine-1", "--json")
     again = project.run("submit", "Which?", "--id", "mine-1", "--json")
@@ -38,7 +38,7 @@ def test_submit_under_an_id_of_ones_own(project):
     }
 
 
-def test_error_submit_for_a_model_that_nobody_knows(project):
+def test_error_submit_for_an_unknown_model(project):
     """It would run on another one, and say so only in the answer."""
     ran = project.run("submit", "Which?", "--model", "sonet")
 
@@ -78,8 +78,8 @@ def test_wait_json_is_a_record_a_line(project, host):
     assert all(record["parsedOutput"]["summary"] == "yes" for record in records)
 
 
-def test_wait_gives_back_a_model_when_it_is_told_which(project):
-    """On disk is the model's schema: the class is whoever waits to name."""
+def test_wait_returns_an_instance_of_the_given_model(project):
+    """Only the model's schema is on disk; the waiter names the class."""
 
     class Modules(BaseModel):
         modules: list[str]
@@ -105,7 +105,7 @@ def test_wait_gives_up_at_its_deadline(project):
 
 
 def test_wait_for_a_request_that_ran_out_of_time(project, until):
-    """What ends by its deadline exits 5, whoever noticed."""
+    """What ends by its deadline exits with 5, whoever notices it."""
     request_id = project.submit(timeout_s=0.01)
     until(lambda: project.bridge.store.sweep(everything=True))
 
@@ -125,7 +125,7 @@ def test_a_deadline_with_no_session_open_says_so(project):
 
 
 def test_error_wait_for_an_unknown_request(project):
-    """A wrong id is told from a long wait, and from a wrong place."""
+    """A wrong id is not mistaken for a long wait, or for a wrong place."""
     nowhere = project.run("wait", "nobody")
     project.submit()
     here = project.run("wait", "nobody")
@@ -135,7 +135,7 @@ def test_error_wait_for_an_unknown_request(project):
 
 
 def test_cancel_goes_on_after_a_failure(project):
-    """Each id is told of; the exit code says whether all were cancelled."""
+    """Each id has its message; the exit code says whether all were cancelled."""
     first, last = project.submit(), project.submit()
     project.bridge.cancel(first)
 
@@ -180,7 +180,7 @@ def test_respond_from_stdin_and_from_a_file(project):
     ids=["word", "many words"],
 )
 def test_error_respond_with_words_for_a_file(project, words, why):
-    """The answer is not an argument: where it goes is told."""
+    """The answer is not an argument: the error says where it goes."""
     request_id = project.submit()
 
     ran = project.run("respond", request_id, words)

@@ -52,7 +52,7 @@ def test_anything_but_yes_is_no(project, answer):
     assert not is_trusted(project)
 
 
-def test_what_was_typed_before_the_question_counts_not(project):
+def test_what_was_typed_before_the_question_does_not_count(project):
     """A program that feeds a terminal blindly answers nothing."""
     define(project, "worker.yaml", GOOD)
     terminal = Terminal(project, "trust", early=b"yes\nyes\nyes\n")
@@ -113,7 +113,7 @@ def test_what_is_broken_is_shown_and_not_trusted(project):
 
 
 @pytest.mark.parametrize("others", ["none", "trusted"])
-def test_error_nothing_is_left_to_trust_but_what_is_broken(project, others):
+def test_error_only_broken_definitions_are_left_to_trust(project, others):
     """What to mend is said, with file and line; there is nothing to ask."""
     if others == "trusted":
         define(project, "worker.yaml", GOOD)
@@ -132,7 +132,7 @@ def test_error_nothing_is_left_to_trust_but_what_is_broken(project, others):
     assert is_trusted(project) == (others == "trusted")
 
 
-def test_where_all_that_is_wrong_is_to_be_seen(project):
+def test_names_the_command_that_shows_every_problem(project):
     """Not under the name: that may stand for another one."""
     many = "".join(f"{'x' * 70}{number}: 1\n" for number in range(60))
     file = define(project, "worker.yaml", f"name: worker\n{many}")
@@ -159,7 +159,7 @@ def test_list_and_revoke(project):
     assert project.run("trust", "--list") == (0, "no project is trusted\n", "")
 
 
-def test_list_says_what_is_not_any_more_as_it_was(project):
+def test_list_says_what_has_changed_since(project):
     """What is listed counts, or says why not."""
     for name in ("gone", "kept", "other", "worker"):
         define(project, f"{name}.yaml", GOOD.replace("worker", name))
@@ -204,7 +204,7 @@ def test_nothing_to_trust(project):
     assert project.run("trust") == (0, f"{project.folder} defines no agents\n", "")
 
 
-def test_error_both(project):
+def test_error_list_and_revoke_together(project):
     project.run("trust", "--list", "--revoke").fails(
         2, "--revoke and --list exclude each other"
     )

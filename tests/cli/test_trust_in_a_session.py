@@ -1,4 +1,4 @@
-"""`hostbridge trust` and `on` are refused to whoever runs inside a session."""
+"""`hostbridge trust` and `on` are refused inside a session."""
 
 from __future__ import annotations
 

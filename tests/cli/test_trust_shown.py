@@ -33,8 +33,8 @@ max_attempts: 7
 """
 
 
-def test_it_shows_every_word_an_agent_would_be_told(project):
-    """A template alone tells nothing of what is filled in."""
+def test_it_shows_everything_an_agent_would_be_sent(project):
+    """A template alone does not show what is filled in."""
     define(project, "worker.yaml", HIDDEN_IN_A_VARIABLE)
 
     terminal = agree(project)
@@ -157,7 +157,7 @@ def test_a_long_description_hides_no_grant(project):
 
 
 @pytest.mark.parametrize("words", [("trust",), ("agents", "list"), ("agents", "check")])
-def test_no_line_of_a_problem_is_another_s_word(project, words):
+def test_a_line_break_in_a_value_starts_no_line_of_ours(project, words):
     """A line break in a value, or in a file's name, wrote lines as if of ours."""
     define(project, "bad\nname: all is well.yaml", "- no mapping\n")
     text = GOOD + 'model: "x\\ngranted  nothing\\n/m.gguf"\n'

@@ -42,7 +42,7 @@ def test_one_failure_is_a_warning(code: FailureCode) -> None:
 
 
 @pytest.mark.parametrize("stage", sorted(Stage))
-def test_a_deadline_is_told_by_its_stage(stage: Stage) -> None:
+def test_the_cure_for_a_deadline_depends_on_the_stage(stage: Stage) -> None:
     """A longer one helps only where somebody was at work."""
     request = Request(request_id="r1", prompt="?", created_at=NOW - 5)
     late = failed(request, "timeout", "why", now_ms=NOW, stage=stage)

@@ -44,7 +44,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("ours", "theirs", "off", "found"), CASES.values(), ids=CASES)
-def test_each_session_has_its_words(
+def test_each_session_is_described(
     ours: list[Session],
     theirs: list[dict[str, Any]],
     off: set[str],
@@ -57,7 +57,7 @@ def test_each_session_has_its_words(
 
 
 @pytest.mark.parametrize("why", [NO_WATCH, UNANSWERED], ids=lambda why: why.what)
-def test_a_session_that_does_not_hear_is_told_with_its_cause(why: WakeProblem) -> None:
+def test_a_session_that_does_not_wake_is_named_with_the_cause(why: WakeProblem) -> None:
     (finding,) = judge_sessions(
         [OURS], [], off=set(), unheard={"s1": why}, project="/p"
     )

@@ -35,7 +35,7 @@ SHELLS = {
 
 
 @pytest.mark.parametrize(("names", "named"), SHELLS.values(), ids=SHELLS)
-def test_a_session_in_the_default_place_is_told_of(
+def test_a_session_in_the_default_place_is_found(
     patient: Patient, names: list[str], named: str
 ) -> None:
     """A request asked here would wait for ever, next to a session that is open."""
@@ -57,7 +57,7 @@ def test_a_session_in_the_default_place_is_told_of(
     assert not place.state.exists()
 
 
-def test_a_session_under_the_same_home_is_told_of(patient: Patient) -> None:
+def test_a_session_under_the_same_home_is_found(patient: Patient) -> None:
     """Only the variable that leads away is named."""
     home = {"BRIDGE_HOME": str(patient.root / "other")}
     open_session(patient, **home)
@@ -70,7 +70,7 @@ def test_a_session_under_the_same_home_is_told_of(patient: Patient) -> None:
 
 
 @pytest.mark.parametrize("env", [{}, {"BRIDGE_HOME": "/nowhere/at/all"}])
-def test_nothing_is_said_where_nothing_differs(
+def test_finds_nothing_if_nothing_differs(
     patient: Patient, env: dict[str, str]
 ) -> None:
     open_session(patient, **({} if not env else {"BRIDGE_HOME": str(patient.root)}))

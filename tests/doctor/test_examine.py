@@ -30,7 +30,7 @@ def make_state(patient: Patient) -> None:
         pass
 
 
-def test_every_check_has_its_say_about_a_healthy_machine(patient: Patient) -> None:
+def test_every_check_reports_on_a_healthy_machine(patient: Patient) -> None:
     """And the names in the table are those of the findings."""
     findings = list(examine(patient.seen()))
 
@@ -203,7 +203,7 @@ def test_error_state_inside_the_project(patient: Patient) -> None:
 
 
 def test_a_lock_that_somebody_holds_is_named(patient: Patient) -> None:
-    """With the pid, where the kernel tells: a stopped process holds it for ever."""
+    """With the pid if the kernel knows it: a stopped process holds it for ever."""
     make_state(patient)
     lock = patient.state / "locks" / "store.lock"
     code = (
@@ -296,7 +296,7 @@ def test_settings_are_checked(
     assert (finding.verdict, finding.found) == (verdict, found)
 
 
-def test_a_slip_in_a_variables_name_is_noticed(patient: Patient) -> None:
+def test_a_misspelt_variable_is_noticed(patient: Patient) -> None:
     findings = patient.found(machine.variables, BRIDGE_SLOT="2", BRIDGE_OF_SIGHS="1")
 
     assert findings == [

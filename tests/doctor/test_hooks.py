@@ -73,7 +73,7 @@ def test_more_than_one_is_named(patient: Patient) -> None:
 
 
 def test_a_plugin_that_acts_for_a_session_counts(patient: Patient) -> None:
-    """With --plugin-dir nothing but that tells of it."""
+    """With --plugin-dir nothing else shows it."""
     patient.state.mkdir(parents=True)
     pin(patient.bridge, "one", "plugin", patient.state)
 

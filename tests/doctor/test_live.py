@@ -96,7 +96,7 @@ def test_a_model_that_ignores_offers_is_named(tmp_path: Path) -> None:
     assert last["cause"] in (STOPS["launched"][0], MEANINGS["declined"])
 
 
-def test_no_session_is_said_at_once(tmp_path: Path) -> None:
+def test_no_open_session_is_reported_at_once(tmp_path: Path) -> None:
     with ScriptedApi(obedient_model(YES)) as api:
         stage = stage_at(tmp_path, api)
         run(stage, "install")

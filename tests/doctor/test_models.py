@@ -1,4 +1,4 @@
-"""Routes without a session: what is there is told, what is broken is a warning."""
+"""Routes without a session: what is there is reported, what is broken is a warning."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ CLAUDE_IS_GONE = warning(
 def test_no_program_of_the_route_claude(
     patient: Patient, env: dict[str, str], found: Finding
 ) -> None:
-    """Only whoever named it is warned."""
+    """Only a user who named it is warned."""
     assert patient.found(models.claude, PATH=str(patient.root), **env) == [found]
     assert models.claude in dict(CHECKS).values()
 
@@ -97,7 +97,7 @@ def test_without_the_extra_nothing_is_wrong(patient: Patient) -> None:
 @pytest.mark.parametrize(
     "env", [{"BRIDGE_CLI_FALLBACK": "1"}, {"BRIDGE_LOCAL_MODEL": "/x.gguf"}], ids=str
 )
-def test_whoever_named_the_local_route_is_warned(
+def test_warns_if_the_settings_name_the_local_route(
     patient: Patient, env: dict[str, str]
 ) -> None:
     (found,) = patient.found(models.local, **env)
@@ -143,7 +143,7 @@ def test_prompts_that_cannot_be_kept(patient: Patient, where: str) -> None:
 def test_no_model_is_in_use(
     patient: Patient, monkeypatch: pytest.MonkeyPatch, *, own: bool
 ) -> None:
-    """One that lies there for whoever names it answers nobody else."""
+    """A model that must be named answers no other request."""
     monkeypatch.setattr(models, "require_extra", lambda: None)
     monkeypatch.setattr("bridge.llama.model_files.find_spec", lambda _name: None)
     folder = patient.bridge / "models"

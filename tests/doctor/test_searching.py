@@ -51,7 +51,7 @@ def found(patient: Patient) -> list[tuple[Verdict, str, str]]:
     return [(each.verdict, each.found, each.cure or "") for each in findings]
 
 
-def test_nothing_is_said_where_nothing_is_installed(patient: Patient) -> None:
+def test_finds_nothing_if_nothing_is_installed(patient: Patient) -> None:
     assert found(patient) == []
 
 

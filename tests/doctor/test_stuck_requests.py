@@ -161,7 +161,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("seen", "expected"), CASES.values(), ids=CASES)
-def test_each_reason_has_its_words(seen: Queue, expected: str) -> None:
+def test_each_reason_is_explained(seen: Queue, expected: str) -> None:
     (finding,) = judge(seen)
 
     found = finding.found.removeprefix("1 ").removesuffix(": r1")
