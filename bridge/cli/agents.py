@@ -89,7 +89,10 @@ def _check(registry: Registry, options: Namespace) -> int:
     if options.which is None:
         found = [entry.loaded for entry in registry.entries()]
     else:
-        found = [_load(file, registry) for file in _files(Path(options.which))]
+        found = [
+            load(file, registry.layer_of(file), home=registry.home)
+            for file in _files(Path(options.which))
+        ]
     found = [_with_shapes(loaded) for loaded in found]
     problems = [problem for loaded in found for problem in loaded.problems]
     for problem in problems:
@@ -109,10 +112,6 @@ def _check(registry: Registry, options: Namespace) -> int:
 def _with_shapes(loaded: Loaded) -> Loaded:
     more = tuple(shape_problems(loaded))
     return replace(loaded, problems=(*loaded.problems, *more))
-
-
-def _load(file: Path, registry: Registry) -> Loaded:
-    return load(file, registry.layer_of(file), home=registry.home)
 
 
 def _files(path: Path) -> list[Path]:

@@ -59,7 +59,9 @@ def command(options: Namespace) -> int:
     if not dry_run:
         failed += _remove_carrier(settings)
     if not (done or failed or dry_run):
-        say(f"hostbridge is not installed: no hooks of it {_where(scopes, here)}")
+        kinds = ", ".join(f"--{kind}" for kind in scopes)
+        where = f"({kinds}) in the settings for {here}"
+        say(f"hostbridge is not installed: no hooks of it {where}")
     return 1 if failed else 0
 
 
@@ -105,8 +107,3 @@ def _report(change: Change) -> bool:
     if change.target.kind == "project":
         say("  others who work on the project have them until that is committed")
     return True
-
-
-def _where(scopes: list[Scope], here: Path) -> str:
-    kinds = ", ".join(f"--{kind}" for kind in scopes)
-    return f"({kinds}) in the settings for {here}"
