@@ -104,13 +104,12 @@ class _Run:
         self._must_be_verified = job.definition.require_verified_evidence
         self._max_turns = job.definition.max_turns or DEFAULT_MAX_TURNS
         self._turn = 0
-        self._raw = ""
+        self._replies: list[Reply] = []
         self._history = CallHistory(self._policy)
         # The runs of the script of submit_result.
         self._checks: list[ToolRun] = []
         self._mistakes = 0
         self._uses: Counter[str] = Counter()
-        self._tokens: Counter[str] = Counter()
         self._tokens_per_s = 0.0
 
     def outcome(self) -> Outcome:
@@ -121,9 +120,9 @@ class _Run:
         except _Ended as end:
             verdict = end.verdict
             self._log("error", code=verdict.code, message=verdict.complaint)
-        model = self._job.model
+        model, replies = self._job.model, self._replies
         return Outcome(
-            words=self._raw,
+            words=replies[-1].text if replies else "",
             verdict=verdict,
             model=model.name,
             degraded=model.is_small,
@@ -131,9 +130,9 @@ class _Run:
                 model=model.name,
                 turns=self._turn,
                 tools=dict(self._uses),
-                prompt_tokens=self._tokens["prompt"],
-                cached_tokens=self._tokens["cached"],
-                tokens=self._tokens["replies"],
+                prompt_tokens=sum(reply.prompt_tokens for reply in replies),
+                cached_tokens=sum(reply.cached_tokens for reply in replies),
+                tokens=self._spent_tokens(),
                 duration=self._ms_since(self._began_s),
                 evidence=all_evidence([*self._history.runs, *self._checks]),
             ),
@@ -147,8 +146,8 @@ class _Run:
             reply = self._ask()
             call = read_call(reply.text, (*self._offered(), SUBMIT))
             if isinstance(call, NoCall):
-                self._add(reply.text, f"error: {call.complaint}")
                 self._log("error", code=call.code, message=call.complaint)
+                self._add(reply.text, f"error: {call.complaint}")
                 self._count_mistake(call.code, call.complaint)
             elif call.tool == SUBMIT:
                 if verdict := self._submitted(call):
@@ -169,7 +168,7 @@ class _Run:
             schemas[SUBMIT] = consistent_schema(self._submit, self._history.runs)
         else:
             schemas[SUBMIT] = self._submit
-        left = job.limits.tokens - self._tokens["replies"]
+        left = job.limits.tokens - self._spent_tokens()
         try:
             reply = job.model.reply(
                 ChatRequest(
@@ -185,8 +184,17 @@ class _Run:
         except ModelFailed as exc:
             self._check_limits()
             raise _Ended(exc.code, str(exc)) from exc
-        self._raw = reply.text
-        self._count(reply)
+        self._replies.append(reply)
+        if reply.seconds > 0:
+            self._tokens_per_s = reply.tokens / reply.seconds
+        self._log(
+            "model_reply",
+            text=reply.text,
+            tokens=reply.tokens,
+            promptTokens=reply.prompt_tokens,
+            cachedTokens=reply.cached_tokens,
+            ms=round(reply.seconds * 1000),
+        )
         return reply
 
     def _offered(self) -> dict[str, Tool]:
@@ -201,23 +209,11 @@ class _Run:
             raise _Ended("AGENT_005", f"the deadline passed in turn {self._turn}")
         if job.is_cancelled():
             raise _Ended("cancelled", "the request was cancelled")
-        if self._tokens["replies"] >= job.limits.tokens:
+        if self._spent_tokens() >= job.limits.tokens:
             raise _Ended("AGENT_004", f"no answer within {job.limits.tokens} tokens")
 
-    def _count(self, reply: Reply) -> None:
-        self._tokens["prompt"] += reply.prompt_tokens
-        self._tokens["cached"] += reply.cached_tokens
-        self._tokens["replies"] += reply.tokens
-        if reply.seconds > 0:
-            self._tokens_per_s = reply.tokens / reply.seconds
-        self._log(
-            "model_reply",
-            text=reply.text,
-            tokens=reply.tokens,
-            promptTokens=reply.prompt_tokens,
-            cachedTokens=reply.cached_tokens,
-            ms=round(reply.seconds * 1000),
-        )
+    def _spent_tokens(self) -> int:
+        return sum(reply.tokens for reply in self._replies)
 
     # Tools
 
@@ -254,21 +250,17 @@ class _Run:
         """The verdict that ends the run; None if the model may try again."""
         self._report("checking", SUBMIT)
         verdict = self._judged(call)
-        code, complaint = verdict.code, verdict.complaint
-        self._log(
-            "submit_result", arguments=call.arguments, code=code, complaint=complaint
-        )
+        code, why = verdict.code, verdict.complaint
+        self._log("submit_result", arguments=call.arguments, code=code, complaint=why)
         if verdict.is_valid:
             return verdict
-        self._add(
-            call_text(SUBMIT, call.arguments),
-            f"error: the answer does not count: {complaint}",
-        )
+        answer = call_text(SUBMIT, call.arguments)
+        self._add(answer, f"error: the answer does not count: {why}")
         if code == "unverified":
             # To be verified, it needs its tools again.
             self._history.repeats = 0
         self._count_mistake(
-            "AGENT_003" if code == "schema_mismatch" else str(code), complaint
+            "AGENT_003" if code == "schema_mismatch" else str(code), why
         )
         return None
 

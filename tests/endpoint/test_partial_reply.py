@@ -40,7 +40,7 @@ def not_json(talk: Talk, _) -> None:
             "the server's filter ended the reply",
         ),
         (say(" "), "empty_answer", "the reply is empty"),
-        (say("Sure! Hi."), "no_json", "the reply is not JSON: 'Sure! Hi.'"),
+        (say("Hi. " * 60), "no_json", f"the reply is not JSON: {'Hi. ' * 50!r}"),
         (say('{"a": 1, "a": 2}'), "no_json", "the reply is not JSON: "),
         (not_json, "agent_error", "JSONDecodeError: "),
     ],
