@@ -43,30 +43,28 @@ def test_an_agent_cannot_fill_in_the_fields_of_the_bridge():
     assert verdict.parsed["evidence"][0]["toolUseId"] is None
 
 
-@pytest.mark.parametrize(
-    ("words", "parsed"),
-    [
-        ('{"n": 1}', {"n": 1}),
-        ('\ufeff {"n": 1} \n', {"n": 1}),
-        ('Here you are:\n```json\n{"n": 1}\n```\nDone.', {"n": 1}),
-        ('~~~\n{"n": 1}\n~~~', {"n": 1}),
-        ('````\n{"n": 1}\n````', {"n": 1}),
-        ('```json\r\n{"n": 1}\r\n```\r\n', {"n": 1}),
-        ('```json\n{"n": 1}', {"n": 1}),
-        ('It is {"n": 1}, as I said.', {"n": 1}),
-        ('{"n": 1} and again {"n": 1}', {"n": 1}),
-        ('{"wrong": 2} no: {"n": 1}', {"n": 1}),
-        ('For {"all": []}:\n```\n{"n": 1}\n```\nSee {"n": 1}.', {"n": 1}),
-        ('```py\nx = {}\n```\n{"n": 1}', {"n": 1}),
-        ('```json\n{"n": 1, "t": "a\u2028b"}\n```', {"n": 1, "t": "a\u2028b"}),
-        ('{"n": 9223372036854775807}', {"n": 9223372036854775807}),
-    ],
-    ids=[
-        "bare", "bom", "fence", "tildes", "four", "crlf", "open fence", "prose",
-        "twice the same", "one fits", "prose and fence", "fence without", "separator",
-        "64 bits",
-    ],
-)  # fmt: skip
+ANSWERS = {
+    "bare": ('{"n": 1}', {"n": 1}),
+    "bom": ('\ufeff {"n": 1} \n', {"n": 1}),
+    "fence": ('Here you are:\n```json\n{"n": 1}\n```\nDone.', {"n": 1}),
+    "tildes": ('~~~\n{"n": 1}\n~~~', {"n": 1}),
+    "four": ('````\n{"n": 1}\n````', {"n": 1}),
+    "crlf": ('```json\r\n{"n": 1}\r\n```\r\n', {"n": 1}),
+    "open fence": ('```json\n{"n": 1}', {"n": 1}),
+    "prose": ('It is {"n": 1}, as I said.', {"n": 1}),
+    "twice the same": ('{"n": 1} and again {"n": 1}', {"n": 1}),
+    "one fits": ('{"wrong": 2} no: {"n": 1}', {"n": 1}),
+    "prose and fence": (
+        'For {"all": []}:\n```\n{"n": 1}\n```\nSee {"n": 1}.',
+        {"n": 1},
+    ),
+    "fence without": ('```py\nx = {}\n```\n{"n": 1}', {"n": 1}),
+    "separator": ('```json\n{"n": 1, "t": "a\u2028b"}\n```', {"n": 1, "t": "a\u2028b"}),
+    "64 bits": ('{"n": 9223372036854775807}', {"n": 9223372036854775807}),
+}
+
+
+@pytest.mark.parametrize(("words", "parsed"), ANSWERS.values(), ids=ANSWERS)
 def test_the_one_valid_value_is_the_answer(words: str, parsed: object):
     assert judge(asked(NUMBER), words) == Verdict(parsed=parsed)
 
@@ -110,61 +108,66 @@ TWO_VALUES = (
 )
 
 
+REJECTED = {
+    "nothing": ("", "empty_answer", "the last message was empty"),
+    "blank": (" \n\t\ufeff", "empty_answer", "the last message was empty"),
+    "bom": ("\ufeff", "empty_answer", "the last message was empty"),
+    "prose": ("I did it.", "no_json", "the last message holds no JSON value"),
+    "cut": ('{"n": 1', "no_json", "the last message holds no JSON value"),
+    "nan": ('{"n": NaN}', "no_json", "NaN is not JSON"),
+    "infinity": ('{"n": Infinity}', "no_json", "Infinity is not JSON"),
+    "1e400": ('{"n": 1e400}', "no_json", "the number 1e400 is too large"),
+    "twice": (
+        '{"n": 1, "n": 2}',
+        "no_json",
+        "the key 'n' stands twice in one JSON object",
+    ),
+    "large": (
+        '{"n": 123456789012345678901234567890}',
+        "no_json",
+        "the number 123456789012345678901234567890 is too large",
+    ),
+    "65 bits": (
+        '{"n": 18446744073709551616}',
+        "no_json",
+        "the JSON cannot be stored: Integer exceeds 64-bit range",
+    ),
+    "surrogate": (
+        '{"n": "\\ud800"}',
+        "no_json",
+        "the JSON cannot be stored: str is not valid UTF-8: surrogates not allowed",
+    ),
+    "deep": ("[" * 10_000 + "]" * 10_000, "no_json", "the JSON is nested too deeply"),
+    "250 deep": (
+        "[" * 250 + "]" * 250,
+        "no_json",
+        "the JSON cannot be stored: Recursion limit reached",
+    ),
+    "type": ('{"n": "1"}', "schema_mismatch", '$.n: "1" is not of type "integer"'),
+    "missing": ('{"m": 1}', "schema_mismatch", '$: "n" is a required property'),
+    "array": ("[]", "schema_mismatch", '$: [] is not of type "object"'),
+    "two": ('{"n": 1} {"n": 2}', "schema_mismatch", TWO_VALUES),
+    "one after a fence": (
+        '```\n{"n": 1}\n```\nNo: {"n": 2}',
+        "schema_mismatch",
+        TWO_VALUES,
+    ),
+    "one before a fence": (
+        '{"n": 1}, or\n~~~\n{"n": 2}\n~~~',
+        "schema_mismatch",
+        TWO_VALUES,
+    ),
+    "huge": (
+        "x" * 4_000_001,
+        "schema_mismatch",
+        "the answer has 4,000,001 characters; 4,000,000 is the limit",
+    ),
+}
+
+
 @pytest.mark.parametrize(
-    ("words", "code", "complaint"),
-    [
-        ("", "empty_answer", "the last message was empty"),
-        (" \n\t\ufeff", "empty_answer", "the last message was empty"),
-        ("\ufeff", "empty_answer", "the last message was empty"),
-        ("I did it.", "no_json", "the last message holds no JSON value"),
-        ('{"n": 1', "no_json", "the last message holds no JSON value"),
-        ('{"n": NaN}', "no_json", "NaN is not JSON"),
-        ('{"n": Infinity}', "no_json", "Infinity is not JSON"),
-        ('{"n": 1e400}', "no_json", "the number 1e400 is too large"),
-        (
-            '{"n": 1, "n": 2}',
-            "no_json",
-            "the key 'n' stands twice in one JSON object",
-        ),
-        (
-            '{"n": 123456789012345678901234567890}',
-            "no_json",
-            "the number 123456789012345678901234567890 is too large",
-        ),
-        (
-            '{"n": 18446744073709551616}',
-            "no_json",
-            "the JSON cannot be stored: Integer exceeds 64-bit range",
-        ),
-        (
-            '{"n": "\\ud800"}',
-            "no_json",
-            "the JSON cannot be stored: str is not valid UTF-8: surrogates not allowed",
-        ),
-        ("[" * 10_000 + "]" * 10_000, "no_json", "the JSON is nested too deeply"),
-        (
-            "[" * 250 + "]" * 250,
-            "no_json",
-            "the JSON cannot be stored: Recursion limit reached",
-        ),
-        ('{"n": "1"}', "schema_mismatch", '$.n: "1" is not of type "integer"'),
-        ('{"m": 1}', "schema_mismatch", '$: "n" is a required property'),
-        ("[]", "schema_mismatch", '$: [] is not of type "object"'),
-        ('{"n": 1} {"n": 2}', "schema_mismatch", TWO_VALUES),
-        ('```\n{"n": 1}\n```\nNo: {"n": 2}', "schema_mismatch", TWO_VALUES),
-        ('{"n": 1}, or\n~~~\n{"n": 2}\n~~~', "schema_mismatch", TWO_VALUES),
-        (
-            "x" * 4_000_001,
-            "schema_mismatch",
-            "the answer has 4,000,001 characters; 4,000,000 is the limit",
-        ),
-    ],
-    ids=[
-        "nothing", "blank", "bom", "prose", "cut", "nan", "infinity", "1e400", "twice",
-        "large", "65 bits", "surrogate", "deep", "250 deep", "type", "missing", "array",
-        "two", "one after a fence", "one before a fence", "huge",
-    ],
-)  # fmt: skip
+    ("words", "code", "complaint"), REJECTED.values(), ids=REJECTED
+)
 def test_error_an_answer_that_does_not_count(words: str, code: str, complaint: str):
     assert judge(asked(NUMBER), words) == Verdict(code=code, complaint=complaint)  # type: ignore[arg-type]
 

@@ -49,43 +49,42 @@ def test_error_a_newer_version_is_refused():
     )
 
 
-@pytest.mark.parametrize(
-    ("data", "why"),
-    [
-        (b"", "not JSON: Input is a zero-length, empty document: line 1 column 1"),
-        (b"[]", "expected a JSON object, got list"),
-        (b"\xff\xfe", "not JSON: str is not valid UTF-8: surrogates not allowed: "),
-        (b"{}", "requestId: field required"),
-        (
-            json.dumps(SMALLEST | {"requestId": "../x"}).encode(),
-            BAD_ID,
-        ),
-        (
-            json.dumps(SMALLEST | {"prompt": ""}).encode(),
-            "prompt: string should have at least 1 character",
-        ),
-        (
-            json.dumps(SMALLEST | {"schemaVersion": "2"}).encode(),
-            "schemaVersion: input should be a valid integer",
-        ),
-        (
-            json.dumps(SMALLEST | {"timeout": 0}).encode(),
-            "timeout: input should be greater than 0",
-        ),
-        (
-            json.dumps(SMALLEST | {"priority": "x" * 50}).encode(),
-            f"priority: input should be 'high', 'normal' or 'low', not '{'x' * 40}'",
-        ),
-        (
-            json.dumps(SMALLEST | {"agentType": "a\nb"}).encode(),
-            "agentType: string should match pattern ",
-        ),
-    ],
-    ids=[
-        "empty", "list", "utf-16", "no fields", "climbing id", "no prompt",
-        "version text", "no time", "long choice", "newline in agent",
-    ],
-)  # fmt: skip
+BAD_REQUESTS = {
+    "empty": (b"", "not JSON: Input is a zero-length, empty document: line 1 column 1"),
+    "list": (b"[]", "expected a JSON object, got list"),
+    "utf-16": (
+        b"\xff\xfe",
+        "not JSON: str is not valid UTF-8: surrogates not allowed: ",
+    ),
+    "no fields": (b"{}", "requestId: field required"),
+    "climbing id": (
+        json.dumps(SMALLEST | {"requestId": "../x"}).encode(),
+        BAD_ID,
+    ),
+    "no prompt": (
+        json.dumps(SMALLEST | {"prompt": ""}).encode(),
+        "prompt: string should have at least 1 character",
+    ),
+    "version text": (
+        json.dumps(SMALLEST | {"schemaVersion": "2"}).encode(),
+        "schemaVersion: input should be a valid integer",
+    ),
+    "no time": (
+        json.dumps(SMALLEST | {"timeout": 0}).encode(),
+        "timeout: input should be greater than 0",
+    ),
+    "long choice": (
+        json.dumps(SMALLEST | {"priority": "x" * 50}).encode(),
+        f"priority: input should be 'high', 'normal' or 'low', not '{'x' * 40}'",
+    ),
+    "newline in agent": (
+        json.dumps(SMALLEST | {"agentType": "a\nb"}).encode(),
+        "agentType: string should match pattern ",
+    ),
+}
+
+
+@pytest.mark.parametrize(("data", "why"), BAD_REQUESTS.values(), ids=BAD_REQUESTS)
 def test_error_in_a_request(data: bytes, why: str):
     with pytest.raises(Unparsable) as caught:
         parse(Request, data)
