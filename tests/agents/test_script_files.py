@@ -93,13 +93,19 @@ def test_error_a_projects_path_leads_out_of_it(
     ("code", "problem"),
     [
         ("x = (\n1\n", "3: not a script: unexpected EOF while parsing"),
-        ("\ndef f(:\n    pass", "2: not a script: Expected a parameter or the end of the parameter list"),
+        (
+            "\ndef f(:\n    pass",
+            "2: not a script: Expected a parameter or the end of the parameter list",
+        ),
         ("if path:\n    break", "2: not a script: 'break' outside loop"),
-        ("x = 1\ndel x", "2: not a script: The monty syntax parser does not yet support the 'del' statement"),
+        (
+            "x = 1\ndel x",
+            "2: not a script: The monty syntax parser does not yet support the 'del' statement",
+        ),
         ("(" * 10_000, "1: not a script: Source is too deeply nested"),
     ],
     ids=["open", "syntax", "break", "unsupported", "deep"],
-)  # fmt: skip
+)
 def test_error_in_a_script(world: World, code: str, problem: str) -> None:
     """At its own line, by the check and before a run."""
     pytest.importorskip("pydantic_monty")

@@ -43,7 +43,7 @@ VALUES = {
         ("{{ task[3:9] }}", "secret"),
         ("{% set x %}a{{ off }}{% endset %}{{ x }}", "aNone"),
     ],
-)  # fmt: skip
+)
 def test_what_a_template_can_do(template: str, text: str) -> None:
     """Template syntax inside a value stays as it is."""
     assert render(template, VALUES) == text

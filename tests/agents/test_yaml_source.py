@@ -34,7 +34,7 @@ def problems(text: str) -> list[str]:
         ("a: |\n  one\n  two\n", {"a": "one\ntwo\n"}),
     ],
     ids=lambda v: v if isinstance(v, str) else "",
-)  # fmt: skip
+)
 def test_plain_values(text: str, value: Any) -> None:
     """As in JSON: whatever YAML readers disagree about is a string or a problem."""
     tree = read(text)

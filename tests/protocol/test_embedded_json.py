@@ -26,7 +26,7 @@ from bridge.protocol.embedded_json import Invalid, find_json
         ("12345678901234567890", [12345678901234567890]),
         ("-1234567890123456789", [-1234567890123456789]),
     ],
-)  # fmt: skip
+)
 def test_values(words: str, values: list[Any]) -> None:
     assert list(find_json(words)) == values
 

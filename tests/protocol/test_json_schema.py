@@ -147,7 +147,7 @@ def test_error_a_pattern_that_is_refused(pattern: str) -> None:
         ),
     ],
     ids=["type", "pattern", "nowhere", "network", "file"],
-)  # fmt: skip
+)
 def test_error_in_a_schema(schema: dict[str, Any], complaint: str):
     assert problem_of_schema(schema) == complaint
 

@@ -91,10 +91,17 @@ def test_an_answer_cut_at_any_byte_is_not_a_success():
         "[" + "[]," * 1_000_000 + "[]]",
     ],
     ids=[
-        "open fences", "fences", "lists", "keys", "string", "braces", "repeated key",
-        "backslashes", "many errors",
+        "open fences",
+        "fences",
+        "lists",
+        "keys",
+        "string",
+        "braces",
+        "repeated key",
+        "backslashes",
+        "many errors",
     ],
-)  # fmt: skip
+)
 def test_no_text_takes_the_judge_long(words: str):
     """A session waits for the judge; quadratic time would hang it.
 

@@ -175,7 +175,7 @@ FAULTS: dict[str, tuple[dict[str, Any], Any, str]] = {
         "a",
         '$: "a" is not of type "integer"',
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -61,9 +61,15 @@ def response(**fields: Any) -> Response:
 def test_evidence_of_our_own_loop(name: str, *, own_form: bool) -> None:
     evidence, rests = SEEN[name]
     run = RunSummary(
-        model="m", turns=1, tools={}, prompt_tokens=1, cached_tokens=0, tokens=1,
-        duration=1, evidence=tuple(evidence),
-    )  # fmt: skip
+        model="m",
+        turns=1,
+        tools={},
+        prompt_tokens=1,
+        cached_tokens=0,
+        tokens=1,
+        duration=1,
+        evidence=tuple(evidence),
+    )
 
     assert rests_on_evidence(response(run=run, own_form=own_form)) is rests
 
