@@ -112,10 +112,9 @@ def _skip(text: str, at: int) -> int:
 def _value(text: str, at: int, depth: int) -> Node:
     if depth > MAX_DEPTH:
         raise JSONDecodeError(f"nested more than {MAX_DEPTH} levels deep", text, at)
-    if text[at : at + 1] == "{":
-        return _container(text, at, depth, "}")
-    if text[at : at + 1] == "[":
-        return _container(text, at, depth, "]")
+    close = {"{": "}", "[": "]"}.get(text[at : at + 1])
+    if close is not None:
+        return _container(text, at, depth, close)
     try:
         value, end = _DECODER.raw_decode(text, at)
     except JSONDecodeError:

@@ -52,7 +52,7 @@ def add(text: str, form: Form, name: str) -> str:
         SettingsUnreadable: see `read`.
     """
     text = take_out(text, name)
-    bom, text = _split_bom(text or EMPTY)
+    bom, text = _split_bom(text)
     if not text.strip():
         text = EMPTY
     for event, groups in entries(form).items():
