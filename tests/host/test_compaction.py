@@ -14,7 +14,7 @@ def compacted(world: HookWorld, agent: str) -> Any:
     return world.say("SessionStart", source="compact", agent_id=agent)
 
 
-def test_in_our_agent_it_hears_the_form_of_its_answer_again(world: HookWorld) -> None:
+def test_our_agent_is_told_again_how_to_answer(world: HookWorld) -> None:
     schema = {"type": "object", "properties": {"modules": {"type": "array"}}}
     _, _, agent = world.begin(schema=schema)
 
@@ -38,7 +38,7 @@ def test_a_long_schema_is_not_cut_in_two(world: HookWorld) -> None:
 
 
 def test_it_begins_no_session_and_introduces_nothing(world: HookWorld) -> None:
-    """Whoever's agent it is; the session itself stays as it was."""
+    """Whosever agent it is, the session stays as it was."""
     _, _, agent = world.begin()
     before = world.live()
     world.bridge.cancel(world.store.claimed()[0].request_id)  # type: ignore[arg-type]
@@ -52,7 +52,7 @@ def test_it_begins_no_session_and_introduces_nothing(world: HookWorld) -> None:
 
 
 def test_the_summary_is_no_answer(world: HookWorld) -> None:
-    """It comes as the last words of an agent that nobody has heard of."""
+    """It comes as the last words of an unknown agent."""
     request, _, agent = world.begin()
     compacted(world, agent)
 

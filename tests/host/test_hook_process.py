@@ -110,7 +110,7 @@ def test_error_a_token_that_cannot_be_served_now(world: HookWorld) -> None:
 
 @pytest.mark.parametrize("where", ["answer", "destructor"])
 def test_a_hook_that_takes_too_long_ends(tmp_path: Path, where: str) -> None:
-    """Nothing that looks after errors on its way may keep it.
+    """No handler of errors on its way may keep it running.
 
     Python itself catches what a destructor raises, and only reports it.
     """

@@ -105,7 +105,7 @@ def test_an_idle_hook_is_one_process(session: Session) -> None:
     assert len(beat) == 1, "the hook found its script and went through it"
 
 
-def test_scripts_that_are_gone_are_silence(session: Session) -> None:
+def test_missing_scripts_are_silent(session: Session) -> None:
     session.copy_hooks()
     before = session.run()
     shutil.rmtree(session.hooks)
@@ -126,7 +126,7 @@ def test_a_script_that_is_broken_blocks_nothing(session: Session, missing: str) 
     assert (code, out) == (0, b"")
 
 
-def test_a_pointer_that_cannot_be_read_is_silence(tmp_path: Path) -> None:
+def test_a_pointer_that_cannot_be_read_is_silent(tmp_path: Path) -> None:
     session = Session(tmp_path.resolve(), "project")
     session.prepare()
     pointer = session.home / POINTER
@@ -173,7 +173,7 @@ def test_a_command_that_is_no_python_program_is_not_run(
 
 
 def test_a_command_without_an_end_stops_no_hook(tmp_path: Path) -> None:
-    """Neither a line end nor a file's: it is not read for ever."""
+    """It has no end of a line, nor of the file: it is not read for ever."""
     program = tmp_path / "hostbridge"
     program.touch(0o755)
     os.truncate(program, 1 << 40)

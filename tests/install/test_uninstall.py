@@ -24,7 +24,7 @@ from installed import MINE, expected
 def test_uninstall_restores_the_bytes(
     world: World, scope: str, before: str | None
 ) -> None:
-    """Also where a file did not exist, or was laid out as nobody would."""
+    """Also where a file did not exist, or was laid out oddly."""
     file = {"local": world.local, "user": world.user, "project": world.shared}[scope]
     if before is not None:
         file.parent.mkdir()

@@ -39,7 +39,7 @@ def test_close_does_not_wait_for_delayed_replies() -> None:
     asked.close()
 
 
-def test_a_script_that_raises_is_heard_of(post: Post) -> None:
+def test_a_script_that_raises_is_reported(post: Post) -> None:
     """A mistake in a thread would otherwise look like a client that hangs."""
 
     def script(_: ApiRequest) -> Any:
