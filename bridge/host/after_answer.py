@@ -14,7 +14,7 @@ import time
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
-from bridge.host import registration
+from bridge.host import offers, registration
 from bridge.host.sweep_and_wake import wake_all
 from bridge.store import sessions, subagent_runs, wakeups
 
@@ -34,6 +34,8 @@ def settle(hook: HookContext, *, pause: Callable[[float], None] = time.sleep) ->
         registration.forget_gone(hook.store)
         subagent_runs.forget_gone(hook.store)
         changed = hook.store.sweep(everything=True, limit_s=SWEEP_S)
+        if _is_open(hook):
+            offers.is_queue_empty(hook)
     except StateUnavailable:
         changed = 0
     if changed:

@@ -215,7 +215,19 @@ def agents_run(hook: HookContext) -> bool:
 
 
 def look_soon(hook: HookContext) -> None:
-    """Have the session look at the queue again, idle or not."""
-    sessions.look_again(hook.store, hook.session.session_id)
-    if hook.store.has_waiting():
+    """Have the session look at the queue again, idle or not, if anything waits."""
+    if not is_queue_empty(hook):
         wakeups.wake(hook.store, [hook.session])
+
+
+def is_queue_empty(hook: HookContext) -> bool:
+    """Whether nothing waits; if so, the shell hook rests until that changes.
+
+    Without the mark each idle hook would list the folder, which takes longer if it once
+    held many requests.
+    """
+    sessions.mark_looked(hook.store, hook.session.session_id)
+    if not hook.store.has_waiting():
+        return True
+    sessions.look_again(hook.store, hook.session.session_id)
+    return False

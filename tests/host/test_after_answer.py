@@ -103,6 +103,17 @@ def test_a_look_that_is_cut_short_begins_elsewhere_the_next_time(
     assert stage(world, last) == "timeout"
 
 
+def test_a_session_that_starts_rests_if_nothing_waits(world: HookWorld) -> None:
+    state = world.store.place.state
+    (state / "requests").mkdir(exist_ok=True)
+    os.utime(state / "requests", (1, 1))
+
+    do_later(start(world))
+
+    looked = state / "sessions" / f"{world.session}.looked"
+    assert looked.stat().st_mtime == 1
+
+
 @pytest.fixture
 def looks(
     world: HookWorld,  # noqa: ARG001 - it sets these first

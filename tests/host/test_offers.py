@@ -193,6 +193,24 @@ def test_what_is_withdrawn_waits_for_another_session(
     assert wakeups.clear(world.store, other.host)
 
 
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_after_an_answer_the_shell_rests_if_nothing_waits(
+    world: HookWorld, *, is_empty: bool
+) -> None:
+    """A folder that was once long stays long to list."""
+    _, agent = world.working()
+    if not is_empty:
+        world.submit()
+    state = world.store.place.state
+    os.utime(state / "requests", (1, 1))
+
+    world.stop(agent)
+
+    looked = state / "sessions" / f"{world.session}.looked"
+    assert looked.exists() is is_empty
+    assert not is_empty or looked.stat().st_mtime == 1
+
+
 def test_what_is_launched_is_not_offered_again(world: HookWorld) -> None:
     request, _ = world.working()
 
