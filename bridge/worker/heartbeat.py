@@ -76,7 +76,7 @@ class Watch:
         return self.has_ended or self.is_off
 
     def _signs(self) -> list[tuple[int, int] | None]:
-        """What three system calls can tell of a change."""
+        """Inode and time of the files that matter: cheap to get, and to compare."""
         signs: list[tuple[int, int] | None] = []
         for path in self._looked_at:
             try:
