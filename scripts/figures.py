@@ -215,11 +215,13 @@ def duplicates(found: list[Module]) -> int:
     places: dict[tuple[str, ...], list[tuple[str, tuple[int, ...]]]] = defaultdict(list)
     for module in found:
         text = module.text.splitlines()
-        code = [
-            (number, line)
-            for number in module.code
-            if not (line := text[number - 1].strip()).startswith(("import ", "from "))
-        ]
+        imports = {
+            number
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for number in lines_of(node)
+        }
+        code = [(n, text[n - 1].strip()) for n in module.code if n not in imports]
         for start in range(len(code) - WINDOW + 1):
             numbers, lines = zip(*code[start : start + WINDOW], strict=True)
             places[lines].append((module.name, numbers))

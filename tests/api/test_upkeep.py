@@ -86,7 +86,7 @@ def test_a_stage_is_reported_when_due_and_not_after_the_end(
     stages: list[Stage] = []
     tend = Tender(store, {A}, on_stage=stages.append)
 
-    for seconds in (TEND_S / 2, TEND_S / 2, TEND_S):
+    for seconds in (0.5, TEND_S - 0.5, TEND_S):
         clock.go_on(seconds)
         tend()
 
