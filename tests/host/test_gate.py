@@ -246,6 +246,24 @@ def test_what_could_not_be_decided_is_denied_to_our_agents(
     assert theirs == b""
 
 
+def test_error_a_full_hook_that_does_not_start(
+    agents: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Silence would let the call run."""
+
+    def fail(*_: object) -> None:
+        raise OSError
+
+    message = {**BASH, "tool_name": "SendMessage"}
+    monkeypatch.setattr(gate, "read_all", json.dumps(message).encode)
+    monkeypatch.setattr(gate, "become_full", fail)
+
+    gate.main("python", "PreToolUse", str(agents.parent))
+
+    said = json.loads(capfd.readouterr().out)
+    assert said["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
 def test_the_main_thread_has_its_own_work(fire: Any) -> None:
     """Also where what a tool said looks like an agent's event."""
     assert fire("PostToolUse", tool_name="Read") is None
