@@ -133,7 +133,10 @@ def test_a_launch_in_the_background_has_a_short_result(world: HookWorld) -> None
         "totalTokens": 0,
         "usage": usage,
     }
-    assert world.code(request) is None
+    held = world.found(request).request
+    assert held is not None
+    assert held.claim is not None
+    assert (held.claim.agent_id, held.claim.background) == (agent, True)
 
 
 NOTE, TAIL = ({"type": "text", "text": words} for words in ("a note", "a tail"))
