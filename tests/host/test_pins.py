@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -132,8 +131,8 @@ def test_a_home_with_dots_in_its_path(
     event = HookEvent(world.event("SessionStart", source="startup"))
     Pins.of(settings).own(store, event, "local", HERE)
 
-    assert Pins.of(settings).find(world.session, HERE) == replace(
-        store.place, reason="the session began in it"
+    assert Pins.of(settings).find(world.session, HERE) == store.place._replace(
+        reason="the session began in it"
     )
 
 
