@@ -10,7 +10,7 @@ from storeworld import (
     place_in,
 )
 
-from bridge.store.journal import MAX_BYTES, lines_about, note
+from bridge.store.journal import MAX_BYTES, NAME, lines_about, newest_lines, note
 from bridge.store.location import open_state
 
 if TYPE_CHECKING:
@@ -42,7 +42,18 @@ def test_a_full_journal_is_rotated_and_still_read(state: Folder):
     note(state, 2, "claimed", "a")
 
     assert [line["at"] for line in lines_about(state, "a")] == [1, 2]
+    assert [line["at"] for line in newest_lines(state, 9)] == [2, 1]
     assert os.stat(f"{state.path}/events.jsonl").st_size < 100
+
+
+def test_the_newest_lines_come_first(state: Folder):
+    """A line that is just being written does not count."""
+    for at in range(5):
+        note(state, at, "submitted", "a")
+    with open(f"{state.path}/{NAME}", "ab") as file:
+        file.write(b'{"at": 5')
+
+    assert [line["at"] for line in newest_lines(state, 3)] == [4, 3, 2]
 
 
 def test_a_broken_line_is_skipped(state: Folder):
