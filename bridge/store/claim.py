@@ -100,12 +100,8 @@ def take(
 
 def _claim_of(claimant: Claimant, now_ms: int) -> Claim:
     """An offer to a host's model; on other routes work begins with the claim."""
-    claim = Claim(
-        session=claimant.session,
-        host=claimant.host,
-        at=now_ms,
-        route=claimant.route,
-    )
+    session, host, route = claimant.session, claimant.host, claimant.route
+    claim = Claim(session=session, host=host, at=now_ms, route=route)
     if claimant.route == "host":
         return claim.with_(offers=(now_ms,))
     return claim.with_(launched_at=now_ms)

@@ -202,17 +202,15 @@ def _open_own(guard: Path) -> Folder:
 
 def _make(folder: Path) -> None:
     """Like `mkdir -p`, but 0700 and durable for every folder it makes."""
-    missing = []
-    while not folder.exists():
-        missing.append(folder)
-        folder = folder.parent
-    for path in reversed(missing):
-        path.mkdir(mode=0o700, exist_ok=True)
-        above = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(above)
-        finally:
-            os.close(above)
+    if folder.exists():
+        return
+    _make(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    above = os.open(folder.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(above)
+    finally:
+        os.close(above)
 
 
 def _check(folder: Folder) -> None:

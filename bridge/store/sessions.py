@@ -23,7 +23,7 @@ from bridge.protocol.record import Count, Milliseconds, Record
 from bridge.protocol.request import HostProcess, SessionId
 from bridge.store.host_process import Liveness, liveness
 from bridge.store.lease import host_is_gone
-from bridge.store.records import read_quietly
+from bridge.store.records import read_all, read_quietly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,8 +75,7 @@ class Session(Record):
 def all_sessions(store: Store) -> list[Session]:
     """Every session on record, also those of processes that are gone."""
     with store.folder("sessions") as folder:
-        loaded = [_load(folder, name) for name in folder.names()]
-    return [session for session in loaded if session is not None]
+        return read_all(folder, Session)
 
 
 def find_session(store: Store, session_id: str, host: HostProcess) -> Session | None:

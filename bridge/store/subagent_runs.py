@@ -21,7 +21,7 @@ from bridge.protocol.request import HostProcess
 from bridge.store import tool_calls
 from bridge.store.directory import NotAPlainFile
 from bridge.store.lease import host_is_gone
-from bridge.store.records import read_quietly
+from bridge.store.records import read_all, read_quietly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -185,7 +185,7 @@ def drop(store: Store, run: AgentRun) -> None:
     """
     with _changing(store) as folder:
         if not run.nested:
-            for each in _all(folder):
+            for each in read_all(folder, AgentRun):
                 if (
                     each.nested
                     and each.request_id == run.request_id
@@ -223,7 +223,7 @@ def forget_gone(store: Store) -> None:
     with store.state() as state:
         gone = [
             run
-            for run in _all(state["agents"])
+            for run in read_all(state["agents"], AgentRun)
             if host_is_gone(
                 state,
                 run.session,
@@ -268,19 +268,16 @@ def started_by(store: Store, run: AgentRun) -> list[AgentRun]:
 def all_runs(store: Store) -> list[AgentRun]:
     """Every run on record."""
     with store.folder("agents") as folder:
-        return _all(folder)
-
-
-def _all(folder: Folder) -> list[AgentRun]:
-    loaded = (_load(folder, f"{name}.json") for name in folder.names())
-    return [run for run in loaded if run is not None]
+        return read_all(folder, AgentRun)
 
 
 def _by_call(folder: Folder, tool_use_id: str) -> AgentRun | None:
     run = _load(folder, _call(tool_use_id))
     if run is not None:
         return run
-    return next((r for r in _all(folder) if r.tool_use_id == tool_use_id), None)
+    return next(
+        (r for r in read_all(folder, AgentRun) if r.tool_use_id == tool_use_id), None
+    )
 
 
 def _load(folder: Folder, file: str) -> AgentRun | None:

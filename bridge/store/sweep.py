@@ -10,12 +10,11 @@ from bridge.store.claim import is_over, wait_again
 from bridge.store.lease import claimer_is_gone
 from bridge.store.lifecycle import expired, fate_of_claimed
 from bridge.store.publish import end, finish
-from bridge.store.queries import all_claimed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bridge.protocol.request import HostProcess, Request
+    from bridge.protocol.request import HostProcess
     from bridge.store.state import State
 
 
@@ -32,7 +31,8 @@ def sweep(
     `leaving` is a host that counts as gone.
     """
     with state.hold():
-        changed = sum(_sweep_claimed(state, r, leaving) for r in all_claimed(state))
+        claimed = state["processing"].names()
+        changed = sum(_sweep_claimed(state, name, leaving) for name in claimed)
         return changed + sum(_sweep_waiting(state, name) for name in waiting)
 
 
@@ -42,17 +42,9 @@ def sweep_all(state: State, *, limit_s: float = inf) -> int:
     It stops after `limit_s` seconds. Each sweep begins at another place, so that every
     request is reached even if sweeps are cut short.
     """
-
-    def claimed(name: str) -> bool:
-        request = state.claimed(name)
-        return request is not None and _sweep_claimed(state, request)
-
     until_s = state.clock.monotonic_s() + limit_s
     changed = 0
-    for folder, look in (
-        ("processing", claimed),
-        ("requests", lambda name: _sweep_waiting(state, name)),
-    ):
+    for folder, look in (("processing", _sweep_claimed), ("requests", _sweep_waiting)):
         names = state[folder].names()
         first = state.clock.now_us() % max(1, len(names))
         names = names[first:] + names[:first]
@@ -60,19 +52,21 @@ def sweep_all(state: State, *, limit_s: float = inf) -> int:
             if state.clock.monotonic_s() >= until_s:
                 return changed
             with state.hold_in_turns():
-                changed += sum(look(name) for name in names[start : start + BATCH])
+                batch = names[start : start + BATCH]
+                changed += sum(look(state, name) for name in batch)
     return changed
 
 
-def _sweep_claimed(
-    state: State, request: Request, leaving: HostProcess | None = None
-) -> bool:
+def _sweep_claimed(state: State, name: str, leaving: HostProcess | None = None) -> bool:
+    request = state.claimed(name)
+    if request is None:
+        return False
     try:
-        response = state.response(request.request_id)
+        response = state.response(name)
     except NewerSchema:
         return False
     if response is not None:
-        finish(state, request.request_id, response)
+        finish(state, name, response)
         return True
     claim = request.claim
     gone = claim is not None and (
