@@ -157,7 +157,7 @@ def tree(folder: Path) -> dict[str, bytes | None]:
     }
 
 
-def rooms_of(store: Store, request_id: str) -> list[str]:
+def folders_of(store: Store, request_id: str) -> list[str]:
     """In which folders the request lies."""
     return [room for room in ROOMS if path_of(store, room, request_id).exists()]
 
@@ -183,5 +183,5 @@ def finish_everything(store: Store) -> dict[str, Response]:
         if one is not None and one.response is not None:
             found[path.stem] = one.response
             # A prune that was killed leaves the response alone.
-            assert rooms_of(store, path.stem) in (["done"], []), path.stem
+            assert folders_of(store, path.stem) in (["done"], []), path.stem
     return found

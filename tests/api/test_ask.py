@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from servingworld import GOOD, A, Scripted, bridge_in, new_worker, open_session
-from storeworld import FakeClock, request, rooms_of, store_in
+from storeworld import FakeClock, folders_of, request, store_in
 
 from bridge.api.wait import Waiter
 from bridge.errors import InvalidRequest, WaitTimeout
@@ -108,7 +108,7 @@ def test_a_joiner_that_serves_stops_at_its_own_deadline(
             A, new_worker(store, Scripted(work)), after_s=0, timeout_s=0.3
         )
 
-    assert rooms_of(store, "a") == ["requests"]
+    assert folders_of(store, "a") == ["requests"]
 
 
 def test_nothing_is_served_after_the_deadline(tmp_path: Path) -> None:

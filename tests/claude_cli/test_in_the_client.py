@@ -11,7 +11,7 @@ import pytest
 from agentworld import trust_project
 from hostworld import HostWorld, host_world
 from stage.replies import error, reply, tool_use
-from storeworld import rooms_of
+from storeworld import folders_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +88,7 @@ def test_with_a_schema(tmp_path: Path):
     assert answer["model"] == first.model
     assert answer["degraded"] is False
     assert first.last_user_text.strip() == "Which modules?"
-    assert rooms_of(world.store, answer["requestId"]) == ["done"]
+    assert folders_of(world.store, answer["requestId"]) == ["done"]
 
 
 def test_without_a_schema_commands_count_as_seen(tmp_path: Path):

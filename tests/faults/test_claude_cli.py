@@ -14,7 +14,7 @@ from fakeclaude import OBEDIENT, fake_claude, printing, result
 from faultlab import tell
 from polling import wait_until
 from stage.processes import is_alive
-from storeworld import finish_everything, rooms_of
+from storeworld import finish_everything, folders_of
 
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
@@ -90,11 +90,11 @@ def test_error_a_claude_that_misbehaves(tmp_path: Path, name: str):
     lines, code = MISBEHAVIOUR[name]
     world = World(tmp_path, lines)
 
-    told = world.answer("--route", "claude")
+    reply = world.answer("--route", "claude")
 
-    assert (told["success"], told["route"]) == (False, "claude")
-    assert told["error"]["code"] == code
-    assert rooms_of(world.store, told["requestId"]) == ["done"]
+    assert (reply["success"], reply["route"]) == (False, "claude")
+    assert reply["error"]["code"] == code
+    assert folders_of(world.store, reply["requestId"]) == ["done"]
     wait_until(lambda: not any(map(is_alive, world.pids())))
 
 
@@ -103,18 +103,18 @@ def test_error_a_claude_that_cannot_be_run(tmp_path: Path):
     world = World(tmp_path, "")
     world.claude.write_text("#!/no/such/interpreter\n")
 
-    told = world.answer("--route", "claude")
+    reply = world.answer("--route", "claude")
 
-    assert told["error"]["code"] == "agent_error"
-    assert "No such file or directory" in told["error"]["message"]
+    assert reply["error"]["code"] == "agent_error"
+    assert "No such file or directory" in reply["error"]["message"]
 
 
 def test_error_a_claude_that_ignores_sigterm(tmp_path: Path):
     world = World(tmp_path, f"trap '' TERM\n{NOTE}while :; do sleep 0.1; done")
 
-    told = world.answer("--route", "claude", "--timeout", "6")
+    reply = world.answer("--route", "claude", "--timeout", "6")
 
-    assert told["error"]["code"] == "timeout"
+    assert reply["error"]["code"] == "timeout"
     assert len(world.pids()) == 1
     assert not any(map(is_alive, world.pids()))
 
@@ -123,9 +123,9 @@ def test_grandchildren_that_hold_the_pipe_delay_nothing(tmp_path: Path):
     grandchild = GRANDCHILD.format(tmp_path / "fake")
     world = World(tmp_path, f"{grandchild}{WAIT}{OBEDIENT}")
 
-    told = world.answer("--route", "claude")
+    reply = world.answer("--route", "claude")
 
-    assert told["success"]
+    assert reply["success"]
     assert len(world.pids()) == 2
     assert not any(map(is_alive, world.pids()))
 
@@ -146,7 +146,7 @@ def test_an_asker_killed_at_any_moment_leaves_no_orphan(tmp_path: Path, round_: 
     ended = finish_everything(world.store)
     for request_id in set(left):
         assert ended[request_id] is not None
-        assert rooms_of(world.store, request_id) == ["done"]
+        assert folders_of(world.store, request_id) == ["done"]
 
 
 # Row 21
@@ -218,13 +218,13 @@ def test_bridge_and_fallback_race_for_one_request(tmp_path: Path):
                 host.stdin.flush()
                 out, err = asker.communicate(timeout=300)
             taken = int(host.stdout.readline())
-            told = json.loads(out or "{}")
-            assert told.get("success"), err
-            won[told["route"]] += 1
+            reply = json.loads(out or "{}")
+            assert reply.get("success"), err
+            won[reply["route"]] += 1
             served = len(world.pids()) - served_before
-            expected = (1, 0) if told["route"] == "host" else (0, 1)
+            expected = (1, 0) if reply["route"] == "host" else (0, 1)
             assert (taken, served) == expected
-            assert world.store.evidence(RequestId(told["requestId"])) == []
+            assert world.store.evidence(RequestId(reply["requestId"])) == []
         host.stdin.close()
 
     tell("21", f"{rounds} rounds: {won}")

@@ -215,7 +215,7 @@ def group_is_alive(group: int) -> bool:
 PACKAGE_FAULTS: dict[str, Callable[[Path], object]] = {
     "a module gone": lambda root: (root / "host" / "context.py").unlink(),
     "a module cut": lambda root: (root / "host" / "context.py").write_text("def f("),
-    "all of the host room gone": lambda root: shutil.rmtree(root / "host"),
+    "all of host gone": lambda root: shutil.rmtree(root / "host"),
     "the library gone": lambda root: (root / "store" / "store.py").unlink(),
 }
 
@@ -242,15 +242,15 @@ def test_a_package_that_is_not_whole_denies_what_is_ours(
     assert [denied(each) for each in ended] == [True, False, False]
 
 
-@pytest.mark.parametrize("room", ["gate", "hook"])
+@pytest.mark.parametrize("module", ["gate", "hook"])
 def test_a_package_that_hangs_denies_what_is_ours(
-    world: HookWorld, tmp_path: Path, room: str
+    world: HookWorld, tmp_path: Path, module: str
 ) -> None:
     """The client gives a hook its time, and then lets the call through."""
     _, _, agent = world.begin()
     copy = tmp_path / "plugin"
     form = copy_plugin(copy, world)
-    (copy / "bridge" / "host" / f"{room}.py").write_text(
+    (copy / "bridge" / "host" / f"{module}.py").write_text(
         "import time\ntime.sleep(600)\n"
     )
     for script in ("full", "gate"):

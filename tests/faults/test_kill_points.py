@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from faultlab import OPERATIONS, Operation, Prepared, prepared, tell
-from storeworld import ROOMS, finish_everything, path_of, quarantined, request, rooms_of
+from storeworld import (
+    ROOMS,
+    finish_everything,
+    folders_of,
+    path_of,
+    quarantined,
+    request,
+)
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import RequestId
@@ -52,7 +59,7 @@ def check_promises(state: Prepared, store: Store) -> None:
                 assert json.loads(path.read_bytes())["requestId"] == path.stem
     said = responses(store)
     for request_id in state.operation.promised:
-        assert len(rooms_of(store, request_id)) == 1, request_id
+        assert len(folders_of(store, request_id)) == 1, request_id
 
     ended = finish_everything(store)
 

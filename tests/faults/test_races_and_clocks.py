@@ -229,14 +229,14 @@ def test_a_crowd_costs_the_few_nothing(tmp_path: Path):
 def crowd(store: Store, count: int) -> None:
     base_us = time.time_ns() // 1000
     with store.state() as state:
-        for room in ("requests", "done", "responses"):
-            state[room]
+        for folder in ("requests", "done", "responses"):
+            state[folder]
     for number in range(count):
         waits = request(new_request_id(base_us + number))
         path_of(store, "requests", waits.request_id).write_bytes(waits.to_json())
         ended = new_request_id(base_us - 1 - number)
-        for room in ("done", "responses"):
-            path_of(store, room, ended).write_bytes(b"{}")
+        for folder in ("done", "responses"):
+            path_of(store, folder, ended).write_bytes(b"{}")
 
 
 def answer_and_claim(store: Store) -> None:

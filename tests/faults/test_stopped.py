@@ -16,8 +16,8 @@ from storeworld import (
     answer,
     claim_all,
     finish_everything,
+    folders_of,
     request,
-    rooms_of,
     this_process,
 )
 
@@ -126,7 +126,7 @@ def check(store: Store, mine: dict[str, bool], theirs: dict[str, bool]) -> None:
         expected = f"by {winners[0]}" if winners else "finished later"
         assert len(winners) <= 1
         assert ended[name].parsed_output["summary"] == expected
-        assert rooms_of(store, name) == ["done"]
+        assert folders_of(store, name) == ["done"]
 
 
 def test_a_stopped_publisher_and_another_leave_one_answer():

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from faultlab import scratch, tell
-from storeworld import answer, claimant, request, rooms_of, store_in, this_process
+from storeworld import answer, claimant, folders_of, request, store_in, this_process
 
 from bridge.errors import BridgeError
 from bridge.protocol.ids import RequestId, new_request_id
@@ -169,7 +169,7 @@ def check_all_are_there(store: Store, ids: list[RequestId]) -> None:
         found = store.find(one)
         assert found is not None
         assert found.response is not None
-        assert rooms_of(store, one) == ["done"]
+        assert folders_of(store, one) == ["done"]
 
 
 def test_whatever_is_killed_every_accepted_request_is_answered_once(  # noqa: C901

@@ -85,8 +85,8 @@ def test_a_request_that_is_named_is_found_behind_a_crowd(store: Store):
 def test_what_was_passed_over_is_not_read_each_time(store: Store):
     ids = crowd(store, session="gone")
     claimed(store)
-    told = path_of(store, "sessions") / "session-1.passed"
-    assert told.read_text().splitlines() == [f"{one} other" for one in ids]
+    passed = path_of(store, "sessions") / "session-1.passed"
+    assert passed.read_text().splitlines() == [f"{one} other" for one in ids]
 
     store.submit(request(MINE))
     again = Counting()
@@ -136,8 +136,8 @@ def test_a_crowd_of_a_newer_version_is_read_once_and_stays(
 
     assert claimed(store) == ["zz"]
 
-    told = path_of(store, "sessions") / "session-1.passed"
-    assert sorted(told.read_text().splitlines()) == [
+    passed = path_of(store, "sessions") / "session-1.passed"
+    assert sorted(passed.read_text().splitlines()) == [
         f"{n} newer" for n in sorted(names)
     ]
     assert len(list(path_of(store, "requests").iterdir())) == MANY

@@ -125,9 +125,9 @@ def test_error_a_key_of_another_question(store: Store, state: str):
         if state == "answered":
             store.publish(answer(mine), source="test")
 
-    told = refused(store, prompt="Another?", answer_schema={"type": "integer"})
+    message = refused(store, prompt="Another?", answer_schema={"type": "integer"})
 
-    assert told == (
+    assert message == (
         "the dedup key 'k' belongs to request a, which asked something else; it "
         "differs in: prompt, schema. Use another key, or see that request with: "
         "hostbridge show a"
@@ -174,14 +174,14 @@ def test_a_dropped_request_has_its_key_once_it_is_claimed(store: Store):
 
 @pytest.mark.parametrize("one", [True, False], ids=["claim_one", "claim"])
 @pytest.mark.parametrize(
-    ("prompt", "told"),
+    ("prompt", "expected"),
     [
         ("Which?", "which asks the same: its answer is this one's, too"),
         ("Where?", "which asked something else; it differs in: prompt"),
     ],
 )
 def test_a_dropped_request_with_the_key_of_another_is_not_worked_on(
-    store: Store, prompt: str, told: str, *, one: bool
+    store: Store, prompt: str, expected: str, *, one: bool
 ):
     asked = request("a", dedup_key="k", prompt="Which?", agent_type="Explore")
     store.submit(asked)
@@ -198,7 +198,7 @@ def test_a_dropped_request_with_the_key_of_another_is_not_worked_on(
     assert found.response is not None
     assert found.response.error is not None
     assert found.response.error.code == "AGENT_001"
-    assert f"the dedup key 'k' belongs to request a, {told}" in (
+    assert f"the dedup key 'k' belongs to request a, {expected}" in (
         found.response.error.message
     )
 

@@ -199,6 +199,16 @@ def test_a_descriptor_is_not_inherited(folder: Folder):
         assert not os.get_inheritable(sub.fd)
 
 
+def test_a_file_is_read_whole_however_little_the_kernel_gives(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+):
+    folder.create("x", b"0123456789")
+    read = os.read
+    monkeypatch.setattr(os, "read", lambda fd, _count: read(fd, 3))
+
+    assert folder.read("x") == b"0123456789"
+
+
 def test_a_file_that_changed_is_read_again(tmp_path: Path):
     """What is kept from a first look must never stand for another file."""
     with Folder.open(str(tmp_path)) as folder:

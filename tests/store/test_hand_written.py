@@ -97,20 +97,20 @@ def test_a_file_that_is_finished_in_time_is_served(store: Store):
 DEEP = '{"a":' * 300 + "{}" + "}" * 300
 
 
-@pytest.mark.parametrize("room", ["requests", "processing", "responses", "done"])
+@pytest.mark.parametrize("folder", ["requests", "processing", "responses", "done"])
 @pytest.mark.parametrize(
     "field",
     [f'"schema": {DEEP}', f'"parsedOutput": {DEEP}', f'"attempt": "{"9" * 30}"'],
     ids=["deep schema", "deep answer", "endless number"],
 )
 def test_a_file_that_could_not_be_written_again_stops_nobody(
-    store: Store, room: str, field: str
+    store: Store, folder: str, field: str
 ):
     """Whoever met it failed, each time, with all that waited behind it."""
     store.submit(request("good"))
     head = '"requestId": "a", "prompt": "?", "success": true, "status": "completed"'
     tail = '"completedAt": 1, "duration": 1, "route": "host"'
-    drop(store, room, "a.json", f"{{{head}, {tail}, {field}}}")
+    drop(store, folder, "a.json", f"{{{head}, {tail}, {field}}}")
 
     store.sweep(everything=True)
     claim_all(store)
@@ -185,12 +185,12 @@ def test_a_newcomer_with_a_used_id_is_put_aside(store: Store):
 def test_a_newer_request_is_left_alone(store: Store):
     """An older hostbridge must not take, end or lose what a newer one wrote."""
     newer = json.dumps(SMALLEST | {"schemaVersion": 2})
-    for room in ("requests", "processing", "done"):
-        drop(store, room, f"{room}-1.json", newer)
+    for folder in ("requests", "processing", "done"):
+        drop(store, folder, f"{folder}-1.json", newer)
 
     assert claim_all(store) == []
     store.sweep(everything=True)
     store.prune(older_than_days=0)
 
-    for room in ("requests", "processing"):
-        assert (path_of(store, room) / f"{room}-1.json").read_text() == newer
+    for folder in ("requests", "processing"):
+        assert (path_of(store, folder) / f"{folder}-1.json").read_text() == newer

@@ -242,12 +242,12 @@ def test_error_a_handler_that_interrupts_the_holder_waits_not_for_itself(
     state: Folder,
 ):
     """Nobody but this thread could let go of it, and it is in the handler."""
-    told: list[str] = []
+    messages: list[str] = []
 
     def handler(*_: object) -> None:
         with pytest.raises(LockBusy) as caught, locked(state, wait_s=1000):
             pass
-        told.append(str(caught.value))
+        messages.append(str(caught.value))
 
     before = signal.signal(signal.SIGUSR1, handler)
     try:
@@ -256,7 +256,7 @@ def test_error_a_handler_that_interrupts_the_holder_waits_not_for_itself(
     finally:
         signal.signal(signal.SIGUSR1, before)
 
-    assert [REENTRY in words for words in told] == [True]
+    assert [REENTRY in words for words in messages] == [True]
     with locked(state, wait_s=5):
         pass
 
@@ -286,19 +286,19 @@ def test_another_thread_waits_and_hides_nothing(state: Folder):
 def test_error_a_submit_in_a_handler_that_interrupts_a_submit(tmp_path: Path):
     """As a program has it: its handler asks while it asks. The first one is kept."""
     store = store_in(tmp_path)
-    told: list[str] = []
+    messages: list[str] = []
 
     class Interrupted(FakeClock):
         def now_us(self) -> int:
-            if not told and lock_is_held(store):
+            if not messages and lock_is_held(store):
                 signal.raise_signal(signal.SIGUSR1)
             return super().now_us()
 
     def handler(*_: object) -> None:
-        told.append("")
+        messages.append("")
         with pytest.raises(StateUnavailable) as caught:
             store_in(tmp_path, lock_wait_s=1000).submit(request("b"))
-        told.append(str(caught.value))
+        messages.append(str(caught.value))
 
     store.submit(request("first"))
     store.clock = Interrupted()
@@ -308,7 +308,7 @@ def test_error_a_submit_in_a_handler_that_interrupts_a_submit(tmp_path: Path):
     finally:
         signal.signal(signal.SIGUSR1, before)
 
-    assert REENTRY in told[1]
+    assert REENTRY in messages[1]
     assert set(store.waiting()) == {"first", "a"}
 
 

@@ -13,10 +13,10 @@ from storeworld import (
     answer,
     claim_all,
     drop,
+    folders_of,
     path_of,
     place_in,
     request,
-    rooms_of,
     tree,
 )
 
@@ -52,6 +52,11 @@ def later(tmp_path: Path) -> Store:
     """The same store ten days from now, as the real clock has it."""
     clock = FakeClock(time.time_ns() // 1000 + 10 * DAY * 1_000_000)
     return Store(place_in(tmp_path), clock=clock)
+
+
+def test_where_nothing_was_asked_nothing_is_removed(store: Store):
+    assert store.prune(max_bytes=0) == Pruned()
+    assert not path_of(store, "").exists()
 
 
 def test_what_is_overdue_is_ended_first(store: Store, clock: FakeClock):
@@ -111,15 +116,15 @@ def test_the_oldest_go_until_the_rest_fits(store: Store):
         time.sleep(0.02)
     sizes = sum(
         p.stat().st_size
-        for room in ("done", "responses", "evidence")
-        for p in path_of(store, room).iterdir()
+        for folder in ("done", "responses", "evidence")
+        for p in path_of(store, folder).iterdir()
     )
 
     assert store.prune(max_bytes=sizes).requests == 0
     assert store.prune(max_bytes=sizes - 1).requests == 1
 
-    assert rooms_of(store, "a") == []
-    assert rooms_of(store, "b") == ["done"]
+    assert folders_of(store, "a") == []
+    assert folders_of(store, "b") == ["done"]
 
 
 def test_left_over_temporaries_go_after_an_hour(store: Store, tmp_path: Path):
@@ -201,8 +206,8 @@ def test_a_request_that_lives_again_meanwhile_stays(
 
     assert later.prune(older_than_days=9).requests == 1
 
-    assert rooms_of(store, "a") == ["requests", "done"]
-    assert rooms_of(store, "b") == []
+    assert folders_of(store, "a") == ["requests", "done"]
+    assert folders_of(store, "b") == []
 
 
 def test_a_key_that_is_given_to_a_new_request_meanwhile_stays(

@@ -12,10 +12,10 @@ from storeworld import (
     answer,
     claim_all,
     drop,
+    folders_of,
     path_of,
     quarantined,
     request,
-    rooms_of,
     store_in,
 )
 
@@ -91,7 +91,7 @@ def test_a_waiting_request_may_be_answered_by_a_person(store: Store):
 
     assert store.publish(answer(asked), source="respond")
 
-    assert rooms_of(store, "a") == ["done"]
+    assert folders_of(store, "a") == ["done"]
     assert claim_all(store) == []
 
 
@@ -279,7 +279,7 @@ def test_error_a_newer_answer_is_refused_and_stays(store: Store, mine: Request):
     assert store.sweep(everything=True) == 0
 
     assert path.read_text() == newer
-    assert rooms_of(store, "a") == ["processing"]
+    assert folders_of(store, "a") == ["processing"]
 
 
 # Somebody holds the lock
@@ -293,9 +293,9 @@ def test_words_are_not_lost_to_a_lock(store: Store, mine: Request):
         assert quick.publish(answer(mine, "another"), source="late") is False
         assert summary(quick) == "it is so"
 
-    assert rooms_of(store, "a") == ["processing"]
+    assert folders_of(store, "a") == ["processing"]
     assert store.sweep() == 1
-    assert rooms_of(store, "a") == ["done"]
+    assert folders_of(store, "a") == ["done"]
     assert len(store.evidence(A)) == 1
 
 

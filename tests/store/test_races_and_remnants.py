@@ -13,10 +13,10 @@ from storeworld import (
     claim_all,
     claimant,
     drop,
+    folders_of,
     place_in,
     quarantined,
     request,
-    rooms_of,
     take,
     this_process,
 )
@@ -64,7 +64,7 @@ def test_prune_by_size_counts_only_what_it_may_remove(store: Store):
 
     assert store.prune(max_bytes=50_000).requests == 0
 
-    assert rooms_of(store, "a") == ["done"]
+    assert folders_of(store, "a") == ["done"]
 
 
 def test_a_request_is_as_old_as_its_newest_file(store: Store):
@@ -77,7 +77,7 @@ def test_a_request_is_as_old_as_its_newest_file(store: Store):
 
     store.prune(max_bytes=size)
 
-    assert (rooms_of(store, "a"), rooms_of(store, "b")) == (["done"], [])
+    assert (folders_of(store, "a"), folders_of(store, "b")) == (["done"], [])
 
 
 def test_a_broken_file_from_the_future_is_put_aside(store: Store):
@@ -131,7 +131,7 @@ def test_an_answer_puts_a_newcomer_with_its_id_aside(store: Store):
 
     assert store.publish(answer(held), source="test")
 
-    assert rooms_of(store, "a") == ["done"]
+    assert folders_of(store, "a") == ["done"]
     assert quarantined(store) == {"a.json": "the request id was used before"}
 
 

@@ -33,14 +33,14 @@ def test_error_the_key_is_something_else(store: Store, mine: Request):
 
 
 @pytest.mark.parametrize(
-    "room", ["requests", "processing", "responses", "done", "locks", "dedup"]
+    "folder", ["requests", "processing", "responses", "done", "locks", "dedup"]
 )
 @pytest.mark.parametrize("what", ["link", "file"])
 def test_error_a_folder_is_something_else(
-    store: Store, tmp_path: Path, room: str, what: str
+    store: Store, tmp_path: Path, folder: str, what: str
 ):
     store.submit(request("first", dedup_key="k"))
-    path = path_of(store, room)
+    path = path_of(store, folder)
     if path.exists():
         path.rename(tmp_path / "moved")
     if what == "link":

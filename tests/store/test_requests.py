@@ -15,9 +15,9 @@ from storeworld import (
     claimant,
     dead_process,
     drop,
+    folders_of,
     path_of,
     request,
-    rooms_of,
     take,
     this_process,
     tree,
@@ -78,12 +78,12 @@ def test_an_answer_ends_it(store: Store):
     assert found.status is Status.COMPLETED
     assert found.response.parsed_output == {"status": "success", "summary": "it is so"}
     assert found.request == mine.with_(status=Status.COMPLETED)
-    assert rooms_of(store, "a") == ["done"]
+    assert folders_of(store, "a") == ["done"]
 
 
-@pytest.mark.parametrize("room", ["requests", "processing", "responses", "done"])
-def test_error_an_id_is_used_once(store: Store, room: str):
-    drop(store, room, "a.json", request("a").to_json())
+@pytest.mark.parametrize("folder", ["requests", "processing", "responses", "done"])
+def test_error_an_id_is_used_once(store: Store, folder: str):
+    drop(store, folder, "a.json", request("a").to_json())
 
     with pytest.raises(InvalidRequest) as caught:
         store.submit(request("a"))

@@ -11,10 +11,10 @@ from storeworld import (
     claim_all,
     claimant,
     dead_process,
+    folders_of,
     path_of,
     quarantined,
     request,
-    rooms_of,
     take,
 )
 
@@ -90,7 +90,7 @@ def test_a_sweep_looks_into_those_it_is_told_of(store: Store, clock: FakeClock):
     clock.go_on(0.5)
     assert store.sweep(waiting=[A, RequestId("b"), RequestId("nobody")]) == 2
 
-    assert [rooms_of(store, one) for one in ("a", "b", "c")] == [
+    assert [folders_of(store, one) for one in ("a", "b", "c")] == [
         ["done"],
         ["done"],
         ["requests"],

@@ -1,4 +1,4 @@
-"""Bells: which of them are taken down, and which somebody may still hear."""
+"""Wake-up folders: which are removed, which stay, and when a signal is a change."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def signalled(store: Store, host: HostProcess, *, age_s: float = 0) -> str:
-    """Hang a bell that last changed a while ago; it rings."""
+    """Make a wake-up folder with a signal in it that last changed a while ago."""
     folder = wakeups.prepare(store, host)
     wakeups.wake(store, [session(host)])
     then = time.time() - age_s
@@ -41,16 +41,16 @@ def session(host: HostProcess, *, age_s: float = 0) -> Session:
     return Session(session_id=f"s{host.pid}", host=host, registered_at=at_ms)
 
 
-def record(store: Store, told: Session) -> None:
+def record(store: Store, known: Session) -> None:
     with store.state() as state, state["sessions"] as folder:
-        folder.create(f"{told.session_id}.json", told.to_json())
+        folder.create(f"{known.session_id}.json", known.to_json())
 
 
 def left(store: Store) -> list[str]:
     return sorted(os.listdir(store.place.state / "bell"))
 
 
-def test_the_bell_of_a_process_that_is_gone_is_taken_down(store: Store) -> None:
+def test_the_folder_of_a_process_that_is_gone_is_removed(store: Store) -> None:
     """With whatever session it had on record."""
     host = dead_process()
     signalled(store, host, age_s=LEASE_S + 5)
@@ -61,7 +61,7 @@ def test_the_bell_of_a_process_that_is_gone_is_taken_down(store: Store) -> None:
     assert wakeups.remove_gone(store) == 0
 
 
-def test_the_bell_of_a_process_that_runs_stays(store: Store) -> None:
+def test_the_folder_of_a_process_that_runs_stays(store: Store) -> None:
     """Also without a session: made again, it would be dead to its watcher."""
     mine = signalled(store, this_process(), age_s=10 * LEASE_S)
 
@@ -84,7 +84,7 @@ def test_an_unseen_process_lives_by_its_lease(store: Store) -> None:
     assert wakeups.remove_gone(store) == 1
 
 
-def test_a_bell_that_was_hung_or_rung_just_now_stays(store: Store) -> None:
+def test_a_folder_that_changed_just_now_stays(store: Store) -> None:
     """Its session may be about to be written down."""
     name = signalled(store, dead_process())
 
@@ -93,7 +93,7 @@ def test_a_bell_that_was_hung_or_rung_just_now_stays(store: Store) -> None:
 
 
 @pytest.mark.parametrize("name", ["mine", "7-xyz", "99999999999-0123456789ab"])
-def test_what_is_no_bell_of_ours_stays(store: Store, name: str) -> None:
+def test_what_is_no_folder_of_ours_stays(store: Store, name: str) -> None:
     with store.state() as state, state["bell"] as folder:
         folder.folder(name).close()
         os.utime(f"{folder.path}/{name}", (1, 1))
@@ -102,7 +102,7 @@ def test_what_is_no_bell_of_ours_stays(store: Store, name: str) -> None:
     assert left(store) == [name]
 
 
-def test_a_bell_with_more_in_it_stays(store: Store) -> None:
+def test_a_folder_with_more_in_it_stays(store: Store) -> None:
     name = signalled(store, dead_process())
     folder = store.place.state / "bell" / name
     (folder / "mine").touch()
@@ -112,13 +112,14 @@ def test_a_bell_with_more_in_it_stays(store: Store) -> None:
     assert os.listdir(folder) == ["mine"]
 
 
-# Rings
+# Signals
 
 
-def test_a_ring_is_always_a_change(store: Store) -> None:
+def test_a_signal_is_always_a_change(store: Store) -> None:
     """The client never reports a file that was there before its watch."""
     host = this_process()
     folder = wakeups.prepare(store, host)
+    assert folder == wakeups.path_of(store.place, host)
     wakeups.wake(store, [session(host)])
     file = f"{folder}/{wakeups.SIGNAL}"
     long_ago = time.time_ns() - 60_000_000_000
@@ -133,10 +134,10 @@ def test_a_ring_is_always_a_change(store: Store) -> None:
 
 
 @pytest.mark.parametrize(("age_s", "is_left"), [(0.5, True), (2, False), (-60, False)])
-def test_a_bell_has_time_to_be_still(
+def test_a_signal_has_time_to_be_still(
     store: Store, age_s: float, *, is_left: bool
 ) -> None:
-    """One that is rung all the time is never reported; a clock may be set back."""
+    """One that changes all the time is never reported; a clock may be set back."""
     host = this_process()
     file = f"{wakeups.prepare(store, host)}/{wakeups.SIGNAL}"
     wakeups.wake(store, [session(host)])
@@ -148,7 +149,7 @@ def test_a_bell_has_time_to_be_still(
     assert (os.stat(file).st_mtime_ns == then) is is_left
 
 
-def test_only_an_unanswered_bell_rings_again(store: Store) -> None:
+def test_only_an_unanswered_signal_is_repeated(store: Store) -> None:
     host = this_process()
     folder = wakeups.prepare(store, host)
 

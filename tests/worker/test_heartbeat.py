@@ -12,10 +12,10 @@ from storeworld import (
     CountingStore,
     FakeClock,
     claimant,
+    folders_of,
     path_of,
     place_in,
     request,
-    rooms_of,
 )
 
 from bridge.protocol.outcome import Outcome
@@ -149,7 +149,7 @@ def test_what_comes_after_the_callers_deadline(
     until_s = clock.monotonic_s() + 5
     new_worker(store, Scripted(finish_late)).serve(A, until_s=until_s)
 
-    assert rooms_of(store, "a") == [place]
+    assert folders_of(store, "a") == [place]
 
 
 def test_long_work_has_a_heartbeat(store: CountingStore, clock: FakeClock):

@@ -20,8 +20,8 @@ from servingworld import (
 )
 from storeworld import (
     claimant,
+    folders_of,
     request,
-    rooms_of,
     store_in,
     take,
 )
@@ -62,7 +62,7 @@ def test_a_valid_answer_is_published_as_on_the_host_route(store: Store):
     assert (ended.success, ended.route, ended.degraded) == (True, "claude", True)
     assert (ended.model, ended.raw_output) == ("claude-opus-5-5", GOOD)
     assert ended.parsed_output["summary"] == "fine"
-    assert rooms_of(store, "a") == ["done"]
+    assert folders_of(store, "a") == ["done"]
 
 
 def test_the_record_names_the_process_that_serves_it(store: Store):
@@ -196,7 +196,7 @@ def test_a_definition_that_cannot_be_recorded_now_fails_nothing(
         patch.setattr(store, "change_held", full)
         with pytest.raises(StateUnavailable):
             served.serve(A)
-    assert rooms_of(store, "a") == ["requests"]
+    assert folders_of(store, "a") == ["requests"]
 
     assert served.serve(A)
     assert response(store).success
@@ -319,7 +319,7 @@ def test_a_bug_ends_the_request_and_is_not_hidden(
         new_worker(store, executor).serve(A)
 
     assert failure(store).code == "agent_error"
-    assert rooms_of(store, "a") == ["done"]
+    assert folders_of(store, "a") == ["done"]
 
 
 def test_error_too_many_agents_above_it(tmp_path: Path):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from servingworld import GOOD, A, Scripted, new_worker, response
-from storeworld import FakeClock, path_of, request, rooms_of, store_in
+from storeworld import FakeClock, folders_of, path_of, request, store_in
 
 from bridge.api.upkeep import Abandoned
 from bridge.errors import StateUnavailable
@@ -120,7 +120,7 @@ def test_an_answer_that_cannot_be_written_at_once_is_not_lost(
     assert calls == [["fsync"] if has_its_name else ["link"] * 3]
     ended = response(store)
     assert (ended.success, ended.raw_output) == (True, GOOD)
-    assert (rooms_of(store, "a"), store.evidence(A)) == (["done"], [])
+    assert (folders_of(store, "a"), store.evidence(A)) == (["done"], [])
 
 
 @pytest.mark.usefixtures("pauses")
@@ -135,7 +135,7 @@ def test_error_an_answer_that_cannot_be_written_in_time(
     assert str(caught.value) == (
         f"{store.place.state}: No space left on device; see `hostbridge doctor`"
     )
-    assert rooms_of(store, "a") == ["requests"]
+    assert folders_of(store, "a") == ["requests"]
     monkeypatch.undo()
     assert store.sweep(everything=True) == 1
     assert response(store).status == "timeout"
@@ -192,4 +192,4 @@ def test_it_tries_no_longer_than_its_caller_waits(
         )
 
     assert pauses.total_s < 10
-    assert rooms_of(store, "a") == ["requests"]
+    assert folders_of(store, "a") == ["requests"]
