@@ -243,3 +243,15 @@ def test_agents_of_agents_run_in_the_foreground_where_they_can(
         "updatedInput": {**call, "run_in_background": False},
     }
     assert said == ({} if asked is False else {"hookSpecificOutput": output})
+
+
+def test_a_message_to_anybody_else_changes_nothing(world: HookWorld) -> None:
+    """Only an agent's own helper is continued by it."""
+    _, other = world.working()
+    world.stop(other)
+    _, agent = world.working()
+
+    world.use(agent, "SendMessage", tool_input={"to": other, "message": "and?"})
+
+    states = {run.agent_id: run.state for run in world.runs()}
+    assert states == {other: "ended", agent: "running"}
