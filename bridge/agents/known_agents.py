@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.agents.agent_names import ALL_LAYERS, LAYERS
-from bridge.agents.apply import resolve
 from bridge.agents.registry import Registry
 from bridge.errors import InvalidRequest, UnknownAgent
 from bridge.protocol.names import GENERAL, MODEL_NAMES
@@ -139,5 +138,7 @@ class Agents(NamedTuple):
             UnknownAgent, BadDefinition, NotTrusted: as `find`.
             InvalidRequest: as `resolve`.
         """
+        from bridge.agents.apply import resolve
+
         definition = self.find(request.agent_type, request.served_on)
         return resolve(definition, store, request), definition

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -102,6 +101,8 @@ class Hosts:
         elif self.is_off:
             reason = OFF
         else:
+            import shlex
+
             from bridge.host.nearby_sessions import find_nearby
 
             live = sessions.live_sessions(self._store)

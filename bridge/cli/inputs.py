@@ -5,7 +5,6 @@ Every problem names the file and the place in it.
 
 from __future__ import annotations
 
-import shlex
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -60,6 +59,8 @@ def _refuse_agent_alone(bridge: Bridge, word: str) -> None:
 
 
 def _unquoted(bridge: Bridge, words: list[str]) -> InvalidRequest:
+    import shlex
+
     agent = words[:1] if words[0] in _known(bridge) else []
     quoted = shlex.join([*agent, " ".join(words[len(agent) :])])
     return InvalidRequest(
@@ -84,6 +85,8 @@ def hint_of_quotes(words: list[str]) -> Iterator[None]:
         looks_like_prompt = len(words) > 1 and not any(map(str.isspace, words[1]))
         if not looks_like_prompt or words[1] == "-":
             raise
+        import shlex
+
         one = shlex.quote(" ".join(words))
         raise UnknownAgent(
             f"{exc} (if both words are the prompt, quote them: hostbridge ask {one})"

@@ -216,5 +216,6 @@ def test_start_loads_little():
     )
 
     heavy = {"rich", "jsonschema", "jsonschema_rs", "asyncio", "jinja2"}
-    assert not heavy & set(done.stdout.split())
-    assert "bridge.protocol.judge" not in done.stdout.split()
+    ours = {"bridge.protocol.judge", "bridge.api.ask", "bridge.api.wait"}
+    late = {"shutil", "difflib", "secrets", "bridge.host.nearby_sessions"}
+    assert not (heavy | ours | late) & set(done.stdout.split())
