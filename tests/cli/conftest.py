@@ -24,7 +24,7 @@ from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import judge
-from bridge.protocol.response import Failure, answered, failed
+from bridge.protocol.response import answered, failed
 from bridge.store import Claimant
 from bridge.store.host_process import identify
 from bridge.store.sessions import Session
@@ -145,16 +145,13 @@ class Host:
                 request, verdict.code, verdict.complaint, now_ms=now_ms, raw=words
             )
         else:
-            failure = verdict.code and Failure(
-                code=verdict.code, message=verdict.complaint, stage=request.stage
-            )
             response = answered(
                 request,
                 raw=words,
                 parsed=verdict.parsed,
                 now_ms=now_ms,
                 route="host",
-                failure=failure or None,
+                failure=verdict.failure_at(request.stage),
             )
         self.store.publish(response, source="the test")
 
