@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +43,7 @@ def test_a_model_that_has_nothing_to_do_is_ended(project, host, until):
     """What another process answers needs none: no memory is held while it works."""
     needs.local_model()
     asked = project.submit(prompt="Which?", dedup_key="k", route="local")
-    another = replace(host.claimant, route="local")
+    another = host.claimant._replace(route="local")
     request = project.bridge.store.claim_one(asked, another)
 
     with project.start("ask", "Which?", "--route=local", "--dedup-key=k") as asker:
