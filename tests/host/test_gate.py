@@ -246,6 +246,17 @@ def test_what_could_not_be_decided_is_denied_to_our_agents(
     assert theirs == b""
 
 
+@pytest.mark.parametrize("tool", ["WebFetch", "mcp__notes__add"])
+def test_a_token_in_another_tools_prompt_is_the_users_own(
+    agents: Path, tool: str
+) -> None:
+    call = {"tool_name": tool, "tool_input": {"prompt": "bridge:r-1"}}
+
+    said = gate.last_word("PreToolUse", str(agents.parent), json.dumps(call).encode())
+
+    assert said == b""
+
+
 def test_error_a_full_hook_that_does_not_start(
     agents: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

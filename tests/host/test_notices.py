@@ -152,6 +152,7 @@ def test_a_failed_notice_that_comes_first_has_its_own_code(
     assert world.code(request) == code
     assert swallowed["decision"] == "block"
     assert swallowed["reason"].startswith(f"hostbridge: {request} {code} after")
+    assert world.runs() == []
 
 
 @pytest.mark.parametrize(
