@@ -29,6 +29,7 @@ def test_three_fields_make_a_request():
         "Why?",
     )
     assert (asked.timeout, asked.priority, asked.max_attempts) == (120_000, "normal", 2)
+    assert (asked.created_at, asked.attempt, asked.depth) == (0, 0, 0)
 
 
 def test_unknown_keys_survive_a_round_trip():
