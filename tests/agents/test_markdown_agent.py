@@ -157,6 +157,14 @@ LOADS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         {"model": "haiku"},
         ["a.md:5: warning: model: duplicate key; the first is on line 4"],
     ),
+    "doubled keys beside an unquoted colon": (
+        "---\nname: a\ndescription: x: y\nmodel: opus\nmodel: haiku\n---\nHi",
+        {"description": "x: y", "model": "haiku"},
+        [
+            "a.md:3: warning: description: not valid YAML, so read as plain text; put it in quotes",
+            "a.md:5: warning: model: duplicate key; the first is on line 4",
+        ],
+    ),
     "tabs in a list": (
         f"{HEAD}tools:\n\t- Read\n\t- Grep\n---\nHi",
         {"tools": ("Read", "Grep")},
