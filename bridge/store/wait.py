@@ -80,7 +80,8 @@ def wait_for(
                 tend()
             tend_at_s = clock.monotonic_s() + TEND_S
         elif open_ids:
-            time.sleep(min(_pause_s(now_s - began_s), left_s))
+            # Not `time.sleep`: libfaketime, which some test with, makes it fail.
+            threading.Event().wait(min(_pause_s(now_s - began_s), left_s))
 
 
 def _pause_s(waited_s: float) -> float:
