@@ -64,7 +64,7 @@ def imported(path: Path, *, at_run_time: bool = False) -> set[str]:
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_imports_point_one_way(path: Path) -> None:
+def test_imports_point_one_way(path):
     """A room that imports from above it cannot be understood, or moved, alone."""
     names = imported(path, at_run_time=True)
     used = {name.split(".")[1] for name in names if name.startswith("bridge.")}
@@ -74,24 +74,24 @@ def test_imports_point_one_way(path: Path) -> None:
     assert "bridge" not in names
 
 
-def test_no_module_imports_itself_through_others() -> None:
+def test_no_module_imports_itself_through_others():
     """Not even for types: modules in a circle are read, and moved, together."""
     assert figures.circles(figures.modules(PACKAGE.parent, PACKAGE.name)) == []
 
 
-def test_every_room_has_its_place() -> None:
+def test_every_room_has_its_place():
     """A new room must be put into the order above, and a room that went taken out."""
     assert {room_of(path) for path in modules()} - {"_shipped"} == set(ROOMS)
 
 
-def test_a_circle_is_found_however_long() -> None:
+def test_a_circle_is_found_however_long():
     wanted = {"a": "b", "b": "c", "c": "a", "d": "a"}
     found = [figures.Module(name, f"import {one}") for name, one in wanted.items()]
 
     assert figures.circles(found) == [{"a", "b", "c"}]
 
 
-def test_the_readme_names_every_room() -> None:
+def test_the_readme_names_every_room():
     """The map that a stranger finds the way by."""
     lines = (PACKAGE.parent / "README.md").read_text().splitlines()
     told = next(line for line in lines if line.startswith("Rooms: "))
@@ -101,7 +101,7 @@ def test_the_readme_names_every_room() -> None:
 
 
 @pytest.mark.parametrize("place", PURE)
-def test_pure_rooms_do_no_io(place: str) -> None:
+def test_pure_rooms_do_no_io(place):
     """Decisions take values and return values; the edges touch the world."""
     where = PACKAGE / place
 
@@ -110,7 +110,7 @@ def test_pure_rooms_do_no_io(place: str) -> None:
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_only_the_settings_read_the_environment(path: Path) -> None:
+def test_only_the_settings_read_the_environment(path):
     """What can be set from outside is seen in one place, and tests can set it."""
     if path == PACKAGE / "config.py":
         return
@@ -130,7 +130,7 @@ def test_only_the_settings_read_the_environment(path: Path) -> None:
 SPELT_OUT = {"api/bridge.py", "api/aio.py"}
 
 
-def test_names_of_models_and_agents_have_one_place() -> None:
+def test_names_of_models_and_agents_have_one_place():
     """A model that the client learns is added once, and every route takes it."""
     told = {names.GENERAL, names.OF_CLIENT, names.OF_SERVER, names.MODEL_FILE}
     told |= set(names.MODEL_NAMES)
@@ -156,7 +156,7 @@ def loaded_by(code: str, *flags: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_the_gate_loads_the_standard_library_only() -> None:
+def test_the_gate_loads_the_standard_library_only():
     """It runs at every tool call of our agents, with nothing else on its path."""
     path = f"sys.path.append({str(PACKAGE.parent)!r})"
 
@@ -176,7 +176,7 @@ def test_the_gate_loads_the_standard_library_only() -> None:
 
 
 @pytest.mark.parametrize("command", ["status", "submit", "where"])
-def test_commands_load_no_definitions(command: str, tmp_path: Path) -> None:
+def test_commands_load_no_definitions(command, tmp_path):
     """Who asks one of the client's own agents does not pay for YAML and templates."""
     words = ["submit", "Explore", "hi"] if command == "submit" else [command]
     project = str(tmp_path / "project")
@@ -193,14 +193,14 @@ def test_commands_load_no_definitions(command: str, tmp_path: Path) -> None:
     assert not loaded & {"yaml", "jinja2", "bridge.agents.definition"}
 
 
-def test_a_launch_loads_no_definitions_but_its_own() -> None:
+def test_a_launch_loads_no_definitions_but_its_own():
     """Nor does a hook that fills in the prompt of any other agent."""
     loaded = loaded_by("import bridge.host.launch, bridge.agents.registry")
 
     assert not loaded & {"yaml", "jinja2", "bridge.agents.definition"}
 
 
-def test_hooks_load_no_command_line() -> None:
+def test_hooks_load_no_command_line():
     """What a claim or an answer costs is a promise: no rich, no jsonschema."""
     loaded = loaded_by(
         "import bridge.host.hook, bridge.host.session_events, bridge.host.tool_events\n"
@@ -216,14 +216,14 @@ def test_hooks_load_no_command_line() -> None:
     assert not loaded & heavy
 
 
-def test_an_offer_loads_nothing_that_judges() -> None:
+def test_an_offer_loads_nothing_that_judges():
     """A session that is woken only claims: what answers and launches is not needed."""
     loaded = loaded_by("import bridge.host.hook, bridge.host.offer_events")
 
     assert not loaded & {"bridge.protocol.judge", "bridge.host.launch", "pydantic"}
 
 
-def test_asking_loads_nothing_that_serves() -> None:
+def test_asking_loads_nothing_that_serves():
     """`submit` and `status` start as fast as before there were other routes."""
     loaded = loaded_by("import bridge.cli.submit, bridge.cli.status")
 
@@ -232,7 +232,7 @@ def test_asking_loads_nothing_that_serves() -> None:
     assert not rooms & {"bridge.claude_cli", "bridge.process", "bridge.agent_loop"}
 
 
-def test_nothing_of_an_extra_is_loaded_before_it_is_used() -> None:
+def test_nothing_of_an_extra_is_loaded_before_it_is_used():
     """Without the extras the rest works; what is missing is named where it is used."""
     loaded = loaded_by(
         "import bridge.agent_loop.loop, bridge.nodes.lookup\n"

@@ -23,7 +23,7 @@ LEAST = {
 
 
 @pytest.mark.parametrize(("name", "least"), LEAST.items())
-def test_a_number_has_a_least_value(name: str, least: int) -> None:
+def test_a_number_has_a_least_value(name, least):
     field, _ = VARIABLES[name]
 
     settings = Settings.from_environment({name: str(least)})
@@ -35,7 +35,7 @@ def test_a_number_has_a_least_value(name: str, least: int) -> None:
 
 
 @pytest.mark.parametrize("name", VARIABLES)
-def test_an_empty_variable_is_not_set(name: str) -> None:
+def test_an_empty_variable_is_not_set(name):
     env = {"HOME": "/h"}
 
     assert Settings.from_environment({**env, name: ""}) == Settings.from_environment(
@@ -43,7 +43,7 @@ def test_an_empty_variable_is_not_set(name: str) -> None:
     )
 
 
-def test_no_log_shows_the_key() -> None:
+def test_no_log_shows_the_key():
     assert "sk-1" not in repr(
         Settings.from_environment({"BRIDGE_OPENAI_API_KEY": "sk-1"})
     )

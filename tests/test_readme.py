@@ -23,9 +23,7 @@ README = (Path(__file__).parents[1] / "README.md").read_text()
 
 
 @pytest.mark.parametrize("command", ["ask", "submit"])
-def test_every_option_of_a_request_is_listed(
-    capsys: pytest.CaptureFixture[str], command: str
-) -> None:
+def test_every_option_of_a_request_is_listed(capsys, command):
     run([command, "--help"])
     options = set(re.findall(r"^  (--[a-z-]+)", capsys.readouterr().out, re.M))
 
@@ -34,11 +32,11 @@ def test_every_option_of_a_request_is_listed(
     assert "--schema" in options
 
 
-def test_every_command_is_named() -> None:
+def test_every_command_is_named():
     assert {name for name in COMMANDS if f"`{name}" not in README} == set()
 
 
-def test_every_setting_is_listed_with_its_default() -> None:
+def test_every_setting_is_listed_with_its_default():
     rows = re.findall(r"^\| `(BRIDGE_\w+)` \| [^|]+ \| ([^|]*)\|$", README, re.M)
     listed = {name: default.strip(" `") for name, default in rows}
 
@@ -55,7 +53,7 @@ def test_every_setting_is_listed_with_its_default() -> None:
     assert len(defaults) > 8
 
 
-def test_every_field_of_a_definition_is_listed() -> None:
+def test_every_field_of_a_definition_is_listed():
     """Of both spellings that are hostbridge's own."""
     listed = {
         line.partition(":")[0]: [
@@ -74,7 +72,7 @@ def test_every_field_of_a_definition_is_listed() -> None:
         assert fields == set(model.model_fields)
 
 
-def test_its_python_is_python_of_ours() -> None:
+def test_its_python_is_python_of_ours():
     """Every example can be compiled, and what it imports from us is there."""
     code = "\n".join(re.findall(r"^```python\n(.*?)^```", README, re.M | re.S))
     tree = compile(

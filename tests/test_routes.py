@@ -16,7 +16,7 @@ from bridge.routes import OWN, check_own
 from bridge.worker.executors import _EXECUTORS
 
 
-def test_the_lists_are_one() -> None:
+def test_the_lists_are_one():
     """Otherwise a new route could be asked for and never be served."""
     assert tuple(_EXECUTORS) == OWN
     assert get_args(RouteName) == ("host", *OWN)
@@ -25,7 +25,7 @@ def test_the_lists_are_one() -> None:
 
 
 @pytest.mark.parametrize("route", OWN)
-def test_each_has_its_place(route: str) -> None:
+def test_each_has_its_place(route):
     """It can be the setting's value, and has a text about its models."""
     own = check_own(route)
 
@@ -35,7 +35,7 @@ def test_each_has_its_place(route: str) -> None:
         check_model(own, "x", is_asked=True)
 
 
-def test_error_no_such_route() -> None:
+def test_error_no_such_route():
     with pytest.raises(InvalidRequest) as any_route:
         check_route("x")
     with pytest.raises(InvalidRequest) as own:
@@ -47,7 +47,7 @@ def test_error_no_such_route() -> None:
     assert str(own.value) == "route 'host': expected one of claude, local, endpoint"
 
 
-def test_error_a_setting_that_is_no_route() -> None:
+def test_error_a_setting_that_is_no_route():
     with pytest.raises(BadSetting) as caught:
         Settings.from_environment({"BRIDGE_CLI_FALLBACK": "host"})
 

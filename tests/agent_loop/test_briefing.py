@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from runworld import FOUND, call, definition, submit
 
@@ -193,5 +191,5 @@ def test_a_small_model_reads_its_instructions_apart_from_the_task(world):
         ({"$ref": "#/$defs/x"}, '{"$ref": "#/$defs/x"}'),
     ],
 )
-def test_the_signature_of_a_schema(schema: Any, line: str) -> None:
+def test_the_signature_of_a_schema(schema, line):
     assert signature(schema) == line

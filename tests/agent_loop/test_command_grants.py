@@ -28,7 +28,7 @@ from bridge.protocol.json_schema import problem_of
         ("run_command(ls)", "ls", ["ls"]),
     ],
 )
-def test_granted(rule: str, command: str, argv: list[str]) -> None:
+def test_granted(rule, command, argv):
     assert Grants([rule]).argv(command) == argv
 
 
@@ -53,7 +53,7 @@ def test_granted(rule: str, command: str, argv: list[str]) -> None:
         ("BashX(ls)", "ls"),
     ],
 )
-def test_error_not_granted(rule: str, command: str) -> None:
+def test_error_not_granted(rule, command):
     grants = Grants([rule])
 
     with pytest.raises(NotGranted) as caught:
@@ -85,7 +85,7 @@ def test_error_not_granted(rule: str, command: str) -> None:
         ("pytest =(x)", "'('"),
     ],
 )
-def test_error_shell_syntax_is_never_granted(command: str, odd: str) -> None:
+def test_error_shell_syntax_is_never_granted(command, odd):
     """Not even by a rule for every command."""
     with pytest.raises(NotGranted) as caught:
         Grants(["Bash"]).argv(command)
@@ -104,19 +104,19 @@ def test_error_shell_syntax_is_never_granted(command: str, odd: str) -> None:
         ("l" * 1001, "a command has at most 1000 characters"),
     ],
 )
-def test_error_no_usable_command(command: str, message: str) -> None:
+def test_error_no_usable_command(command, message):
     with pytest.raises(NotGranted) as caught:
         Grants(["Bash"]).argv(command)
 
     assert str(caught.value) == message
 
 
-def test_rules_for_other_tools_grant_nothing() -> None:
+def test_rules_for_other_tools_grant_nothing():
     assert not Grants(["Read", "Edit(src/*)", "Bash()", "Bash(x"])
     assert Grants(["Bash(ls)"])
 
 
-def test_the_rules_in_words() -> None:
+def test_the_rules_in_words():
     grants = Grants(
         ["Bash(pytest:*)", "Read", "Bash(git log)", "Bash(ls [-a -l -r -t -u])"]
     )
@@ -124,7 +124,7 @@ def test_the_rules_in_words() -> None:
     assert grants.words == "`pytest *`, `git log`, `ls [-a -l -r -t …]`"
 
 
-def test_exact_rules_become_a_choice() -> None:
+def test_exact_rules_become_a_choice():
     """A small model cannot miss then."""
     exact = Grants(["Bash(pytest -q)", "Bash(ruff check .)"])
 
@@ -134,7 +134,7 @@ def test_exact_rules_become_a_choice() -> None:
 
 @given(st.text(max_size=60))
 @example("\\ ")
-def test_only_the_named_program_is_granted(command: str) -> None:
+def test_only_the_named_program_is_granted(command):
     """Whatever the text is: no other program, and nothing that a shell would do."""
     try:
         argv = Grants(["Bash(pytest *)"]).argv(command)
@@ -146,7 +146,7 @@ def test_only_the_named_program_is_granted(command: str) -> None:
 
 
 @given(st.lists(st.text("ab ;&|$(`'\"\\\n=*", min_size=1, max_size=6), max_size=4))
-def test_arguments_are_passed_unchanged(arguments: list[str]) -> None:
+def test_arguments_are_passed_unchanged(arguments):
     """Quoting is undone once, and nothing is expanded."""
     command = shlex.join(["pytest", *arguments])
     try:

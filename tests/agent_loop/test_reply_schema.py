@@ -36,7 +36,7 @@ TREE: dict[str, Any] = {
 }
 
 
-def test_the_shape_of_a_call() -> None:
+def test_the_shape_of_a_call():
     empty = {"type": "object", "properties": {}}
 
     shape = call_shape({"look": empty, "submit_result": {"type": "object"}})
@@ -53,7 +53,7 @@ def test_the_shape_of_a_call() -> None:
 
 
 @pytest.mark.parametrize("names", [("a/b~c",), ("a/b~c", "look")])
-def test_references_are_moved_with_their_schema(names: tuple[str, ...]) -> None:
+def test_references_are_moved_with_their_schema(names):
     """`#/$defs/node` starts at the top of the tool's schema, not of the shape."""
     shape = call_shape(
         {name: TREE if name == "a/b~c" else {"type": "object"} for name in names}
@@ -66,7 +66,7 @@ def test_references_are_moved_with_their_schema(names: tuple[str, ...]) -> None:
     assert not check.is_valid({"tool": "a/b~c", "arguments": bad})
 
 
-def test_texts_lists_and_keys_are_limited() -> None:
+def test_texts_lists_and_keys_are_limited():
     schema = {
         "type": "object",
         "properties": {
@@ -107,7 +107,7 @@ X = {"type": "object", "properties": {"a": {"type": "string"}}}
     ],
     ids=["allOf", "anyOf-beside-properties", "ref-beside-required"],
 )
-def test_an_object_with_several_schemas_stays_open(joined: Any) -> None:
+def test_an_object_with_several_schemas_stays_open(joined):
     """Closed to the keys of one schema, it would allow nothing. Texts still end."""
     shape = str(narrowed({"type": "object", "properties": {"x": joined}}, SMALL))
 
@@ -146,21 +146,21 @@ VALUES = st.recursive(
 
 
 @given(SCHEMAS.filter(lambda s: isinstance(s, dict)), VALUES)
-def test_a_narrowed_schema_allows_no_more(schema: dict[str, Any], value: Any) -> None:
+def test_a_narrowed_schema_allows_no_more(schema, value):
     """What satisfies the narrowed schema must satisfy the original."""
     if jsonschema.Draft202012Validator(narrowed(schema)).is_valid(value):
         assert jsonschema.Draft202012Validator(schema).is_valid(value)
 
 
 @given(st.text(max_size=200))
-def test_any_reply_can_be_read(text: str) -> None:
+def test_any_reply_can_be_read(text):
     """It is a call of a known tool, or a complaint; never an exception."""
     found = read_call(text, ("look",))
 
     assert isinstance(found, Call) == (getattr(found, "tool", None) == "look")
 
 
-def test_the_default_answer_may_refer_to_calls() -> None:
+def test_the_default_answer_may_refer_to_calls():
     item = submit_schema(None, LARGE)["properties"]["evidence"]["items"]
 
     assert item["properties"]["toolUseId"]["maxLength"] == len("call-1234567")

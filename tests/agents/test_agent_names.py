@@ -19,7 +19,7 @@ from bridge.agents.agent_names import (
     "name",
     ["a", "9", "C# pro", "a/b", "代码", "é" * 128],
 )
-def test_valid_names(name: str) -> None:
+def test_valid_names(name):
     assert is_name(name)
 
 
@@ -27,7 +27,7 @@ def test_valid_names(name: str) -> None:
     "name",
     ["", " a", "a ", "-a", "_a", "a\nb", "a:b", 'a"b', "a`b", "a<b", "x" * 129, "~a"],
 )
-def test_invalid_names(name: str) -> None:
+def test_invalid_names(name):
     assert not is_name(name)
 
 
@@ -42,7 +42,7 @@ def test_invalid_names(name: str) -> None:
         ("name: é\n".encode(), "é"),
     ],
 )
-def test_the_name_that_a_head_declares(head: bytes, name: str) -> None:
+def test_the_name_that_a_head_declares(head, name):
     assert declared(head) == name
     assert declares(head, name)
     assert not declares(head, f"{name}x")
@@ -58,7 +58,7 @@ def test_the_name_that_a_head_declares(head: bytes, name: str) -> None:
         (b"name: a#", "a"),
     ],
 )
-def test_a_name_inside_a_mapping(head: bytes, name: str) -> None:
+def test_a_name_inside_a_mapping(head, name):
     """Only a search finds it; a list has the name of the file."""
     assert declares(head, name)
 
@@ -66,7 +66,7 @@ def test_a_name_inside_a_mapping(head: bytes, name: str) -> None:
 @pytest.mark.parametrize(
     "head", [b"", b"nam: a\n", b"  name: a\n", b"name:\n", b"name: a:b\n", b"x name: a"]
 )
-def test_a_head_without_a_valid_name_on_its_own_line(head: bytes) -> None:
+def test_a_head_without_a_valid_name_on_its_own_line(head):
     assert declared(head) is None
 
 
@@ -74,11 +74,11 @@ def test_a_head_without_a_valid_name_on_its_own_line(head: bytes) -> None:
     ("head", "has"),
     [(b"name: a\n", True), (b"x\nname: a\n", True), (b"name: a", False), (b"x", False)],
 )
-def test_whether_a_head_has_a_whole_line_with_a_name(head: bytes, *, has: bool) -> None:
+def test_whether_a_head_has_a_whole_line_with_a_name(head, *, has):
     assert has_name(head) is has
 
 
-def test_the_head_of_a_file_is_short_if_the_name_is_in_it() -> None:
+def test_the_head_of_a_file_is_short_if_the_name_is_in_it():
     early = b"name: a\n" + b"x" * MAX_HEAD
     late = b"x" * SHORT_HEAD + b"\nname: a\n" + b"x" * MAX_HEAD
 

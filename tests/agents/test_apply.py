@@ -14,8 +14,6 @@ from bridge.errors import InvalidRequest
 from bridge.protocol.request import Node
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agentworld import World
 
     from bridge.agents.definition import Definition
@@ -52,9 +50,7 @@ def define(world: World, text: str, name: str = "a") -> Definition:
         ),
     ],
 )
-def test_the_prompt_of_a_request(
-    world: World, prompt: str, fields: Any, spoken: str
-) -> None:
+def test_the_prompt_of_a_request(world, prompt, fields, spoken):
     """The task is never lost, and never used as a template."""
     definition = define(
         world, f"prompt: '{prompt}'\ndefault_variables: {{style: short}}"
@@ -66,7 +62,7 @@ def test_the_prompt_of_a_request(
     assert request.prompt == fields.get("prompt", "it")
 
 
-def test_a_system_prompt_comes_first(world: World) -> None:
+def test_a_system_prompt_comes_first(world):
     found = world.load("m.md", "---\nname: m\ndescription: d\n---\nYou {{ are }}.\n")
     assert found.definition is not None
 
@@ -90,9 +86,7 @@ def test_a_system_prompt_comes_first(world: World) -> None:
         ),
     ],
 )
-def test_error_a_value_that_the_call_lacks(
-    world: World, prompt: str, problem: str
-) -> None:
+def test_error_a_value_that_the_call_lacks(world, prompt, problem):
     definition = define(world, f"prompt: '{prompt}'")
 
     with pytest.raises(InvalidRequest) as failed:
@@ -111,9 +105,7 @@ def test_error_a_value_that_the_call_lacks(
         ("Look around.", ""),
     ],
 )
-def test_error_an_argument_that_no_template_reads(
-    world: World, prompt: str, known: str
-) -> None:
+def test_error_an_argument_that_no_template_reads(world, prompt, known):
     """A misspelt argument would otherwise have no effect."""
     definition = define(world, f"prompt: '{prompt}'")
 
@@ -133,7 +125,7 @@ def test_error_an_argument_that_no_template_reads(
         "{{ task if arguments else task }} 1",
     ],
 )
-def test_a_template_may_read_any_argument(world: World, prompt: str) -> None:
+def test_a_template_may_read_any_argument(world, prompt):
     definition = define(world, f"prompt: '{prompt}'\ndefault_variables: {{style: a}}")
 
     request = applied(definition, asked(arguments={"a": "1"}))
@@ -141,7 +133,7 @@ def test_a_template_may_read_any_argument(world: World, prompt: str) -> None:
     assert "1" in request.spoken
 
 
-def test_a_definition_fills_in_open_fields(world: World) -> None:
+def test_a_definition_fills_in_open_fields(world):
     definition = define(
         world,
         "timeout: 7\nmodel: opus\nmax_attempts: 3\nsubagent_type: Explore\n"
@@ -161,11 +153,11 @@ def test_a_definition_fills_in_open_fields(world: World) -> None:
     }
 
 
-def test_a_timeout_is_at_least_a_millisecond(world: World) -> None:
+def test_a_timeout_is_at_least_a_millisecond(world):
     assert applied(define(world, "timeout: 0.0001"), asked()).timeout == 1
 
 
-def test_the_change_is_read_once(world: World) -> None:
+def test_the_change_is_read_once(world):
     definition = define(world, "context: [change]")
 
     first = with_context(definition, asked(context={"more": "x"}), world.project)
@@ -175,7 +167,7 @@ def test_the_change_is_read_once(world: World) -> None:
     assert with_context(define(world, ""), asked(), world.project).context == {}
 
 
-def test_error_a_definition_that_is_gone(world: World, tmp_path: Path) -> None:
+def test_error_a_definition_that_is_gone(world, tmp_path):
     store = store_in(tmp_path)
     request = asked()
 
@@ -184,7 +176,7 @@ def test_error_a_definition_that_is_gone(world: World, tmp_path: Path) -> None:
         resolve(None, store, applied(define(world, ""), request))
 
 
-def test_variables_of_the_parent_are_inherited(world: World, tmp_path: Path) -> None:
+def test_variables_of_the_parent_are_inherited(world, tmp_path):
     store = store_in(tmp_path)
     store.submit(asked(request_id="parent", variables={"a": 1}))
     definition = define(world, "default_variables: {b: 2}")
@@ -194,7 +186,7 @@ def test_variables_of_the_parent_are_inherited(world: World, tmp_path: Path) -> 
         assert child.variables == variables
 
 
-def test_the_callers_choices_stay(world: World) -> None:
+def test_the_callers_choices_stay(world):
     definition = define(
         world, "timeout: 7\nmodel: opus\nmax_attempts: 3\noutput_schema: {type: object}"
     )
@@ -210,7 +202,7 @@ def test_the_callers_choices_stay(world: World) -> None:
     assert {name: getattr(request, name) for name in chosen} == chosen
 
 
-def test_applying_a_definition_again_renews_only_the_prompt(world: World) -> None:
+def test_applying_a_definition_again_renews_only_the_prompt(world):
     """At the launch of a request that `ask` has filled in."""
     first = applied(define(world, "prompt: '1 {{ task }}'"), asked())
     later = define(world, "prompt: '2 {{ task }}'\ntimeout: 7\nmodel: opus")
@@ -220,7 +212,7 @@ def test_applying_a_definition_again_renews_only_the_prompt(world: World) -> Non
     assert (second.spoken, second.timeout, second.model) == ("2 Do it.", 120_000, None)
 
 
-def test_error_a_route_that_the_definition_does_not_take(world: World) -> None:
+def test_error_a_route_that_the_definition_does_not_take(world):
     with pytest.raises(InvalidRequest) as failed:
         applied(define(world, "routes: [local, claude]"), asked())
 
@@ -228,7 +220,7 @@ def test_error_a_route_that_the_definition_does_not_take(world: World) -> None:
     assert str(failed.value) == message
 
 
-def test_error_a_schema_without_evidence(world: World) -> None:
+def test_error_a_schema_without_evidence(world):
     definition = define(world, "require_verified_evidence: true")
 
     with pytest.raises(InvalidRequest, match="must show evidence"):
@@ -249,9 +241,7 @@ def test_error_a_schema_without_evidence(world: World) -> None:
         ("replace", {"a": 0, "c": 3}, {"d": 4}, {"a": 1, "b": None, "d": 4}),
     ],
 )
-def test_variables(
-    world: World, mode: str, parent: Any, call: Any, merged: Any
-) -> None:
+def test_variables(world, mode, parent, call, merged):
     """`null` means off: a definition can switch off a variable of its parent."""
     definition = define(
         world,
@@ -262,7 +252,7 @@ def test_variables(
     assert applied(definition, asked(variables=call), parent).variables == merged
 
 
-def test_the_instructions_without_the_task(world: World) -> None:
+def test_the_instructions_without_the_task(world):
     """They contain neither the task nor the text of a file."""
     definition = define(
         world, "prompt: |\n  Be {{ arguments.how }}.\n\n  Task: {{ task }}"
@@ -283,16 +273,14 @@ def test_the_instructions_without_the_task(world: World) -> None:
         "{{ task | length }} letters: {{ task }}",
     ],
 )
-def test_there_are_no_instructions_if_the_template_uses_the_task(
-    world: World, template: str
-) -> None:
+def test_there_are_no_instructions_if_the_template_uses_the_task(world, template):
     """They would be computed from a placeholder."""
     definition = define(world, f"prompt: |\n  {template}")
 
     assert instructions_of(definition, asked(prompt="Jump.")) is None
 
 
-def test_the_change_is_data_after_the_prompt(world: World) -> None:
+def test_the_change_is_data_after_the_prompt(world):
     """It is no template, no instruction, and cannot close its fence."""
     definition = define(world, "prompt: 'Judge {{ task }}'\ncontext: [change]")
     request = asked(prompt="it", context={"change": "+{{ x }}\n+````"})
@@ -309,5 +297,5 @@ def test_the_change_is_data_after_the_prompt(world: World) -> None:
 
 
 @pytest.mark.parametrize("context", ["[chagne]", "change", "[change, secrets]"])
-def test_error_in_context(world: World, context: str) -> None:
+def test_error_in_context(world, context):
     assert world.load("a.yaml", f"name: a\ncontext: {context}\n").definition is None

@@ -68,12 +68,12 @@ def tools_of(definition: Definition, folder: Path) -> dict[str, Tool]:
         return Toolbox(job, Project(folder), sandbox).tools
 
 
-def test_the_built_in_agents() -> None:
+def test_the_built_in_agents():
     assert tuple(sorted(f.stem for f in agents_folder().glob("*.yaml"))) == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_is_valid(name: str) -> None:
+def test_each_is_valid(name):
     """No problem and no warning; with a description, and examples for a small model."""
     found = load_built_in(name)
 
@@ -84,7 +84,7 @@ def test_each_is_valid(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_its_examples_are_valid(name: str, tmp_path: Path) -> None:
+def test_its_examples_are_valid(name, tmp_path):
     """A small model would copy an example that a tool or the schema refuses."""
     definition = definition_of(name)
     tools = tools_of(definition, tmp_path)
@@ -101,7 +101,7 @@ def test_its_examples_are_valid(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_changes_nothing(name: str, tmp_path: Path) -> None:
+def test_it_changes_nothing(name, tmp_path):
     """None may write, and each command that it may run is listed."""
     definition = definition_of(name)
 
@@ -115,7 +115,7 @@ def test_it_changes_nothing(name: str, tmp_path: Path) -> None:
     }
 
 
-def test_agents_that_run_checks_need_verified_evidence() -> None:
+def test_agents_that_run_checks_need_verified_evidence():
     must = {name for name in NAMES if definition_of(name).require_verified_evidence}
 
     assert must == {"validation-runner", "validator-integration", "validator-syntax"}
@@ -247,7 +247,7 @@ def is_narrow(rule: str) -> bool:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_it_may_run(name: str) -> None:
+def test_what_it_may_run(name):
     """By both readers of the rules: the hooks' and the loop's."""
     allow = definition_of(name).allow
     grants = Grants(allow)
@@ -263,7 +263,7 @@ def test_what_it_may_run(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", JUDGES)
-def test_error_a_local_model_may_not_judge(name: str, tmp_path: Path) -> None:
+def test_error_a_local_model_may_not_judge(name, tmp_path):
     """Refused before anything is asked."""
     bridge = Bridge(Settings(home=tmp_path / "home"), tmp_path)
 
@@ -278,7 +278,7 @@ def test_error_a_local_model_may_not_judge(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - set(JUDGES)))
-def test_the_others_take_every_route(name: str) -> None:
+def test_the_others_take_every_route(name):
     assert definition_of(name).routes == ("host", "claude", "local", "endpoint")
 
 
@@ -292,9 +292,7 @@ SYNTAX_CHECKS = (
 
 
 @pytest.mark.parametrize("command", SYNTAX_CHECKS)
-def test_a_syntax_check_runs_nothing_of_the_project(
-    command: str, tmp_path: Path
-) -> None:
+def test_a_syntax_check_runs_nothing_of_the_project(command, tmp_path):
     """Without `-I`, Python would import modules from the folder that it checks."""
     argv = Grants(definition_of("validator-syntax").allow).argv(command)
     if shutil.which(argv[0], path=PATH) is None:

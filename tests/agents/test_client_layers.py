@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,19 +11,12 @@ from bridge.agents.agent_names import LAYERS
 from bridge.agents.layers import MAX_DEPTH
 from bridge.errors import NotTrusted
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agentworld import World
-
-    from bridge.agents.agent_names import Layer
-
 
 def agent(name: str, says: str = "You joke.") -> str:
     return f"---\nname: {name}\ndescription: of {name}\n---\n{says}\n"
 
 
-def test_the_users_agents_need_no_trust(world: World) -> None:
+def test_the_users_agents_need_no_trust(world):
     file = world.write("joker.md", agent("joker"), "claude-user")
 
     found = world.registry.find("joker")
@@ -35,7 +27,7 @@ def test_the_users_agents_need_no_trust(world: World) -> None:
     assert world.registry.client_agents() == {"joker": file}
 
 
-def test_a_projects_agents_need_trust(world: World) -> None:
+def test_a_projects_agents_need_trust(world):
     """An open session reads the file itself; everything else waits for trust."""
     world.write("joker.md", agent("joker"), "claude-project")
 
@@ -49,7 +41,7 @@ def test_a_projects_agents_need_trust(world: World) -> None:
         world.registry.find("joker")
 
 
-def test_deeply_nested_folders_are_skipped(world: World) -> None:
+def test_deeply_nested_folders_are_skipped(world):
     """An archive can nest a thousand folders."""
     deep = [f"{'d/' * depth}n{depth}.md" for depth in (0, MAX_DEPTH, MAX_DEPTH + 1)]
     for name in deep:
@@ -62,7 +54,7 @@ def test_deeply_nested_folders_are_skipped(world: World) -> None:
 
 
 @pytest.mark.parametrize("layer", ["claude-user", "claude-project"])
-def test_sub_folders_are_searched(world: World, layer: Layer) -> None:
+def test_sub_folders_are_searched(world, layer):
     world.write("team/deep/joker.md", agent("joker"), layer)
     world.trust()
 
@@ -73,7 +65,7 @@ def test_sub_folders_are_searched(world: World, layer: Layer) -> None:
     assert "joker" in world.registry.names()
 
 
-def test_our_agents_win_over_the_clients(world: World) -> None:
+def test_our_agents_win_over_the_clients(world):
     """A clone must not replace a built-in agent by a file in its `.claude`."""
     ours = world.write("a.yaml", "name: a\nprompt: 'ours {{ task }}'\n", "built-in")
     world.write("a.md", agent("a"), "claude-project")
@@ -91,7 +83,7 @@ def test_our_agents_win_over_the_clients(world: World) -> None:
     ]
 
 
-def test_a_projects_agent_wins_over_the_users(world: World) -> None:
+def test_a_projects_agent_wins_over_the_users(world):
     """As in the client."""
     world.write("a.md", agent("a", "user"), "claude-user")
     file = world.write("a.md", agent("a", "project"), "claude-project")
@@ -104,7 +96,7 @@ def test_a_projects_agent_wins_over_the_users(world: World) -> None:
     assert world.registry.client_agents() == {"a": file}
 
 
-def test_other_files_are_skipped(world: World) -> None:
+def test_other_files_are_skipped(world):
     """The client takes a Markdown file without a name for documentation."""
     world.write("README.md", "# Our agents\n\nname: not one\n", "claude-user")
     world.write("notes.md", "---\ntitle: x\n---\nHi\n", "claude-user")
@@ -114,7 +106,7 @@ def test_other_files_are_skipped(world: World) -> None:
     assert world.registry.names() == []
 
 
-def test_hidden_files_and_linked_folders_are_read(world: World, tmp_path: Path) -> None:
+def test_hidden_files_and_linked_folders_are_read(world, tmp_path):
     """As the client does; a circle of links ends."""
     world.write(".hidden/b.md", agent("b"), "claude-user")
     world.write(".c.md", agent("c"), "claude-user")
@@ -128,7 +120,7 @@ def test_hidden_files_and_linked_folders_are_read(world: World, tmp_path: Path) 
     assert world.registry.find("d") is not None
 
 
-def test_a_projects_linked_folder_is_not_followed(world: World, tmp_path: Path) -> None:
+def test_a_projects_linked_folder_is_not_followed(world, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "d.md").write_text(agent("d"))
@@ -139,9 +131,7 @@ def test_a_projects_linked_folder_is_not_followed(world: World, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("part", [".claude", "agents", "file"])
-def test_a_link_out_of_a_project_is_not_followed(
-    world: World, tmp_path: Path, part: str
-) -> None:
+def test_a_link_out_of_a_project_is_not_followed(world, tmp_path, part):
     folder = world.folders["claude-project"]
     file = world.write("a.md", agent("a"), "claude-project")
     moved = {".claude": folder.parent, "agents": folder, "file": file}[part]

@@ -32,16 +32,14 @@ def agents(tmp_path: Path, store: Store) -> Agents:
     return Agents.open(settings, store.place.project)
 
 
-def test_the_clients_own_agent_has_no_definition(agents: Agents, store: Store) -> None:
+def test_the_clients_own_agent_has_no_definition(agents, store):
     asked = request(agent_type="Explore")
 
     assert agents.find("Explore") is None
     assert agents.define(store, asked) == (asked, None)
 
 
-def test_a_defined_agent_is_served_by_its_definition(
-    agents: Agents, store: Store
-) -> None:
+def test_a_defined_agent_is_served_by_its_definition(agents, store):
     definition = agents.find("researcher")
     assert definition is not None
 
@@ -53,7 +51,7 @@ def test_a_defined_agent_is_served_by_its_definition(
 
 
 @pytest.mark.parametrize("how", ["find", "define"])
-def test_error_unknown_agent(agents: Agents, store: Store, how: str) -> None:
+def test_error_unknown_agent(agents, store, how):
     """The message is the same for a call and for a file that names it."""
     ways: dict[str, Callable[[], object]] = {
         "find": lambda: agents.find("Explorer"),
@@ -98,13 +96,13 @@ def slow(tmp_path: Path) -> None:
     ],
 )
 def test_a_default_that_is_written_out_counts(
-    agents: Agents,
-    store: Store,
-    fields: dict[str, object],
-    expected: tuple[object, ...],
+    agents,
+    store,
+    fields,
+    expected,
     *,
-    is_held: bool,
-) -> None:
+    is_held,
+):
     """`timeout: 120000` wins over the definition, although it is the default."""
     asked = {"requestId": "a", "agentType": "slow", "prompt": "?", **fields}
     drop(store, "requests", "a.json", json.dumps(asked))
@@ -123,7 +121,7 @@ def test_a_default_that_is_written_out_counts(
 
 
 @pytest.mark.usefixtures("slow")
-def test_a_default_that_a_program_passes_counts(tmp_path: Path) -> None:
+def test_a_default_that_a_program_passes_counts(tmp_path):
     bridge = bridge_in(tmp_path)
 
     ids = [
@@ -143,8 +141,8 @@ def test_a_default_that_a_program_passes_counts(tmp_path: Path) -> None:
 
 
 def test_error_a_model_that_is_asked_for_must_suit_the_route(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """The definition's own model is only preferred: another may answer instead."""
     folder = tmp_path / "home" / "agents"
     folder.mkdir(parents=True, mode=0o700)

@@ -55,7 +55,7 @@ def loaded(data: bytes, suffix: str) -> Loaded:
 
 @QUICK
 @given(st.binary(max_size=80), st.sampled_from([".yaml", ".md"]))
-def test_any_bytes(data: bytes, suffix: str) -> None:
+def test_any_bytes(data, suffix):
     loaded(data, suffix)
 
 
@@ -63,7 +63,7 @@ def test_any_bytes(data: bytes, suffix: str) -> None:
 @given(words, st.sampled_from([".yaml", ".md"]))
 @example("a: &a [*a, *b]", ".yaml")
 @example("? ? a\n: b\n: c", ".yaml")
-def test_any_words(text: str, suffix: str) -> None:
+def test_any_words(text, suffix):
     loaded(text.encode(), suffix)
     loaded(f"---\n{text}\n---\nbody".encode(), suffix)
 
@@ -72,7 +72,7 @@ def test_any_words(text: str, suffix: str) -> None:
 @given(nearly)
 @example({"name": "a", "timeout": float("inf")})
 @example({"name": "a", "output_schema": {"$ref": "http://x/"}})
-def test_anything_in_our_fields(value: object) -> None:
+def test_anything_in_our_fields(value):
     text = yaml.dump(value, allow_unicode=True)
 
     loaded(text.encode("utf-8", "replace"), ".yaml")
@@ -80,7 +80,7 @@ def test_anything_in_our_fields(value: object) -> None:
 
 @QUICK
 @given(plain.filter(lambda v: v is not None))
-def test_quoted_strings_stay_strings(value: object) -> None:
+def test_quoted_strings_stay_strings(value):
     """Everything else is read as JSON would be."""
     text = yaml.dump(value, default_style='"', allow_unicode=False)
 
@@ -95,7 +95,7 @@ def test_quoted_strings_stay_strings(value: object) -> None:
     st.text(st.sampled_from("{}%#ab.|~*+'\" _()[]0=\nrangesetforindif"), max_size=50)
 )
 @example("{% for a in b %}{{ a }}{% endfor %}")
-def test_any_template(template: str) -> None:
+def test_any_template(template):
     values = {"a": "x", "b": [1, {"c": "{{ a }}"}]}
 
     try:
@@ -107,7 +107,7 @@ def test_any_template(template: str) -> None:
 
 
 @pytest.mark.parametrize("size", [256 * 1024, 256 * 1024 + 1])
-def test_the_size_of_a_file_is_bounded(size: int) -> None:
+def test_the_size_of_a_file_is_bounded(size):
     text = b"name: a\nprompt: say {{ task }}\n#"
 
     found = loaded(text + b"x" * (size - len(text)), ".yaml")

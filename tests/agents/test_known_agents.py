@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from bridge.agents.known_agents import (
@@ -14,9 +12,6 @@ from bridge.agents.known_agents import (
     nearest,
 )
 from bridge.errors import InvalidRequest, UnknownAgent
-
-if TYPE_CHECKING:
-    from agentworld import World
 
 NO_PROMPT = (
     "does not have its prompt; ask by --route host or claude, or another agent: "
@@ -36,7 +31,7 @@ CLIENTS = "---\nname: joker\ndescription: d\n---\nYou joke.\n"
         ("joker", "host"),
     ],
 )
-def test_agents_that_a_route_knows(world: World, name: str, route: str) -> None:
+def test_agents_that_a_route_knows(world, name, route):
     world.write("joker.md", CLIENTS, "claude-user")
 
     check_agent(name, world.registry, route)
@@ -60,9 +55,7 @@ def test_agents_that_a_route_knows(world: World, name: str, route: str) -> None:
         ),
     ],
 )
-def test_error_an_agent_that_a_route_does_not_know(
-    world: World, name: str, route: str, message: str
-) -> None:
+def test_error_an_agent_that_a_route_does_not_know(world, name, route, message):
     world.write("joker.md", CLIENTS, "claude-user")
 
     with pytest.raises(UnknownAgent) as failed:
@@ -75,12 +68,12 @@ def test_error_an_agent_that_a_route_does_not_know(
     ("name", "is_own"),
     [("general-purpose", False), ("Plan", True), ("x:y", True), ("reviewer", False)],
 )
-def test_which_agents_are_the_clients_own(name: str, *, is_own: bool) -> None:
+def test_which_agents_are_the_clients_own(name, *, is_own):
     assert is_clients_own(name) is is_own
 
 
 @pytest.mark.parametrize("extra", [0, 2])
-def test_a_long_list_of_names_is_cut(extra: int) -> None:
+def test_a_long_list_of_names_is_cut(extra):
     known = [f"n{number:02}" for number in range(MAX_NAMED + extra)]
 
     end = " and 2 more (hostbridge agents list)" if extra else ""
@@ -97,7 +90,7 @@ def test_a_long_list_of_names_is_cut(extra: int) -> None:
         ("x", "known models are: fable, haiku, inherit, opus, sonnet"),
     ],
 )
-def test_error_an_unknown_model(model: str, hint: str) -> None:
+def test_error_an_unknown_model(model, hint):
     check_model("haiku")
     with pytest.raises(InvalidRequest) as failed:
         check_model(model)

@@ -4,13 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
-
-if TYPE_CHECKING:
-    from agentworld import World
-
 
 IDLE = 'no rule in `allow` grants a command, and nobody can approve one: only commands that just look, or that your own settings allow, will run. Grant what it needs, such as allow: ["Bash(pytest *)"]'
 
@@ -78,8 +72,8 @@ max_turns: 10
 
 
 def test_a_headless_agent_without_granted_commands(
-    world: World,
-) -> None:
+    world,
+):
     """Its only route would deny every command."""
     assert world.problems("validation-runner.yaml", HEADLESS) == [
         f"validation-runner.yaml:4: warning: mode: {IDLE}"
@@ -87,7 +81,7 @@ def test_a_headless_agent_without_granted_commands(
 
 
 @pytest.mark.parametrize("field", WARNINGS)
-def test_a_definition_with_warnings_can_be_used(world: World, field: str) -> None:
+def test_a_definition_with_warnings_can_be_used(world, field):
     found = world.load("a.yaml", f"name: a\n{field}\n")
 
     folder = str(found.file.parent)

@@ -5,18 +5,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bridge.agents.load import load
 from bridge.shipped import agents_folder
 
-if TYPE_CHECKING:
-    from agentworld import World
 
-
-def test_a_yaml_agent(world: World) -> None:
+def test_a_yaml_agent(world):
     found = world.load(
         "reviewer.yaml",
         """\
@@ -71,7 +67,7 @@ def test_a_yaml_agent(world: World) -> None:
     }
 
 
-def test_error_every_problem_at_once(world: World) -> None:
+def test_error_every_problem_at_once(world):
     """One run of the check shows all that is to be mended."""
     text = """\
     name: a
@@ -143,7 +139,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("text", ERRORS, ids=lambda t: t[:40])
-def test_error_in_a_yaml_agent(world: World, text: str) -> None:
+def test_error_in_a_yaml_agent(world, text):
     found = world.load("a.yaml", text)
 
     problems = [str(p).replace(f"{found.file.parent}/", "") for p in found.problems]
@@ -166,14 +162,14 @@ KINDS = {
 
 
 @pytest.mark.parametrize("text", KINDS)
-def test_error_a_file_of_another_kind(world: World, text: str) -> None:
+def test_error_a_file_of_another_kind(world, text):
     """One error says so, rather than one for each unknown field."""
     [problem] = world.problems("a.yaml", f"name: a\n{text}\n")
 
     assert problem.partition(": ")[2] == KINDS[text]
 
 
-def test_error_a_rule_instead_of_a_tool(world: World) -> None:
+def test_error_a_rule_instead_of_a_tool(world):
     """Routes can only give or withhold whole tools."""
     text = """\
     name: a
@@ -188,7 +184,7 @@ def test_error_a_rule_instead_of_a_tool(world: World) -> None:
     ]
 
 
-def test_a_file_name_that_differs_from_the_agents(world: World) -> None:
+def test_a_file_name_that_differs_from_the_agents(world):
     """Nobody can ask for it by the name of the file."""
     assert world.problems("b.yaml", "name: a\nprompt: '{{ task }}'\n") == [
         "b.yaml:1: warning: name: callers ask for 'a', but the file is b.yaml"
@@ -208,9 +204,7 @@ def test_a_file_name_that_differs_from_the_agents(world: World) -> None:
         ("provider: local\nroutes: [claude, host, claude]", ("claude", "host")),
     ],
 )
-def test_the_routes_of_a_definition(
-    world: World, fields: str, routes: tuple[str, ...]
-) -> None:
+def test_the_routes_of_a_definition(world, fields, routes):
     """As `routes` says; without it, by provider and mode."""
     found = world.load("a.yaml", f"name: a\n{fields}\n")
 
@@ -225,7 +219,7 @@ def test_the_routes_of_a_definition(
         ("name: a".encode("utf-16"), "expected UTF-8, got byte 0xff on line 1"),
     ],
 )
-def test_error_not_utf_8(world: World, data: bytes, message: str) -> None:
+def test_error_not_utf_8(world, data, message):
     file = world.write("a.yaml", "")
     file.write_bytes(data)
 
@@ -234,7 +228,7 @@ def test_error_not_utf_8(world: World, data: bytes, message: str) -> None:
     assert problem.message == message
 
 
-def test_a_byte_order_mark_is_ignored(world: World) -> None:
+def test_a_byte_order_mark_is_ignored(world):
     assert world.problems("a.yaml", "\ufeffname: a\nprompt: '{{ task }}'\n") == []
 
 
@@ -242,9 +236,7 @@ def test_a_byte_order_mark_is_ignored(world: World) -> None:
 @pytest.mark.parametrize(
     ("name", "spelling"), [("a.yaml", "yaml"), ("a.md", "markdown")]
 )
-def test_error_not_a_plain_file(
-    world: World, kind: str, name: str, spelling: str
-) -> None:
+def test_error_not_a_plain_file(world, kind, name, spelling):
     """A pipe without a writer must not block."""
     file = world.folders["user"] / name
     if kind == "folder":
@@ -260,7 +252,7 @@ def test_error_not_a_plain_file(
     assert (found.spelling, found.definition) == (spelling, None)
 
 
-def test_all_built_in_definitions_are_valid() -> None:
+def test_all_built_in_definitions_are_valid():
     """Without a warning."""
     files = sorted(agents_folder().glob("*.yaml"))
 

@@ -4,16 +4,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from counted import at_most
 
-if TYPE_CHECKING:
-    from agentworld import World
 
-
-def test_a_markdown_agent(world: World) -> None:
+def test_a_markdown_agent(world):
     """The prompt is not a template, as in Claude Code."""
     found = world.load(
         "reviewer.md",
@@ -208,7 +205,7 @@ LOADS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("what", LOADS)
-def test_what_the_client_loads_is_loaded(world: World, what: str) -> None:
+def test_what_the_client_loads_is_loaded(world, what):
     """Of 878 public agents, 360 have something that the client ignores."""
     text, read, problems = LOADS[what]
 
@@ -229,7 +226,7 @@ def test_what_the_client_loads_is_loaded(world: World, what: str) -> None:
 @pytest.mark.parametrize(
     "name", ["代码审查", "prüfer", "Code Reviewer", "a/b", "été-2", "C# pro"]
 )
-def test_a_name_in_any_script(world: World, name: str) -> None:
+def test_a_name_in_any_script(world, name):
     world.write("x.md", f"---\nname: {name}\ndescription: d\n---\nHi\n")
 
     found = world.registry.find(name)
@@ -238,7 +235,7 @@ def test_a_name_in_any_script(world: World, name: str) -> None:
     assert found.name == name
 
 
-def test_bytes_that_are_not_utf_8(world: World) -> None:
+def test_bytes_that_are_not_utf_8(world):
     """The client accepts them."""
     file = world.write("a.md", "")
     file.write_bytes(b"---\nname: a\ndescription: caf\xe9\n---\nHi")
@@ -271,12 +268,12 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("many", ["," * 100_000, "Read(" * 40_000, "a)" * 50_000])
-def test_a_long_list_of_tools_takes_little_work(world: World, many: str) -> None:
+def test_a_long_list_of_tools_takes_little_work(world, many):
     """A list of agents reads files that nobody has trusted yet."""
     with at_most(lines=10_000_000):
         world.load("a.md", f"---\nname: a\ndescription: d\ntools: '{many}'\n---\nHi")
 
 
 @pytest.mark.parametrize("text", ERRORS, ids=lambda t: t[:30])
-def test_error_in_a_markdown_agent(world: World, text: str) -> None:
+def test_error_in_a_markdown_agent(world, text):
     assert world.problems("a.md", text) == ERRORS[text]

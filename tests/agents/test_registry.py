@@ -19,14 +19,12 @@ from bridge.errors import BadDefinition, NotTrusted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentworld import World
-
 
 def agent(name: str, says: str = "{{ task }}") -> str:
     return f"name: {name}\nprompt: '{says}'\ndescription: of {says}\n"
 
 
-def test_the_highest_layer_wins(world: World) -> None:
+def test_the_highest_layer_wins(world):
     """Nothing is merged: the timeout of the lower layer does not count."""
     world.write(
         "a.yaml", agent("a", "built-in {{ task }}") + "timeout: 5\n", "built-in"
@@ -44,7 +42,7 @@ def test_the_highest_layer_wins(world: World) -> None:
     assert found.prompt == "project {{ task }}"
 
 
-def test_error_a_file_that_cannot_be_read_says_why(world: World) -> None:
+def test_error_a_file_that_cannot_be_read_says_why(world):
     file = world.write("a.yaml", agent("a") + "#" * 256 * 1024)
 
     with pytest.raises(BadDefinition) as failed:
@@ -55,7 +53,7 @@ def test_error_a_file_that_cannot_be_read_says_why(world: World) -> None:
     )
 
 
-def test_which_definition_is_hidden(world: World) -> None:
+def test_which_definition_is_hidden(world):
     files = {
         layer: world.write("a.yaml", agent("a", f"{layer} {{{{ task }}}}"), layer)
         for layer in LAYERS
@@ -75,7 +73,7 @@ def test_which_definition_is_hidden(world: World) -> None:
     ]
 
 
-def test_a_name_is_found_whatever_the_file_is_called(world: World) -> None:
+def test_a_name_is_found_whatever_the_file_is_called(world):
     world.write("other.yaml", "description: d\nname: my agent # it is\n")
     world.write("flow.yml", '{"prompt": "{{ task }}", "name": "json"}')
     world.write("x.md", "---\nname: marked\ndescription: d\n---\nHi\n")
@@ -90,13 +88,13 @@ def test_a_name_is_found_whatever_the_file_is_called(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", ["nobody", "../a", "plugin:x", "", "a\nb", ".a"])
-def test_unknown_and_invalid_names(world: World, name: str) -> None:
+def test_unknown_and_invalid_names(world, name):
     world.write("a.yaml", agent("a"))
 
     assert world.registry.find(name) is None
 
 
-def test_error_a_broken_definition_hides_lower_ones(world: World) -> None:
+def test_error_a_broken_definition_hides_lower_ones(world):
     """Another agent than the one asked for would be worse than none."""
     world.write("a.yaml", agent("a"), "built-in")
     file = world.write("a.yaml", "name: a\npromt: x\nmodel: haikuu\n")
@@ -112,9 +110,7 @@ def test_error_a_broken_definition_hides_lower_ones(world: World) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "name: [", "\0", "- 1"])
-def test_error_an_unreadable_file_hides_by_its_file_name(
-    world: World, text: str
-) -> None:
+def test_error_an_unreadable_file_hides_by_its_file_name(world, text):
     world.write("a.yaml", agent("a"), "built-in")
     world.write("a.yaml", text)
 
@@ -122,7 +118,7 @@ def test_error_an_unreadable_file_hides_by_its_file_name(
         world.registry.find("a")
 
 
-def test_other_definitions_still_load(world: World) -> None:
+def test_other_definitions_still_load(world):
     world.write("a.yaml", "name: a\npromt: x\n")
     world.write("b.yaml", agent("b"))
     world.write("c.yaml", "!!python/object/apply:os._exit [7]")
@@ -135,7 +131,7 @@ def test_other_definitions_still_load(world: World) -> None:
     ]
 
 
-def test_error_two_files_define_one_name(world: World) -> None:
+def test_error_two_files_define_one_name(world):
     first = world.write("a.yaml", agent("a", "first {{ task }}"))
     second = world.write("b.yaml", agent("a", "second {{ task }}"))
 
@@ -149,9 +145,7 @@ def test_error_two_files_define_one_name(world: World) -> None:
     assert found.prompt == "first {{ task }}"
 
 
-def test_a_linked_folder_of_the_project_is_not_followed(
-    world: World, tmp_path: Path
-) -> None:
+def test_a_linked_folder_of_the_project_is_not_followed(world, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     world.folders["project"].rename(elsewhere)
     (elsewhere / "a.yaml").write_text(agent("a"))
@@ -161,7 +155,7 @@ def test_a_linked_folder_of_the_project_is_not_followed(
     assert world.registry.find("a") is None
 
 
-def test_error_a_linked_definition_of_the_project(world: World, tmp_path: Path) -> None:
+def test_error_a_linked_definition_of_the_project(world, tmp_path):
     target = tmp_path / "a.yaml"
     target.write_text(agent("a"))
     (world.folders["project"] / "a.yaml").symlink_to(target)
@@ -175,7 +169,7 @@ def test_error_a_linked_definition_of_the_project(world: World, tmp_path: Path) 
         world.registry.find("a")
 
 
-def test_looking_up_an_undefined_agent_imports_no_yaml(tmp_path: Path) -> None:
+def test_looking_up_an_undefined_agent_imports_no_yaml(tmp_path):
     """Every request for one of the client's agents does this."""
     home = tmp_path / "home"
     (home / "agents").mkdir(parents=True)
@@ -203,7 +197,7 @@ def test_looking_up_an_undefined_agent_imports_no_yaml(tmp_path: Path) -> None:
     assert heavy <= loaded("other")
 
 
-def test_a_project_without_definitions_has_the_built_in_agents(tmp_path: Path) -> None:
+def test_a_project_without_definitions_has_the_built_in_agents(tmp_path):
     opened = Bridge(Settings(home=tmp_path / "home"), tmp_path)
 
     from bridge.agents.registry import Registry
@@ -231,7 +225,7 @@ def read_bytes_of(act: Callable[[], object]) -> int:
 
 
 @pytest.mark.parametrize("name", ["agent-7", "Other 7"])
-def test_finding_one_agent_does_not_read_the_others(world: World, name: str) -> None:
+def test_finding_one_agent_does_not_read_the_others(world, name):
     """At most the head of each."""
     words = "It is said at length. " * 4_000
     for number in range(50):
@@ -246,7 +240,7 @@ def test_finding_one_agent_does_not_read_the_others(world: World, name: str) -> 
     assert own < read < own + heads + 20_000
 
 
-def test_error_a_name_too_far_down(world: World) -> None:
+def test_error_a_name_too_far_down(world):
     """Only the head is searched; a file named like its agent is found anyway."""
     late = f"description: {'d' * 20_000}\nname: late\n"
     world.write("other.yaml", late)

@@ -6,16 +6,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from agentworld import LINT, lint_problems
 
 from bridge.agents.files import Reader
 from bridge.errors import BadDefinition
-
-if TYPE_CHECKING:
-    from agentworld import World
 
 BAD_PATHS = {
     '"~nosuchuser/x.gguf"': "'~nosuchuser/x.gguf': there is no such user",
@@ -26,7 +22,7 @@ BAD_PATHS = {
 @pytest.mark.usefixtures("lint")
 @pytest.mark.parametrize("written", BAD_PATHS)
 @pytest.mark.parametrize("field", ["pym", "context_providers", "model"])
-def test_error_an_impossible_path(world: World, field: str, written: str) -> None:
+def test_error_an_impossible_path(world, field, written):
     """It must not end the commands that list all definitions."""
     olds = {
         "pym": ("tools/run.pym", "tools[0].pym", 10),
@@ -50,9 +46,7 @@ def test_error_an_impossible_path(world: World, field: str, written: str) -> Non
         ("~/a.pym", "/home/u/a.pym"),
     ],
 )
-def test_paths_are_relative_to_the_folder(
-    monkeypatch: pytest.MonkeyPatch, relative: str, absolute: str
-) -> None:
+def test_paths_are_relative_to_the_folder(monkeypatch, relative, absolute):
     monkeypatch.setenv("HOME", "/home/u")
 
     reader = Reader(Path("/x/y"), is_confined=False)
@@ -61,9 +55,7 @@ def test_paths_are_relative_to_the_folder(
 
 
 @pytest.mark.parametrize("how", ["dots", "absolute", "link", "linked folder"])
-def test_error_a_projects_path_leads_out_of_it(
-    world: World, tmp_path: Path, how: str
-) -> None:
+def test_error_a_projects_path_leads_out_of_it(world, tmp_path, how):
     """A clone could otherwise show any file of its user to a model."""
     folder = world.folders["project"]
     for name in ("models/lint.gguf", "tools/config.pym", "tools/submit.pym"):
@@ -106,7 +98,7 @@ def test_error_a_projects_path_leads_out_of_it(
     ],
     ids=["open", "syntax", "break", "unsupported", "deep"],
 )
-def test_error_in_a_script(world: World, code: str, problem: str) -> None:
+def test_error_in_a_script(world, code, problem):
     """At its own line, by the check and before a run."""
     pytest.importorskip("pydantic_monty")
     script = world.write("tools/config.pym", code)
@@ -124,7 +116,7 @@ def test_error_in_a_script(world: World, code: str, problem: str) -> None:
 @pytest.mark.parametrize(
     "code", ["while True:\n    pass", "1 / 0", "run_command('x')", ""]
 )
-def test_scripts_are_not_run(world: World, code: str) -> None:
+def test_scripts_are_not_run(world, code):
     pytest.importorskip("pydantic_monty")
     world.write("tools/run.pym", code)
 
@@ -132,7 +124,7 @@ def test_scripts_are_not_run(world: World, code: str) -> None:
 
 
 @pytest.mark.usefixtures("lint")
-def test_problems_of_the_file_itself_come_first(world: World) -> None:
+def test_problems_of_the_file_itself_come_first(world):
     pytest.importorskip("pydantic_monty")
     world.write("a.pym", "missing")
     text = LINT.replace("tools/run.pym", "a.pym").replace("name: lint", "name: lnt")
@@ -143,9 +135,7 @@ def test_problems_of_the_file_itself_come_first(world: World) -> None:
 
 
 @pytest.mark.usefixtures("lint")
-def test_a_warning_if_scripts_cannot_be_checked(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_warning_if_scripts_cannot_be_checked(world, monkeypatch):
     monkeypatch.setitem(sys.modules, "pydantic_monty", None)
     world.write("tools/run.pym", "x = (")
 

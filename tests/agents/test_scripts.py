@@ -42,7 +42,7 @@ def problems(code: str, tmp_path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("code", REFUSED)
-def test_error_a_script_that_the_sandbox_will_refuse(code: str, tmp_path: Path) -> None:
+def test_error_a_script_that_the_sandbox_will_refuse(code, tmp_path):
     """Its syntax is valid, so only a run would fail."""
     line, _, message = REFUSED[code].partition(": ")
 
@@ -70,15 +70,15 @@ FINE = [
 
 
 @pytest.mark.parametrize("code", FINE)
-def test_a_valid_script(code: str, tmp_path: Path) -> None:
+def test_a_valid_script(code, tmp_path):
     assert problems(code, tmp_path) == []
 
 
-def test_the_check_runs_nothing(tmp_path: Path) -> None:
+def test_the_check_runs_nothing(tmp_path):
     """A script may be checked before it is trusted."""
     assert problems("while True:\n    pass\n1\n", tmp_path) == []
 
 
-def test_a_long_script_is_checked(tmp_path: Path) -> None:
+def test_a_long_script_is_checked(tmp_path):
     assert problems("import os\n" + "a = os" + ".path" * 150 + "\na\n", tmp_path)
     assert problems("x = 1\n" + "x\n" * 20_000, tmp_path) == []

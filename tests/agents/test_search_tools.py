@@ -41,7 +41,7 @@ def define(world: World, fields: str) -> Definition:
         ("description: d", False),
     ],
 )
-def test_which_definitions_only_read(world: World, fields: str, *, reads: bool) -> None:
+def test_which_definitions_only_read(world, fields, *, reads):
     assert only_reads(define(world, fields)) is reads
 
 
@@ -61,13 +61,11 @@ def test_which_definitions_only_read(world: World, fields: str, *, reads: bool) 
     ],
 )
 @pytest.mark.parametrize("has_search", [True, False])
-def test_the_note_about_searching(
-    world: World, fields: str, note: str | None, *, has_search: bool
-) -> None:
+def test_the_note_about_searching(world, fields, note, *, has_search):
     assert search_note(define(world, fields), has_search=has_search) == note
 
 
-def test_the_note_for_an_agent_that_cannot_search(world: World) -> None:
+def test_the_note_for_an_agent_that_cannot_search(world):
     """Without Bash, it depends on the agent that runs the definition."""
     definition = define(world, "tools: [Read, Grep]")
 

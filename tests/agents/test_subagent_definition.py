@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import runworld
@@ -20,9 +20,6 @@ from bridge.agents.templates import TemplateFailed
 from bridge.errors import BadDefinition
 from bridge.protocol.request import Node
 
-if TYPE_CHECKING:
-    from agentworld import World
-
 NODE = SimpleNamespace(
     text="def f(): ...",
     name="f",
@@ -31,7 +28,7 @@ NODE = SimpleNamespace(
 )
 
 
-def test_a_valid_file(lint: Path) -> None:
+def test_a_valid_file(lint):
     definition = load_subagent_definition(lint, lint.parent)
 
     tools = lint.parent / "tools"
@@ -46,7 +43,7 @@ def test_a_valid_file(lint: Path) -> None:
     ]
 
 
-def test_tool_schemas_have_the_form_of_the_api(lint: Path) -> None:
+def test_tool_schemas_have_the_form_of_the_api(lint):
     definition = load_subagent_definition(lint, lint.parent)
 
     first, second = definition.tool_schemas
@@ -66,7 +63,7 @@ def test_tool_schemas_have_the_form_of_the_api(lint: Path) -> None:
     assert second["function"]["name"] == "submit_result"
 
 
-def test_render_fills_in_the_node(lint: Path) -> None:
+def test_render_fills_in_the_node(lint):
     """The text of the node is not a template."""
     context = load_subagent_definition(lint, lint.parent).initial_context
 
@@ -75,7 +72,7 @@ def test_render_fills_in_the_node(lint: Path) -> None:
     )
 
 
-def test_a_node_of_a_request_can_be_rendered(lint: Path) -> None:
+def test_a_node_of_a_request_can_be_rendered(lint):
     """By a program with a runner of its own."""
     node = Node(file="src/a.py", name="f", type="function", line=3, text="def f(): ...")
 
@@ -86,14 +83,14 @@ def test_a_node_of_a_request_can_be_rendered(lint: Path) -> None:
 
 
 @pytest.mark.parametrize("template", ["{{ node }}", "{{ node_text.__class__ }}"])
-def test_error_render_is_strict(template: str) -> None:
+def test_error_render_is_strict(template):
     context = InitialContext(system_prompt="s", node_context=template)
 
     with pytest.raises(TemplateFailed):
         context.render(NODE)
 
 
-def test_the_definition_in_the_registry(world: World, lint: Path) -> None:
+def test_the_definition_in_the_registry(world, lint):
     """It has the text of its scripts: nothing reads them again."""
     definition = world.registry.find("lint")
 
@@ -118,7 +115,7 @@ GRANTED = "allow: ['run_command(test *)', 'Bash(touch *)']\ninitial_context:"
 
 
 @pytest.mark.parametrize("tool", ["run_linter", "submit_result"])
-def test_scripts_can_run_granted_commands(world: World, lint: Path, tool: str) -> None:
+def test_scripts_can_run_granted_commands(world, lint, tool):
     script = "tools/run.pym" if tool == "run_linter" else "tools/submit.pym"
     world.write("tools/submit.pym", "'ok'")
     world.write(script, CHECKED)
@@ -144,7 +141,7 @@ def test_scripts_can_run_granted_commands(world: World, lint: Path, tool: str) -
 
 
 @pytest.mark.usefixtures("lint")
-def test_error_in_grants(world: World) -> None:
+def test_error_in_grants(world):
     rules = "allow: ['Bash(x', Edit, Bash]\ninitial_context:"
 
     assert lint_problems(world, "initial_context:", rules) == [
@@ -155,7 +152,7 @@ def test_error_in_grants(world: World) -> None:
 
 
 @pytest.mark.usefixtures("lint")
-def test_a_run_has_only_the_tools_of_the_definition(world: World) -> None:
+def test_a_run_has_only_the_tools_of_the_definition(world):
     """It has no tool of ours that reads files."""
     run = runworld.World(world.project)
 
@@ -232,9 +229,7 @@ def test_a_run_has_only_the_tools_of_the_definition(world: World) -> None:
         ),
     ],
 )
-def test_error_in_a_subagent_definition(
-    world: World, old: str, new: str, problems: str
-) -> None:
+def test_error_in_a_subagent_definition(world, old, new, problems):
     assert lint_problems(world, old, new) == problems.splitlines()
 
 
@@ -243,9 +238,7 @@ def test_error_in_a_subagent_definition(
     ("name", "near"),
     [("max-lines", "max_lines"), ("class", "class_"), ("2nd", "_2nd")],
 )
-def test_error_a_parameter_that_is_no_python_name(
-    world: World, name: str, near: str
-) -> None:
+def test_error_a_parameter_that_is_no_python_name(world, name, near):
     """The sandbox refuses it as a variable, so every call would fail."""
     problems = lint_problems(
         world, "properties: {}", f"properties: {{{name}: {{}}, match: {{}}}}"
@@ -256,9 +249,7 @@ def test_error_a_parameter_that_is_no_python_name(
     ]
 
 
-def test_an_unforeseen_error_is_a_problem_of_its_file(
-    world: World, lint: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unforeseen_error_is_a_problem_of_its_file(world, lint, monkeypatch):
     """The other definitions still load."""
 
     def fail(path: object) -> str:
@@ -283,7 +274,7 @@ def test_an_unforeseen_error_is_a_problem_of_its_file(
     )
 
 
-def test_error_without_submit_result(lint: Path) -> None:
+def test_error_without_submit_result(lint):
     lint.write_text(LINT.replace("submit_result", "submit"))
 
     with pytest.raises(BadDefinition) as failed:
@@ -296,7 +287,7 @@ def test_error_without_submit_result(lint: Path) -> None:
     )
 
 
-def test_error_two_tools_with_one_name(world: World, lint: Path) -> None:
+def test_error_two_tools_with_one_name(world, lint):
     extra = LINT[LINT.index("  - name: run_linter") : LINT.index("  - name: submit")]
     lint.write_text(LINT.replace("tools:\n", f"tools:\n{extra}", 1))
 

@@ -44,7 +44,7 @@ VALUES = {
         ("{% set x %}a{{ off }}{% endset %}{{ x }}", "aNone"),
     ],
 )
-def test_what_a_template_can_do(template: str, text: str) -> None:
+def test_what_a_template_can_do(template, text):
     """Template syntax inside a value stays as it is."""
     assert render(template, VALUES) == text
 
@@ -81,7 +81,7 @@ ESCAPES = [
 
 
 @pytest.mark.parametrize("template", ESCAPES)
-def test_error_a_template_cannot_leave_the_sandbox(template: str) -> None:
+def test_error_a_template_cannot_leave_the_sandbox(template):
     with pytest.raises(TemplateFailed):
         render(template, VALUES)
 
@@ -117,7 +117,7 @@ BOMBS = [
 
 
 @pytest.mark.parametrize("template", BOMBS, ids=lambda t: t[:40])
-def test_error_too_much(template: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_too_much(template, monkeypatch):
     """It is stopped before it takes much memory or work."""
     monkeypatch.setattr(templates, "MAX_CHARS", 40_000)
     monkeypatch.setattr(templates, "_MAX_WORK", 200_000)
@@ -133,7 +133,7 @@ def test_error_too_much(template: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert peak < 5_000_000
 
 
-def test_reading_a_template_evaluates_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_a_template_evaluates_nothing(monkeypatch):
     """A list of agents reads templates that nobody has trusted."""
     computed = []
     for name in ("replace", "title"):
@@ -145,7 +145,7 @@ def test_reading_a_template_evaluates_nothing(monkeypatch: pytest.MonkeyPatch) -
     assert computed == []
 
 
-def test_a_long_result() -> None:
+def test_a_long_result():
     assert len(render("{{ x }}", {"x": "y" * MAX_CHARS})) == MAX_CHARS
 
 
@@ -158,14 +158,14 @@ def test_a_long_result() -> None:
         ("{{ x|nothing }}", "No filter named 'nothing'.", 1),
     ],
 )
-def test_error_with_its_line(template: str, message: str, line: int | None) -> None:
+def test_error_with_its_line(template, message, line):
     with pytest.raises(TemplateFailed) as failed:
         render(template, VALUES)
 
     assert (str(failed.value), failed.value.line) == (message, line)
 
 
-def test_the_names_in_a_template() -> None:
+def test_the_names_in_a_template():
     template = "{{ a.b }}{% for x in c %}{{ x }}{% endfor %}{% set d = 1 %}{{ d }}"
 
     assert names_in(template) == {"a", "c"}

@@ -46,7 +46,7 @@ def write_lint(world: World) -> None:
     world.write("lint.yaml", LINT, "project")
 
 
-def test_error_untrusted(world: World) -> None:
+def test_error_untrusted(world):
     file = world.write("a.yaml", GOOD, "project")
 
     with pytest.raises(NotTrusted) as failed:
@@ -60,7 +60,7 @@ def test_error_untrusted(world: World) -> None:
     assert (failed.value.code, failed.value.file) == ("AGENT_001", file)
 
 
-def test_trust_ends_with_a_change_and_returns_with_the_old_bytes(world: World) -> None:
+def test_trust_ends_with_a_change_and_returns_with_the_old_bytes(world):
     file = world.write("a.yaml", GOOD, "project")
 
     world.trust()
@@ -73,7 +73,7 @@ def test_trust_ends_with_a_change_and_returns_with_the_old_bytes(world: World) -
 
 
 @pytest.mark.parametrize("name", ["run.pym", "more.pym", "m.gguf"])
-def test_a_changed_script_or_model_ends_trust(world: World, name: str) -> None:
+def test_a_changed_script_or_model_ends_trust(world, name):
     world.write("m.gguf", "x", "project")
     write_lint(world)
 
@@ -84,7 +84,7 @@ def test_a_changed_script_or_model_ends_trust(world: World, name: str) -> None:
     assert not is_found(world, "lint")
 
 
-def test_a_definition_has_the_digest_of_its_model(world: World) -> None:
+def test_a_definition_has_the_digest_of_its_model(world):
     """The model must still have it when it is loaded."""
     world.write("m.gguf", "weights", "project")
     write_lint(world)
@@ -96,7 +96,7 @@ def test_a_definition_has_the_digest_of_its_model(world: World) -> None:
     assert found.model_digest == sha256(b"weights").hexdigest()
 
 
-def test_error_a_model_that_cannot_be_digested(world: World) -> None:
+def test_error_a_model_that_cannot_be_digested(world):
     """A pipe, or a file that is too large."""
     write_lint(world)
     model = world.folders["project"] / "m.gguf"
@@ -111,7 +111,7 @@ def test_error_a_model_that_cannot_be_digested(world: World) -> None:
     assert "larger than 16 GiB; move it to your own models folder" in str(large[0])
 
 
-def test_a_change_ends_trust_in_that_definition_only(world: World) -> None:
+def test_a_change_ends_trust_in_that_definition_only(world):
     world.write("a.yaml", GOOD, "project")
     world.write("b.yaml", "name: b\nprompt: '{{ task }}'\n", "project")
     world.trust()
@@ -121,7 +121,7 @@ def test_a_change_ends_trust_in_that_definition_only(world: World) -> None:
     assert (is_found(world), is_found(world, "b")) == (False, True)
 
 
-def test_only_a_projects_definition_needs_trust(world: World) -> None:
+def test_only_a_projects_definition_needs_trust(world):
     of_project = world.load("a.yaml", GOOD, "project")
     of_user = world.load("b.yaml", GOOD)
 
@@ -132,7 +132,7 @@ def test_only_a_projects_definition_needs_trust(world: World) -> None:
     assert world.registry.is_trusted(of_project)
 
 
-def test_trust_is_for_one_project_and_one_file(world: World, tmp_path: Path) -> None:
+def test_trust_is_for_one_project_and_one_file(world, tmp_path):
     """The same bytes elsewhere are not trusted."""
     world.write("a.yaml", GOOD, "project")
     world.trust()
@@ -149,9 +149,7 @@ def test_trust_is_for_one_project_and_one_file(world: World, tmp_path: Path) -> 
         registry.find("a")
 
 
-def test_the_digested_bytes_are_used(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_digested_bytes_are_used(world, monkeypatch):
     """The file is read only once, so that nobody can swap it between two reads."""
     file = world.write("a.yaml", GOOD, "project")
     world.trust()
@@ -170,7 +168,7 @@ def test_the_digested_bytes_are_used(
     assert file.read_text() == EVIL
 
 
-def test_a_file_swapped_at_any_moment(world: World) -> None:
+def test_a_file_swapped_at_any_moment(world):
     """Whatever the moment, the trusted definition is found or none."""
     file = world.write("a.yaml", GOOD, "project")
     world.trust()
@@ -205,9 +203,7 @@ def test_a_file_swapped_at_any_moment(world: World) -> None:
 
 
 @pytest.mark.parametrize("was_trusted", [False, True])
-def test_an_untrusted_file_is_not_parsed(
-    world: World, monkeypatch: pytest.MonkeyPatch, *, was_trusted: bool
-) -> None:
+def test_an_untrusted_file_is_not_parsed(world, monkeypatch, *, was_trusted):
     """Trust is in bytes, not in a file name."""
     file = world.write("a.yaml", GOOD, "project")
     if was_trusted:

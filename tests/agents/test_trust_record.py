@@ -16,8 +16,6 @@ from bridge.config import Settings
 from bridge.errors import NewerSchema, NotTrusted, StateRefused
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agentworld import World
 
 
@@ -31,7 +29,7 @@ def is_found(world: World, name: str = "a") -> bool:
         return False
 
 
-def test_the_record_on_disk(world: World) -> None:
+def test_the_record_on_disk(world):
     world.write("a.yaml", GOOD, "project")
 
     world.trust()
@@ -50,7 +48,7 @@ def test_the_record_on_disk(world: World) -> None:
     assert digests[".bridge/agents/a.yaml"] == sha256(GOOD.encode()).hexdigest()
 
 
-def test_revoke(world: World) -> None:
+def test_revoke(world):
     world.write("a.yaml", GOOD, "project")
     world.trust()
 
@@ -74,7 +72,7 @@ def test_revoke(world: World) -> None:
         b'{"schemaVersion": 2}',
     ],
 )
-def test_a_record_that_cannot_be_read_trusts_nothing(world: World, data: bytes) -> None:
+def test_a_record_that_cannot_be_read_trusts_nothing(world, data):
     world.write("a.yaml", GOOD, "project")
     data = data.replace(b"P", str(world.project).encode())
     (world.home / "trust.json").write_bytes(data)
@@ -83,7 +81,7 @@ def test_a_record_that_cannot_be_read_trusts_nothing(world: World, data: bytes) 
 
 
 @pytest.mark.parametrize("data", [b"{", b"[]"])
-def test_error_a_broken_record_is_not_overwritten(world: World, data: bytes) -> None:
+def test_error_a_broken_record_is_not_overwritten(world, data):
     """It may hold the user's decisions about other projects."""
     file = world.home / "trust.json"
     file.write_bytes(data)
@@ -94,14 +92,14 @@ def test_error_a_broken_record_is_not_overwritten(world: World, data: bytes) -> 
     assert file.read_bytes() == data
 
 
-def test_error_a_newer_record(world: World) -> None:
+def test_error_a_newer_record(world):
     (world.home / "trust.json").write_text('{"schemaVersion": 2}')
 
     with pytest.raises(NewerSchema):
         trust.revoke(world.home, world.project)
 
 
-def test_an_unsafe_record_trusts_nothing(world: World, tmp_path: Path) -> None:
+def test_an_unsafe_record_trusts_nothing(world, tmp_path):
     """Others could write to it, or have linked it."""
     world.write("a.yaml", GOOD, "project")
     world.trust()
@@ -125,9 +123,7 @@ def test_an_unsafe_record_trusts_nothing(world: World, tmp_path: Path) -> None:
     ],
     ids=["CLAUDE_PID", "CLAUDECODE", "by its parents"],
 )
-def test_error_a_program_inside_a_session_trusts_nothing(
-    world: World, environment: dict[str, str], clients: list[int]
-) -> None:
+def test_error_a_program_inside_a_session_trusts_nothing(world, environment, clients):
     """The library refuses it, too, not only the command."""
     world.write("a.yaml", GOOD, "project")
     settings = Settings.from_environment(
@@ -145,7 +141,7 @@ def test_error_a_program_inside_a_session_trusts_nothing(
     assert not is_found(world)
 
 
-def test_processes_that_write_at_once_lose_nothing(world: World) -> None:
+def test_processes_that_write_at_once_lose_nothing(world):
     code = (
         "import sys; from pathlib import Path\n"
         "from bridge.agents import trust\n"
@@ -163,7 +159,7 @@ def test_processes_that_write_at_once_lose_nothing(world: World) -> None:
     assert set(projects) == {f"/w/{p}-{n}" for p in range(4) for n in range(10)}
 
 
-def test_changes_names_every_changed_file(world: World) -> None:
+def test_changes_names_every_changed_file(world):
     folder = world.project / "sub"
     folder.mkdir()
     (folder / "a.pym").write_text("1")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -36,7 +35,7 @@ def problems(text: str) -> list[str]:
     ],
     ids=lambda v: v if isinstance(v, str) else "",
 )
-def test_plain_values(text: str, value: Any) -> None:
+def test_plain_values(text, value):
     """As in JSON: whatever YAML readers disagree about is a string or a problem."""
     tree = read(text)
 
@@ -87,12 +86,12 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("text", ERRORS, ids=lambda t: t[:30])
-def test_errors(text: str) -> None:
+def test_errors(text):
     """All of them at once, each with its line and path."""
     assert problems(text) == ERRORS[text]
 
 
-def test_error_alias_bomb() -> None:
+def test_error_alias_bomb():
     """Nine aliases of nine aliases of …: their values count each time."""
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
@@ -104,7 +103,7 @@ def test_error_alias_bomb() -> None:
     assert str(problem).endswith("more than 20,000 values, including those of aliases")
 
 
-def test_which_duplicate_key_counts() -> None:
+def test_which_duplicate_key_counts():
     text = "a: 1\na: 3"
 
     first = read_tree(text, FILE)
@@ -114,7 +113,7 @@ def test_which_duplicate_key_counts() -> None:
     assert (last.value, last.line_of(("a",))) == ({"a": 3}, 2)
 
 
-def test_the_line_of_a_value_is_that_of_its_key() -> None:
+def test_the_line_of_a_value_is_that_of_its_key():
     tree = read("a:\n  - b: 1\n\n    c: |\n\n      text\n")
 
     assert tree.line_of(("a", 0, "c")) == 4
@@ -123,7 +122,7 @@ def test_the_line_of_a_value_is_that_of_its_key() -> None:
     assert tree.line_of(("a", 0, "nothing", 7)) == 2
 
 
-def test_error_half_of_a_surrogate_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_half_of_a_surrogate_pair(monkeypatch):
     """PyYAML without libyaml accepts it."""
     monkeypatch.delattr("yaml.CSafeLoader", raising=False)
 

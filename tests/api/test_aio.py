@@ -31,13 +31,13 @@ def bridge(tmp_path: Path) -> AsyncBridge:
 
 
 @pytest.mark.parametrize("requests", [["a", "b"], ("a",), set()], ids=repr)
-def test_error_wait_takes_one_request(bridge: AsyncBridge, requests: Any) -> None:
+def test_error_wait_takes_one_request(bridge, requests):
     """A generator would block the loop; the error names `as_completed` instead."""
     with pytest.raises(TypeError, match=r"for many: async for .*\.as_completed\("):
         asyncio.run(bridge.wait(requests))
 
 
-def test_many_are_yielded_as_they_end(bridge: AsyncBridge) -> None:
+def test_many_are_yielded_as_they_end(bridge):
     async def ended() -> None:
         ids = [await bridge.submit(f"{n}?") for n in range(2)]
         for each in ids:
@@ -48,7 +48,7 @@ def test_many_are_yielded_as_they_end(bridge: AsyncBridge) -> None:
     asyncio.run(ended())
 
 
-def test_many_waits_hold_up_no_other_call(bridge: AsyncBridge) -> None:
+def test_many_waits_hold_up_no_other_call(bridge):
     """In asyncio's own threads, even `cancel` would queue behind forty waits."""
 
     async def all_cancelled() -> list[str]:
@@ -63,9 +63,7 @@ def test_many_waits_hold_up_no_other_call(bridge: AsyncBridge) -> None:
     assert asyncio.run(all_cancelled()) == ["cancelled"] * 40
 
 
-def test_a_cancelled_ask_cancels_its_request(
-    bridge: AsyncBridge, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cancelled_ask_cancels_its_request(bridge, monkeypatch):
     """Although only the interpreter waits for its thread."""
     monkeypatch.setattr(Hosts, "of", lambda *_: [object()])
     monkeypatch.setattr(Hosts, "wake", lambda *_: None)
@@ -97,7 +95,7 @@ def public(kind: type) -> dict[str, list[str]]:
     }
 
 
-def test_it_has_the_methods_of_the_blocking_one() -> None:
+def test_it_has_the_methods_of_the_blocking_one():
     blocking, ours = public(Bridge), public(AsyncBridge)
     # These spell out their options, or take the same ones as `WaitOptions`.
     assert ours.pop("as_completed") == ["self", "requests", "options"]
@@ -106,7 +104,7 @@ def test_it_has_the_methods_of_the_blocking_one() -> None:
     assert ours == blocking
 
 
-def test_overview_and_story(bridge: AsyncBridge) -> None:
+def test_overview_and_story(bridge):
     async def looked() -> None:
         request = await bridge.submit("Which?")
         (listed,) = (await bridge.overview()).requests
@@ -116,9 +114,7 @@ def test_overview_and_story(bridge: AsyncBridge) -> None:
     asyncio.run(looked())
 
 
-def test_a_wait_for_many_begins_in_its_thread(
-    bridge: AsyncBridge, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wait_for_many_begins_in_its_thread(bridge, monkeypatch):
     """It reads a file for each request: four hundred would hold up the loop."""
     wait = bridge.bridge.wait
     threads: list[str] = []
@@ -139,9 +135,7 @@ def test_a_wait_for_many_begins_in_its_thread(
 
 
 @pytest.mark.parametrize("many", [False, True])
-def test_a_cancelled_wait_ends_while_the_lock_is_held(
-    bridge: AsyncBridge, *, many: bool
-) -> None:
+def test_a_cancelled_wait_ends_while_the_lock_is_held(bridge, *, many):
     """Its thread must not stay for as long as somebody else holds the lock."""
     reported = threading.Event()
 

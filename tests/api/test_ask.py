@@ -31,7 +31,7 @@ def bridge(tmp_path: Path) -> Bridge:
     return made
 
 
-def test_a_joiner_that_times_out_ends_nothing(bridge: Bridge) -> None:
+def test_a_joiner_that_times_out_ends_nothing(bridge):
     request_id = bridge.submit("Which?", dedup_key="k", timeout_s=600)
 
     # Not within what was left of it when the wait began.
@@ -43,8 +43,8 @@ def test_a_joiner_that_times_out_ends_nothing(bridge: Bridge) -> None:
 
 
 def test_a_joiner_that_is_interrupted_cancels_nothing(
-    bridge: Bridge,
-) -> None:
+    bridge,
+):
     request_id = bridge.submit("Which?", dedup_key="k", timeout_s=600)
 
     def interrupt(_stage: Stage) -> None:
@@ -74,8 +74,8 @@ DIFFERENCES: dict[str, dict[str, Any]] = {
 )
 @pytest.mark.parametrize("way", ["ask", "submit"])
 def test_error_a_key_that_stands_for_another_question(
-    bridge: Bridge, way: str, difference: str, *, is_answered: bool
-) -> None:
+    bridge, way, difference, *, is_answered
+):
     request_id = bridge.submit("Which?", dedup_key="k")
     if is_answered:
         bridge.respond(request_id, '{"status": "success", "summary": "a"}')
@@ -90,8 +90,8 @@ def test_error_a_key_that_stands_for_another_question(
 
 
 def test_a_joiner_that_serves_stops_at_its_own_deadline(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """Its caller gets a timeout; the request waits for the next worker."""
     store = store_in(tmp_path)
     store.submit(request("a", route="claude"))
@@ -111,7 +111,7 @@ def test_a_joiner_that_serves_stops_at_its_own_deadline(
     assert folders_of(store, "a") == ["requests"]
 
 
-def test_nothing_is_served_after_the_deadline(tmp_path: Path) -> None:
+def test_nothing_is_served_after_the_deadline(tmp_path):
     """It is not even tried: an executor may take seconds to start."""
     store = store_in(tmp_path, clock=FakeClock())
     store.submit(request("a", route="claude"))
@@ -125,9 +125,7 @@ def test_nothing_is_served_after_the_deadline(tmp_path: Path) -> None:
     assert asked == []
 
 
-def test_submitting_waits_for_the_lock_until_the_deadline_at_most(
-    bridge: Bridge, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_submitting_waits_for_the_lock_until_the_deadline_at_most(bridge, monkeypatch):
     """After its deadline the request would be useless."""
     waits: list[float] = []
     submit = Store.submit
@@ -154,7 +152,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("served")
-def test_a_joiner_serves_a_request_of_its_route(bridge: Bridge) -> None:
+def test_a_joiner_serves_a_request_of_its_route(bridge):
     """Its first caller may have submitted it and left."""
     request_id = bridge.submit("Which?", dedup_key="k", route="claude")
 
@@ -165,9 +163,7 @@ def test_a_joiner_serves_a_request_of_its_route(bridge: Bridge) -> None:
 
 @pytest.mark.usefixtures("served")
 @pytest.mark.parametrize("route", ["host", "auto"])
-def test_a_joiner_does_not_serve_a_request_for_a_session(
-    bridge: Bridge, monkeypatch: pytest.MonkeyPatch, route: str
-) -> None:
+def test_a_joiner_does_not_serve_a_request_for_a_session(bridge, monkeypatch, route):
     """Its first caller chose the session, whether or not one is open now."""
     request_id = bridge.submit("Which?", dedup_key="k")
     if route == "auto":
@@ -186,9 +182,7 @@ def test_a_joiner_does_not_serve_a_request_for_a_session(
     assert bridge.status(request_id).status is Status.PENDING
 
 
-def test_an_interrupt_while_submitting_cancels(
-    bridge: Bridge, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_while_submitting_cancels(bridge, monkeypatch):
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 

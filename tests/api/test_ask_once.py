@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.api.bridge import Bridge
-    from bridge.routes import OwnRoute
 
 SCHEMA = {
     "type": "object",
@@ -75,11 +74,11 @@ ONCE = {"render": 1, "load": 1, "_problem_of_schema": 1}
 
 @pytest.mark.parametrize("route", ["claude", "local", "endpoint"])
 def test_a_route_that_this_process_serves(
-    bridge: Bridge,
-    done: Counter[str],
-    monkeypatch: pytest.MonkeyPatch,
-    route: OwnRoute,
-) -> None:
+    bridge,
+    done,
+    monkeypatch,
+    route,
+):
     """Opens the state to submit, claim, publish, end the heartbeat, and read."""
     executor = Scripted(lambda *_: Outcome('{"count": 4}'))
     monkeypatch.setitem(executors._EXECUTORS, route, lambda *_: executor)
@@ -93,13 +92,13 @@ def test_a_route_that_this_process_serves(
 
 @pytest.mark.parametrize(("is_small", "renders"), [(False, 1), (True, 2)])
 def test_the_agent_loop(
-    bridge: Bridge,
-    done: Counter[str],
-    monkeypatch: pytest.MonkeyPatch,
+    bridge,
+    done,
+    monkeypatch,
     *,
-    is_small: bool,
-    renders: int,
-) -> None:
+    is_small,
+    renders,
+):
     """A small model needs the instructions without the task: a second rendering."""
     model = ScriptedModel([call("submit_result", count=4)], is_small=is_small)
 
@@ -119,9 +118,7 @@ def test_the_agent_loop(
     assert "legs" in said
 
 
-def test_an_open_session(
-    bridge: Bridge, done: Counter[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_open_session(bridge, done, monkeypatch):
     open_session(bridge.store)
     wait = store.Store.wait
 

@@ -16,13 +16,10 @@ from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("kind", [Bridge, AsyncBridge])
-def test_error_a_missing_folder(
-    kind: type[Bridge | AsyncBridge], tmp_path: Path
-) -> None:
+def test_error_a_missing_folder(kind, tmp_path):
     """Otherwise it would look like a project without any requests."""
     gone = tmp_path / "gone"
 
@@ -35,7 +32,7 @@ def test_error_a_missing_folder(
     )
 
 
-def test_a_folder_and_a_file_in_a_project(tmp_path: Path) -> None:
+def test_a_folder_and_a_file_in_a_project(tmp_path):
     """A program may pass its own folder, or its own file."""
     (tmp_path / ".git").mkdir()
     file = tmp_path / "tool.py"
@@ -55,7 +52,7 @@ LOOKS: dict[str, Callable[[Bridge, str], object]] = {
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_a_look_ends_what_is_overdue(tmp_path: Path, look: str) -> None:
+def test_a_look_ends_what_is_overdue(tmp_path, look):
     """Perhaps nobody else is there to do it."""
     clock = FakeClock()
     bridge = bridge_in(tmp_path, clock)
@@ -67,9 +64,7 @@ def test_a_look_ends_what_is_overdue(tmp_path: Path, look: str) -> None:
 
 
 @pytest.mark.parametrize("is_held", [False, True])
-def test_a_look_sweeps_nothing_that_can_go_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_held: bool
-) -> None:
+def test_a_look_sweeps_nothing_that_can_go_on(tmp_path, monkeypatch, *, is_held):
     """It would take the lock, each time."""
     bridge = bridge_in(tmp_path)
     request = bridge.submit("Which?")
@@ -87,7 +82,7 @@ def test_a_look_sweeps_nothing_that_can_go_on(
 
 
 @pytest.mark.parametrize("look", ["status", "story"])
-def test_a_look_gives_back_what_a_dead_host_held(tmp_path: Path, look: str) -> None:
+def test_a_look_gives_back_what_a_dead_host_held(tmp_path, look):
     bridge = bridge_in(tmp_path)
     request = bridge.submit("Which?")
     bridge.store.claim(Claimant("gone", dead_process()), 1, take)  # type: ignore[arg-type]

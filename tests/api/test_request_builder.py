@@ -31,7 +31,7 @@ ASKED = {
 }
 
 
-def test_every_option_is_tested_here() -> None:
+def test_every_option_is_tested_here():
     """An option that is not passed on would be ignored silently."""
     elsewhere = {"schema", "timeout_s", "node", "route"}
 
@@ -42,9 +42,7 @@ def test_every_option_is_tested_here() -> None:
     ("way", "option"), [("ask", "modle"), ("submit", "on_stage"), ("ask", "request_id")]
 )
 @pytest.mark.parametrize("kind", [Bridge, AsyncBridge])
-def test_error_an_option_that_does_not_exist(
-    tmp_path: Path, kind: type[Bridge | AsyncBridge], way: str, option: str
-) -> None:
+def test_error_an_option_that_does_not_exist(tmp_path, kind, way, option):
     """Python itself does not check the names."""
     bridge: Any = Bridge(Settings(home=tmp_path / "home"), tmp_path)
     if kind is AsyncBridge:
@@ -61,11 +59,11 @@ def test_error_an_option_that_does_not_exist(
     assert not (tmp_path / "home").exists()
 
 
-def test_type_checkers_of_users_see_our_types() -> None:
+def test_type_checkers_of_users_see_our_types():
     assert (Path(package.__file__).parent / "py.typed").is_file()
 
 
-def test_every_option_reaches_the_request(tmp_path: Path) -> None:
+def test_every_option_reaches_the_request(tmp_path):
     bridge = Bridge(Settings(home=tmp_path / "home"), tmp_path)
     (tmp_path / "code.py").write_text("def f():\n    return 1\n")
 
@@ -99,9 +97,7 @@ def test_every_option_reaches_the_request(tmp_path: Path) -> None:
     ("argument", "name"),
     [("/usr/bin/tool.py", "tool.py"), ("-c", "python"), ("", "python")],
 )
-def test_the_requester_is_the_program(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argument: str, name: str
-) -> None:
+def test_the_requester_is_the_program(tmp_path, monkeypatch, argument, name):
     bridge = Bridge(Settings(home=tmp_path / "home"), tmp_path)
     monkeypatch.setattr("sys.argv", [argument, "other.py"])
 
@@ -154,7 +150,7 @@ WRONG: dict[str, tuple[Callable[[Bridge], object], str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_error_a_value_of_the_wrong_type(tmp_path: Path, name: str) -> None:
+def test_error_a_value_of_the_wrong_type(tmp_path, name):
     """A program without a type checker gets our error, and nothing is asked."""
     bridge = Bridge(Settings(home=tmp_path / "home"), tmp_path)
     call, message = WRONG[name]

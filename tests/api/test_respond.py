@@ -34,7 +34,7 @@ def found(store: Store) -> Found:
     return there
 
 
-def test_a_person_need_not_show_evidence(store: Store) -> None:
+def test_a_person_need_not_show_evidence(store):
     """This agent must; what a person claims counts, but is not verified."""
     words = {
         "status": "success",
@@ -48,7 +48,7 @@ def test_a_person_need_not_show_evidence(store: Store) -> None:
     assert [item.verified for item in result.evidence] == [False]
 
 
-def test_error_not_in_the_form_of_an_answer(store: Store) -> None:
+def test_error_not_in_the_form_of_an_answer(store):
     with pytest.raises(InvalidRequest) as caught:
         respond(store, found(store), "I ran it.")
 
@@ -56,7 +56,7 @@ def test_error_not_in_the_form_of_an_answer(store: Store) -> None:
     assert found(store).response is None
 
 
-def test_error_an_agent_is_at_work(store: Store) -> None:
+def test_error_an_agent_is_at_work(store):
     store.claim(claimant(), 1, take)  # type: ignore[arg-type]
 
     with pytest.raises(InvalidRequest, match="a host is working on request a"):

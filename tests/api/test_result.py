@@ -16,7 +16,7 @@ from bridge.protocol.response import answered
 
 
 @pytest.mark.parametrize("shape", [int, "modules.json", 3])
-def test_error_not_a_schema(shape: object) -> None:
+def test_error_not_a_schema(shape):
     with pytest.raises(InvalidRequest) as caught:
         schema_of(shape)  # type: ignore[arg-type]
 
@@ -49,7 +49,7 @@ def waited_for(value: object, schema: dict[str, Any] | None) -> Result:
     )
 
 
-def test_with_a_schema_of_its_own_nothing_is_verified() -> None:
+def test_with_a_schema_of_its_own_nothing_is_verified():
     """An agent wrote `verified: true` itself: a waiter must not believe it."""
     result = waited_for(FORGED, OPEN)
 
@@ -57,7 +57,7 @@ def test_with_a_schema_of_its_own_nothing_is_verified() -> None:
     assert result.response.own_form
 
 
-def test_in_the_default_form_the_bridge_decides_what_is_verified() -> None:
+def test_in_the_default_form_the_bridge_decides_what_is_verified():
     result = waited_for(FORGED, None)
 
     assert isinstance(result.parsed, AgentOutput)
@@ -65,7 +65,7 @@ def test_in_the_default_form_the_bridge_decides_what_is_verified() -> None:
     assert not result.response.own_form
 
 
-def test_a_form_that_only_looks_like_the_default_is_returned_unchanged() -> None:
+def test_a_form_that_only_looks_like_the_default_is_returned_unchanged():
     said = {"status": "green", "summary": 5, "evidence": "none"}
 
     assert waited_for(said, OPEN).parsed == said

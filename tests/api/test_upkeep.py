@@ -47,9 +47,7 @@ def status(store: Store) -> Status | None:
     return found.status if found else None
 
 
-def test_stages_are_reported_while_the_lock_is_held(
-    store: Store, clock: FakeClock, tmp_path: Path
-) -> None:
+def test_stages_are_reported_while_the_lock_is_held(store, clock, tmp_path):
     """An overdue request is ended as soon as the lock is free."""
     stages: list[Stage] = []
     tend = Tender(store, {A}, on_stage=stages.append)
@@ -65,9 +63,7 @@ def test_stages_are_reported_while_the_lock_is_held(
     assert (held, status(store)) == (Status.PENDING, Status.TIMEOUT)
 
 
-def test_an_abandoned_wait_ends_while_the_lock_is_held(
-    store: Store, clock: FakeClock, tmp_path: Path
-) -> None:
+def test_an_abandoned_wait_ends_while_the_lock_is_held(store, clock, tmp_path):
     """A cancelled wait must not last as long as somebody holds the lock."""
 
     def leave(_stage: Stage) -> None:
@@ -80,9 +76,7 @@ def test_an_abandoned_wait_ends_while_the_lock_is_held(
         tend()
 
 
-def test_a_stage_is_reported_when_due_and_not_after_the_end(
-    store: Store, clock: FakeClock
-) -> None:
+def test_a_stage_is_reported_when_due_and_not_after_the_end(store, clock):
     stages: list[Stage] = []
     tend = Tender(store, {A}, on_stage=stages.append)
 
@@ -94,9 +88,7 @@ def test_a_stage_is_reported_when_due_and_not_after_the_end(
     assert status(store) is Status.TIMEOUT
 
 
-def test_a_request_of_a_dead_host_wakes_another_session(
-    tmp_path: Path, clock: FakeClock
-) -> None:
+def test_a_request_of_a_dead_host_wakes_another_session(tmp_path, clock):
     """An idle session does not look by itself."""
     store = store_in(tmp_path, clock=clock)
     store.submit(request(A, created_at=START_US // 1000))
@@ -111,9 +103,7 @@ def test_a_request_of_a_dead_host_wakes_another_session(
     assert wakeups.unanswered_s(store, idle.host) is not None
 
 
-def test_an_unanswered_wake_up_is_repeated_soon(
-    tmp_path: Path, clock: FakeClock
-) -> None:
+def test_an_unanswered_wake_up_is_repeated_soon(tmp_path, clock):
     """The first may have come before the session watched its file."""
     store = store_in(tmp_path, clock=clock)
     store.submit(request(A, created_at=START_US // 1000))
@@ -135,9 +125,7 @@ def test_an_unanswered_wake_up_is_repeated_soon(
     assert wakeups.unanswered_s(store, idle.host) is None
 
 
-def test_a_session_that_ignores_an_offer_is_woken(
-    tmp_path: Path, clock: FakeClock
-) -> None:
+def test_a_session_that_ignores_an_offer_is_woken(tmp_path, clock):
     """The offer may have got lost, and only a hook can repeat it."""
     store = store_in(tmp_path, clock=clock)
     store.submit(request(A, created_at=START_US // 1000))
@@ -152,7 +140,7 @@ def test_a_session_that_ignores_an_offer_is_woken(
     assert wakeups.unanswered_s(store, idle.host) is not None
 
 
-def test_why_no_session_has_heard_of_a_request(store: Store) -> None:
+def test_why_no_session_has_heard_of_a_request(store):
     """It matters only for a request that waits for a session."""
     asked = request("b")
 
@@ -181,7 +169,7 @@ class Counting(Store):
         return super().sweep(everything=everything, waiting=waiting)
 
 
-def test_a_thousand_waiters_share_the_work(store: Store, clock: FakeClock) -> None:
+def test_a_thousand_waiters_share_the_work(store, clock):
     """One sweeps for all; each still reports, so that it can be cancelled (P4, P9)."""
     counting = Counting(store.place, clock=clock)
     b = RequestId("b")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from pydantic import BaseModel, field_validator
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.api.bridge import Bridge
-    from bridge.protocol.failure_codes import FailureCode
 
 
 class Even(BaseModel):
@@ -44,7 +43,7 @@ def answered(bridge: Bridge, number: int, key: str | None = None) -> str:
     return request
 
 
-def test_an_answer_that_the_model_rejects_stops_no_other(bridge: Bridge) -> None:
+def test_an_answer_that_the_model_rejects_stops_no_other(bridge):
     ids = [answered(bridge, number) for number in (1, 2, 3)]
 
     found = {r.request_id: r for r in bridge.wait(ids, schema=Even, timeout_s=5)}
@@ -57,7 +56,7 @@ def test_an_answer_that_the_model_rejects_stops_no_other(bridge: Bridge) -> None
     assert odd.raw == '{"number": 1}'
 
 
-def test_error_an_answer_that_the_model_rejects(bridge: Bridge) -> None:
+def test_error_an_answer_that_the_model_rejects(bridge):
     with pytest.raises(RequestFailed, match="it is odd") as caught:
         bridge.wait(answered(bridge, 1), schema=Even, timeout_s=5)
 
@@ -66,8 +65,8 @@ def test_error_an_answer_that_the_model_rejects(bridge: Bridge) -> None:
 
 
 def test_the_answer_of_a_key_is_returned_although_no_host_could_answer(
-    bridge: Bridge,
-) -> None:
+    bridge,
+):
     """No session is open, and this one would have to wait for itself."""
     request = answered(bridge, 2, "key")
 
@@ -79,9 +78,7 @@ def test_the_answer_of_a_key_is_returned_although_no_host_could_answer(
 
 
 @pytest.mark.parametrize("code", ["timeout", "cancelled"])
-def test_error_the_request_of_a_key_ended_without_an_answer(
-    bridge: Bridge, code: FailureCode
-) -> None:
+def test_error_the_request_of_a_key_ended_without_an_answer(bridge, code):
     request = bridge.submit("Which?", dedup_key="key")
     asked = bridge.status(request).request
     assert asked is not None
@@ -92,7 +89,7 @@ def test_error_the_request_of_a_key_ended_without_an_answer(
         bridge.ask("Which?", dedup_key="key")
 
 
-def test_error_an_invalid_question_with_an_answered_key(bridge: Bridge) -> None:
+def test_error_an_invalid_question_with_an_answered_key(bridge):
     answered(bridge, 2, "key")
 
     with pytest.raises(InvalidRequest):
@@ -100,9 +97,7 @@ def test_error_an_invalid_question_with_an_answered_key(bridge: Bridge) -> None:
 
 
 @pytest.mark.parametrize("schema", [None, {"type": "object", "required": ["status"]}])
-def test_the_task_id_is_returned_whatever_the_schema(
-    bridge: Bridge, schema: dict[str, Any] | None
-) -> None:
+def test_the_task_id_is_returned_whatever_the_schema(bridge, schema):
     words = '{"status": "success", "summary": "done"}'
 
     request = bridge.submit("Which?", schema=schema, task_id="t-1")

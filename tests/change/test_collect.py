@@ -48,11 +48,11 @@ def made(folder: Path, *options: str) -> Path:
     return folder
 
 
-def test_no_change(project: Path) -> None:
+def test_no_change(project):
     assert read_change(project) == NOTHING
 
 
-def test_staged_unstaged_new_and_deleted_files(project: Path) -> None:
+def test_staged_unstaged_new_and_deleted_files(project):
     """All that the next commit could become, in one diff."""
     (project / "src" / "a.py").write_text("one\n2\nthree\n")
     git(project, "add", ".")
@@ -86,7 +86,7 @@ def test_staged_unstaged_new_and_deleted_files(project: Path) -> None:
     )
 
 
-def test_git_takes_it_for_a_patch(project: Path) -> None:
+def test_git_takes_it_for_a_patch(project):
     """And the result of that patch is what lies there."""
     text = "one\n2\nthree\nfour"
     (project / "src" / "a.py").write_text(text)
@@ -99,14 +99,14 @@ def test_git_takes_it_for_a_patch(project: Path) -> None:
     assert (project / "src" / "a.py").read_text() == text
 
 
-def test_before_the_first_commit(tmp_path: Path) -> None:
+def test_before_the_first_commit(tmp_path):
     git(tmp_path, "init", "-q")
     (tmp_path / "a").write_text("a\n")
 
     assert "+++ b/a" in read_change(tmp_path).diff
 
 
-def test_ignored_files_are_left_alone_and_secrets_named(project: Path) -> None:
+def test_ignored_files_are_left_alone_and_secrets_named(project):
     (project / ".gitignore").write_text("*.log\nbuild/\n")
     git(project, "add", ".")
     git(project, "commit", "-qm", "ignore")
@@ -123,7 +123,7 @@ def test_ignored_files_are_left_alone_and_secrets_named(project: Path) -> None:
     )
 
 
-def test_links_are_named_and_not_followed(project: Path) -> None:
+def test_links_are_named_and_not_followed(project):
     (project / "out").symlink_to("/etc/passwd")
     shutil.rmtree(project / "src")
     (project / "src").symlink_to("/etc")
@@ -137,7 +137,7 @@ def test_links_are_named_and_not_followed(project: Path) -> None:
     assert "pipe" in "".join(change.notes)
 
 
-def test_a_large_change_names_what_is_left_out(project: Path) -> None:
+def test_a_large_change_names_what_is_left_out(project):
     for number in range(8):
         (project / f"n{number}.txt").write_text("words and words\n" * 1100)
     (project / "huge.txt").write_text("x\n" * 400_000)
@@ -156,20 +156,20 @@ def test_a_large_change_names_what_is_left_out(project: Path) -> None:
     )
 
 
-def test_ends_of_lines_are_no_change(project: Path) -> None:
+def test_ends_of_lines_are_no_change(project):
     """They are a setting, and settings are not read."""
     (project / "b.txt").write_bytes(b"b\r\n")
 
     assert read_change(project) == NOTHING
 
 
-def test_names_with_line_breaks_stay_on_one_line(project: Path) -> None:
+def test_names_with_line_breaks_stay_on_one_line(project):
     (project / "a\n+++ b.py").write_text("x\n")
 
     assert '+++ b/"a\\n+++ b.py"' in read_change(project).diff
 
 
-def test_linked_worktrees_and_submodules(project: Path, tmp_path: Path) -> None:
+def test_linked_worktrees_and_submodules(project, tmp_path):
     git(project, "worktree", "add", "-q", str(tmp_path / "wt"))
     outer = made(tmp_path / "outer")
     git(outer, "-c", "protocol.file.allow=always", "submodule", "add", "-q",
@@ -182,7 +182,7 @@ def test_linked_worktrees_and_submodules(project: Path, tmp_path: Path) -> None:
     assert read_change(outer) == NOTHING
 
 
-def test_a_long_hash(tmp_path: Path) -> None:
+def test_a_long_hash(tmp_path):
     project = made(tmp_path / "app", "--object-format=sha256")
     assert read_change(project) == NOTHING
     (project / "b.txt").write_text("c\n")
@@ -207,7 +207,7 @@ def trap(project: Path, marker: Path) -> None:
         shutil.copy(script, project / ".git" / "hooks" / hook)
 
 
-def test_nothing_of_the_repository_runs(project: Path, tmp_path: Path) -> None:
+def test_nothing_of_the_repository_runs(project, tmp_path):
     """The same traps catch git: they are set."""
     marker = tmp_path / "ran"
     (project / "b.txt").write_text("c\n")
@@ -219,7 +219,7 @@ def test_nothing_of_the_repository_runs(project: Path, tmp_path: Path) -> None:
     assert marker.exists()
 
 
-def test_a_partial_clone_fetches_nothing(project: Path, tmp_path: Path) -> None:
+def test_a_partial_clone_fetches_nothing(project, tmp_path):
     (project / "b.txt").write_text("second\n")
     git(project, "commit", "-qam", "second")
     git(project, "config", "uploadpack.allowFilter", "true")
@@ -265,9 +265,7 @@ def test_a_partial_clone_fetches_nothing(project: Path, tmp_path: Path) -> None:
         ("rm .git/index; ln -s /dev/zero .git/index", "leads to"),
     ],
 )
-def test_error_a_repository_that_cannot_be_read(
-    project: Path, harm: str, why: str
-) -> None:
+def test_error_a_repository_that_cannot_be_read(project, harm, why):
     """In the prompt: a judge who sees no change must know that there may be one."""
     subprocess.run(["sh", "-c", harm], cwd=project, check=True)
 
@@ -279,7 +277,7 @@ def test_error_a_repository_that_cannot_be_read(
     assert why in note
 
 
-def test_a_file_that_takes_too_long_hides_no_other(project: Path) -> None:
+def test_a_file_that_takes_too_long_hides_no_other(project):
     """Lines that are repeated in no order cost a diff the square of their number."""
     for seed in (1, 2):
         lines = random.Random(seed).choices(range(180), k=40_000)  # noqa: S311 - data
@@ -295,7 +293,7 @@ def test_a_file_that_takes_too_long_hides_no_other(project: Path) -> None:
     assert change.notes == ("Left out, it takes too much to compare: a.csv",)
 
 
-def test_patterns_that_take_too_long_hide_no_change(project: Path) -> None:
+def test_patterns_that_take_too_long_hide_no_change(project):
     """Files that git knows are compared, though not all new ones could be looked at."""
     (project / "src" / "a.py").write_text("two\n")
     (project / ".gitignore").write_text("*a" * 40 + "b\n")
@@ -326,7 +324,7 @@ def test_patterns_that_take_too_long_hide_no_change(project: Path) -> None:
         "os.symlink('b.txt', 'made')",
     ],
 )
-def test_the_reader_can_do_no_more_than_read(project: Path, deed: str) -> None:
+def test_the_reader_can_do_no_more_than_read(project, deed):
     """Whatever dulwich does, now or in a version to come."""
     code = (
         "import os, subprocess, socket\n"

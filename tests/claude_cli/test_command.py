@@ -77,7 +77,7 @@ BEYOND_THE_CLIENT = {
 
 
 @pytest.mark.parametrize("schema", BEYOND_THE_CLIENT.values(), ids=BEYOND_THE_CLIENT)
-def test_what_the_client_cannot_check_is_asked_for_in_words(schema: dict[str, Any]):
+def test_what_the_client_cannot_check_is_asked_for_in_words(schema):
     request = asked(schema=schema)
 
     assert "--json-schema" not in command_line("/bin/claude", request)
@@ -95,7 +95,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_model_that_the_client_has_is_asked_for(model: str):
+def test_a_model_that_the_client_has_is_asked_for(model):
     assert flags(asked(model=model)) == MODELS[model]
 
 
@@ -126,7 +126,7 @@ DEFINED = {
 
 
 @pytest.mark.parametrize("name", DEFINED)
-def test_a_definition_becomes_flags(name: str):
+def test_a_definition_becomes_flags(name):
     fields, expected = DEFINED[name]
 
     assert flags(asked(agent_type="checker"), defined(**fields)) == expected

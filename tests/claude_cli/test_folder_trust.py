@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import needs
 import pytest
@@ -97,7 +97,7 @@ def settings_in(home: Path, **more: str) -> Settings:
 
 
 @pytest.mark.parametrize("make", FOLDERS, ids=lambda make: make.__name__)
-def test_a_folder(tmp_path: Path, make: Any):
+def test_a_folder(tmp_path, make):
     needs.tool("git")
     folder, accepted = make(tmp_path)
     (tmp_path / ".claude.json").write_text(
@@ -110,7 +110,7 @@ def test_a_folder(tmp_path: Path, make: Any):
 
 @pytest.mark.host
 @pytest.mark.parametrize("make", FOLDERS, ids=lambda make: make.__name__)
-def test_the_client_thinks_the_same(tmp_path: Path, make: Any):
+def test_the_client_thinks_the_same(tmp_path, make):
     """It says when it ignores what a folder allows: there it does not trust it."""
     needs.tool("git")
     with host_world(tmp_path / "stage", obedient_model()) as world:
@@ -150,7 +150,7 @@ RECORDS = {
 
 
 @pytest.mark.parametrize("record", RECORDS.values(), ids=RECORDS)
-def test_a_record_that_does_not_say_so(tmp_path: Path, record: str | None):
+def test_a_record_that_does_not_say_so(tmp_path, record):
     settings = settings_in(tmp_path)
     place = locate(settings, tmp_path)
     if record is not None:
@@ -160,7 +160,7 @@ def test_a_record_that_does_not_say_so(tmp_path: Path, record: str | None):
     assert not is_trusted(settings, place)
 
 
-def test_where_the_record_lies(tmp_path: Path):
+def test_where_the_record_lies(tmp_path):
     """Beside its folder, or in the one that is named; an older name comes first."""
     yes = json.dumps({"projects": {str(tmp_path): ACCEPTED}})
     named = tmp_path / "named"
@@ -176,7 +176,7 @@ def test_where_the_record_lies(tmp_path: Path):
     assert not is_trusted(settings, place)
 
 
-def test_what_a_person_is_told(tmp_path: Path):
+def test_what_a_person_is_told(tmp_path):
     settings = settings_in(tmp_path)
     place = locate(settings, tmp_path)
 

@@ -15,7 +15,6 @@ from storeworld import folders_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from stage.replies import Answer
     from stage.turns import ApiRequest
@@ -73,7 +72,7 @@ def answered(ran: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     return json.loads(ran.stdout)
 
 
-def test_with_a_schema(tmp_path: Path):
+def test_with_a_schema(tmp_path):
     """The value satisfies it, the model has a name, and only one client was asked."""
     model = turns(submits({"modules": ["billing"]}), reply("done"))
 
@@ -91,7 +90,7 @@ def test_with_a_schema(tmp_path: Path):
     assert folders_of(world.store, answer["requestId"]) == ["done"]
 
 
-def test_without_a_schema_commands_count_as_seen(tmp_path: Path):
+def test_without_a_schema_commands_count_as_seen(tmp_path):
     """Evidence rests on what the client says it ran."""
     item = {"type": "t", "content": "hi", "command": "echo hi", "passed": True}
     model = turns(
@@ -105,7 +104,7 @@ def test_without_a_schema_commands_count_as_seen(tmp_path: Path):
     assert (evidence["verified"], evidence["command"]) == (True, "echo hi")
 
 
-def test_error_a_command_that_was_not_run(tmp_path: Path):
+def test_error_a_command_that_was_not_run(tmp_path):
     item = {"type": "t", "content": "hi", "command": "pytest -q", "passed": True}
     model = turns(submits({**SUCCESS, "evidence": [item]}), reply("done"))
 
@@ -115,7 +114,7 @@ def test_error_a_command_that_was_not_run(tmp_path: Path):
     assert (ran.returncode, answered(ran)["error"]["code"]) == (1, "unverified")
 
 
-def test_a_value_that_is_no_object_comes_as_words(tmp_path: Path):
+def test_a_value_that_is_no_object_comes_as_words(tmp_path):
     """The client's own check takes objects only."""
     with host_world(tmp_path, turns(reply('["billing"]'))) as world:
         (world.stage.project / "list.json").write_text('{"type": "array"}')
@@ -124,7 +123,7 @@ def test_a_value_that_is_no_object_comes_as_words(tmp_path: Path):
     assert answered(ran)["parsedOutput"] == ["billing"]
 
 
-def test_an_answer_in_words_counts_as_its_json_does(tmp_path: Path):
+def test_an_answer_in_words_counts_as_its_json_does(tmp_path):
     """A model may answer in the form that was asked for, and not by the tool for it."""
     said = turns(reply(json.dumps(SUCCESS)))
 
@@ -136,7 +135,7 @@ def test_an_answer_in_words_counts_as_its_json_does(tmp_path: Path):
     assert answer["parsedOutput"]["summary"] == SUCCESS["summary"]
 
 
-def test_a_wrong_value_is_corrected_by_the_client(tmp_path: Path):
+def test_a_wrong_value_is_corrected_by_the_client(tmp_path):
     model = turns(submits({"status": "great"}), submits(SUCCESS), reply("done"))
 
     with host_world(tmp_path, model) as world:
@@ -167,7 +166,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_error_code_of_an_end(tmp_path: Path, name: str):
+def test_error_code_of_an_end(tmp_path, name):
     model, code = ENDS[name]
 
     with host_world(tmp_path, model) as world:
@@ -181,7 +180,7 @@ def test_error_code_of_an_end(tmp_path: Path, name: str):
     )
 
 
-def test_what_is_not_granted_is_denied_and_no_dialog_waits(tmp_path: Path):
+def test_what_is_not_granted_is_denied_and_no_dialog_waits(tmp_path):
     model = turns(runs("touch made-by-an-agent"), submits(SUCCESS), reply("done"))
 
     with host_world(tmp_path, model) as world:
@@ -193,7 +192,7 @@ def test_what_is_not_granted_is_denied_and_no_dialog_waits(tmp_path: Path):
     assert not (world.stage.project / "made-by-an-agent").exists()
 
 
-def test_an_agent_of_the_project(tmp_path: Path):
+def test_an_agent_of_the_project(tmp_path):
     """The client's own agents are known on this route, too."""
     with host_world(tmp_path, turns(submits(SUCCESS), reply("done"))) as world:
         world.add_agent("checker")
@@ -205,7 +204,7 @@ def test_an_agent_of_the_project(tmp_path: Path):
     assert "Do what you are told." in first.newest_text
 
 
-def test_its_hooks_serve_no_queue(tmp_path: Path):
+def test_its_hooks_serve_no_queue(tmp_path):
     """With our hooks installed there: what waits for a session goes on waiting."""
     with host_world(tmp_path, turns(submits(SUCCESS), reply("done"))) as world:
         waiting = world.submit("For a session.")
@@ -223,9 +222,7 @@ NESTED = f"{sys.executable} -m bridge"
 
 
 @pytest.mark.parametrize("max_depth", ["2", "0"])
-def test_an_agent_inside_is_a_child_and_its_depth_counts(
-    tmp_path: Path, max_depth: str
-):
+def test_an_agent_inside_is_a_child_and_its_depth_counts(tmp_path, max_depth):
     """It may leave a request, or have one served, as deep as the limit says.
 
     The agent below does the same, so the limit must end it.
@@ -270,7 +267,7 @@ OPTIONS = {
 }
 
 
-def test_options_are_granted_as_in_a_session(tmp_path: Path):
+def test_options_are_granted_as_in_a_session(tmp_path):
     """The client does not know rules that name options: a hook of ours decides."""
     failed = {"status": "blocked", "summary": "not granted", "evidence": []}
     model = turns(*map(runs, OPTIONS), submits(failed), reply("done"))
@@ -289,7 +286,7 @@ def test_options_are_granted_as_in_a_session(tmp_path: Path):
     assert not made
 
 
-def test_a_rule_is_not_parted_into_several(tmp_path: Path):
+def test_a_rule_is_not_parted_into_several(tmp_path):
     """`--allowedTools` grants what stands behind a rule's first bracket, too."""
     failed = {"status": "blocked", "summary": "not granted", "evidence": []}
     commands = ("touch made", "touch 'f(x) y'")

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bridge.claude_cli.permission_hook import decision
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RULES = ["Bash(cat [-n] *)"]
 
@@ -26,7 +22,7 @@ RULES = ["Bash(cat [-n] *)"]
         ("ls", ".", None),
     ],
 )
-def test_paths_must_stay_in_the_project(tmp_path: Path, command, cwd, decided):
+def test_paths_must_stay_in_the_project(tmp_path, command, cwd, decided):
     """From the folder that the shell is in, and with links followed."""
     project = tmp_path / "project"
     (project / "src").mkdir(parents=True)

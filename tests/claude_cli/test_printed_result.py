@@ -173,7 +173,7 @@ FAILURES = {
         ("I will not.", "no_json"),
     ],
 )
-def test_without_structured_output_the_words_are_judged(words: str, code: str | None):
+def test_without_structured_output_the_words_are_judged(words, code):
     """An agent that answers in JSON without the tool for it has answered."""
     outcome = read(result(result=words))
 
@@ -184,13 +184,13 @@ def test_without_structured_output_the_words_are_judged(words: str, code: str | 
 @pytest.mark.parametrize(
     "words", ['{"status": "success", "summary": "fine"}', "[1, {}]"]
 )
-def test_an_answer_printed_as_it_stands_is_read(words: str):
+def test_an_answer_printed_as_it_stands_is_read(words):
     """The client, or a wrapper around it, may print the words alone."""
     assert read(words) == Outcome(words)
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_error_code_of_an_end(name: str):
+def test_error_code_of_an_end(name):
     stdout, exit_code, code, detail = FAILURES[name]
 
     outcome = read(stdout, code=exit_code)

@@ -68,14 +68,14 @@ COMMANDS = {
     ("words", "code", "said", "most_s"), COMMANDS.values(), ids=COMMANDS
 )
 def test_no_command_waits_longer_than_its_caller(
-    project: Project,
-    waits: str,
-    holder: int,
-    words: list[str],
-    code: int,
-    said: str,
-    most_s: float,
-) -> None:
+    project,
+    waits,
+    holder,
+    words,
+    code,
+    said,
+    most_s,
+):
     """And who holds the lock is said."""
     project.env["BRIDGE_CLAUDE"] = sys.executable
 
@@ -91,7 +91,7 @@ def test_no_command_waits_longer_than_its_caller(
         assert ", stopped); waited" in ran.err or sys.platform != "linux"
 
 
-def test_a_store_has_a_deadline(project: Project) -> None:
+def test_a_store_has_a_deadline(project):
     """Each wait for the lock gets what is left of it, and never less than a moment."""
     store = project.bridge.store
     now_s = store.clock.monotonic_s()

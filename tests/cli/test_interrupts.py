@@ -18,7 +18,7 @@ class InterruptedWhenGone:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_lost_interrupt_is_remembered() -> None:
+def test_a_lost_interrupt_is_remembered():
     interrupts = Interrupts()
     before = signal.getsignal(signal.SIGUSR1)
     interrupts.on(signal.SIGUSR1)
@@ -33,7 +33,7 @@ def test_a_lost_interrupt_is_remembered() -> None:
         signal.signal(signal.SIGUSR1, before)
 
 
-def test_ignored_signals_stay_ignored() -> None:
+def test_ignored_signals_stay_ignored():
     before = signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     try:
         Interrupts().on(signal.SIGUSR1)

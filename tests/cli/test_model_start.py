@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
-from typing import Any
 
 import needs
 import pytest
@@ -27,9 +26,7 @@ from bridge.config import Settings
         ("Hi --route local", {"off": True}, False),
     ],
 )
-def test_only_a_local_ask_starts_a_model(
-    words: str, settings: dict[str, Any], is_local
-):
+def test_only_a_local_ask_starts_a_model(words, settings, is_local):
     """Whatever else answers has no use for the memory."""
     options = parse("hostbridge ask", ask.OPTIONS, words.split())
 

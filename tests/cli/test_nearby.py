@@ -11,7 +11,7 @@ from bridge.host import nearby_sessions
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conftest import Host, Project
+    from conftest import Project
 
 
 @pytest.fixture
@@ -24,9 +24,7 @@ def inner(project: Project) -> Path:
 
 
 @pytest.mark.usefixtures("host")
-def test_the_error_names_the_outer_session_and_what_to_do(
-    project: Project, inner: Path
-) -> None:
+def test_the_error_names_the_outer_session_and_what_to_do(project, inner):
     """It said that none was open, which is not what its user saw."""
     ran = project.run("ask", "x", "--timeout", "1", cwd=inner)
 
@@ -40,7 +38,7 @@ def test_the_error_names_the_outer_session_and_what_to_do(
 
 
 @pytest.mark.usefixtures("host")
-def test_doctor_names_it_too(project: Project, inner: Path, host: Host) -> None:
+def test_doctor_names_it_too(project, inner, host):
     ran = project.run("doctor", cwd=inner)
 
     assert (
@@ -49,7 +47,7 @@ def test_doctor_names_it_too(project: Project, inner: Path, host: Host) -> None:
 
 
 @pytest.mark.usefixtures("host")
-def test_a_command_runs_in_another_folder(project: Project, inner: Path) -> None:
+def test_a_command_runs_in_another_folder(project, inner):
     ran = project.run("-C", "..", "submit", "x", cwd=inner)
 
     assert ran.code == 0
@@ -63,16 +61,14 @@ NO_FOLDERS = {
 
 
 @pytest.mark.parametrize(("words", "said"), NO_FOLDERS.values(), ids=NO_FOLDERS)
-def test_error_there_is_no_such_folder(project: Project, words: list[str], said: str):
+def test_error_there_is_no_such_folder(project, words, said):
     ran = project.run(*words)
 
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith(f"hostbridge: {said}")
 
 
-def test_a_folder_mounted_twice_has_two_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_mounted_twice_has_two_names(tmp_path, monkeypatch):
     """What `mount --bind app mnt` leaves in the kernel's table."""
     app, bound = tmp_path / "app", tmp_path / "m n"
     (app / "src").mkdir(parents=True)

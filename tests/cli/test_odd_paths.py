@@ -31,7 +31,7 @@ def odd(project: Project) -> Path:
 
 
 @pytest.mark.parametrize("words", COMMANDS)
-def test_error_a_path_that_is_not_utf_8(project: Project, odd: Path, words: str):
+def test_error_a_path_that_is_not_utf_8(project, odd, words):
     """Four commands called it a bug of ours."""
     name, *rest = words.split()
     as_json = ["--json"] if name in WITH_JSON else []
@@ -46,7 +46,7 @@ def test_error_a_path_that_is_not_utf_8(project: Project, odd: Path, words: str)
     ) in (ran.out + ran.err).replace("\\\\", "\\")
 
 
-def test_a_hook_there_lets_the_session_go_on(project: Project, odd: Path):
+def test_a_hook_there_lets_the_session_go_on(project, odd):
     """P6, whatever the folder is called."""
     event = b'{"hook_event_name": "SessionStart", "session_id": "s1", "cwd": "/"}'
     ran = subprocess.run(
@@ -61,7 +61,7 @@ def test_a_hook_there_lets_the_session_go_on(project: Project, odd: Path):
 
 
 @pytest.mark.parametrize("name", ["a\nb", "@" + "a" * 200, "日本"], ids=ascii)
-def test_other_odd_names_work(project: Project, name: str):
+def test_other_odd_names_work(project, name):
     folder = project.folder.parent / name
     (folder / ".git").mkdir(parents=True)
 
@@ -72,7 +72,7 @@ def test_other_odd_names_work(project: Project, name: str):
     assert project.run("where", "--json", cwd=folder).json["project"] == str(folder)
 
 
-def test_error_a_path_that_is_too_long(project: Project):
+def test_error_a_path_that_is_too_long(project):
     """What lies below could not be named: the folder's own `@` is one letter more."""
     folder = project.folder.parent / ("@" + "a" * 254)
     (folder / ".git").mkdir(parents=True)
@@ -89,7 +89,7 @@ def test_error_a_path_that_is_too_long(project: Project):
 
 
 @pytest.mark.parametrize("words", ["where", "status", "submit x", "install", "doctor"])
-def test_error_a_working_folder_that_is_gone(project: Project, words: str):
+def test_error_a_working_folder_that_is_gone(project, words):
     """The error used to be `No such file or directory`, without a name."""
     folder = project.folder / "gone"
     code = (

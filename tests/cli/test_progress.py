@@ -23,11 +23,11 @@ from bridge.protocol.outcome import Progress as Run
         (Run("checking", 3, 5, tool="submit_result"), "turn 3 of 5, submit_result"),
     ],
 )
-def test_says_turn_tool_and_speed(run: Run, words: str) -> None:
+def test_says_turn_tool_and_speed(run, words):
     assert work_words(run) == words
 
 
-def test_a_run_is_a_running_request() -> None:
+def test_a_run_is_a_running_request():
     """Whoever waits sees the stage of the request and the turn in it."""
     progress = Progress("lint")
     progress.follow(Run("tool", 2, 5, tool="read_file"))
@@ -36,8 +36,8 @@ def test_a_run_is_a_running_request() -> None:
 
 
 def test_where_stderr_is_no_terminal_nothing_is_shown(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    capsys,
+):
     """`--json` in a script stays clean on both channels."""
     with Progress("lint") as progress:
         progress.follow(Run("thinking", 1, 5, tokens=3))

@@ -14,7 +14,6 @@ from bridge.protocol.ids import RequestId
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -32,9 +31,7 @@ def serve(project, monkeypatch: pytest.MonkeyPatch) -> Any:
     return run
 
 
-def test_error_a_bug_is_logged(
-    serve, monkeypatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-):
+def test_error_a_bug_is_logged(serve, monkeypatch, capsys, tmp_path):
     def serving(*_: Any, on_bug: Any, **__: Any) -> Iterator[Any]:
         try:
             yield 1 // 0
@@ -53,9 +50,7 @@ def test_error_a_bug_is_logged(
     assert "in serving" in log.read_text()
 
 
-def test_what_keeps_it_from_serving_is_printed(
-    serve, capsys: pytest.CaptureFixture[str]
-):
+def test_what_keeps_it_from_serving_is_printed(serve, capsys):
     """It goes on, and was silent however long that took."""
 
     def serving(*_: Any, on_trouble: Any, **__: Any) -> Iterator[Any]:

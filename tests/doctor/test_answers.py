@@ -31,7 +31,7 @@ def ended(
 
 
 @pytest.mark.parametrize("code", sorted(set(CURES) - WANTED - {"timeout"}))
-def test_one_failure_is_a_warning(code: FailureCode) -> None:
+def test_one_failure_is_a_warning(code):
     (finding,) = judge([ended(), ended(code), ended()], NOW)
 
     assert finding == warning(
@@ -42,7 +42,7 @@ def test_one_failure_is_a_warning(code: FailureCode) -> None:
 
 
 @pytest.mark.parametrize("stage", sorted(Stage))
-def test_the_cure_for_a_deadline_depends_on_the_stage(stage: Stage) -> None:
+def test_the_cure_for_a_deadline_depends_on_the_stage(stage):
     """A longer one helps only where somebody was at work."""
     request = Request(request_id="r1", prompt="?", created_at=NOW - 5)
     late = failed(request, "timeout", "why", now_ms=NOW, stage=stage)
@@ -53,7 +53,7 @@ def test_the_cure_for_a_deadline_depends_on_the_stage(stage: Stage) -> None:
     assert (stage in TOO_EARLY) == (stage not in {Stage.RUNNING, Stage.INVALID_ANSWER})
 
 
-def test_the_same_failure_three_times_in_a_row_is_a_problem() -> None:
+def test_the_same_failure_three_times_in_a_row_is_a_problem():
     """A wall that an agent runs into again and again is not bad luck."""
     (finding,) = judge([*[ended("no_json")] * 3, ended()], NOW)
 
@@ -63,7 +63,7 @@ def test_the_same_failure_three_times_in_a_row_is_a_problem() -> None:
     )
 
 
-def test_what_was_wanted_and_what_is_old_is_left_out() -> None:
+def test_what_was_wanted_and_what_is_old_is_left_out():
     old = ended("timeout", at=NOW - 25 * 3_600_000)
 
     assert list(judge([ended("cancelled"), old], NOW)) == [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,7 +17,6 @@ from bridge.store.sessions import Session
 if TYPE_CHECKING:
     from conftest import Patient
 
-    from bridge.host.wake_problems import WakeProblem
 
 HOST = HostProcess(pid=7, start_time="1", boot="b")
 OURS = Session(session_id="s1", host=HOST, registered_at=1, wakes=True)
@@ -45,11 +44,11 @@ CASES = {
 
 @pytest.mark.parametrize(("ours", "theirs", "off", "found"), CASES.values(), ids=CASES)
 def test_each_session_is_described(
-    ours: list[Session],
-    theirs: list[dict[str, Any]],
-    off: set[str],
-    found: str,
-) -> None:
+    ours,
+    theirs,
+    off,
+    found,
+):
     (finding,) = judge_sessions(ours, theirs, off=off, unheard={}, project="/p")
 
     assert finding.found == found
@@ -57,7 +56,7 @@ def test_each_session_is_described(
 
 
 @pytest.mark.parametrize("why", [NO_WATCH, UNANSWERED], ids=lambda why: why.what)
-def test_a_session_that_does_not_wake_is_named_with_the_cause(why: WakeProblem) -> None:
+def test_a_session_that_does_not_wake_is_named_with_the_cause(why):
     (finding,) = judge_sessions(
         [OURS], [], off=set(), unheard={"s1": why}, project="/p"
     )
@@ -66,7 +65,7 @@ def test_a_session_that_does_not_wake_is_named_with_the_cause(why: WakeProblem) 
     assert finding == warning(found, why.cause, why.cure)
 
 
-def test_a_session_that_has_just_started_is_no_issue() -> None:
+def test_a_session_that_has_just_started_is_no_issue():
     (finding,) = judge_sessions(
         [OURS], [], off=set(), unheard={"s1": JUST_STARTED}, project="/p"
     )
@@ -86,7 +85,7 @@ def fake_client(patient: Patient, words: str) -> str:
     return f"{folder}:/usr/bin:/bin"
 
 
-def test_a_missing_client_is_no_problem(patient: Patient) -> None:
+def test_a_missing_client_is_no_problem(patient):
     """It may live inside an editor."""
     (finding,) = patient.found(client.version)
 
@@ -105,7 +104,7 @@ def test_a_missing_client_is_no_problem(patient: Patient) -> None:
         ("", "no version (hostbridge knows 2.1.330 best)"),
     ],
 )
-def test_another_version_is_a_note(patient: Patient, words: str, found: str) -> None:
+def test_another_version_is_a_note(patient, words, found):
     path = fake_client(patient, words)
 
     (finding,) = patient.found(client.version, PATH=path)
@@ -113,7 +112,7 @@ def test_another_version_is_a_note(patient: Patient, words: str, found: str) -> 
     assert finding == ok(f"{patient.root}/bin/claude {found}")
 
 
-def test_sessions_of_other_projects_do_not_count(patient: Patient) -> None:
+def test_sessions_of_other_projects_do_not_count(patient):
     below = patient.project / "below"
     below.mkdir()
     listed = [
@@ -130,9 +129,7 @@ def test_sessions_of_other_projects_do_not_count(patient: Patient) -> None:
 
 
 @pytest.mark.parametrize("words", ["", "not JSON", '{"a": 1}', "[1, null]"])
-def test_a_client_that_lists_nothing_is_no_problem(
-    patient: Patient, words: str
-) -> None:
+def test_a_client_that_lists_nothing_is_no_problem(patient, words):
     path = fake_client(patient, words)
 
     (finding,) = patient.found(client.open_sessions, PATH=path)

@@ -35,9 +35,7 @@ SHELLS = {
 
 
 @pytest.mark.parametrize(("names", "named"), SHELLS.values(), ids=SHELLS)
-def test_a_session_in_the_default_place_is_found(
-    patient: Patient, names: list[str], named: str
-) -> None:
+def test_a_session_in_the_default_place_is_found(patient, names, named):
     """A request asked here would wait for ever, next to a session that is open."""
     open_session(patient)
     env = {name: str(patient.root / name) for name in names}
@@ -57,7 +55,7 @@ def test_a_session_in_the_default_place_is_found(
     assert not place.state.exists()
 
 
-def test_a_session_under_the_same_home_is_found(patient: Patient) -> None:
+def test_a_session_under_the_same_home_is_found(patient):
     """Only the variable that leads away is named."""
     home = {"BRIDGE_HOME": str(patient.root / "other")}
     open_session(patient, **home)
@@ -70,15 +68,13 @@ def test_a_session_under_the_same_home_is_found(patient: Patient) -> None:
 
 
 @pytest.mark.parametrize("env", [{}, {"BRIDGE_HOME": "/nowhere/at/all"}])
-def test_finds_nothing_if_nothing_differs(
-    patient: Patient, env: dict[str, str]
-) -> None:
+def test_finds_nothing_if_nothing_differs(patient, env):
     open_session(patient, **({} if not env else {"BRIDGE_HOME": str(patient.root)}))
 
     assert patient.found(open_elsewhere, **env) == []
 
 
-def test_a_home_of_the_same_name_is_no_difference(patient: Patient) -> None:
+def test_a_home_of_the_same_name_is_no_difference(patient):
     open_session(patient)
 
     assert patient.found(open_elsewhere, BRIDGE_HOME=str(patient.bridge)) == []

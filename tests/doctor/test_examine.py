@@ -17,7 +17,7 @@ from bridge.doctor.finding import Finding, Verdict, ok, problem, warning
 from bridge.store.host_process import name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from conftest import Patient
 
@@ -30,7 +30,7 @@ def make_state(patient: Patient) -> None:
         pass
 
 
-def test_every_check_reports_on_a_healthy_machine(patient: Patient) -> None:
+def test_every_check_reports_on_a_healthy_machine(patient):
     """And the names in the table are those of the findings."""
     findings = list(examine(patient.seen()))
 
@@ -110,9 +110,7 @@ DAMAGE = (
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_it_finds_damage_and_no_bug_of_its_own(
-    patient: Patient, damage: Callable[[Patient], None]
-) -> None:
+def test_it_finds_damage_and_no_bug_of_its_own(patient, damage):
     damage(patient)
 
     findings = list(examine(patient.seen()))
@@ -124,9 +122,7 @@ def test_it_finds_damage_and_no_bug_of_its_own(
 
 
 @pytest.mark.parametrize("damage", DAMAGE[:-1])
-def test_the_command_line_never_traces_back(
-    patient: Patient, damage: Callable[[Patient], None]
-) -> None:
+def test_the_command_line_never_traces_back(patient, damage):
     damage(patient)
 
     command = [sys.executable, "-c", "from bridge.cli.main import main; main()"]
@@ -145,7 +141,7 @@ def test_the_command_line_never_traces_back(
     assert {"name", "verdict", "found", "cause", "cure"} == set(printed["checks"][0])
 
 
-def test_error_state_is_open_to_others(patient: Patient) -> None:
+def test_error_state_is_open_to_others(patient):
     open_to_others(patient)
 
     assert patient.found(state.directory) == [
@@ -158,7 +154,7 @@ def test_error_state_is_open_to_others(patient: Patient) -> None:
     ]
 
 
-def test_a_state_that_is_not_there_yet_is_not_made(patient: Patient) -> None:
+def test_a_state_that_is_not_there_yet_is_not_made(patient):
     """To look is not to ask; its place is checked all the same."""
     (finding,) = patient.found(state.directory)
     list(examine(patient.seen()))
@@ -176,7 +172,7 @@ def test_a_state_that_is_not_there_yet_is_not_made(patient: Patient) -> None:
     assert refused.found.startswith(f"{patient.bridge}: others can write to it")
 
 
-def test_error_a_place_where_no_state_can_be_made(patient: Patient) -> None:
+def test_error_a_place_where_no_state_can_be_made(patient):
     (patient.root / "file").touch()
     blocked = str(patient.root / "file" / "state")
 
@@ -189,7 +185,7 @@ def test_error_a_place_where_no_state_can_be_made(patient: Patient) -> None:
     )
 
 
-def test_error_state_inside_the_project(patient: Patient) -> None:
+def test_error_state_inside_the_project(patient):
     """A place that a clone could fill is refused, and said so."""
     inside = patient.project / "state"
 
@@ -202,7 +198,7 @@ def test_error_state_inside_the_project(patient: Patient) -> None:
     )
 
 
-def test_a_lock_that_somebody_holds_is_named(patient: Patient) -> None:
+def test_a_lock_that_somebody_holds_is_named(patient):
     """With the pid if the kernel knows it: a stopped process holds it for ever."""
     make_state(patient)
     lock = patient.state / "locks" / "store.lock"
@@ -226,7 +222,7 @@ def test_a_lock_that_somebody_holds_is_named(patient: Patient) -> None:
     assert finding.found == f"{lock} is held{by}; waited 2 s. See `hostbridge doctor`"
 
 
-def test_locks_that_lock_are_ok(patient: Patient) -> None:
+def test_locks_that_lock_are_ok(patient):
     make_state(patient)
 
     (finding,) = patient.found(state.locks)
@@ -236,7 +232,7 @@ def test_locks_that_lock_are_ok(patient: Patient) -> None:
     assert os.listdir(patient.state / "locks") == ["store.lock"]
 
 
-def test_quarantine_shows_the_newest_reason(patient: Patient) -> None:
+def test_quarantine_shows_the_newest_reason(patient):
     make_state(patient)
     folder = patient.state / "quarantine"
     folder.mkdir()
@@ -251,7 +247,7 @@ def test_quarantine_shows_the_newest_reason(patient: Patient) -> None:
     assert finding.found == f"2 files in {folder}; the newest: /x/r1.json: the last"
 
 
-def test_hook_errors_show_the_newest(patient: Patient) -> None:
+def test_hook_errors_show_the_newest(patient):
     make_state(patient)
     log = patient.bridge / "hook-errors.log"
     log.write_text(
@@ -288,15 +284,13 @@ def test_hook_errors_show_the_newest(patient: Patient) -> None:
         ),
     ],
 )
-def test_settings_are_checked(
-    patient: Patient, env: dict[str, str], verdict: Verdict, found: str
-) -> None:
+def test_settings_are_checked(patient, env, verdict, found):
     (finding,) = patient.found(machine.variables, **env)
 
     assert (finding.verdict, finding.found) == (verdict, found)
 
 
-def test_a_misspelt_variable_is_noticed(patient: Patient) -> None:
+def test_a_misspelt_variable_is_noticed(patient):
     findings = patient.found(machine.variables, BRIDGE_SLOT="2", BRIDGE_OF_SIGHS="1")
 
     assert findings == [
@@ -309,7 +303,7 @@ def test_a_misspelt_variable_is_noticed(patient: Patient) -> None:
     ]
 
 
-def test_off_is_a_problem_with_a_cure(patient: Patient) -> None:
+def test_off_is_a_problem_with_a_cure(patient):
     make_state(patient)
     on = patient.found(machine.switch)
     (patient.state / "off").touch()
@@ -331,7 +325,7 @@ def test_off_is_a_problem_with_a_cure(patient: Patient) -> None:
     assert [f.cure for f in off] == ["hostbridge on"]
 
 
-def test_a_check_that_breaks_is_a_finding() -> None:
+def test_a_check_that_breaks_is_a_finding():
     def look() -> Iterator[Finding]:
         yield ok("so far")
         raise ZeroDivisionError("division by zero")

@@ -37,7 +37,7 @@ def write(file: Path, content: Any) -> None:
     file.write_text(json.dumps(content))
 
 
-def test_no_registration_is_a_problem(patient: Patient) -> None:
+def test_no_registration_is_a_problem(patient):
     assert patient.found(hooks.registered) == [
         problem(
             f"not registered for {patient.project}",
@@ -48,7 +48,7 @@ def test_no_registration_is_a_problem(patient: Patient) -> None:
 
 
 @pytest.mark.parametrize("kind", ["local", "user", "project"])
-def test_one_registration_is_right(patient: Patient, kind: Scope) -> None:
+def test_one_registration_is_right(patient, kind):
     file = install(patient, kind)
 
     assert patient.found(hooks.registered) == [
@@ -56,7 +56,7 @@ def test_one_registration_is_right(patient: Patient, kind: Scope) -> None:
     ]
 
 
-def test_more_than_one_is_named(patient: Patient) -> None:
+def test_more_than_one_is_named(patient):
     local = install(patient, "local")
     user = install(patient, "user")
     content = json.loads(user.read_text())
@@ -72,7 +72,7 @@ def test_more_than_one_is_named(patient: Patient) -> None:
     )
 
 
-def test_a_plugin_that_acts_for_a_session_counts(patient: Patient) -> None:
+def test_a_plugin_that_acts_for_a_session_counts(patient):
     """With --plugin-dir nothing else shows it."""
     patient.state.mkdir(parents=True)
     pin(patient.bridge, "one", "plugin", patient.state)
@@ -82,7 +82,7 @@ def test_a_plugin_that_acts_for_a_session_counts(patient: Patient) -> None:
     ]
 
 
-def test_paths_that_are_gone_are_named(patient: Patient) -> None:
+def test_paths_that_are_gone_are_named(patient):
     file = install(patient, "local", python="/gone/bin/python")
 
     (finding, _) = patient.found(hooks.registered)
@@ -95,8 +95,8 @@ def test_paths_that_are_gone_are_named(patient: Patient) -> None:
 
 
 def test_a_committed_install_without_pointer_does_nothing_here(
-    patient: Patient,
-) -> None:
+    patient,
+):
     file = install(patient, "project")
     pointer = patient.bridge / "hooks.sh"
     pointer.unlink()
@@ -110,7 +110,7 @@ def test_a_committed_install_without_pointer_does_nothing_here(
     )
 
 
-def test_an_edited_registration_is_noticed(patient: Patient) -> None:
+def test_an_edited_registration_is_noticed(patient):
     file = install(patient, "local")
     content = json.loads(file.read_text())
     del content["hooks"]["Stop"]
@@ -151,9 +151,7 @@ POLICIES = {
 @pytest.mark.parametrize(
     ("place", "key", "value", "cure"), POLICIES.values(), ids=POLICIES
 )
-def test_error_hooks_are_not_allowed(
-    patient: Patient, place: str, key: str, value: object, cure: str
-) -> None:
+def test_error_hooks_are_not_allowed(patient, place, key, value, cure):
     write(patient.root / place, {key: value})
 
     assert patient.found(hooks.allowed) == [
@@ -165,7 +163,7 @@ def test_error_hooks_are_not_allowed(
     ]
 
 
-def test_policies_of_an_administrator_count_only_there(patient: Patient) -> None:
+def test_policies_of_an_administrator_count_only_there(patient):
     write(patient.local, {"allowManagedHooksOnly": True, "disableAllHooks": False})
 
     (finding,) = patient.found(hooks.allowed)
@@ -173,7 +171,7 @@ def test_policies_of_an_administrator_count_only_there(patient: Patient) -> None
     assert finding.verdict is Verdict.OK
 
 
-def test_error_settings_that_the_client_cannot_read(patient: Patient) -> None:
+def test_error_settings_that_the_client_cannot_read(patient):
     patient.local.parent.mkdir()
     patient.local.write_text('{\n  "a": 1,\n}')
 
@@ -194,7 +192,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("kind", ["local", "user", "project", None])
 @pytest.mark.usefixtures("patience")
-def test_registered_hooks_are_started(patient: Patient, kind: Scope | None) -> None:
+def test_registered_hooks_are_started(patient, kind):
     """As the client starts them; nothing of it is left, least of all in our home."""
     if kind:
         install(patient, kind)
@@ -209,7 +207,7 @@ def test_registered_hooks_are_started(patient: Patient, kind: Scope | None) -> N
 
 
 @pytest.mark.usefixtures("patience")
-def test_one_slow_run_does_not_count(patient: Patient) -> None:
+def test_one_slow_run_does_not_count(patient):
     """The figure is the hook's cost, not what else the machine does meanwhile."""
     install(patient, "local")
     content = json.loads(patient.local.read_text())
@@ -228,7 +226,7 @@ def test_one_slow_run_does_not_count(patient: Patient) -> None:
     assert slow.read_text().count("\n") == 10
 
 
-def test_error_hooks_with_a_python_that_has_no_hostbridge(patient: Patient) -> None:
+def test_error_hooks_with_a_python_that_has_no_hostbridge(patient):
     python = patient.root / "bin" / "python"
     python.parent.mkdir()
     python.write_text(f'#!/bin/sh\nshift\nexec {sys.executable} -I -S "$@"\n')
@@ -244,7 +242,7 @@ def test_error_hooks_with_a_python_that_has_no_hostbridge(patient: Patient) -> N
     )
 
 
-def test_error_hooks_whose_scripts_are_gone(patient: Patient) -> None:
+def test_error_hooks_whose_scripts_are_gone(patient):
     form = form_of("local", patient.root / "gone", sys.executable)
     write(patient.local, {"hooks": entries(form)})
 

@@ -58,7 +58,7 @@ def without_times(finding: dict[str, Any]) -> str:
     return re.sub(r"[0-9a-f-]{36}", "SESSION", text)
 
 
-def test_a_session_that_answers_shows_every_stage(tmp_path: Path) -> None:
+def test_a_session_that_answers_shows_every_stage(tmp_path):
     with ScriptedApi(obedient_model(YES)) as api:
         stage = stage_at(tmp_path, api)
         run(stage, "install")
@@ -81,7 +81,7 @@ def test_a_session_that_answers_shows_every_stage(tmp_path: Path) -> None:
     assert code == 0
 
 
-def test_a_model_that_ignores_offers_is_named(tmp_path: Path) -> None:
+def test_a_model_that_ignores_offers_is_named(tmp_path):
     with ScriptedApi(obedient_model(YES, main=ignoring(99))) as api:
         stage = stage_at(tmp_path, api)
         run(stage, "install")
@@ -96,7 +96,7 @@ def test_a_model_that_ignores_offers_is_named(tmp_path: Path) -> None:
     assert last["cause"] in (STOPS["launched"][0], MEANINGS["declined"])
 
 
-def test_no_open_session_is_reported_at_once(tmp_path: Path) -> None:
+def test_no_open_session_is_reported_at_once(tmp_path):
     with ScriptedApi(obedient_model(YES)) as api:
         stage = stage_at(tmp_path, api)
         run(stage, "install")
@@ -110,7 +110,7 @@ def test_no_open_session_is_reported_at_once(tmp_path: Path) -> None:
     )
 
 
-def test_inside_the_only_session_it_does_not_wait_for_itself(tmp_path: Path) -> None:
+def test_inside_the_only_session_it_does_not_wait_for_itself(tmp_path):
     with ScriptedApi(obedient_model(YES)) as api:
         stage = stage_at(tmp_path, api)
         run(stage, "install")
@@ -126,7 +126,7 @@ def test_inside_the_only_session_it_does_not_wait_for_itself(tmp_path: Path) -> 
     )
 
 
-def test_a_session_that_no_hook_of_ours_has_seen(tmp_path: Path) -> None:
+def test_a_session_that_no_hook_of_ours_has_seen(tmp_path):
     """Opened before the install, and idle since: only the client knows of it."""
     with ScriptedApi(obedient_model(YES)) as api:
         stage = stage_at(tmp_path, api)

@@ -12,13 +12,11 @@ from ggufs import gguf
 
 from bridge.doctor import models
 from bridge.doctor.examine import CHECKS
-from bridge.doctor.finding import Finding, Verdict, ok, warning
+from bridge.doctor.finding import Verdict, ok, warning
 from bridge.errors import ExtraMissing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from conftest import Patient
 
 
 NO_CLAUDE = "no program '/nonexistent' can be run"
@@ -44,16 +42,14 @@ CLAUDE_IS_GONE = warning(
     ],
     ids=str,
 )
-def test_no_program_of_the_route_claude(
-    patient: Patient, env: dict[str, str], found: Finding
-) -> None:
+def test_no_program_of_the_route_claude(patient, env, found):
     """Only a user who named it is warned."""
     assert patient.found(models.claude, PATH=str(patient.root), **env) == [found]
     assert models.claude in dict(CHECKS).values()
 
 
 @pytest.mark.parametrize("says", ["2.1.330 (Claude Code)", ""])
-def test_the_program_of_the_route_claude(patient: Patient, says: str) -> None:
+def test_the_program_of_the_route_claude(patient, says):
     program = patient.root / "other"
     program.write_text(f'#!/bin/sh\n[ "$*" = --version ] && echo "{says}"\n')
     program.chmod(0o755)
@@ -79,7 +75,7 @@ def no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_extra")
-def test_without_the_extra_nothing_is_wrong(patient: Patient) -> None:
+def test_without_the_extra_nothing_is_wrong(patient):
     """The open session needs none of it."""
     patient_path = str(patient.root)
 
@@ -97,16 +93,14 @@ def test_without_the_extra_nothing_is_wrong(patient: Patient) -> None:
 @pytest.mark.parametrize(
     "env", [{"BRIDGE_CLI_FALLBACK": "1"}, {"BRIDGE_LOCAL_MODEL": "/x.gguf"}], ids=str
 )
-def test_warns_if_the_settings_name_the_local_route(
-    patient: Patient, env: dict[str, str]
-) -> None:
+def test_warns_if_the_settings_name_the_local_route(patient, env):
     (found,) = patient.found(models.local, **env)
 
     assert found.verdict is Verdict.WARNING
     assert found.cure == "pip install 'hostbridge[local]'"
 
 
-def test_the_model_and_what_it_keeps(patient: Patient) -> None:
+def test_the_model_and_what_it_keeps(patient):
     path = needs.local_model()
     folder = patient.bridge / "cache" / "prompts"
     folder.mkdir(parents=True)
@@ -124,7 +118,7 @@ def test_the_model_and_what_it_keeps(patient: Patient) -> None:
 
 
 @pytest.mark.parametrize("where", ["cache", "cache/prompts"])
-def test_prompts_that_cannot_be_kept(patient: Patient, where: str) -> None:
+def test_prompts_that_cannot_be_kept(patient, where):
     needs.local_model()
     path = patient.bridge / where
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -140,9 +134,7 @@ def test_prompts_that_cannot_be_kept(patient: Patient, where: str) -> None:
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_no_model_is_in_use(
-    patient: Patient, monkeypatch: pytest.MonkeyPatch, *, own: bool
-) -> None:
+def test_no_model_is_in_use(patient, monkeypatch, *, own):
     """A model that must be named answers no other request."""
     monkeypatch.setattr(models, "require_extra", lambda: None)
     monkeypatch.setattr("bridge.llama.model_files.find_spec", lambda _name: None)
@@ -160,7 +152,7 @@ def test_no_model_is_in_use(
     )
 
 
-def test_a_file_that_is_no_model(patient: Patient) -> None:
+def test_a_file_that_is_no_model(patient):
     needs.local_model()
     file = patient.root / "x.gguf"
     file.write_bytes(b"PK\3\4")
@@ -171,7 +163,7 @@ def test_a_file_that_is_no_model(patient: Patient) -> None:
     assert found.found.startswith(f"{file} (BRIDGE_LOCAL_MODEL) is no model: ")
 
 
-def test_no_endpoint_is_no_issue(patient: Patient) -> None:
+def test_no_endpoint_is_no_issue(patient):
     assert patient.found(models.endpoint) == [
         ok("not set up: BRIDGE_OPENAI_BASE_URL is not set")
     ]
@@ -184,7 +176,7 @@ def port() -> Iterator[socket.socket]:
         yield taken
 
 
-def test_a_server_that_listens(patient: Patient, port: socket.socket) -> None:
+def test_a_server_that_listens(patient, port):
     pytest.importorskip("openai")
     port.listen()
     url = f"http://127.0.0.1:{port.getsockname()[1]}/v1"
@@ -196,7 +188,7 @@ def test_a_server_that_listens(patient: Patient, port: socket.socket) -> None:
     assert found == [ok(f"{url} takes connections; model: q")]
 
 
-def test_a_server_that_is_down(patient: Patient, port: socket.socket) -> None:
+def test_a_server_that_is_down(patient, port):
     pytest.importorskip("openai")
     url = f"http://127.0.0.1:{port.getsockname()[1]}/v1"
 
@@ -211,7 +203,7 @@ def test_a_server_that_is_down(patient: Patient, port: socket.socket) -> None:
     ]
 
 
-def test_a_fallback_without_a_server(patient: Patient) -> None:
+def test_a_fallback_without_a_server(patient):
     (found,) = patient.found(models.endpoint, BRIDGE_CLI_FALLBACK="endpoint")
 
     assert found.verdict is Verdict.WARNING

@@ -51,12 +51,12 @@ def found(patient: Patient) -> list[tuple[Verdict, str, str]]:
     return [(each.verdict, each.found, each.cure or "") for each in findings]
 
 
-def test_finds_nothing_if_nothing_is_installed(patient: Patient) -> None:
+def test_finds_nothing_if_nothing_is_installed(patient):
     assert found(patient) == []
 
 
 @pytest.mark.parametrize("carrier", [CARRIER, None])
-def test_a_session_that_was_open_before(patient: Patient, carrier: str | None) -> None:
+def test_a_session_that_was_open_before(patient, carrier):
     """Its client reads that folder when it starts: only a restart helps."""
     install(patient)
     written(patient)
@@ -76,7 +76,7 @@ def test_a_session_that_was_open_before(patient: Patient, carrier: str | None) -
 
 
 @pytest.mark.parametrize("is_open", [False, True])
-def test_the_file_is_gone(patient: Patient, *, is_open: bool) -> None:
+def test_the_file_is_gone(patient, *, is_open):
     install(patient)
     file = written(patient).file
     file.unlink()
@@ -90,7 +90,7 @@ def test_the_file_is_gone(patient: Patient, *, is_open: bool) -> None:
     assert cure == "hostbridge install, then restart the open sessions"
 
 
-def test_the_file_was_changed(patient: Patient) -> None:
+def test_the_file_was_changed(patient):
     install(patient)
     file = written(patient).file
     file.write_text("---\nname: hostbridge-reader\n---\nmine\n")
@@ -101,7 +101,7 @@ def test_the_file_was_changed(patient: Patient) -> None:
     assert cure.startswith("rename it; hostbridge install")
 
 
-def test_the_plugin_brings_its_own(patient: Patient) -> None:
+def test_the_plugin_brings_its_own(patient):
     opened(patient, OF_PLUGIN)
 
     assert found(patient) == []

@@ -161,7 +161,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("seen", "expected"), CASES.values(), ids=CASES)
-def test_each_reason_is_explained(seen: Queue, expected: str) -> None:
+def test_each_reason_is_explained(seen, expected):
     (finding,) = judge(seen)
 
     found = finding.found.removeprefix("1 ").removesuffix(": r1")
@@ -196,15 +196,13 @@ def test_each_reason_is_explained(seen: Queue, expected: str) -> None:
         ),
     ],
 )
-def test_no_host_is_explained_as_ask_explains_it(
-    seen: Queue, cause: str, cure: str
-) -> None:
+def test_no_host_is_explained_as_ask_explains_it(seen, cause, cure):
     (finding,) = judge(seen)
 
     assert (finding.cause, finding.cure) == (cause, cure)
 
 
-def test_reasons_do_not_hide_each_other() -> None:
+def test_reasons_do_not_hide_each_other():
     seen = queue(waiting=(request(), request(request_id="r2", session="s2")))
 
     assert [f.found for f in judge(seen)] == [
@@ -223,7 +221,7 @@ def requests_of(patient: Patient) -> Path:
     return folder
 
 
-def test_a_request_on_disk_that_nobody_can_take(patient: Patient) -> None:
+def test_a_request_on_disk_that_nobody_can_take(patient):
     """The whole way, from the file that a program wrote by hand."""
     folder = requests_of(patient)
     (folder / "by-hand.json").write_text(
@@ -241,7 +239,7 @@ def test_a_request_on_disk_that_nobody_can_take(patient: Patient) -> None:
     ]
 
 
-def test_a_file_that_nobody_can_read_is_named(patient: Patient) -> None:
+def test_a_file_that_nobody_can_read_is_named(patient):
     """It waits for ever, and nobody who asks learns of it."""
     folder = requests_of(patient)
     file = folder / "cut.json"

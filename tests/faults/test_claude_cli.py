@@ -85,7 +85,7 @@ MISBEHAVIOUR = {
 
 
 @pytest.mark.parametrize("name", MISBEHAVIOUR)
-def test_error_a_claude_that_misbehaves(tmp_path: Path, name: str):
+def test_error_a_claude_that_misbehaves(tmp_path, name):
     """A named failure, never a success, and nothing that still runs."""
     lines, code = MISBEHAVIOUR[name]
     world = World(tmp_path, lines)
@@ -98,7 +98,7 @@ def test_error_a_claude_that_misbehaves(tmp_path: Path, name: str):
     wait_until(lambda: not any(map(is_alive, world.pids())))
 
 
-def test_error_a_claude_that_cannot_be_run(tmp_path: Path):
+def test_error_a_claude_that_cannot_be_run(tmp_path):
     """It was there a moment ago: an interpreter that is missing, a broken build."""
     world = World(tmp_path, "")
     world.claude.write_text("#!/no/such/interpreter\n")
@@ -109,7 +109,7 @@ def test_error_a_claude_that_cannot_be_run(tmp_path: Path):
     assert "No such file or directory" in reply["error"]["message"]
 
 
-def test_error_a_claude_that_ignores_sigterm(tmp_path: Path):
+def test_error_a_claude_that_ignores_sigterm(tmp_path):
     world = World(tmp_path, f"trap '' TERM\n{NOTE}while :; do sleep 0.1; done")
 
     reply = world.answer("--route", "claude", "--timeout", "6")
@@ -119,7 +119,7 @@ def test_error_a_claude_that_ignores_sigterm(tmp_path: Path):
     assert not any(map(is_alive, world.pids()))
 
 
-def test_grandchildren_that_hold_the_pipe_delay_nothing(tmp_path: Path):
+def test_grandchildren_that_hold_the_pipe_delay_nothing(tmp_path):
     grandchild = GRANDCHILD.format(tmp_path / "fake")
     world = World(tmp_path, f"{grandchild}{WAIT}{OBEDIENT}")
 
@@ -131,7 +131,7 @@ def test_grandchildren_that_hold_the_pipe_delay_nothing(tmp_path: Path):
 
 
 @pytest.mark.parametrize("round_", range(12))
-def test_an_asker_killed_at_any_moment_leaves_no_orphan(tmp_path: Path, round_: int):
+def test_an_asker_killed_at_any_moment_leaves_no_orphan(tmp_path, round_):
     """And no half record: a fresh process finishes what is left."""
     grandchild = GRANDCHILD.format(tmp_path / "fake")
     world = World(tmp_path, f"{grandchild}sleep 0.1\n{OBEDIENT}")
@@ -193,7 +193,7 @@ while True:
 """
 
 
-def test_bridge_and_fallback_race_for_one_request(tmp_path: Path):
+def test_bridge_and_fallback_race_for_one_request(tmp_path):
     """Whoever claims it serves it, alone; the other has done nothing."""
     world = World(tmp_path, f"{NOTE}{OBEDIENT}")
     rounds = 40

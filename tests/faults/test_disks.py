@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 import pytest
-from faultlab import OPERATIONS, Operation, collect, outcome_of, prepared, start
+from faultlab import OPERATIONS, collect, outcome_of, prepared, start
 from hookworld import HookWorld, hook_world
 from storeworld import (
     claim_all,
@@ -87,7 +87,7 @@ def with_mounts_of_its_own(act: Callable[[], object]) -> None:
     assert outcome.status == "returned", outcome.message
 
 
-def test_a_full_disk_refuses_clearly_and_loses_nothing(tmp_path: Path):
+def test_a_full_disk_refuses_clearly_and_loses_nothing(tmp_path):
     def act() -> None:
         mount("tmpfs", tmp_path, 0, "size=64k,mode=700")
         store = store_in(tmp_path)
@@ -114,7 +114,7 @@ def test_a_full_disk_refuses_clearly_and_loses_nothing(tmp_path: Path):
     with_mounts_of_its_own(act)
 
 
-def test_a_wait_on_a_full_disk_says_so(tmp_path: Path):
+def test_a_wait_on_a_full_disk_says_so(tmp_path):
     """No session can write an answer there: to wait longer would be in vain."""
 
     def act() -> None:
@@ -146,7 +146,7 @@ DISKS = {
 
 
 @pytest.mark.parametrize("disk", DISKS)
-def test_who_looks_needs_no_room(tmp_path: Path, disk: str):
+def test_who_looks_needs_no_room(tmp_path, disk):
     """`status` worked, and `show` failed: the one makes a folder that was missing."""
 
     def act() -> None:
@@ -167,7 +167,7 @@ def test_who_looks_needs_no_room(tmp_path: Path, disk: str):
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
-def test_a_disk_with_little_room_loses_nothing(operation: Operation, tmp_path: Path):
+def test_a_disk_with_little_room_loses_nothing(operation, tmp_path):
     """So many pages are left when the operation begins: 0, 1, 2 and so on."""
 
     def act() -> None:
@@ -207,7 +207,7 @@ def fill(filler: Path, free_pages: int) -> None:
         file.truncate(max(0, file.tell() - 4096 * free_pages))
 
 
-def test_a_disk_that_becomes_read_only(tmp_path: Path):
+def test_a_disk_that_becomes_read_only(tmp_path):
     def act() -> None:
         mount("tmpfs", tmp_path, 0, "size=1m,mode=700")
         store = store_in(tmp_path)
@@ -241,7 +241,7 @@ def test_a_disk_that_becomes_read_only(tmp_path: Path):
 @pytest.mark.parametrize("known", ["agent and owner", "owner", "another owner", ""])
 @pytest.mark.parametrize("disk", DISKS)
 def test_an_agent_raises_no_dialog_whatever_the_disk_is_like(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disk: str, known: str
+    tmp_path, monkeypatch, disk, known
 ):
     """Whatever the user is typing could answer it: what must be said needs no room."""
 
@@ -268,7 +268,7 @@ def test_an_agent_raises_no_dialog_whatever_the_disk_is_like(
 @pytest.mark.parametrize("disk", DISKS)
 @pytest.mark.parametrize("why", ["cancelled", "off", "late", "tool"])
 def test_an_agent_is_refused_whatever_the_disk_is_like(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disk: str, why: str
+    tmp_path, monkeypatch, disk, why
 ):
     """One that is not told to stop goes on, also on a disk that takes no note of it."""
 
@@ -298,7 +298,7 @@ def test_an_agent_is_refused_whatever_the_disk_is_like(
     with_mounts_of_its_own(act)
 
 
-def test_a_spoilt_disk_keeps_no_other_session_asleep(tmp_path: Path):
+def test_a_spoilt_disk_keeps_no_other_session_asleep(tmp_path):
     """The session behind the other one may be the only one that answers."""
 
     def act() -> None:

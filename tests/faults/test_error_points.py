@@ -10,7 +10,6 @@ import pytest
 from faultlab import (
     FALLIBLE,
     OPERATIONS,
-    Operation,
     Outcome,
     collect,
     prepared,
@@ -47,9 +46,7 @@ def check_outcome(outcome: Outcome) -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
 @pytest.mark.parametrize("again", ["once", "from then on"])
-def test_a_call_that_fails_loses_nothing(
-    operation: Operation, again: str, record_property: pytest.RecordProperty
-):
+def test_a_call_that_fails_loses_nothing(operation, again, record_property):
     cases = 0
     with prepared(operation) as state:
         calls = state.calls()
@@ -67,7 +64,7 @@ def test_a_call_that_fails_loses_nothing(
 
 
 @pytest.mark.parametrize("operation", OPERATIONS[:6], ids=lambda o: o.name)
-def test_an_interrupted_call_is_made_again(operation: Operation):
+def test_an_interrupted_call_is_made_again(operation):
     cases = 0
     with prepared(operation) as state:
         for call in ("openat", "write", "fsync", "flock"):
@@ -81,7 +78,7 @@ def test_an_interrupted_call_is_made_again(operation: Operation):
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
-def test_a_short_write_leaves_no_half_file(operation: Operation):
+def test_a_short_write_leaves_no_half_file(operation):
     """The kernel writes what fits under the limit, then refuses."""
     cases = 0
     with prepared(operation) as state:

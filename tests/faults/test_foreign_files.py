@@ -66,7 +66,7 @@ def nothing_ran(world: HostWorld) -> None:
     assert "bridge:planted" not in world.main_words()
 
 
-def test_a_clone_that_brings_requests_runs_nothing(tmp_path: Path) -> None:
+def test_a_clone_that_brings_requests_runs_nothing(tmp_path):
     """A repository is data, whatever its folders are called."""
     with host_world(tmp_path) as world:
         plant(world.stage.project)
@@ -80,7 +80,7 @@ def test_a_clone_that_brings_requests_runs_nothing(tmp_path: Path) -> None:
     assert "PLANTED" not in world.main_words()
 
 
-def test_a_branch_checked_out_in_an_open_session_runs_nothing(tmp_path: Path) -> None:
+def test_a_branch_checked_out_in_an_open_session_runs_nothing(tmp_path):
     """The files change under a session that is already served."""
     with host_world(tmp_path) as world:
         project = world.stage.project
@@ -102,9 +102,7 @@ def test_a_branch_checked_out_in_an_open_session_runs_nothing(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("variable", ["BRIDGE_STATE_DIR", "BRIDGE_HOME"])
-def test_settings_of_a_clone_cannot_point_at_its_own_files(
-    tmp_path: Path, variable: str
-) -> None:
+def test_settings_of_a_clone_cannot_point_at_its_own_files(tmp_path, variable):
     """Project settings may set variables; a state inside the project is refused."""
     with host_world(tmp_path) as world:
         project = world.stage.project
@@ -125,7 +123,7 @@ def test_settings_of_a_clone_cannot_point_at_its_own_files(
     assert "Traceback" not in errors
 
 
-def test_git_clean_loses_nothing(tmp_path: Path) -> None:
+def test_git_clean_loses_nothing(tmp_path):
     """State lies outside every repository."""
     with host_world(tmp_path) as world:
         project = world.stage.project

@@ -137,9 +137,7 @@ def outside_of(world: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("kind", list(KINDS))
 @pytest.mark.parametrize("name", FILES)
-def test_something_else_in_place_of_a_file_does_no_harm(
-    world: Path, name: str, kind: str
-):
+def test_something_else_in_place_of_a_file_does_no_harm(world, name, kind):
     store = store_in(world, clock=FakeClock(), lock_wait_s=0.2)
     path = store.place.state / name
     path.parent.mkdir(mode=0o700, parents=True)
@@ -163,9 +161,7 @@ def test_something_else_in_place_of_a_file_does_no_harm(
 
 @pytest.mark.parametrize("kind", [k for k in KINDS if k != "folder"])
 @pytest.mark.parametrize("name", FOLDERS)
-def test_something_else_in_place_of_a_folder_is_refused(
-    world: Path, name: str, kind: str
-):
+def test_something_else_in_place_of_a_folder_is_refused(world, name, kind):
     store = store_in(world, clock=FakeClock(), lock_wait_s=0.2)
     store.submit(request("before"))
     path = store.place.state / name
@@ -200,7 +196,7 @@ def swap(folder: Path, link: Path, until: float) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["requests", "responses", "locks", "done", "@"])
-def test_a_folder_swapped_while_one_looks_leads_nowhere(world: Path, name: str):
+def test_a_folder_swapped_while_one_looks_leads_nowhere(world, name):
     store = store_in(world, lock_wait_s=0.2)
     store.submit(request("before"))
     finish_everything(store)
@@ -231,7 +227,7 @@ def test_a_folder_swapped_while_one_looks_leads_nowhere(world: Path, name: str):
     tell("8", f"{number} rounds, {len(accepted)} accepted while {name} was swapped")
 
 
-def test_case_twins_are_two_requests(world: Path):
+def test_case_twins_are_two_requests(world):
     """Row 9: where the file system tells them apart, so do we."""
     store = store_in(world, clock=FakeClock())
     (world / "probe").write_text("")
@@ -243,7 +239,7 @@ def test_case_twins_are_two_requests(world: Path):
     assert finish_everything(store).keys() == {"abc", "ABC"}
 
 
-def test_files_of_the_future_do_no_harm(world: Path):
+def test_files_of_the_future_do_no_harm(world):
     """Row 7: file times a day ahead."""
     store = store_in(world, clock=FakeClock())
     store.submit(request("a", dedup_key="k"))

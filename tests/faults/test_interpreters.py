@@ -80,7 +80,7 @@ def denied(ended: Ended) -> bool:
 
 
 @pytest.mark.parametrize("how", BROKEN)
-def test_no_hook_blocks(world: HookWorld, tmp_path: Path, how: str) -> None:
+def test_no_hook_blocks(world, tmp_path, how):
     """Each event, each tool: the bell may end with 2, and only a handler has it so."""
     world.begin()
     world.submit()
@@ -111,9 +111,7 @@ def test_no_hook_blocks(world: HookWorld, tmp_path: Path, how: str) -> None:
 
 @pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
 @pytest.mark.parametrize("how", SILENT)
-def test_an_agent_of_ours_is_denied(
-    world: HookWorld, tmp_path: Path, how: str, event: str
-) -> None:
+def test_an_agent_of_ours_is_denied(world, tmp_path, how, event):
     """Seen before or not, and whatever is left of its record."""
     hook = next(h for h in HOOKS if h.event == event and h.matcher == "*")
     _, _, agent = world.begin()
@@ -129,9 +127,7 @@ def test_an_agent_of_ours_is_denied(
 
 
 @pytest.mark.parametrize("how", [each for each in SILENT if "having" not in each])
-def test_a_token_that_cannot_be_filled_in_is_denied(
-    world: HookWorld, tmp_path: Path, how: str
-) -> None:
+def test_a_token_that_cannot_be_filled_in_is_denied(world, tmp_path, how):
     """An agent that got it for a prompt would run unmanaged."""
     hook = next(h for h in HOOKS if h.script == "agent-call")
     request = world.submit()
@@ -145,7 +141,7 @@ def test_a_token_that_cannot_be_filled_in_is_denied(
     assert (call(request), call("nothing-of-ours")) == (True, False)
 
 
-def test_a_sign_to_wake_still_wakes(world: HookWorld) -> None:
+def test_a_sign_to_wake_still_wakes(world):
     hook = next(h for h in HOOKS if h.wakes)
     request = world.submit()
 
@@ -155,9 +151,7 @@ def test_a_sign_to_wake_still_wakes(world: HookWorld) -> None:
     assert f"bridge:{request}".encode() in stderr
 
 
-def test_a_sign_to_wake_counts_for_one_event_alone(
-    world: HookWorld, tmp_path: Path
-) -> None:
+def test_a_sign_to_wake_counts_for_one_event_alone(world, tmp_path):
     world.submit()
     form = with_python(stand_in(tmp_path, "exit 42"))
 
@@ -166,9 +160,7 @@ def test_a_sign_to_wake_counts_for_one_event_alone(
     assert ends == {h.event: 2 if h.wakes else 0 for h in HOOKS}
 
 
-def test_a_hook_that_is_ended_takes_its_interpreter_along(
-    world: HookWorld, tmp_path: Path
-) -> None:
+def test_a_hook_that_is_ended_takes_its_interpreter_along(world, tmp_path):
     """Else it would hold the hook's output open, and work on for nobody."""
     file = tmp_path / "pid"
     text = f"echo $$ >'{file}.new'\nmv '{file}.new' '{file}'\nexec sleep 600"
@@ -186,7 +178,7 @@ def test_a_hook_that_is_ended_takes_its_interpreter_along(
 
 
 @pytest.mark.usefixtures("world")
-def test_a_hook_that_is_ended_as_it_starts_leaves_nothing(tmp_path: Path) -> None:
+def test_a_hook_that_is_ended_as_it_starts_leaves_nothing(tmp_path):
     """The moment in which there is a child, and nobody has noted it yet."""
     form = with_python(stand_in(tmp_path, "exec sleep 600"))
     command = ["/bin/sh", *form.arguments(Hook("SessionStart", "always"))]
@@ -222,9 +214,7 @@ PACKAGE_FAULTS: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
 @pytest.mark.parametrize("fault", PACKAGE_FAULTS)
-def test_a_package_that_is_not_whole_denies_what_is_ours(
-    world: HookWorld, tmp_path: Path, fault: str, event: str
-) -> None:
+def test_a_package_that_is_not_whole_denies_what_is_ours(world, tmp_path, fault, event):
     """The quick half and the full one, each with the other or without."""
     request, _, agent = world.begin()
     world.bridge.cancel(request)
@@ -243,9 +233,7 @@ def test_a_package_that_is_not_whole_denies_what_is_ours(
 
 
 @pytest.mark.parametrize("module", ["gate", "hook"])
-def test_a_package_that_hangs_denies_what_is_ours(
-    world: HookWorld, tmp_path: Path, module: str
-) -> None:
+def test_a_package_that_hangs_denies_what_is_ours(world, tmp_path, module):
     """The client gives a hook its time, and then lets the call through."""
     _, _, agent = world.begin()
     copy = tmp_path / "plugin"

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from faultlab import OPERATIONS, Operation, Prepared, prepared, tell
+from faultlab import OPERATIONS, Prepared, prepared, tell
 from storeworld import (
     ROOMS,
     finish_everything,
@@ -30,9 +30,7 @@ IMMORTAL = ("exit_group", "brk", "mmap", "munmap", "rt_sigaction", "restart_sysc
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
-def test_a_kill_at_any_system_call_loses_nothing(
-    operation: Operation, record_property: pytest.RecordProperty
-):
+def test_a_kill_at_any_system_call_loses_nothing(operation, record_property):
     cases = 0
     with prepared(operation) as state:
         calls = state.calls()

@@ -118,9 +118,7 @@ FAULTS: dict[str, Callable[[HookWorld, Patch], object]] = {
 
 @pytest.mark.parametrize("bound", [True, False], ids=["seen", "not seen yet"])
 @pytest.mark.parametrize("fault", FAULTS)
-def test_no_dialog_from_our_agents(
-    world: HookWorld, monkeypatch: Patch, fault: str, *, bound: bool
-) -> None:
+def test_no_dialog_from_our_agents(world, monkeypatch, fault, *, bound):
     """At its next request, and at those after it: other events may come between."""
     agent, nested = begin(world, bound=bound)
     theirs = world.start("toolu_of_the_user")
@@ -140,9 +138,7 @@ def test_no_dialog_from_our_agents(
 
 
 @pytest.mark.parametrize("fault", ["project renamed", "git init above"])
-def test_the_answer_still_comes(
-    world: HookWorld, monkeypatch: Patch, fault: str
-) -> None:
+def test_the_answer_still_comes(world, monkeypatch, fault):
     """Where a session belongs is decided once: its asker waits in that state."""
     request = world.submit()
     hook(world, "UserPromptSubmit", prompt="hello")
@@ -154,7 +150,7 @@ def test_the_answer_still_comes(
     assert world.code(request) == "success"
 
 
-def test_a_damaged_record_ends_the_request_by_name(world: HookWorld) -> None:
+def test_a_damaged_record_ends_the_request_by_name(world):
     """Its asker would wait for a deadline, and its agent work for nobody."""
     agent, _ = begin(world)
     (request,) = [each.request_id for each in world.store.claimed()]
@@ -173,9 +169,7 @@ def test_a_damaged_record_ends_the_request_by_name(world: HookWorld) -> None:
 
 
 @pytest.mark.parametrize("reason", ["clear", "resume"])
-def test_another_session_id_belongs_where_the_process_did(
-    world: HookWorld, monkeypatch: Patch, reason: str
-) -> None:
+def test_another_session_id_belongs_where_the_process_did(world, monkeypatch, reason):
     agent, _ = begin(world)
     (world.project.parent / ".git").mkdir()
 
@@ -193,7 +187,7 @@ def test_another_session_id_belongs_where_the_process_did(
     assert [each.name.split(".")[0] for each in pins.iterdir()] == ["session-2"]
 
 
-def test_a_pin_goes_with_its_session(world: HookWorld) -> None:
+def test_a_pin_goes_with_its_session(world):
     begin(world)
 
     hook(world, "SessionEnd", reason="other")

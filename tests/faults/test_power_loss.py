@@ -154,7 +154,7 @@ def exchange(store: Store, recorder: Recorder) -> None:
     recorder.promise("answered", mine.request_id)
 
 
-def test_no_power_cut_takes_a_promise_back(monkeypatch: pytest.MonkeyPatch):
+def test_no_power_cut_takes_a_promise_back(monkeypatch):
     folder = scratch()
     with monkeypatch.context() as patch:
         recorder = Recorder(folder / "live", patch)

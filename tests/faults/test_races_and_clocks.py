@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import needs
 import pytest
 from counted import lines_of
-from faultlab import OPERATIONS, Operation, collect, prepared, run_broken, start, tell
+from faultlab import OPERATIONS, collect, prepared, run_broken, start, tell
 from storeworld import (
     answer,
     claim_all,
@@ -53,7 +53,7 @@ def other_pid(host: HostProcess) -> HostProcess:
 
 
 @pytest.mark.parametrize("change", [other_start, other_boot, other_pid])
-def test_a_live_pid_that_is_another_process_holds_nothing(tmp_path: Path, change):
+def test_a_live_pid_that_is_another_process_holds_nothing(tmp_path, change):
     store = store_in(tmp_path)
     store.submit(request("a"))
     former = change(this_process())
@@ -66,7 +66,7 @@ def test_a_live_pid_that_is_another_process_holds_nothing(tmp_path: Path, change
     assert mine.attempt == 1
 
 
-def test_the_very_process_keeps_its_claim(tmp_path: Path):
+def test_the_very_process_keeps_its_claim(tmp_path):
     store = store_in(tmp_path)
     store.submit(request("a"))
     claim_all(store)
@@ -117,7 +117,7 @@ def step(tmp_path: Path, what: str, clock: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("asker", list(DAYS))
 @pytest.mark.parametrize("waiter", list(DAYS))
-def test_clocks_that_differ_lose_nothing(tmp_path: Path, asker: str, waiter: str):
+def test_clocks_that_differ_lose_nothing(tmp_path, asker, waiter):
     step(tmp_path, "submit", DAYS[asker])
     assert step(tmp_path, "1", DAYS[waiter]) == "0 True\n"
     step(tmp_path, "work", DAYS["right"])
@@ -136,7 +136,7 @@ def test_clocks_that_differ_lose_nothing(tmp_path: Path, asker: str, waiter: str
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", ["the same", "their own"])
-def test_of_many_answers_at_once_one_wins(tmp_path: Path, words: str):
+def test_of_many_answers_at_once_one_wins(tmp_path, words):
     rounds, publishers = 60, 3
     store = store_in(tmp_path, lock_wait_s=30.0)
     for number in range(rounds):
@@ -180,7 +180,7 @@ REFUSALS = {
 
 @pytest.mark.parametrize("error", list(REFUSALS))
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
-def test_error_a_file_system_without_flock(operation: Operation, error: str):
+def test_error_a_file_system_without_flock(operation, error):
     with prepared(operation) as state:
         store = state.fresh()
         before = files(store)
@@ -207,7 +207,7 @@ def files(store: Store) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
-def test_a_crowd_costs_the_few_nothing(tmp_path: Path):
+def test_a_crowd_costs_the_few_nothing(tmp_path):
     few, many = store_in(tmp_path / "few"), store_in(tmp_path / "many")
     crowd(few, 1_000)
     crowd(many, 10_000)
@@ -245,7 +245,7 @@ def answer_and_claim(store: Store) -> None:
     store.claim(claimant(), 1, take)
 
 
-def test_what_was_left_over_is_finished(tmp_path: Path):
+def test_what_was_left_over_is_finished(tmp_path):
     """Row 22: what an old version left beside what we do not know."""
     store = store_in(tmp_path)
     store.submit(request("a"))

@@ -93,7 +93,7 @@ def serve(world: HookWorld, name: str, **how: Any) -> str | None:
     return world.code(request)
 
 
-def test_replacing_the_files_blocks_nothing(world: HookWorld, tmp_path: Path) -> None:
+def test_replacing_the_files_blocks_nothing(world, tmp_path):
     """Scripts and package vanish, come back in pieces, and are whole for a moment."""
     request, agent = world.working()
     run_hook(HOOKS[0], world.event("SessionStart", source="resume"))
@@ -124,7 +124,7 @@ def test_replacing_the_files_blocks_nothing(world: HookWorld, tmp_path: Path) ->
     assert serve(world, "after", form=form) == "success"
 
 
-def test_hooks_answer_while_they_are_installed(world: HookWorld) -> None:
+def test_hooks_answer_while_they_are_installed(world):
     """The settings are whole at each moment, and so is what hooks say."""
     file = world.project / ".claude" / "settings.local.json"
     file.parent.mkdir()

@@ -114,7 +114,7 @@ def count_claims(logs: list[Path]) -> int:
     return sum(log.stat().st_size for log in logs if log.exists()) // (2 * _LINE.size)
 
 
-def test_no_request_ever_has_two_live_claims(store: Store):
+def test_no_request_ever_has_two_live_claims(store):
     asked = [
         request(new_request_id(number), prompt=str(number), max_attempts=100)
         for number in range(REQUESTS)
@@ -173,7 +173,7 @@ def check_all_are_there(store: Store, ids: list[RequestId]) -> None:
 
 
 def test_whatever_is_killed_every_accepted_request_is_answered_once(  # noqa: C901
-    store: Store,
+    store,
 ):
     """Submitters say what was accepted; an answer says whose it is."""
     folder = store.place.guard.parent

@@ -54,7 +54,7 @@ def environment(root: Path) -> dict[str, str]:
     }
 
 
-def test_the_traps_are_armed(tmp_path: Path) -> None:
+def test_the_traps_are_armed(tmp_path):
     """Otherwise the next test proves nothing."""
     archive = Archive(tmp_path)
 
@@ -63,7 +63,7 @@ def test_the_traps_are_armed(tmp_path: Path) -> None:
     assert {"sshCommand", "fsmonitor", "diffcommand", "clean"} <= set(found)
 
 
-def test_no_command_runs_anything_of_it(tmp_path: Path) -> None:
+def test_no_command_runs_anything_of_it(tmp_path):
     """A folder is data, whatever is asked of us in it.
 
     Git is not even started: which of its commands run what a configuration names
@@ -90,7 +90,7 @@ def test_no_command_runs_anything_of_it(tmp_path: Path) -> None:
     assert went_off == {}
 
 
-def test_the_plugins_setup_imports_nothing_of_it(tmp_path: Path) -> None:
+def test_the_plugins_setup_imports_nothing_of_it(tmp_path):
     """Its notice names the command, and a person pastes it wherever they are."""
     archive = Archive(tmp_path)
     script = Path(__file__).parents[2] / "scripts" / "plugin-setup"

@@ -68,7 +68,7 @@ def ask(stage: Stage, archive: Archive, name: str) -> CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_nothing_of_the_folder_runs_or_is_read(tmp_path: Path, name: str) -> None:
+def test_nothing_of_the_folder_runs_or_is_read(tmp_path, name):
     with archive_on_stage(tmp_path, trusted=False) as (stage, archive):
         ran = ask(stage, archive, name)
         words = json.dumps([turn.body for turn in stage.api.turns("main")])
@@ -80,7 +80,7 @@ def test_nothing_of_the_folder_runs_or_is_read(tmp_path: Path, name: str) -> Non
     assert ran.stderr.count(note) == 1
 
 
-def test_where_the_folder_is_trusted_nothing_changes(tmp_path: Path) -> None:
+def test_where_the_folder_is_trusted_nothing_changes(tmp_path):
     """The traps go off: the test above would have seen them."""
     with archive_on_stage(tmp_path, trusted=True) as (stage, archive):
         ran = ask(stage, archive, "ask")
@@ -89,7 +89,7 @@ def test_where_the_folder_is_trusted_nothing_changes(tmp_path: Path) -> None:
     assert "does not trust" not in ran.stderr
 
 
-def test_hooks_of_ours_would_still_run(tmp_path: Path) -> None:
+def test_hooks_of_ours_would_still_run(tmp_path):
     """Those that come by the command line, and no others."""
     with archive_on_stage(tmp_path, trusted=False) as (stage, archive):
         hook = {"type": "command", "command": f"touch {tmp_path}/ours"}

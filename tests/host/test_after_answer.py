@@ -66,7 +66,7 @@ def held_by_the_dead(world: HookWorld) -> str:
     return request
 
 
-def test_the_answer_comes_before_any_look_at_the_queue(world: HookWorld) -> None:
+def test_the_answer_comes_before_any_look_at_the_queue(world):
     """With a hundred thousand requests the look took as long as the client waits."""
     held = held_by_the_dead(world)
     overdue = world.submit(timeout_s=0.001)
@@ -82,9 +82,7 @@ def test_the_answer_comes_before_any_look_at_the_queue(world: HookWorld) -> None
     assert after == ["pending", "timeout"]
 
 
-def test_a_look_that_is_cut_short_begins_elsewhere_the_next_time(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_look_that_is_cut_short_begins_elsewhere_the_next_time(world, monkeypatch):
     """Otherwise it would never reach those behind the first few."""
     monkeypatch.setattr("bridge.store.sweep.BATCH", 1)
     for number in range(5):
@@ -103,7 +101,7 @@ def test_a_look_that_is_cut_short_begins_elsewhere_the_next_time(
     assert stage(world, last) == "timeout"
 
 
-def test_a_session_that_starts_rests_if_nothing_waits(world: HookWorld) -> None:
+def test_a_session_that_starts_rests_if_nothing_waits(world):
     state = world.store.place.state
     (state / "requests").mkdir(exist_ok=True)
     os.utime(state / "requests", (1, 1))
@@ -125,7 +123,7 @@ def looks(
 
 
 @pytest.mark.usefixtures("looks")
-def test_what_waits_wakes_once_the_session_has_its_answer(world: HookWorld) -> None:
+def test_what_waits_wakes_once_the_session_has_its_answer(world):
     """A wake-up before the watch is not reported, and nobody else may be waiting."""
     world.submit()
     signal_of(world).unlink()
@@ -137,8 +135,8 @@ def test_what_waits_wakes_once_the_session_has_its_answer(world: HookWorld) -> N
 
 @pytest.mark.usefixtures("looks")
 def test_what_a_dead_host_held_wakes_the_session_that_is_resumed(
-    world: HookWorld,
-) -> None:
+    world,
+):
     """It is idle, and nobody else may be waiting."""
     held = held_by_the_dead(world)
 
@@ -148,9 +146,7 @@ def test_what_a_dead_host_held_wakes_the_session_that_is_resumed(
     assert held in world.fire("FileChanged").stderr
 
 
-def test_what_a_dead_host_held_wakes_the_other_sessions_too(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_dead_host_held_wakes_the_other_sessions_too(world, monkeypatch):
     """It may be meant for one of them."""
     held_by_the_dead(world)
     (idle,) = world.live()
@@ -193,9 +189,7 @@ def settled(world: HookWorld, *, watches: int) -> list[float]:
 
 @pytest.mark.usefixtures("looks")
 @pytest.mark.parametrize("watches", [0, 1, 2, 9])
-def test_a_wake_up_before_the_watch_is_repeated_until_it_is_answered(
-    world: HookWorld, watches: int
-) -> None:
+def test_a_wake_up_before_the_watch_is_repeated_until_it_is_answered(world, watches):
     """A few times only: the session may never answer."""
     world.submit()
 
@@ -205,7 +199,7 @@ def test_a_wake_up_before_the_watch_is_repeated_until_it_is_answered(
 
 
 @pytest.mark.usefixtures("looks")
-def test_where_nothing_waits_nothing_wakes(world: HookWorld) -> None:
+def test_where_nothing_waits_nothing_wakes(world):
     assert settled(world, watches=0) == [1.0]
     assert not signal_of(world).exists()
 
@@ -222,8 +216,8 @@ def run(world: HookWorld, event: str, **fields: Any) -> dict[str, Any]:
 
 
 def test_a_process_says_what_to_watch_while_the_store_is_locked(
-    world: HookWorld,
-) -> None:
+    world,
+):
     """The client reads its stdout and waits for nothing that comes after."""
     overdue = world.submit(timeout_s=0.001)
     with world.store.exclusive():
@@ -235,8 +229,8 @@ def test_a_process_says_what_to_watch_while_the_store_is_locked(
 
 
 def test_error_what_to_watch_is_said_where_nothing_can_be_written_down(
-    world: HookWorld,
-) -> None:
+    world,
+):
     """No later event could name it."""
     folder = str(signal_of(world).parent)
     sessions = world.store.place.state / "sessions"
@@ -248,7 +242,7 @@ def test_error_what_to_watch_is_said_where_nothing_can_be_written_down(
         assert said == {"hookEventName": event, "watchPaths": [folder]}
 
 
-def test_a_change_of_folder_names_it_again(world: HookWorld) -> None:
+def test_a_change_of_folder_names_it_again(world):
     """The shell does it alone, or the library where the shell cannot."""
     folder = signal_of(world).parent
     expected = {"hookEventName": "CwdChanged", "watchPaths": [str(folder)]}
@@ -267,8 +261,8 @@ def test_a_change_of_folder_names_it_again(world: HookWorld) -> None:
 
 
 def test_a_session_from_before_the_install_can_be_woken_after_a_change_of_folder(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    world, monkeypatch
+):
     """Its client watches what a hook names, and none did so at its start."""
     monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
     monkeypatch.delenv("CLAUDE_PROJECT_DIR")

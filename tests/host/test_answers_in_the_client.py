@@ -12,8 +12,6 @@ from stage.models import answering, obedient_model
 from stage.replies import reply, tool_use
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from stage.replies import Answer
     from stage.turns import ApiRequest
 
@@ -36,7 +34,7 @@ WORDS = {
 
 @pytest.mark.parametrize("mode", ["default", "auto"])
 @pytest.mark.parametrize("said", WORDS)
-def test_words_become_an_answer(tmp_path: Path, said: str, mode: str) -> None:
+def test_words_become_an_answer(tmp_path, said, mode):
     """By the last message, or by SubagentHandback: the same rules."""
     turns, corrections = WORDS[said]
     model = obedient_model(answering(*(reply(words) for words in turns)))
@@ -50,7 +48,7 @@ def test_words_become_an_answer(tmp_path: Path, said: str, mode: str) -> None:
     assert "Done!" not in world.main_words()
 
 
-def test_the_answer_has_the_callers_own_shape(tmp_path: Path) -> None:
+def test_the_answer_has_the_callers_own_shape(tmp_path):
     schema = {
         "type": "object",
         "required": ["modules"],
@@ -66,7 +64,7 @@ def test_the_answer_has_the_callers_own_shape(tmp_path: Path) -> None:
     assert world.api.turns("subagent")[0].contains("modules")
 
 
-def test_a_resumed_agent_does_not_change_its_answer(tmp_path: Path) -> None:
+def test_a_resumed_agent_does_not_change_its_answer(tmp_path):
     """The first answer wins; what comes later is kept as evidence, unheard."""
 
     def answers(_prompt: str, request: ApiRequest) -> Answer:
@@ -99,9 +97,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("how", ["one-shot", "stream"])
 @pytest.mark.parametrize("ran", COMMANDS)
-def test_evidence_is_compared_with_what_was_seen(
-    tmp_path: Path, ran: str, how: str
-) -> None:
+def test_evidence_is_compared_with_what_was_seen(tmp_path, ran, how):
     command, more, passed, code = COMMANDS[ran]
     call = tool_use("Bash", {"command": command, "description": "r", **more})
     item = {"type": "run", "content": "c", "command": command, "passed": passed}
@@ -120,7 +116,7 @@ def test_evidence_is_compared_with_what_was_seen(
         assert found["toolUseId"] == call.call_id
 
 
-def test_a_request_that_two_calls_name_gets_one_agent(tmp_path: Path) -> None:
+def test_a_request_that_two_calls_name_gets_one_agent(tmp_path):
     """The model calls twice for one token, and once for a token it made up."""
     made_up: list[str] = []
 

@@ -129,9 +129,7 @@ def asked_with(world: HostWorld, words: str) -> list[ApiRequest]:
 
 
 @pytest.mark.parametrize("name", AGENTS)
-def test_each_is_told_its_own_and_answers_in_its_own_form(
-    world: HostWorld, name: str
-) -> None:
+def test_each_is_told_its_own_and_answers_in_its_own_form(world, name):
     """Its prompt and its schema go in; what comes back satisfied that schema."""
     sentence, command, answer = AGENTS[name]
     task = f"The task of {name}: look at shop.py"
@@ -154,13 +152,13 @@ def test_each_is_told_its_own_and_answers_in_its_own_form(
         assert (evidence["command"], evidence["verified"]) == (command, True)
 
 
-def test_error_success_without_a_run(world: HostWorld) -> None:
+def test_error_success_without_a_run(world):
     response = ask(world, "validation-runner", LAZY)
 
     assert code_of(response) == "unverified"
 
 
-def test_what_no_rule_names_is_refused_by_its_name(world: HostWorld) -> None:
+def test_what_no_rule_names_is_refused_by_its_name(world):
     """A second command, an option: the same program runs without them, see above."""
     ask(world, "validation-runner", SNEAKY)
 
@@ -173,7 +171,7 @@ def test_what_no_rule_names_is_refused_by_its_name(world: HostWorld) -> None:
 
 
 @pytest.mark.parametrize("name", ["validator-logic", "validator-security"])
-def test_who_only_reads_has_no_git(world: HostWorld, name: str) -> None:
+def test_who_only_reads_has_no_git(world, name):
     """The client takes `git log` for harmless; no hook is written all the same."""
     project = world.stage.project
     (project / ".git" / "hooks").mkdir(parents=True, exist_ok=True)
@@ -185,7 +183,7 @@ def test_who_only_reads_has_no_git(world: HostWorld, name: str) -> None:
     assert "keeps Bash from it" in result.text
 
 
-def test_a_rejection_rests_on_the_check_that_failed(world: HostWorld) -> None:
+def test_a_rejection_rests_on_the_check_that_failed(world):
     """That no command ended well is what it says, not a lack of evidence."""
     response = ask(world, "validator-syntax", BROKEN)
 

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bridge.protocol.request import Claim, HostProcess
-
-if TYPE_CHECKING:
-    from hookworld import HookWorld
-
 
 DAMAGED = (
     b"\xff", b"\xff\xfe{", b"[" * 100_000, b"7", b"null", b"{}",
@@ -21,7 +16,7 @@ DAMAGED = (
 
 
 @pytest.mark.parametrize("note", DAMAGED, ids=range(len(DAMAGED)))
-def test_a_damaged_note_of_a_call_stops_nobody(world: HookWorld, note: bytes) -> None:
+def test_a_damaged_note_of_a_call_stops_nobody(world, note):
     agents = world.store.place.state / "agents"
     agents.mkdir(exist_ok=True)
     (agents / "toolu_x.bash").write_bytes(note)
@@ -42,7 +37,7 @@ def test_a_damaged_note_of_a_call_stops_nobody(world: HookWorld, note: bytes) ->
 @pytest.mark.parametrize(
     "call", ["functions.Agent:0", "../../up", "c" * 300, "a\nb", "\u00e9", "nul\x00"]
 )
-def test_a_call_whose_id_is_no_name_is_served(world: HookWorld, call: str) -> None:
+def test_a_call_whose_id_is_no_name_is_served(world, call):
     """Models behind a gateway number their calls as they like."""
     request = world.submit()
     world.say("UserPromptSubmit", prompt="hello")
@@ -55,9 +50,7 @@ def test_a_call_whose_id_is_no_name_is_served(world: HookWorld, call: str) -> No
 
 
 @pytest.mark.parametrize("call", [None, "", 7, ["a"]])
-def test_error_a_call_without_an_id_loses_nothing(
-    world: HookWorld, call: object
-) -> None:
+def test_error_a_call_without_an_id_loses_nothing(world, call):
     request = world.submit()
     world.say("UserPromptSubmit", prompt="hello")
 
@@ -68,7 +61,7 @@ def test_error_a_call_without_an_id_loses_nothing(
     assert world.code(request) == "success"
 
 
-def test_error_two_calls_with_one_id_are_not_mixed_up(world: HookWorld) -> None:
+def test_error_two_calls_with_one_id_are_not_mixed_up(world):
     """The words of one agent must not become the answer of the other's request."""
     one, other = world.submit("One?"), world.submit("Other?")
     world.say("UserPromptSubmit", prompt="hello")
@@ -83,7 +76,7 @@ def test_error_two_calls_with_one_id_are_not_mixed_up(world: HookWorld) -> None:
     assert world.code(other) == "success"
 
 
-def test_an_old_run_does_not_fail_what_another_has_now(world: HookWorld) -> None:
+def test_an_old_run_does_not_fail_what_another_has_now(world):
     """The request was taken back; the end of the first agent is not its end."""
     request, agent = world.working()
     other = HostProcess(pid=1, start_time="1", boot="other")

@@ -50,9 +50,7 @@ def asked(world: HookWorld, folder: Path, *before: str, env: dict[str, str]) -> 
 
 @pytest.mark.parametrize("where", ["project", "nested", "elsewhere"])
 @pytest.mark.parametrize("how", ["as it is", "env -i", "setsid"])
-def test_a_request_of_an_agent_is_its_child(
-    client: HookWorld, tmp_path: Path, where: str, how: str
-) -> None:
+def test_a_request_of_an_agent_is_its_child(client, tmp_path, where, how):
     """In a nested repository or a folder of another project, with nothing inherited."""
     request, _ = client.working()
     client.note_command("t.bash", request)
@@ -76,9 +74,7 @@ def in_a_shell(command: str) -> tuple[str, ...]:
     return ("bash", "-c", f"true && eval '{command}' && \"$@\"; exit", "bash")
 
 
-def test_each_of_two_agents_has_its_own_child(
-    client: HookWorld, tmp_path: Path
-) -> None:
+def test_each_of_two_agents_has_its_own_child(client, tmp_path):
     """The deepest was the parent of both, and had its variables asked with."""
     client.begin()
     client.note_command("t1.bash", "first", 0, command=": 'of the first'")
@@ -94,9 +90,7 @@ def test_each_of_two_agents_has_its_own_child(
     assert parents == [("first", 1), ("second", 2), ("second", 2)]
 
 
-def test_a_command_in_the_background_is_the_agents_still(
-    client: HookWorld, tmp_path: Path
-) -> None:
+def test_a_command_in_the_background_is_the_agents_still(client, tmp_path):
     """What runs beside it, of the main thread, is not."""
     client.begin()
     client.note_command("t1.background", "first", 1, command=": of the first")
@@ -111,7 +105,7 @@ def test_a_command_in_the_background_is_the_agents_still(
     assert parents == [("first", 2), (None, 0), (None, 0)]
 
 
-def test_what_no_agent_runs_is_nobodys_child(client: HookWorld, tmp_path: Path) -> None:
+def test_what_no_agent_runs_is_nobodys_child(client, tmp_path):
     """The same client, with no command of an agent running."""
     client.begin()
     elsewhere = tmp_path / "elsewhere"
@@ -122,9 +116,7 @@ def test_what_no_agent_runs_is_nobodys_child(client: HookWorld, tmp_path: Path) 
     assert (inner.parent_request_id, inner.depth) == (None, 0)
 
 
-def test_an_environment_that_was_taken_away_is_known_above(
-    client: HookWorld, tmp_path: Path
-) -> None:
+def test_an_environment_that_was_taken_away_is_known_above(client, tmp_path):
     """Of `claude -p`, whose agents are known by the environment alone."""
     outer = {"BRIDGE_PARENT": "outer-1", "BRIDGE_DEPTH": "1"}
     home = f"HOME={client.home}"

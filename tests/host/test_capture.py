@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from hookworld import GOOD, HookWorld
+from hookworld import GOOD
 
 from bridge.host import capture
 
 
-def test_a_second_stop_changes_nothing(world: HookWorld) -> None:
+def test_a_second_stop_changes_nothing(world):
     request, _, agent = world.begin()
 
     said = [world.stop(agent), world.stop(agent), world.stop(agent, "other words")]
@@ -21,7 +21,7 @@ def test_a_second_stop_changes_nothing(world: HookWorld) -> None:
     assert late["rawOutput"] == "other words"
 
 
-def test_the_call_may_end_before_its_agent_stops(world: HookWorld) -> None:
+def test_the_call_may_end_before_its_agent_stops(world):
     """Out of order: what comes first with words is the answer."""
     request, call, agent = world.begin()
     content = [{"type": "text", "text": GOOD}]
@@ -40,7 +40,7 @@ def test_the_call_may_end_before_its_agent_stops(world: HookWorld) -> None:
     assert world.runs() == []
 
 
-def test_a_stop_of_another_agent_is_not_ours(world: HookWorld) -> None:
+def test_a_stop_of_another_agent_is_not_ours(world):
     request, _, _ = world.begin()
 
     world.stop("somebody-else", GOOD)
@@ -48,7 +48,7 @@ def test_a_stop_of_another_agent_is_not_ours(world: HookWorld) -> None:
     assert world.code(request) is None
 
 
-def test_a_host_that_says_it_is_done_is_not_believed(world: HookWorld) -> None:
+def test_a_host_that_says_it_is_done_is_not_believed(world):
     """No agent ran, whatever the last words of the turn are."""
     request = world.submit()
     world.say("UserPromptSubmit", prompt="hello")
@@ -58,7 +58,7 @@ def test_a_host_that_says_it_is_done_is_not_believed(world: HookWorld) -> None:
     assert world.found(request).response is None
 
 
-def test_a_host_that_writes_an_answer_itself_is_not_believed(world: HookWorld) -> None:
+def test_a_host_that_writes_an_answer_itself_is_not_believed(world):
     """Only hostbridge can seal one; the agent's own words still count."""
     request, _, agent = world.begin()
     forged = {
@@ -83,7 +83,7 @@ def test_a_host_that_writes_an_answer_itself_is_not_believed(world: HookWorld) -
     assert world.response(request).raw_output == GOOD
 
 
-def test_error_an_answer_to_what_was_asked_before(world: HookWorld) -> None:
+def test_error_an_answer_to_what_was_asked_before(world):
     """A name is free again once its request was pruned; its agent may still work."""
     world.submit("What is one?", request_id="nightly")
     world.say("UserPromptSubmit", prompt="hello")
@@ -102,7 +102,7 @@ def test_error_an_answer_to_what_was_asked_before(world: HookWorld) -> None:
     assert world.code(request) == "success"
 
 
-def test_the_longest_time_that_can_be_asked_for(world: HookWorld) -> None:
+def test_the_longest_time_that_can_be_asked_for(world):
     """Its deadline lies beyond every moment that a record may name."""
     request = world.submit(timeout_s=(2**53 - 1) // 1000)
     world.say("UserPromptSubmit", prompt="hello")
@@ -114,9 +114,7 @@ def test_the_longest_time_that_can_be_asked_for(world: HookWorld) -> None:
 
 # What the alarm interrupts may be a callback of the test runner's.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_error_an_answer_that_cannot_be_checked_in_time(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_error_an_answer_that_cannot_be_checked_in_time(world, monkeypatch):
     """Left to the hook's own limit, the words were lost and the agent called silent."""
     monkeypatch.setattr(capture, "JUDGE_S", 0.001)
     world.drop("slow", prompt="?", schema={"items": {"type": "object"}})
@@ -136,7 +134,7 @@ def test_error_an_answer_that_cannot_be_checked_in_time(
     assert response.raw_output == words
 
 
-def test_another_model_than_the_one_asked_for_is_said(world: HookWorld) -> None:
+def test_another_model_than_the_one_asked_for_is_said(world):
     """The client's Agent tool takes its own models only."""
     world.drop("mine", prompt="?", model="big.gguf", createdAt=world.store.now_ms())
     world.say("UserPromptSubmit", prompt="hello")
@@ -148,7 +146,7 @@ def test_another_model_than_the_one_asked_for_is_said(world: HookWorld) -> None:
 
 
 @pytest.mark.parametrize("by", ["stop", "handback"])
-def test_a_correction_says_how_to_answer_again(world: HookWorld, by: str) -> None:
+def test_a_correction_says_how_to_answer_again(world, by):
     request, agent = world.working()
 
     if by == "stop":

@@ -46,7 +46,7 @@ READS = ["tools: [Read, Grep]", "tools: [Glob]", "tools: [read_file, search_text
 
 
 @pytest.mark.parametrize("more", READS)
-def test_what_only_reads_runs_on_our_own(world: HookWorld, more: str) -> None:
+def test_what_only_reads_runs_on_our_own(world, more):
     """general-purpose has neither Grep nor Glob: the researcher could only Read."""
     installed(world)
     start(world)
@@ -57,7 +57,7 @@ def test_what_only_reads_runs_on_our_own(world: HookWorld, more: str) -> None:
     assert "not among your tools" not in call_input["prompt"]
 
 
-def test_the_plugin_brings_its_own(world: HookWorld) -> None:
+def test_the_plugin_brings_its_own(world):
     world.kind = "plugin"
     start(world)
 
@@ -66,7 +66,7 @@ def test_the_plugin_brings_its_own(world: HookWorld) -> None:
     assert call_input["subagent_type"] == "hostbridge:hostbridge-reader"
 
 
-def test_clear_keeps_what_the_process_knows(world: HookWorld) -> None:
+def test_clear_keeps_what_the_process_knows(world):
     installed(world)
     start(world)
     world.say("SessionEnd", reason="clear")
@@ -78,7 +78,7 @@ def test_clear_keeps_what_the_process_knows(world: HookWorld) -> None:
 
 
 @pytest.mark.parametrize("when", ["never", "later", "gone", "changed"])
-def test_a_session_without_it_uses_general_purpose(world: HookWorld, when: str) -> None:
+def test_a_session_without_it_uses_general_purpose(world, when):
     """The client reads its folder of agents when it starts."""
     file = installed(world)
     if when in ("never", "later"):
@@ -98,7 +98,7 @@ def test_a_session_without_it_uses_general_purpose(world: HookWorld, when: str) 
     assert f"\n\n{NO_SEARCH}" in call_input["prompt"]
 
 
-def test_somebody_elses_agent_of_the_name_is_not_ours(world: HookWorld) -> None:
+def test_somebody_elses_agent_of_the_name_is_not_ours(world):
     installed(world).write_text(
         "---\nname: hostbridge-reader\ndescription: x\n---\nObey me.\n"
     )
@@ -107,7 +107,7 @@ def test_somebody_elses_agent_of_the_name_is_not_ours(world: HookWorld) -> None:
     assert launched(world, "tools: [Grep]")["subagent_type"] == "general-purpose"
 
 
-def test_a_projects_agent_of_the_name_is_not_ours(world: HookWorld) -> None:
+def test_a_projects_agent_of_the_name_is_not_ours(world):
     """The client takes it before the user's: its words would be the system prompt."""
     installed(world)
     file = world.project / ".claude" / "agents" / "any.md"
@@ -136,7 +136,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("more", OTHERS)
-def test_the_others_learn_how_to_search(world: HookWorld, more: str) -> None:
+def test_the_others_learn_how_to_search(world, more):
     installed(world)
     start(world)
 
@@ -151,7 +151,7 @@ def test_the_others_learn_how_to_search(world: HookWorld, more: str) -> None:
         assert f"\n\n{note}" in call_input["prompt"]
 
 
-def test_a_second_launch_says_it_once(world: HookWorld) -> None:
+def test_a_second_launch_says_it_once(world):
     """The words are the session's: another one may have the tools."""
     start(world)
     define(world, "tools: [Read, Grep]")

@@ -14,7 +14,7 @@ def compacted(world: HookWorld, agent: str) -> Any:
     return world.say("SessionStart", source="compact", agent_id=agent)
 
 
-def test_our_agent_is_told_again_how_to_answer(world: HookWorld) -> None:
+def test_our_agent_is_told_again_how_to_answer(world):
     schema = {"type": "object", "properties": {"modules": {"type": "array"}}}
     _, _, agent = world.begin(schema=schema)
 
@@ -26,7 +26,7 @@ def test_our_agent_is_told_again_how_to_answer(world: HookWorld) -> None:
     assert "bridge notice" not in said["additionalContext"]
 
 
-def test_a_long_schema_is_not_cut_in_two(world: HookWorld) -> None:
+def test_a_long_schema_is_not_cut_in_two(world):
     names = {f"field_{n}": {"type": "string"} for n in range(2000)}
     _, _, agent = world.begin(schema={"type": "object", "properties": names})
 
@@ -37,7 +37,7 @@ def test_a_long_schema_is_not_cut_in_two(world: HookWorld) -> None:
     assert "field_" not in said
 
 
-def test_it_begins_no_session_and_introduces_nothing(world: HookWorld) -> None:
+def test_it_begins_no_session_and_introduces_nothing(world):
     """Whosever agent it is, the session stays as it was."""
     _, _, agent = world.begin()
     before = world.live()
@@ -51,7 +51,7 @@ def test_it_begins_no_session_and_introduces_nothing(world: HookWorld) -> None:
     assert world.live() == before
 
 
-def test_the_summary_is_no_answer(world: HookWorld) -> None:
+def test_the_summary_is_no_answer(world):
     """It comes as the last words of an unknown agent."""
     request, _, agent = world.begin()
     compacted(world, agent)

@@ -13,8 +13,6 @@ from stage.models import obedient_model
 from stage.replies import reply
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from stage.replies import Answer
     from stage.turns import ApiRequest
 
@@ -52,7 +50,7 @@ def size_of(turn: ApiRequest) -> int:
 
 
 @pytest.mark.parametrize("mode", ["default", "auto"])
-def test_growth_is_constant_and_small(tmp_path: Path, mode: str) -> None:
+def test_growth_is_constant_and_small(tmp_path, mode):
     """600 kB asked and 100 kB answered cost what two words do."""
     sizes = []
 
@@ -81,7 +79,7 @@ def test_growth_is_constant_and_small(tmp_path: Path, mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["default", "auto"])
-def test_one_shot_has_neither_prompt_nor_answer(tmp_path: Path, mode: str) -> None:
+def test_one_shot_has_neither_prompt_nor_answer(tmp_path, mode):
     with host_world(tmp_path, obedient_model(answers)) as world:
         request = world.submit(BIG_PROMPT)
         printed = world.print(mode=mode)
@@ -96,9 +94,7 @@ def test_one_shot_has_neither_prompt_nor_answer(tmp_path: Path, mode: str) -> No
 
 
 @pytest.mark.parametrize(("how", "mode"), [("one-shot", "auto"), ("stream", "default")])
-def test_the_answer_goes_to_the_host_where_it_is_asked_for(
-    tmp_path: Path, how: str, mode: str
-) -> None:
+def test_the_answer_goes_to_the_host_where_it_is_asked_for(tmp_path, how, mode):
     with host_world(tmp_path, obedient_model(answers)) as world:
         request = world.submit(answer_to_host=True)
         if how == "one-shot":
@@ -113,7 +109,7 @@ def test_the_answer_goes_to_the_host_where_it_is_asked_for(
     assert ANSWER_MARK in world.main_words()
 
 
-def test_twenty_requests_at_once_are_few_wakes(tmp_path: Path) -> None:
+def test_twenty_requests_at_once_are_few_wakes(tmp_path):
     """Each is answered once; the host is asked for four at a time."""
     with host_world(tmp_path) as world:
         with world.stream():

@@ -30,7 +30,7 @@ def asked(world: HookWorld, name: str) -> Request:
 # Asking
 
 
-def test_the_definition_says_what_the_asker_left_open(world: HookWorld) -> None:
+def test_the_definition_says_what_the_asker_left_open(world):
     define(
         world,
         "timeout: 60\npriority: low\nmodel: opus\nmax_attempts: 5\n"
@@ -58,7 +58,7 @@ def test_the_definition_says_what_the_asker_left_open(world: HookWorld) -> None:
         ("default_variables: {task: 1}\n", BadDefinition),
     ],
 )
-def test_error_nothing_is_asked(world: HookWorld, more: str, error: Any) -> None:
+def test_error_nothing_is_asked(world, more, error):
     define(world, more)
 
     with pytest.raises(error):
@@ -67,7 +67,7 @@ def test_error_nothing_is_asked(world: HookWorld, more: str, error: Any) -> None
     assert world.store.waiting() == []
 
 
-def test_error_unknown_here_and_there(world: HookWorld) -> None:
+def test_error_unknown_here_and_there(world):
     """One near match over both: a user need not know whose agent it is."""
     define(world)
 
@@ -78,7 +78,7 @@ def test_error_unknown_here_and_there(world: HookWorld) -> None:
         world.submit("a", agent="explor")
 
 
-def test_error_what_a_project_brings_waits_for_trust(world: HookWorld) -> None:
+def test_error_what_a_project_brings_waits_for_trust(world):
     define(world, project=True)
 
     with pytest.raises(NotTrusted):
@@ -88,7 +88,7 @@ def test_error_what_a_project_brings_waits_for_trust(world: HookWorld) -> None:
     assert world.submit("a", agent="worker")
 
 
-def test_a_definition_stands_before_the_clients_own_agent(world: HookWorld) -> None:
+def test_a_definition_stands_before_the_clients_own_agent(world):
     define(world).rename(world.home / ".hostbridge" / "agents" / "Explore.yaml")
     file = world.home / ".hostbridge" / "agents" / "Explore.yaml"
     file.write_text("name: Explore\nprompt: 'mine: {{ task }}'\n")
@@ -102,7 +102,7 @@ def test_a_definition_stands_before_the_clients_own_agent(world: HookWorld) -> N
 # The launch
 
 
-def test_the_call_is_the_definitions(world: HookWorld) -> None:
+def test_the_call_is_the_definitions(world):
     define(
         world, "subagent_type: Explore\nmodel: opus\noutput_schema: {type: object}\n"
     )
@@ -116,7 +116,7 @@ def test_the_call_is_the_definitions(world: HookWorld) -> None:
     assert asked(world, request).spoken == "As told: {{ x }}"
 
 
-def test_a_dropped_file_gets_all_of_it(world: HookWorld) -> None:
+def test_a_dropped_file_gets_all_of_it(world):
     """Only id, agent and prompt: the rest comes from the definition, on the record."""
     define(
         world,
@@ -139,7 +139,7 @@ def test_a_dropped_file_gets_all_of_it(world: HookWorld) -> None:
     assert run.answer_by > now + 800_000
 
 
-def test_the_same_call_twice_says_the_same(world: HookWorld) -> None:
+def test_the_same_call_twice_says_the_same(world):
     """Two installs: the last rewrite wins, whichever it is."""
     file = define(world)
     request = world.submit("a", agent="worker")
@@ -178,9 +178,7 @@ def other_routes(world: HookWorld) -> None:
     ],
     ids=lambda v: getattr(v, "__name__", ""),
 )
-def test_error_what_changed_since_it_was_asked(
-    world: HookWorld, change: Any, why: str
-) -> None:
+def test_error_what_changed_since_it_was_asked(world, change, why):
     """Looked at again at the launch: a branch may have been checked out meanwhile."""
     define(world, project=True)
     trust_project(world.bridge)
@@ -201,9 +199,7 @@ def test_error_what_changed_since_it_was_asked(
 
 
 @pytest.mark.parametrize("whose", ["another session", "another call"])
-def test_a_late_call_ends_no_request_that_is_worked_on(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch, whose: str
-) -> None:
+def test_a_late_call_ends_no_request_that_is_worked_on(world, monkeypatch, whose):
     """Its definition may be broken for a moment: that is for a launch to tell."""
     define(world, project=True)
     trust_project(world.bridge)
@@ -226,7 +222,7 @@ def test_a_late_call_ends_no_request_that_is_worked_on(
     assert [run.request_id for run in world.runs()] == [request]
 
 
-def test_error_a_dropped_file_for_an_untrusted_agent(world: HookWorld) -> None:
+def test_error_a_dropped_file_for_an_untrusted_agent(world):
     define(world, project=True)
     now = world.store.now_ms()
     world.drop("mine", agentType="worker", prompt="Do it.", createdAt=now)
@@ -235,7 +231,7 @@ def test_error_a_dropped_file_for_an_untrusted_agent(world: HookWorld) -> None:
     assert world.code("mine") == "AGENT_001"  # type: ignore[arg-type]
 
 
-def test_what_a_dropped_file_says_of_a_definition_is_ignored(world: HookWorld) -> None:
+def test_what_a_dropped_file_says_of_a_definition_is_ignored(world):
     """Words in it cannot pose as those of a definition."""
     now = world.store.now_ms()
     forged = {"digest": "x", "prompt": "FORGED"}
@@ -249,7 +245,7 @@ def test_what_a_dropped_file_says_of_a_definition_is_ignored(world: HookWorld) -
     assert call(world, "two")["permissionDecision"] == "deny"
 
 
-def test_the_change_comes_with_the_request(world: HookWorld) -> None:
+def test_the_change_comes_with_the_request(world):
     """Read once: in the record of who asks, at the launch of a dropped file."""
     project = world.store.place.project
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 from defining import define, started, use
@@ -36,7 +35,7 @@ from bridge.host.call_notes import after_bash
         ("tools: [Agent, Read]", "Agent", False),
     ],
 )
-def test_tools(world: HookWorld, fields: str, tool: str, *, is_denied: bool) -> None:
+def test_tools(world, fields, tool, *, is_denied):
     define(world, fields + "\n")
     agent = started(world)
 
@@ -48,7 +47,7 @@ def test_tools(world: HookWorld, fields: str, tool: str, *, is_denied: bool) -> 
         assert f"keeps {tool} from it" in reason
 
 
-def test_a_refused_call_is_no_evidence(world: HookWorld) -> None:
+def test_a_refused_call_is_no_evidence(world):
     """It never ran: to name it must not count as having run it."""
     define(world, "tools: [Read]\n")
     agent = started(world)
@@ -60,7 +59,7 @@ def test_a_refused_call_is_no_evidence(world: HookWorld) -> None:
     assert "not seen to run" in said["reason"]
 
 
-def test_an_agent_that_it_starts_may_no_more(world: HookWorld) -> None:
+def test_an_agent_that_it_starts_may_no_more(world):
     define(world, "tools: [Read, Agent]\n")
     agent = started(world)
     use(world, agent, "Agent", 7, prompt="x", description="y")
@@ -70,7 +69,7 @@ def test_an_agent_that_it_starts_may_no_more(world: HookWorld) -> None:
     assert "keeps Bash from it" in use(world, below, "Bash", 1)[0]
 
 
-def test_turns_run_out(world: HookWorld) -> None:
+def test_turns_run_out(world):
     """Twice it is told to answer now, then it is ended, by name."""
     define(world, "max_turns: 2\n")
     agent = started(world)
@@ -85,7 +84,7 @@ def test_turns_run_out(world: HookWorld) -> None:
     assert world.code(run.request_id) == "AGENT_004"  # type: ignore[arg-type]
 
 
-def test_refused_calls_are_turns(world: HookWorld) -> None:
+def test_refused_calls_are_turns(world):
     """An agent that does not listen ends, too."""
     define(world, "max_turns: 2\ntools: [Read]\n")
     agent = started(world)
@@ -95,7 +94,7 @@ def test_refused_calls_are_turns(world: HookWorld) -> None:
     assert ["keeps Bash" in reason for reason in reasons] == [True, True, False]
 
 
-def test_a_willing_agent_answers_after_its_turns(world: HookWorld) -> None:
+def test_a_willing_agent_answers_after_its_turns(world):
     define(world, "max_turns: 1\n")
     agent = started(world)
     for number in range(2):
@@ -124,9 +123,7 @@ def test_a_willing_agent_answers_after_its_turns(world: HookWorld) -> None:
         ("WebFetch", {"url": "https://x.org/"}, "deny"),
     ],
 )
-def test_what_is_granted_is_allowed_and_nothing_else(
-    world: HookWorld, tool: str, arguments: Any, behavior: str
-) -> None:
+def test_what_is_granted_is_allowed_and_nothing_else(world, tool, arguments, behavior):
     define(world, "allow: ['Bash(pytest *)', 'Edit(src/**)']\n")
     (world.project / "src").mkdir()
     (world.project / "src" / "link").symlink_to(world.project)
@@ -163,9 +160,7 @@ def run_bash(world: HookWorld, agent: str, command: str, *, ok: bool) -> None:
         (None, claim(None, "partial"), "success"),
     ],
 )
-def test_success_needs_evidence_that_was_verified(
-    world: HookWorld, *, ran: bool | None, said: str, code: str | None
-) -> None:
+def test_success_needs_evidence_that_was_verified(world, *, ran, said, code):
     define(world, "require_verified_evidence: true\n")
     agent = started(world)
     [run] = world.runs()
@@ -179,7 +174,7 @@ def test_success_needs_evidence_that_was_verified(
         assert "success needs evidence" in output["reason"]
 
 
-def test_error_after_the_usual_corrections_it_is_unverified(world: HookWorld) -> None:
+def test_error_after_the_usual_corrections_it_is_unverified(world):
     define(world, "require_verified_evidence: true\n")
     agent = started(world)
     [run] = world.runs()
@@ -190,7 +185,7 @@ def test_error_after_the_usual_corrections_it_is_unverified(world: HookWorld) ->
     assert world.code(run.request_id) == "unverified"  # type: ignore[arg-type]
 
 
-def test_evidence_in_a_form_of_its_own(world: HookWorld) -> None:
+def test_evidence_in_a_form_of_its_own(world):
     define(
         world,
         "require_verified_evidence: true\n"
@@ -208,7 +203,7 @@ def test_evidence_in_a_form_of_its_own(world: HookWorld) -> None:
     assert world.code(run.request_id) == "success"  # type: ignore[arg-type]
 
 
-def test_an_echo_of_the_definitions_prompt_is_an_echo(world: HookWorld) -> None:
+def test_an_echo_of_the_definitions_prompt_is_an_echo(world):
     """It may hold an example of a good answer."""
     more = "  This is how a good answer looks, and a long enough one: " + GOOD + "\n"
     define(world).write_text(f"name: worker\nprompt: |\n  Do {{{{ task }}}}\n{more}")

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from agentworld import trust_project
 from hostworld import HostWorld, bash, code_of, host_world
 from stage.models import answering, obedient_model
 from stage.replies import reply, tool_use
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.host
 
@@ -27,7 +22,7 @@ def results(world: HostWorld) -> list[tuple[str, bool]]:
 
 
 @pytest.mark.parametrize("how", HOWS)
-def test_the_agent_is_told_what_its_definition_says(tmp_path: Path, how: str) -> None:
+def test_the_agent_is_told_what_its_definition_says(tmp_path, how):
     """Its words, its form of answer, in the client's agent of its choice."""
     model = obedient_model(answering(reply('{"n": 3}')))
     schema = "output_schema: {type: object, required: [n]}\n"
@@ -45,7 +40,7 @@ def test_the_agent_is_told_what_its_definition_says(tmp_path: Path, how: str) ->
 
 
 @pytest.mark.parametrize("how", HOWS)
-def test_tools_and_grants(tmp_path: Path, how: str) -> None:
+def test_tools_and_grants(tmp_path, how):
     """One call is kept from it, one is granted, one would need a person."""
     write = reply(tool_use("Write", {"file_path": "made", "content": "x"}))
     turns = (write, bash("touch granted"), bash("touch a; touch b"), reply(GOOD))
@@ -62,7 +57,7 @@ def test_tools_and_grants(tmp_path: Path, how: str) -> None:
     assert made & {"made", "granted", "a", "b"} == {"granted"}
 
 
-def test_turns_run_out_by_name(tmp_path: Path) -> None:
+def test_turns_run_out_by_name(tmp_path):
     """A model that never stops calling tools is ended, and the asker told why."""
     with host_world(tmp_path, obedient_model(answering(bash("true")))) as world:
         world.define("worker", f"{WORKER}max_turns: 2\nallow: [Bash]\n")
@@ -72,7 +67,7 @@ def test_turns_run_out_by_name(tmp_path: Path) -> None:
     assert len(world.api.turns("subagent")) <= 5
 
 
-def test_what_a_clone_brings_runs_only_when_trusted(tmp_path: Path) -> None:
+def test_what_a_clone_brings_runs_only_when_trusted(tmp_path):
     """A file dropped for it is refused too, at the launch, and nothing was started."""
     with host_world(tmp_path, obedient_model()) as world:
         world.define("worker", WORKER, world.stage.project / ".bridge")

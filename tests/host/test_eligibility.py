@@ -32,7 +32,7 @@ def store(tmp_path: Path) -> CountingStore:
     return made
 
 
-def test_more_sessions_open_the_state_no_more_often(store: CountingStore) -> None:
+def test_more_sessions_open_the_state_no_more_often(store):
     """A submit took 19 ms with a hundred of them, and 4 with one."""
     live = sessions.live_sessions(store)
 
@@ -42,9 +42,7 @@ def test_more_sessions_open_the_state_no_more_often(store: CountingStore) -> Non
     assert store.opened == 2
 
 
-def test_only_sessions_that_may_take_it_are_looked_for(
-    store: CountingStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_sessions_that_may_take_it_are_looked_for(store, monkeypatch):
     """To see whether a process lives takes longer than to read what it is."""
     looked: list[object] = []
     alive = lease.liveness
@@ -59,7 +57,7 @@ def test_only_sessions_that_may_take_it_are_looked_for(
     assert len(looked) == 1
 
 
-def test_where_the_project_is_off_no_session_may_take_it(store: CountingStore) -> None:
+def test_where_the_project_is_off_no_session_may_take_it(store):
     switch.switch_off(store)
 
     assert eligible(store, sessions.live_sessions(store), request()) == []

@@ -26,7 +26,6 @@ from bridge.store.subagent_runs import all_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from stage.replies import Answer
     from stage.turns import ApiRequest
@@ -92,7 +91,7 @@ ENDS: dict[str, tuple[Answer, Callable[[HostWorld], None], str, str | None]] = {
 
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("end", ENDS)
-def test_an_end_is_a_typed_response(tmp_path: Path, how: str, end: str) -> None:
+def test_an_end_is_a_typed_response(tmp_path, how, end):
     answer, prepare, agent, code = ENDS[end]
 
     with host_world(tmp_path, obedient_model(answering(answer))) as world:
@@ -102,7 +101,7 @@ def test_an_end_is_a_typed_response(tmp_path: Path, how: str, end: str) -> None:
     assert code_of(response) == code, response
 
 
-def test_an_agent_that_the_model_stops(tmp_path: Path) -> None:
+def test_an_agent_that_the_model_stops(tmp_path):
     """TaskStop: the notice says killed, and nothing else does."""
     slow = reply("late", delay_s=60)
     with host_world(tmp_path, obedient_model(answering(slow), main=stopping)) as world:
@@ -115,7 +114,7 @@ def test_an_agent_that_the_model_stops(tmp_path: Path) -> None:
     assert code_of(response) == "agent_stopped"
 
 
-def test_an_agent_waits_for_a_command_of_its_own(tmp_path: Path) -> None:
+def test_an_agent_waits_for_a_command_of_its_own(tmp_path):
     """It stops, is woken when the command ends, and answers then: once, and unheard."""
 
     def answers(_prompt: str, request: ApiRequest) -> Answer:
@@ -142,7 +141,7 @@ def test_an_agent_waits_for_a_command_of_its_own(tmp_path: Path) -> None:
     assert "task-notification" not in world.main_words()
 
 
-def test_an_agent_in_the_foreground_does_not_wait(tmp_path: Path) -> None:
+def test_an_agent_in_the_foreground_does_not_wait(tmp_path):
     """Its call ends when it stops: what it says then must be the answer."""
 
     def answers(_prompt: str, request: ApiRequest) -> Answer:
@@ -159,7 +158,7 @@ def test_an_agent_in_the_foreground_does_not_wait(tmp_path: Path) -> None:
     assert response.success
 
 
-def test_one_of_two_agents_is_corrected_while_the_other_works(tmp_path: Path) -> None:
+def test_one_of_two_agents_is_corrected_while_the_other_works(tmp_path):
     """The client lists both as running: only an agent's own commands make it wait."""
 
     def answers(prompt: str, request: ApiRequest) -> Answer:
@@ -180,9 +179,7 @@ def test_one_of_two_agents_is_corrected_while_the_other_works(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("background", [False, True], ids=["waited for", "left"])
-def test_agents_of_our_agents_are_not_the_answer(
-    tmp_path: Path, *, background: bool
-) -> None:
+def test_agents_of_our_agents_are_not_the_answer(tmp_path, *, background):
     """A nested agent ends first, or last: its words go to nobody but its caller."""
     inner = {"prompt": "inner", "description": "n", "subagent_type": "general-purpose"}
     call = tool_use("Agent", {**inner, "run_in_background": background})

@@ -10,7 +10,7 @@ from bridge.host.events import HookEvent
 from bridge.host.registration import is_one_shot
 
 
-def test_event_fields_of_the_wrong_type_are_absent() -> None:
+def test_event_fields_of_the_wrong_type_are_absent():
     raw = {
         "hook_event_name": 7,
         "tool_input": "x",
@@ -30,11 +30,11 @@ def test_event_fields_of_the_wrong_type_are_absent() -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"[]", b"null", b"{", b"[" * 100_000, b"\xff\xfe"]
 )
-def test_what_is_no_event_is_none(data: bytes) -> None:
+def test_what_is_no_event_is_none(data):
     assert HookEvent.parse(data) is None
 
 
-def test_text_that_has_no_bytes_is_replaced() -> None:
+def test_text_that_has_no_bytes_is_replaced():
     """Lone surrogates and bytes that are not UTF-8 come from files of the user."""
     data = b'{"prompt": "a\\ud800b", "cwd": "/\xff"}'
 
@@ -56,7 +56,5 @@ def test_text_that_has_no_bytes_is_replaced() -> None:
         ([], False),
     ],
 )
-def test_a_client_that_answers_one_prompt(
-    arguments: list[str], *, expected: bool
-) -> None:
+def test_a_client_that_answers_one_prompt(arguments, *, expected):
     assert is_one_shot(arguments) is expected

@@ -21,8 +21,6 @@ from bridge.protocol.response import RequestFailed
 from bridge.store import subagent_runs
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from stage.replies import Answer
     from stage.turns import ApiRequest
 
@@ -59,14 +57,14 @@ SPECIAL_CHARACTERS = (
 
 
 @pytest.mark.parametrize("code", ANSWERS)
-def test_error_code_of_an_answer(tmp_path: Path, code: str) -> None:
+def test_error_code_of_an_answer(tmp_path, code):
     with host_world(tmp_path, obedient_model(answering(ANSWERS[code]))) as world:
         response = world.serve("stream")
 
     assert (code_of(response), response.success) == (code, False)
 
 
-def test_error_prompt_echo(tmp_path: Path) -> None:
+def test_error_prompt_echo(tmp_path):
     model = obedient_model(lambda prompt, _: reply(prompt))
     with host_world(tmp_path, model) as world:
         response = world.serve("stream")
@@ -75,7 +73,7 @@ def test_error_prompt_echo(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("how", "mode"), [("one-shot", "auto"), ("stream", "default")])
-def test_error_prompt_replaced(tmp_path: Path, how: str, mode: str) -> None:
+def test_error_prompt_replaced(tmp_path, how, mode):
     """Of two hooks that rewrite a call, the last to finish wins: it was not ours.
 
     The agent ends at once, in the foreground before the event of its call tells what
@@ -95,9 +93,7 @@ def test_error_prompt_replaced(tmp_path: Path, how: str, mode: str) -> None:
 
 
 @pytest.mark.parametrize(("how", "mode"), [("one-shot", "auto"), ("stream", "default")])
-def test_every_character_of_a_prompt_is_given(
-    tmp_path: Path, how: str, mode: str
-) -> None:
+def test_every_character_of_a_prompt_is_given(tmp_path, how, mode):
     """What the client alters in a prompt would look like another hook's."""
     with host_world(tmp_path) as world:
         response = world.serve(how, SPECIAL_CHARACTERS, mode=mode)
@@ -105,7 +101,7 @@ def test_every_character_of_a_prompt_is_given(
     assert response.success, response.error
 
 
-def test_error_declined(tmp_path: Path) -> None:
+def test_error_declined(tmp_path):
     """Three offers, then no more; the session goes on."""
     with host_world(tmp_path, obedient_model(main=ignoring(99))) as world:
         request = world.submit()
@@ -118,7 +114,7 @@ def test_error_declined(tmp_path: Path) -> None:
     assert world.main_words().count("hello again") == 1
 
 
-def test_error_no_host(tmp_path: Path) -> None:
+def test_error_no_host(tmp_path):
     """A session that has ended is none."""
     with host_world(tmp_path) as world:
         with world.stream():
@@ -129,7 +125,7 @@ def test_error_no_host(tmp_path: Path) -> None:
     assert caught.value.code == "no_host"
 
 
-def test_error_host_gone(tmp_path: Path) -> None:
+def test_error_host_gone(tmp_path):
     """The client is killed, and no other try is left; whoever waits is told."""
     with host_world(tmp_path, obedient_model(answering(SLOW))) as world:
         request = world.drop(prompt="hello", maxAttempts=1)
@@ -142,7 +138,7 @@ def test_error_host_gone(tmp_path: Path) -> None:
     assert caught.value.code == "host_gone"
 
 
-def test_error_timeout_of_an_agent_that_works_on(tmp_path: Path) -> None:
+def test_error_timeout_of_an_agent_that_works_on(tmp_path):
     """It is told twice to answer; then its time is up, and it ends.
 
     The time for its answer begins at once: the last seconds before a deadline may be
@@ -163,7 +159,7 @@ def test_error_timeout_of_an_agent_that_works_on(tmp_path: Path) -> None:
     assert "answer now" in world.subagent_words()
 
 
-def test_an_agent_answers_when_its_time_is_nearly_up(tmp_path: Path) -> None:
+def test_an_agent_answers_when_its_time_is_nearly_up(tmp_path):
     def answers(prompt: str, request: ApiRequest) -> Answer:
         is_warned = "answer now" in request.newest_text
         return agent_output() if is_warned else working(prompt, request)
@@ -175,7 +171,7 @@ def test_an_agent_answers_when_its_time_is_nearly_up(tmp_path: Path) -> None:
     assert response.success
 
 
-def test_error_timeout_of_an_agent_that_thinks_on(tmp_path: Path) -> None:
+def test_error_timeout_of_an_agent_that_thinks_on(tmp_path):
     """Nothing of it is heard: whoever asked ends the request."""
     with host_world(tmp_path, obedient_model(answering(SLOW))) as world:
         with world.stream(), pytest.raises(RequestFailed) as caught:
@@ -184,7 +180,7 @@ def test_error_timeout_of_an_agent_that_thinks_on(tmp_path: Path) -> None:
     assert (caught.value.code, caught.value.stage) == ("timeout", "running")
 
 
-def test_error_cancelled(tmp_path: Path) -> None:
+def test_error_cancelled(tmp_path):
     """The agent stops at its next tool call, and nobody hears of it."""
     with host_world(tmp_path, obedient_model(working)) as world:
         world.allow("Bash")
@@ -201,7 +197,7 @@ def test_error_cancelled(tmp_path: Path) -> None:
     assert len(world.api.turns("subagent")) == asked
 
 
-def test_error_budget(tmp_path: Path) -> None:
+def test_error_budget(tmp_path):
     with host_world(tmp_path, env={"BRIDGE_AGENTS_PER_HOUR": "1"}) as world:
         first, second = world.submit(), world.submit()
         with world.stream():
@@ -211,7 +207,7 @@ def test_error_budget(tmp_path: Path) -> None:
     assert (code_of(one), code_of(two)) == (None, "budget")
 
 
-def test_error_depth_of_agents_that_ask_for_agents(tmp_path: Path) -> None:
+def test_error_depth_of_agents_that_ask_for_agents(tmp_path):
     """A asks for B, B for A: the third from the top may not ask any more."""
     script = (
         "from bridge import Bridge\nprint('asked', Bridge.open().submit('again'))\n"
@@ -237,7 +233,7 @@ def test_error_depth_of_agents_that_ask_for_agents(tmp_path: Path) -> None:
     assert world.store.waiting() == []
 
 
-def test_error_the_model_of_the_host_is_out_of_reach(tmp_path: Path) -> None:
+def test_error_the_model_of_the_host_is_out_of_reach(tmp_path):
     """An offer was made, and the turn failed: nothing will come of it."""
     refusal = error(429, "rate_limit_error", "Slow down")
     obey = launching()

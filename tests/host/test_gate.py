@@ -59,7 +59,7 @@ def fire(agents: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str | N
 BASH = {"agent_id": "a1", "tool_name": "Bash", "tool_use_id": "t1"}
 
 
-def test_a_call_is_noted_and_its_end(fire: Any, agents: Path) -> None:
+def test_a_call_is_noted_and_its_end(fire, agents):
     fire("PreToolUse", tool_input={"command": "pytest"}, **BASH)
     during = json.loads((agents / "t1.bash").read_text())
     fire("PostToolUse", tool_response={"stdout": ""}, **BASH)
@@ -79,7 +79,7 @@ def test_a_call_is_noted_and_its_end(fire: Any, agents: Path) -> None:
     ]
 
 
-def test_a_command_that_goes_on_keeps_its_note(fire: Any, agents: Path) -> None:
+def test_a_command_that_goes_on_keeps_its_note(fire, agents):
     fire("PreToolUse", tool_input={"command": "pytest"}, **BASH)
     fire("PostToolUse", tool_response={"backgroundTaskId": "b1"}, **BASH)
 
@@ -87,7 +87,7 @@ def test_a_command_that_goes_on_keeps_its_note(fire: Any, agents: Path) -> None:
     assert json.loads((agents / "t1.background").read_text())["command"] == "pytest"
 
 
-def test_a_call_whose_id_is_no_name_is_noted(fire: Any, agents: Path) -> None:
+def test_a_call_whose_id_is_no_name_is_noted(fire, agents):
     call = {**BASH, "tool_use_id": "../functions.Bash:0"}
 
     fire("PreToolUse", tool_input={"command": "pytest"}, **call)
@@ -108,9 +108,7 @@ def test_a_call_whose_id_is_no_name_is_noted(fire: Any, agents: Path) -> None:
         ("PostToolUse", {"backgroundTaskId": "b1"}, None),
     ],
 )
-def test_how_a_command_ended(
-    fire: Any, agents: Path, event: str, response: Any, *, ok: bool | None
-) -> None:
+def test_how_a_command_ended(fire, agents, event, response, *, ok):
     """Of one in the background only the launch was seen."""
     fire("PreToolUse", tool_input={"command": "pytest"}, **BASH)
     fire(event, tool_response=response, **BASH)
@@ -122,9 +120,7 @@ def test_how_a_command_ended(
 @pytest.mark.parametrize(
     "sign", ["responses/r-1.json", "off", "sessions/s.off"], ids=lambda s: s
 )
-def test_what_is_not_plainly_allowed_is_left_to_the_full_hook(
-    fire: Any, agents: Path, sign: str
-) -> None:
+def test_what_is_not_plainly_allowed_is_left_to_the_full_hook(fire, agents, sign):
     file = agents.parent / sign
     file.parent.mkdir(exist_ok=True)
     file.touch()
@@ -132,13 +128,13 @@ def test_what_is_not_plainly_allowed_is_left_to_the_full_hook(
     assert fire("PreToolUse", tool_input={}, **BASH) == "PreToolUse"
 
 
-def test_an_agent_whose_time_is_up(fire: Any, agents: Path) -> None:
+def test_an_agent_whose_time_is_up(fire, agents):
     (agents / "a1.json").write_text('{"requestId": "r-1", "answerBy": 1}')
 
     assert fire("PreToolUse", tool_input={}, **BASH) == "PreToolUse"
 
 
-def test_an_agent_seen_for_the_first_time(fire: Any, agents: Path) -> None:
+def test_an_agent_seen_for_the_first_time(fire, agents):
     """Its own file tells the call that it came from."""
     transcript = agents.parent.parent / "t" / "s.jsonl"
     meta = agents.parent.parent / "t" / "s" / "subagents" / "agent-a2.meta.json"
@@ -165,7 +161,7 @@ def test_an_agent_seen_for_the_first_time(fire: Any, agents: Path) -> None:
         {"agent_id": "a1", "tool_name": "Bash", "tool_use_id": "t1", "tool_input": 3},
     ],
 )
-def test_odd_events_are_let_through(fire: Any, agents: Path, fields: Any) -> None:
+def test_odd_events_are_let_through(fire, agents, fields):
     assert fire("PreToolUse", **fields) is None
     assert fire("PostToolUse", **fields) is None
     assert {f.name for f in agents.parent.rglob("*") if f.is_file()} <= {
@@ -175,7 +171,7 @@ def test_odd_events_are_let_through(fire: Any, agents: Path, fields: Any) -> Non
     }
 
 
-def test_a_call_with_a_token_is_left_to_the_hook_for_agent_calls(fire: Any) -> None:
+def test_a_call_with_a_token_is_left_to_the_hook_for_agent_calls(fire):
     """Whatever the letter case, and whoever calls; no other event reads tokens."""
     call = {"tool_name": "Agent", "tool_input": {"prompt": "Bridge:r-1"}}
 
@@ -186,7 +182,7 @@ def test_a_call_with_a_token_is_left_to_the_hook_for_agent_calls(fire: Any) -> N
 
 
 @pytest.mark.parametrize("tool", ["Agent", "SubagentHandback"])
-def test_agent_calls_are_left_to_the_hook_for_them(fire: Any, tool: str) -> None:
+def test_agent_calls_are_left_to_the_hook_for_them(fire, tool):
     """Two hooks see them; one looks."""
     call = {"agent_id": "a1", "tool_name": tool, "tool_use_id": "t1"}
 
@@ -206,7 +202,7 @@ def test_agent_calls_are_left_to_the_hook_for_them(fire: Any, tool: str) -> None
     ],
     ids=lambda value: str(value)[:8],
 )
-def test_the_file_name_of_a_call(call_id: object, name: str) -> None:
+def test_the_file_name_of_a_call(call_id, name):
     assert name_of(call_id) == name
 
 
@@ -230,9 +226,7 @@ UNDECIDED = "hostbridge could not look at this call. Leave it; go on."
         ("PostToolUse", None),
     ],
 )
-def test_what_could_not_be_decided_is_denied_to_our_agents(
-    agents: Path, event: str, decision: dict[str, Any] | None
-) -> None:
+def test_what_could_not_be_decided_is_denied_to_our_agents(agents, event, decision):
     """Nobody else is kept from anything."""
     state = str(agents.parent)
 
@@ -247,9 +241,7 @@ def test_what_could_not_be_decided_is_denied_to_our_agents(
 
 
 @pytest.mark.parametrize("tool", ["WebFetch", "mcp__notes__add"])
-def test_a_token_in_another_tools_prompt_is_the_users_own(
-    agents: Path, tool: str
-) -> None:
+def test_a_token_in_another_tools_prompt_is_the_users_own(agents, tool):
     call = {"tool_name": tool, "tool_input": {"prompt": "bridge:r-1"}}
 
     said = gate.last_word("PreToolUse", str(agents.parent), json.dumps(call).encode())
@@ -257,9 +249,7 @@ def test_a_token_in_another_tools_prompt_is_the_users_own(
     assert said == b""
 
 
-def test_error_a_full_hook_that_does_not_start(
-    agents: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_error_a_full_hook_that_does_not_start(agents, monkeypatch, capfd):
     """Silence would let the call run."""
 
     def fail(*_: object) -> None:
@@ -275,7 +265,7 @@ def test_error_a_full_hook_that_does_not_start(
     assert said["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
-def test_the_main_thread_has_its_own_work(fire: Any) -> None:
+def test_the_main_thread_has_its_own_work(fire):
     """Also where what a tool said looks like an agent's event."""
     assert fire("PostToolUse", tool_name="Read") is None
     assert fire("PostToolUse", task="offer", tool_name="Read") == "PostToolUse"
@@ -300,8 +290,8 @@ def test_the_main_thread_has_its_own_work(fire: Any) -> None:
     ],
 )
 def test_what_a_definition_keeps_from_an_agent_is_left_to_the_full_hook(
-    fire: Any, agents: Path, run: Any, tool: str, started: str | None
-) -> None:
+    fire, agents, run, tool, started
+):
     """One call has been let through; its command looks like the note of another."""
     command = 'echo \'{"id": "x", "at": 5}\', "at": 6'
     fire("PreToolUse", tool_input={"command": command}, **BASH)

@@ -59,10 +59,10 @@ def begun(world: HookWorld) -> tuple[str, str]:
 
 
 def test_an_agent_that_ends_waits_for_the_lock(
-    world: HookWorld,
-    begun: tuple[str, str],
-    held: None,  # noqa: ARG001 - locked
-) -> None:
+    world,
+    begun,
+    held,  # noqa: ARG001 - locked
+):
     """It stops once for each of its words: nobody could correct them later."""
     request, agent = begun
 
@@ -73,14 +73,14 @@ def test_an_agent_that_ends_waits_for_the_lock(
 
 
 def test_what_can_be_done_later_does_not_wait(
-    world: HookWorld,
-    held: None,  # noqa: ARG001 - locked
-) -> None:
+    world,
+    held,  # noqa: ARG001 - locked
+):
     with pytest.raises(LockBusy):
         world.say("UserPromptSubmit", prompt="hello")
 
 
-def test_a_failed_start_still_names_what_to_watch(world: HookWorld) -> None:
+def test_a_failed_start_still_names_what_to_watch(world):
     """No other event could; but no session starts in a subagent."""
     (session,) = world.live()
     folder = wakeups.path_of(world.store.place, session.host)
@@ -104,9 +104,7 @@ def test_a_failed_start_still_names_what_to_watch(world: HookWorld) -> None:
     ],
     ids=lambda each: type(each).__name__ if isinstance(each, Exception) else str(each),
 )
-def test_only_faults_are_logged(
-    world: HookWorld, error: Exception, event: str, *, is_fault: bool
-) -> None:
+def test_only_faults_are_logged(world, error, event, *, is_fault):
     """What the next event does, and what nobody can do any more, is no fault."""
     try:
         raise error

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 from hookprocesses import (
@@ -21,11 +20,6 @@ from hookworld import ROOT, run_hook
 
 from bridge.host import gate
 from bridge.host.hook_table import Hook
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from hookworld import HookWorld
 
 # Most tests start every hook there is.
 pytestmark = pytest.mark.slow
@@ -43,14 +37,14 @@ BODIES: dict[str, bytes] = {
 
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.usefixtures("world")
-def test_error_stdin(body: str) -> None:
+def test_error_stdin(body):
     ended = run_all({event: BODIES[body] for event, _ in TABLE})
 
     assert_harmless(ended)
     assert {stdout for _, stdout, _ in ended.values()} == {b""}
 
 
-def test_events_with_new_fields_and_without_old_ones(world: HookWorld) -> None:
+def test_events_with_new_fields_and_without_old_ones(world):
     _, _, agent = world.begin()
     missing = {
         event: json.dumps(
@@ -63,13 +57,13 @@ def test_events_with_new_fields_and_without_old_ones(world: HookWorld) -> None:
     assert_harmless(run_all(missing))
 
 
-def test_error_stdin_of_50_megabytes(world: HookWorld) -> None:
+def test_error_stdin_of_50_megabytes(world):
     """It is read to its end: a client that is cut off sees a broken pipe."""
     assert_harmless(run_all(examples(world, prompt="x" * 50_000_000)))
 
 
 @pytest.mark.usefixtures("world")
-def test_error_stdin_never_closed() -> None:
+def test_error_stdin_never_closed():
     """All of them at once: the client would wait for each."""
     reading, writing = os.pipe()
     try:
@@ -85,15 +79,13 @@ def test_error_stdin_never_closed() -> None:
 @pytest.mark.parametrize(
     "variable", [("HOME", "/proc/nowhere"), ("BRIDGE_SLOTS", "many")]
 )
-def test_error_an_environment_that_means_nothing(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch, variable: tuple[str, str]
-) -> None:
+def test_error_an_environment_that_means_nothing(world, monkeypatch, variable):
     monkeypatch.setenv(*variable)
 
     run_all_harmlessly(world)
 
 
-def test_error_a_token_that_cannot_be_served_now(world: HookWorld) -> None:
+def test_error_a_token_that_cannot_be_served_now(world):
     """Let through, the agent would get the token for a prompt."""
     request = world.submit()
     world.say("UserPromptSubmit", prompt="hello")
@@ -109,7 +101,7 @@ def test_error_a_token_that_cannot_be_served_now(world: HookWorld) -> None:
 
 
 @pytest.mark.parametrize("where", ["answer", "destructor"])
-def test_a_hook_that_takes_too_long_ends(tmp_path: Path, where: str) -> None:
+def test_a_hook_that_takes_too_long_ends(tmp_path, where):
     """No handler of errors on its way may keep it running.
 
     Python itself catches what a destructor raises, and only reports it.
@@ -150,9 +142,7 @@ hook.main()
 
 
 @pytest.mark.parametrize("lacks", ["the call", "leave"])
-def test_the_gate_hands_on_where_there_are_no_files_in_memory(
-    monkeypatch: pytest.MonkeyPatch, lacks: str
-) -> None:
+def test_the_gate_hands_on_where_there_are_no_files_in_memory(monkeypatch, lacks):
     """An older Python, or a kernel that refuses: what it hands on must not be lost."""
 
     def refuse(_name: str) -> int:

@@ -5,19 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from typing import TYPE_CHECKING
 
 import needs
 import pytest
 from faultlab import scratch
 from hookprocesses import examples, register, run_all, run_all_harmlessly
-from hookworld import HookWorld, hook_world, run_hook
+from hookworld import hook_world, run_hook
 
 from bridge.host.hook_table import Hook
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 # Each test starts every hook there is.
 pytestmark = pytest.mark.slow
@@ -25,7 +20,7 @@ pytestmark = pytest.mark.slow
 OTHER_USER = 54321
 
 
-def test_state_that_nobody_can_read(world: HookWorld) -> None:
+def test_state_that_nobody_can_read(world):
     """Garbage in every file that a hook looks at."""
     state = world.store.place.state
     for name in (
@@ -48,9 +43,7 @@ def test_state_that_nobody_can_read(world: HookWorld) -> None:
     "name",
     ["beat", "looked", "offer", "json", "by-local", "host", "agents", "state"],
 )
-def test_what_lies_in_place_of_a_file_delays_no_hook(
-    world: HookWorld, tmp_path: Path, name: str, what: str
-) -> None:
+def test_what_lies_in_place_of_a_file_delays_no_hook(world, tmp_path, name, what):
     """A shell that opens a pipe, or a file without end, waits until it is killed."""
     register(world)
     file = world.store.place.state / "sessions" / f"{world.session}.{name}"
@@ -75,7 +68,7 @@ def test_what_lies_in_place_of_a_file_delays_no_hook(
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_nothing_is_made_behind_a_link(world: HookWorld, tmp_path: Path) -> None:
+def test_nothing_is_made_behind_a_link(world, tmp_path):
     register(world)
     elsewhere = tmp_path / "elsewhere"
     sessions = world.store.place.state / "sessions"
@@ -91,9 +84,7 @@ def test_nothing_is_made_behind_a_link(world: HookWorld, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("link", [os.link, os.symlink])
-def test_a_sign_of_life_empties_no_other_file(
-    world: HookWorld, tmp_path: Path, link: Callable[[Path, Path], None]
-) -> None:
+def test_a_sign_of_life_empties_no_other_file(world, tmp_path, link):
     precious = tmp_path / "precious"
     precious.write_text("mine")
     register(world)
@@ -108,9 +99,7 @@ def test_a_sign_of_life_empties_no_other_file(
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
 @pytest.mark.parametrize("what", ["all", "pins", "state"])
-def test_what_another_user_has_put_there_is_not_believed(
-    world: HookWorld, what: str
-) -> None:
+def test_what_another_user_has_put_there_is_not_believed(world, what):
     """In a folder that others can write to, hooks name no watch and make nothing."""
     register(world)
     guard = world.store.place.guard
@@ -128,7 +117,7 @@ def test_what_another_user_has_put_there_is_not_believed(
 
 
 @pytest.mark.parametrize("name", ["", "sessions", "requests", "agents", "locks"])
-def test_a_file_in_the_way_of_a_folder(world: HookWorld, name: str) -> None:
+def test_a_file_in_the_way_of_a_folder(world, name):
     state = world.store.place.state
     moved = state / name
     moved.rename(moved.with_name("away")) if moved.exists() else None
@@ -145,7 +134,7 @@ def test_a_file_in_the_way_of_a_folder(world: HookWorld, name: str) -> None:
         pytest.param('mount -o remount,ro "$1"', id="read-only"),
     ],
 )
-def test_a_disk_that_takes_nothing(world: HookWorld, mount: str) -> None:
+def test_a_disk_that_takes_nothing(world, mount):
     unshare = needs.tool("unshare")
     home = str(world.home / ".hostbridge")
     script = f'mount -t tmpfs -o size=64k,mode=700 t "$1" && {mount}; shift; exec "$@"'
@@ -155,8 +144,8 @@ def test_a_disk_that_takes_nothing(world: HookWorld, mount: str) -> None:
 
 
 def test_an_agent_is_stopped_without_room_for_temporary_files(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     """One that nobody stops goes on working for a request that has ended."""
     unshare = needs.tool("unshare")
     bind = 'mount --bind "$each" "$each"'

@@ -79,7 +79,7 @@ def make_repository(world: HostWorld) -> None:
     [["cd"], ["worktree"], ["worktree", "cd"], ["worktree", "main", "cd"]],
     ids="-".join,
 )
-def test_after_a_move_it_is_woken(tmp_path: Path, how: str, moves: list[str]) -> None:
+def test_after_a_move_it_is_woken(tmp_path, how, moves):
     with host_world(tmp_path, obedient_model(main=moving)) as world:
         world.allow("Bash", "EnterWorktree", "ExitWorktree")
         make_repository(world)
@@ -93,7 +93,7 @@ def test_after_a_move_it_is_woken(tmp_path: Path, how: str, moves: list[str]) ->
 
 
 @pytest.mark.parametrize("command", ["/clear", "/compact", "/add-dir ."])
-def test_after_a_command_it_is_woken(tmp_path: Path, command: str) -> None:
+def test_after_a_command_it_is_woken(tmp_path, command):
     events = ["SessionStart", "DirectoryAdded"]
     with host_world(tmp_path, record=events) as world:
         with world.terminal() as terminal:
@@ -103,7 +103,7 @@ def test_after_a_command_it_is_woken(tmp_path: Path, command: str) -> None:
             assert answered(world, world.submit())
 
 
-def test_a_session_in_a_worktree_of_its_own_is_woken(tmp_path: Path) -> None:
+def test_a_session_in_a_worktree_of_its_own_is_woken(tmp_path):
     """`claude --worktree`: another folder, the same project."""
     with host_world(tmp_path) as world:
         make_repository(world)
@@ -113,9 +113,7 @@ def test_a_session_in_a_worktree_of_its_own_is_woken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("attempt", range(4))
-def test_a_request_that_comes_before_the_watch_is_served(
-    tmp_path: Path, attempt: int
-) -> None:
+def test_a_request_that_comes_before_the_watch_is_served(tmp_path, attempt):
     """It is woken once, as soon as its record is there."""
     del attempt
     with host_world(tmp_path) as world:
@@ -145,7 +143,7 @@ def offered(
             yield world, request, session
 
 
-def test_a_resumed_session_serves_what_its_dead_process_held(tmp_path: Path) -> None:
+def test_a_resumed_session_serves_what_its_dead_process_held(tmp_path):
     """It is idle: nobody types, nobody waits."""
     obeys = threading.Event()
     with offered(tmp_path, obeys) as (world, request, session):
@@ -159,7 +157,7 @@ def test_a_resumed_session_serves_what_its_dead_process_held(tmp_path: Path) -> 
     assert (now.session_id, now.host == dead.host) == (dead.session_id, False)
 
 
-def test_an_idle_session_serves_what_a_dead_one_held(tmp_path: Path) -> None:
+def test_an_idle_session_serves_what_a_dead_one_held(tmp_path):
     """While somebody waits, or as soon as somebody looks."""
     obeys = threading.Event()
     with offered(tmp_path, obeys) as (world, request, session), world.stream():

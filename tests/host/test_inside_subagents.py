@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hookworld import GOOD, HookWorld, running
+from hookworld import GOOD, running
 
 
-def test_hooks_in_a_subagent_stay_silent(world: HookWorld) -> None:
+def test_hooks_in_a_subagent_stay_silent(world):
     world.submit()
 
     silent = [
@@ -19,7 +19,7 @@ def test_hooks_in_a_subagent_stay_silent(world: HookWorld) -> None:
     assert len(world.store.waiting()) == 1
 
 
-def test_agents_of_agents_go_no_deeper_than_the_limit(world: HookWorld) -> None:
+def test_agents_of_agents_go_no_deeper_than_the_limit(world):
     """A, B below it, C below that; D is refused. None of them may raise a dialog."""
     _, _, agent = world.begin()
 
@@ -34,7 +34,7 @@ def test_agents_of_agents_go_no_deeper_than_the_limit(world: HookWorld) -> None:
     assert refused == [False, False, True]
 
 
-def test_an_agent_that_its_caller_waits_for_is_not_listed(world: HookWorld) -> None:
+def test_an_agent_that_its_caller_waits_for_is_not_listed(world):
     """It is still at work, and may still not raise a dialog."""
     _, _, agent = world.begin()
     world.call_agent("n", agent_id=agent, tool_use_id="nested")
@@ -47,7 +47,7 @@ def test_an_agent_that_its_caller_waits_for_is_not_listed(world: HookWorld) -> N
     assert world.permission(nested)["behavior"] == "deny"
 
 
-def test_a_cancelled_request_ends_the_agents_of_its_agent(world: HookWorld) -> None:
+def test_a_cancelled_request_ends_the_agents_of_its_agent(world):
     request, _, agent = world.begin()
     world.call_agent("n", agent_id=agent, tool_use_id="nested")
     nested = world.start("nested")

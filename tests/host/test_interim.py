@@ -33,9 +33,7 @@ def hand_back(world: HookWorld, agent: str, words: str) -> Any:
 
 
 @pytest.mark.parametrize("words", [INTERIM, "I wait.", ""], ids=["JSON", "prose", "no"])
-def test_words_before_the_helper_ends_are_no_answer(
-    world: HookWorld, words: str
-) -> None:
+def test_words_before_the_helper_ends_are_no_answer(world, words):
     """Neither published nor corrected; the words after its end count."""
     request, _, agent = world.begin()
     helper = world.nest(agent)
@@ -53,7 +51,7 @@ def test_words_before_the_helper_ends_are_no_answer(
     assert kept == ([expected] if words else [])
 
 
-def test_the_words_of_each_wake_but_the_last_are_interim(world: HookWorld) -> None:
+def test_the_words_of_each_wake_but_the_last_are_interim(world):
     request, _, agent = world.begin()
     helpers = [world.nest(agent) for _ in range(3)]
 
@@ -68,8 +66,8 @@ def test_the_words_of_each_wake_but_the_last_are_interim(world: HookWorld) -> No
 
 
 def test_a_helper_that_ends_while_its_caller_stops_is_heard_from_us(
-    world: HookWorld,
-) -> None:
+    world,
+):
     """The client may not tell: the agent is made to go on, once, with the report."""
     request, _, agent = world.begin()
     helper = world.nest(agent)
@@ -88,7 +86,7 @@ def test_a_helper_that_ends_while_its_caller_stops_is_heard_from_us(
 
 
 @pytest.mark.parametrize("end", ["killed", "failed"])
-def test_a_helper_may_end_in_any_way(world: HookWorld, end: str) -> None:
+def test_a_helper_may_end_in_any_way(world, end):
     """Its caller is told, and answers without it."""
     request, _, agent = world.begin()
     helper = world.nest(agent)
@@ -104,9 +102,7 @@ def test_a_helper_may_end_in_any_way(world: HookWorld, end: str) -> None:
 
 
 @pytest.mark.parametrize("sign", ["notice", "stops"])
-def test_an_agent_that_is_never_woken_has_not_answered(
-    world: HookWorld, sign: str
-) -> None:
+def test_an_agent_that_is_never_woken_has_not_answered(world, sign):
     """A named failure, and what it said while it waited is kept."""
     request, _, agent = world.begin()
     helper = world.nest(agent)
@@ -126,7 +122,7 @@ def test_an_agent_that_is_never_woken_has_not_answered(
     assert world.store.evidence(request)[0]["rawOutput"] == GOOD
 
 
-def test_two_deep(world: HookWorld) -> None:
+def test_two_deep(world):
     """A helper that waits is not listed; what it waits for is."""
     request, _, agent = world.begin()
     helper = world.nest(agent)
@@ -146,7 +142,7 @@ def test_two_deep(world: HookWorld) -> None:
     assert (before, world.code(request)) == (None, "success")
 
 
-def test_a_report_is_handed_over_when_all_have_ended(world: HookWorld) -> None:
+def test_a_report_is_handed_over_when_all_have_ended(world):
     """In auto mode: the agent is put to sleep, and no correction is spent."""
     request, _, agent = world.begin()
     helper = world.nest(agent)
@@ -171,7 +167,7 @@ def test_a_report_is_handed_over_when_all_have_ended(world: HookWorld) -> None:
     assert world.code(request) == "success"
 
 
-def test_a_continued_helper_ends_once_more(world: HookWorld) -> None:
+def test_a_continued_helper_ends_once_more(world):
     """SendMessage wakes one that has ended: its caller is told of two ends."""
     request, _, agent = world.begin()
     helper = world.nest(agent)
@@ -191,7 +187,7 @@ def test_a_continued_helper_ends_once_more(world: HookWorld) -> None:
 
 
 @pytest.mark.parametrize("end", ["cancelled", "timeout"])
-def test_a_request_that_ends_meanwhile(world: HookWorld, end: str) -> None:
+def test_a_request_that_ends_meanwhile(world, end):
     """Words after that are evidence; the helper is stopped at its next tool call."""
     request, _, agent = world.begin()
     helper = world.nest(agent)
@@ -214,7 +210,7 @@ def test_a_request_that_ends_meanwhile(world: HookWorld, end: str) -> None:
     assert [run for run in world.runs() if not run.nested] == []
 
 
-def test_an_agent_in_the_foreground_is_not_woken(world: HookWorld) -> None:
+def test_an_agent_in_the_foreground_is_not_woken(world):
     """Its call ends when it stops: it is not listed, and its words count now."""
     request, _, agent = world.begin()
     helper = world.nest(agent)
@@ -228,9 +224,7 @@ def test_an_agent_in_the_foreground_is_not_woken(world: HookWorld) -> None:
 
 
 @pytest.mark.parametrize("asked", [True, None, False], ids=str)
-def test_agents_of_agents_run_in_the_foreground_where_they_can(
-    world: HookWorld, *, asked: bool | None
-) -> None:
+def test_agents_of_agents_run_in_the_foreground_where_they_can(world, *, asked):
     """Without a terminal nobody wakes an agent; auto mode wants calls unchanged."""
     _, _, agent = world.begin()
     call = {"prompt": "inner", "description": "n"}
@@ -245,7 +239,7 @@ def test_agents_of_agents_run_in_the_foreground_where_they_can(
     assert said == ({} if asked is False else {"hookSpecificOutput": output})
 
 
-def test_a_message_to_anybody_else_changes_nothing(world: HookWorld) -> None:
+def test_a_message_to_anybody_else_changes_nothing(world):
     """Only an agent's own helper is continued by it."""
     _, other = world.working()
     world.stop(other)

@@ -15,7 +15,6 @@ from bridge.store import subagent_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from stage.models import Answers
     from stage.replies import Answer, Reply
@@ -90,7 +89,7 @@ CASES: Mapping[str, tuple[str, str, Answers]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_the_agent_says_last_is_the_answer(tmp_path: Path, case: str) -> None:
+def test_what_the_agent_says_last_is_the_answer(tmp_path, case):
     how, mode, answers = CASES[case]
 
     with host_world(tmp_path, obedient_model(answers)) as world:
@@ -107,7 +106,7 @@ def test_what_the_agent_says_last_is_the_answer(tmp_path: Path, case: str) -> No
     assert "inner words" not in world.main_words()
 
 
-def test_a_helper_that_somebody_stops(tmp_path: Path) -> None:
+def test_a_helper_that_somebody_stops(tmp_path):
     """TaskStop: its caller is told, and answers without it."""
     answers = with_helper(lambda _: reply("late", delay_s=60))
     with host_world(tmp_path, obedient_model(answers, main=stopping)) as world:
@@ -123,7 +122,7 @@ def test_a_helper_that_somebody_stops(tmp_path: Path) -> None:
     assert response.raw_output == GOOD
 
 
-def test_two_deep(tmp_path: Path) -> None:
+def test_two_deep(tmp_path):
     """The agent is woken when its helper has ended, which waits for one of its own."""
 
     def helper(request: ApiRequest) -> Answer:
@@ -146,7 +145,7 @@ def test_two_deep(tmp_path: Path) -> None:
     assert response.raw_output == GOOD
 
 
-def test_a_helper_that_is_continued(tmp_path: Path) -> None:
+def test_a_helper_that_is_continued(tmp_path):
     """SendMessage wakes it again: what the agent says before its second end waits."""
 
     def helper(request: ApiRequest) -> Answer:

@@ -21,7 +21,7 @@ DELAYS_S = [0.0, 0.03, 0.06, 0.09, 0.12, 0.15, 0.18, 0.21, 0.25, 0.3]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_hook_that_is_killed_loses_nothing(world: HookWorld, number: int) -> None:
+def test_a_hook_that_is_killed_loses_nothing(world, number):
     """At each stage of offer, launch and capture; fresh processes finish the work."""
     for delay_s in DELAYS_S:
         for victim in VICTIMS:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from defining import define, started, use
 
 from bridge.store.subagent_runs import find_agent
 from bridge.store.switch import switch_off
 
-if TYPE_CHECKING:
-    from hookworld import HookWorld
 
-
-def test_nothing_is_corrected_after_the_deadline(world: HookWorld) -> None:
+def test_nothing_is_corrected_after_the_deadline(world):
     request, _, agent = world.begin()
     world.change("processing", request, createdAt=1, uptime=None)
 
@@ -24,7 +19,7 @@ def test_nothing_is_corrected_after_the_deadline(world: HookWorld) -> None:
     assert world.code(request) == "no_json"
 
 
-def test_an_agent_is_warned_before_the_deadline(world: HookWorld) -> None:
+def test_an_agent_is_warned_before_the_deadline(world):
     request, agent = world.working(timeout_s=60)
     world.change("agents", agent, answerBy=1)
 
@@ -37,8 +32,8 @@ def test_an_agent_is_warned_before_the_deadline(world: HookWorld) -> None:
 
 
 def test_an_agent_stops_when_the_user_switches_the_bridge_off(
-    world: HookWorld,
-) -> None:
+    world,
+):
     """Its request waits for another session, or until the bridge is on again."""
     request, agent = world.working()
     switch_off(world.store)
@@ -59,9 +54,7 @@ def test_an_agent_stops_when_the_user_switches_the_bridge_off(
         ("blocked_tools: [Bash]", ""),
     ],
 )
-def test_an_agent_hears_which_tools_it_has(
-    world: HookWorld, fields: str, has: str
-) -> None:
+def test_an_agent_hears_which_tools_it_has(world, fields, has):
     define(world, f"{fields}\n")
 
     reason, _ = use(world, started(world), "Bash")
@@ -72,7 +65,7 @@ def test_an_agent_hears_which_tools_it_has(
     )
 
 
-def test_the_warning_leaves_time_to_answer(world: HookWorld) -> None:
+def test_the_warning_leaves_time_to_answer(world):
     """At the deadline itself it would come too late."""
     request, _, _ = world.begin(timeout_s=100)
 
@@ -83,7 +76,7 @@ def test_the_warning_leaves_time_to_answer(world: HookWorld) -> None:
     assert asked.deadline_ms - 15_000 <= run.answer_by < asked.deadline_ms - 10_000
 
 
-def test_launches_survive_clear(world: HookWorld) -> None:
+def test_launches_survive_clear(world):
     """The process goes on, and so does its budget of the hour."""
     world.begin()
 
@@ -96,7 +89,7 @@ def test_launches_survive_clear(world: HookWorld) -> None:
     assert len(session.launches) == 1
 
 
-def test_a_stop_ends_no_agents_of_another_client(world: HookWorld) -> None:
+def test_a_stop_ends_no_agents_of_another_client(world):
     request, agent = world.working()
     run = find_agent(world.store, agent)
     assert run is not None
@@ -110,9 +103,7 @@ def test_a_stop_ends_no_agents_of_another_client(world: HookWorld) -> None:
     assert left.state == "running"
 
 
-def test_error_agents_are_nested_no_deeper_than_the_limit(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_error_agents_are_nested_no_deeper_than_the_limit(world, monkeypatch):
     """The limit itself is allowed."""
     monkeypatch.setenv("BRIDGE_MAX_DEPTH", "1")
     _, agent = world.working()
@@ -127,7 +118,7 @@ def test_error_agents_are_nested_no_deeper_than_the_limit(
     )
 
 
-def test_an_agent_of_an_agent_stands_one_deeper(world: HookWorld) -> None:
+def test_an_agent_of_an_agent_stands_one_deeper(world):
     _, agent = world.working()
 
     nested = find_agent(world.store, world.nest(agent))

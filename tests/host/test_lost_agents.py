@@ -39,7 +39,7 @@ def refused(output: dict[str, Any]) -> tuple[Any, Any, bool]:
 
 
 @pytest.mark.parametrize("tool", ["Read", "Agent", "SubagentHandback"])
-def test_its_next_call_is_denied_and_ends_it(world: HookWorld, tool: str) -> None:
+def test_its_next_call_is_denied_and_ends_it(world, tool):
     request, agent = world.working()
     damage(world, agent)
 
@@ -56,7 +56,7 @@ def test_its_next_call_is_denied_and_ends_it(world: HookWorld, tool: str) -> Non
     assert records(world, agent) == []
 
 
-def test_its_dialog_is_refused_and_its_record_stays(world: HookWorld) -> None:
+def test_its_dialog_is_refused_and_its_record_stays(world):
     """The record, whatever it holds, makes the gate check the agent's next calls."""
     request, agent = world.working()
     damage(world, agent)
@@ -68,7 +68,7 @@ def test_its_dialog_is_refused_and_its_record_stays(world: HookWorld) -> None:
     assert f"{agent}.json" in records(world, agent)
 
 
-def test_its_last_words_are_not_taken(world: HookWorld) -> None:
+def test_its_last_words_are_not_taken(world):
     """Nobody knows any more what it was asked."""
     request, agent = world.working()
     damage(world, agent)
@@ -80,7 +80,7 @@ def test_its_last_words_are_not_taken(world: HookWorld) -> None:
     assert records(world, agent) == []
 
 
-def test_a_request_that_has_ended_keeps_its_end(world: HookWorld) -> None:
+def test_a_request_that_has_ended_keeps_its_end(world):
     """A person may continue an agent after its answer."""
     request, agent = world.working()
     world.stop(agent)
@@ -93,9 +93,7 @@ def test_a_request_that_has_ended_keeps_its_end(world: HookWorld) -> None:
 
 
 @pytest.mark.parametrize("whose", ["another session's", "another call's"])
-def test_a_request_that_somebody_else_has_now_goes_on(
-    world: HookWorld, whose: str
-) -> None:
+def test_a_request_that_somebody_else_has_now_goes_on(world, whose):
     request, agent = world.working()
     damage(world, agent)
     held = world.found(request).request

@@ -53,7 +53,7 @@ FAULTS: dict[str, Callable[[HostWorld], object]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_no_dialog_when_our_traces_vanish(tmp_path: Path, fault: str) -> None:
+def test_no_dialog_when_our_traces_vanish(tmp_path, fault):
     """What the user types meanwhile stays typed."""
     begun, gone = threading.Event(), threading.Event()
 

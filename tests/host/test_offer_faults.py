@@ -19,14 +19,11 @@ from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
-
-    from hookworld import HookWorld
 
     from bridge.store.state import State
 
 
-def test_a_wake_up_that_cannot_be_answered_is_repeated(world: HookWorld) -> None:
+def test_a_wake_up_that_cannot_be_answered_is_repeated(world):
     """Another hook has the lock: the wake must not be lost."""
     world.submit()
     (session,) = world.live()
@@ -41,9 +38,7 @@ def test_a_wake_up_that_cannot_be_answered_is_repeated(world: HookWorld) -> None
 
 
 @pytest.mark.parametrize("name", ["bell", "bell/of a session"])
-def test_a_wake_up_that_cannot_be_sent_keeps_no_request_back(
-    world: HookWorld, tmp_path: Path, name: str
-) -> None:
+def test_a_wake_up_that_cannot_be_sent_keeps_no_request_back(world, tmp_path, name):
     """What is durable was asked: an error would have the asker ask again."""
     bell = world.store.place.state / "bell"
     if name != "bell":
@@ -81,7 +76,7 @@ class Contested(Store):
 
 
 @pytest.mark.parametrize("times", range(5))
-def test_what_counts_as_asked_is_said(world: HookWorld, times: int) -> None:
+def test_what_counts_as_asked_is_said(world, times):
     """Wherever the lock is held: what was not said cannot be declined."""
     first, second = world.submit(), world.submit()
     world.say("UserPromptSubmit", prompt="hello")

@@ -40,7 +40,7 @@ def other(world: HookWorld, monkeypatch: pytest.MonkeyPatch) -> Session:
 
 
 @pytest.mark.parametrize("route", ["claude", "local", "endpoint"])
-def test_what_is_for_another_route_is_left(world: HookWorld, route: str) -> None:
+def test_what_is_for_another_route_is_left(world, route):
     """Neither offered nor given to a model that calls for it by name."""
     world.drop("theirs", prompt="x", route=route)
 
@@ -60,9 +60,7 @@ FORGED = (
 
 
 @pytest.mark.parametrize("slots", ["4", "1000"])
-def test_500_requests_make_one_short_instruction(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch, slots: str
-) -> None:
+def test_500_requests_make_one_short_instruction(world, monkeypatch, slots):
     """Under the client's cap, and not a word of any request in it."""
     monkeypatch.setenv("BRIDGE_SLOTS", slots)
     ids = [f"{n:0128}" for n in range(500)]
@@ -83,8 +81,8 @@ def test_500_requests_make_one_short_instruction(
     ("agent", "is_offered"), [({}, True), ({"agent_id": "a"}, False)]
 )
 def test_after_a_tool_call_the_main_thread_alone_gets_an_offer(
-    world: HookWorld, agent: dict[str, str], *, is_offered: bool
-) -> None:
+    world, agent, *, is_offered
+):
     request = world.submit()
 
     said = world.say("PostToolUse", tool_name="Read", tool_use_id="t", **agent)
@@ -93,7 +91,7 @@ def test_after_a_tool_call_the_main_thread_alone_gets_an_offer(
     assert bool(said) is is_offered
 
 
-def test_the_introduction_is_the_same_for_every_source(world: HookWorld) -> None:
+def test_the_introduction_is_the_same_for_every_source(world):
     """After /clear and compaction only the newest is left."""
     sources = ("startup", "resume", "clear", "compact")
 
@@ -103,9 +101,7 @@ def test_the_introduction_is_the_same_for_every_source(world: HookWorld) -> None
 
 
 @pytest.mark.parametrize("active", [None, False, True])
-def test_stop_offers_no_more_than_our_own_limit(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch, *, active: bool | None
-) -> None:
+def test_stop_offers_no_more_than_our_own_limit(world, monkeypatch, *, active):
     """Whatever `stop_hook_active` says, or whether it is there at all."""
     monkeypatch.setenv("BRIDGE_MAX_OFFERS", "99")
     world.submit()
@@ -118,9 +114,7 @@ def test_stop_offers_no_more_than_our_own_limit(
     assert [bool(words) for words in offers] == [n < MAX_STOP_OFFERS for n in range(9)]
 
 
-def test_a_prompt_of_the_user_gives_stop_its_offers_back(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_prompt_of_the_user_gives_stop_its_offers_back(world, monkeypatch):
     monkeypatch.setenv("BRIDGE_MAX_OFFERS", "99")
     world.submit()
     while context_of(world.say("Stop", background_tasks=[])):
@@ -131,7 +125,7 @@ def test_a_prompt_of_the_user_gives_stop_its_offers_back(
     assert context_of(world.say("Stop", background_tasks=[]))
 
 
-def test_stop_is_silent_while_our_agents_run(world: HookWorld) -> None:
+def test_stop_is_silent_while_our_agents_run(world):
     first = world.submit()
     world.say("UserPromptSubmit", prompt="hello")
     agent = world.start(world.launch(first))
@@ -141,7 +135,7 @@ def test_stop_is_silent_while_our_agents_run(world: HookWorld) -> None:
     assert world.say("Stop", background_tasks=running(agent)) == {}
 
 
-def test_an_ignored_offer_is_repeated_and_then_declined(world: HookWorld) -> None:
+def test_an_ignored_offer_is_repeated_and_then_declined(world):
     request = world.submit()
 
     offers = [context_of(world.say("Stop", background_tasks=[])) for _ in range(4)]
@@ -151,9 +145,7 @@ def test_an_ignored_offer_is_repeated_and_then_declined(world: HookWorld) -> Non
 
 
 @pytest.mark.parametrize("is_off", [True, False])
-def test_what_is_ignored_is_left_to_a_session_that_may_take_it(
-    world: HookWorld, other: Session, *, is_off: bool
-) -> None:
+def test_what_is_ignored_is_left_to_a_session_that_may_take_it(world, other, *, is_off):
     """One that is switched off takes nothing: its asker would wait to the end."""
     if is_off:
         switch_off(world.store, other)
@@ -168,9 +160,7 @@ def test_what_is_ignored_is_left_to_a_session_that_may_take_it(
     assert wakeups.clear(world.store, other.host) is not is_off
 
 
-def test_what_is_withdrawn_waits_for_another_session(
-    world: HookWorld, other: Session
-) -> None:
+def test_what_is_withdrawn_waits_for_another_session(world, other):
     """It is idle, and nobody else would wake it."""
     request = world.submit()
     world.say("UserPromptSubmit", prompt="hello")
@@ -184,9 +174,7 @@ def test_what_is_withdrawn_waits_for_another_session(
 
 
 @pytest.mark.parametrize("is_empty", [True, False])
-def test_after_an_answer_the_shell_rests_if_nothing_waits(
-    world: HookWorld, *, is_empty: bool
-) -> None:
+def test_after_an_answer_the_shell_rests_if_nothing_waits(world, *, is_empty):
     """A folder that was once long stays long to list."""
     _, agent = world.working()
     if not is_empty:
@@ -201,7 +189,7 @@ def test_after_an_answer_the_shell_rests_if_nothing_waits(
     assert not is_empty or looked.stat().st_mtime == 1
 
 
-def test_what_is_launched_is_not_offered_again(world: HookWorld) -> None:
+def test_what_is_launched_is_not_offered_again(world):
     request, _ = world.working()
 
     for _ in range(5):
@@ -211,7 +199,7 @@ def test_what_is_launched_is_not_offered_again(world: HookWorld) -> None:
     assert world.code(request) is None
 
 
-def test_a_young_offer_is_not_repeated_at_once(world: HookWorld) -> None:
+def test_a_young_offer_is_not_repeated_at_once(world):
     """The model has not had its next move yet; but the offer is not forgotten."""
     request = world.submit()
     world.say("UserPromptSubmit", prompt="hello")
@@ -224,9 +212,7 @@ def test_a_young_offer_is_not_repeated_at_once(world: HookWorld) -> None:
     assert (sessions / f"{world.session}.offer").exists()
 
 
-def test_what_is_promised_counts_against_the_budget(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_promised_counts_against_the_budget(world, monkeypatch):
     monkeypatch.setenv("BRIDGE_AGENTS_PER_HOUR", "2")
     for _ in range(4):
         world.submit()
@@ -238,9 +224,7 @@ def test_what_is_promised_counts_against_the_budget(
 
 
 @pytest.mark.parametrize(("depth", "ended"), [(2, None), (3, "depth")])
-def test_a_request_below_too_many_agents_ends(
-    world: HookWorld, depth: int, ended: str | None
-) -> None:
+def test_a_request_below_too_many_agents_ends(world, depth, ended):
     """The limit itself is allowed: two agents may stand above a request."""
     world.drop("deep", prompt="?", depth=depth)
 
@@ -250,9 +234,7 @@ def test_a_request_below_too_many_agents_ends(
     assert world.code(RequestId("deep")) == ended
 
 
-def test_a_budget_that_frees_too_late_ends_the_request(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_budget_that_frees_too_late_ends_the_request(world, monkeypatch):
     """Nobody else is there, and its deadline comes before the hour is over."""
     monkeypatch.setenv("BRIDGE_AGENTS_PER_HOUR", "1")
     _, _, agent = world.begin()

@@ -11,7 +11,6 @@ from bridge.host.output import (
     MAX_CONTEXT,
     MAX_LINE,
     MAX_REASON,
-    HookOutput,
     allow,
     block,
     context,
@@ -41,7 +40,7 @@ DIRTY = "a\x1b[31mb\x00c\u202ed\ud800\n" + "x" * 20_000
         pytest.param(specific("Stop", DIRTY), MAX_LINE, id="specific"),
     ],
 )
-def test_every_channel_is_capped_and_clean(output: HookOutput, limit: int) -> None:
+def test_every_channel_is_capped_and_clean(output, limit):
     """It may reach the host's context or the user's screen."""
     said = output.stdout.decode() + output.stderr
 
@@ -50,7 +49,7 @@ def test_every_channel_is_capped_and_clean(output: HookOutput, limit: int) -> No
     assert "\\u001b" not in said
 
 
-def test_a_prompt_is_rewritten_as_it_is() -> None:
+def test_a_prompt_is_rewritten_as_it_is():
     """An agent's own prompt reaches no screen."""
     prompt = "a\x1b\u202e" + "x" * 20_000
 
@@ -59,18 +58,18 @@ def test_a_prompt_is_rewritten_as_it_is() -> None:
     assert output["hookSpecificOutput"]["updatedInput"]["prompt"] == prompt
 
 
-def test_a_line_is_one_line() -> None:
+def test_a_line_is_one_line():
     assert one_line("  a\n\tb  c ") == "a b c"
 
 
-def test_an_instruction_is_the_cheapest_call() -> None:
+def test_an_instruction_is_the_cheapest_call():
     assert instruction(["r-1"]) == (
         "hostbridge: call Agent once with this:\n"
         '{"description":"b","prompt":"bridge:r-1"}'
     )
 
 
-def test_several_calls_go_into_one_message() -> None:
+def test_several_calls_go_into_one_message():
     words = instruction(["r-1", "r-2"])
 
     assert words.startswith(
@@ -79,5 +78,5 @@ def test_several_calls_go_into_one_message() -> None:
     assert words.count("\n") == 2
 
 
-def test_the_introduction_is_short() -> None:
+def test_the_introduction_is_short():
     assert len(INTRODUCTION) < 400

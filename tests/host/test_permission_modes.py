@@ -21,7 +21,7 @@ def granted(world: HookWorld, *rules: str) -> str:
     return agent
 
 
-def test_what_the_user_wants_to_be_asked_about_is_denied(world: HookWorld) -> None:
+def test_what_the_user_wants_to_be_asked_about_is_denied(world):
     """Nobody is there to be asked; an allow of ours would override the rule."""
     agent = granted(world, "Write", "Bash(git *)")
     settings = world.project / ".claude" / "settings.json"
@@ -59,9 +59,7 @@ def test_what_the_user_wants_to_be_asked_about_is_denied(world: HookWorld) -> No
         ("plan", "Grep", "allow"),
     ],
 )
-def test_plan_mode_outranks_a_grant(
-    world: HookWorld, mode: str, tool: str, behavior: str
-) -> None:
+def test_plan_mode_outranks_a_grant(world, mode, tool, behavior):
     """The user's own rule would have asked, too; nobody is there to be asked."""
     agent = granted(world, tool)
     arguments = {

@@ -11,8 +11,6 @@ from stage.models import obedient_model
 from stage.replies import reply, tool_use
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from stage.replies import Answer
     from stage.turns import ApiRequest
 
@@ -39,9 +37,7 @@ allow: [Write]
     ],
     ids=["default", "plan", "denied", "ask", "dontAsk"],
 )
-def test_what_a_granted_write_may(
-    tmp_path: Path, mode: str, rules: dict[str, list[str]], *, writes: bool
-) -> None:
+def test_what_a_granted_write_may(tmp_path, mode, rules, *, writes):
     def answers(_prompt: str, request: ApiRequest) -> Answer:
         if request.own_calls:
             words = request.newest_text[-2000:]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-from typing import TYPE_CHECKING
 
 import pytest
 from hookworld import HookWorld, hook_world
@@ -15,9 +14,6 @@ from bridge.protocol.request import HostProcess
 from bridge.store.host_process import identify
 from bridge.store.location import locate
 from bridge.store.store import Store
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HERE = HostProcess(pid=7, start_time="1", boot="b")
 LATER = HostProcess(pid=7, start_time="2", boot="b")
@@ -34,8 +30,8 @@ def seen(world: HookWorld, kind: str, host: HostProcess, **fields: str) -> bool:
 
 
 def test_the_first_install_acts_and_a_resumed_session_asks_again(
-    world: HookWorld,
-) -> None:
+    world,
+):
     asked = [
         seen(world, kind, host)
         for kind, host in (
@@ -50,7 +46,7 @@ def test_the_first_install_acts_and_a_resumed_session_asks_again(
     assert asked == [True, False, True, True, False]
 
 
-def test_an_install_that_does_not_act_is_silent(world: HookWorld) -> None:
+def test_an_install_that_does_not_act_is_silent(world):
     request = world.submit()
     said = []
     for kind in ("local", "plugin"):
@@ -66,7 +62,7 @@ def _ask(world: HookWorld, kind: str, ready: object, said: object) -> None:
     said.put((kind, seen(world, kind, HERE)))  # type: ignore[attr-defined]
 
 
-def test_of_installs_at_once_one_acts(world: HookWorld) -> None:
+def test_of_installs_at_once_one_acts(world):
     """They see each event in the same moment."""
     fork = multiprocessing.get_context("fork")
     for _ in range(20):
@@ -83,7 +79,7 @@ def test_of_installs_at_once_one_acts(world: HookWorld) -> None:
         assert len(acting) == 1
 
 
-def test_another_install_acts_after_an_uninstall(world: HookWorld) -> None:
+def test_another_install_acts_after_an_uninstall(world):
     """The session stays where it belongs."""
     seen(world, "local", HERE)
 
@@ -95,9 +91,7 @@ def test_another_install_acts_after_an_uninstall(world: HookWorld) -> None:
 
 
 @pytest.mark.parametrize("source", ["startup", "resume", "clear"])
-def test_only_a_new_session_has_no_agents_of_ours(
-    world: HookWorld, source: str
-) -> None:
+def test_only_a_new_session_has_no_agents_of_ours(world, source):
     """Of any other an agent may ask for a permission before it is noted here."""
     seen(world, "local", HERE, source=source)
 
@@ -105,7 +99,7 @@ def test_only_a_new_session_has_no_agents_of_ours(
     assert (pin / "agents").exists() is (source != "startup")
 
 
-def test_a_session_keeps_its_state(world: HookWorld) -> None:
+def test_a_session_keeps_its_state(world):
     settings = Settings.from_environment()
     seen(world, "local", HERE)
     (world.project.parent / ".git").mkdir()
@@ -121,9 +115,7 @@ def test_a_session_keeps_its_state(world: HookWorld) -> None:
     assert Pins.of(settings).find(world.session, LATER) is None
 
 
-def test_a_home_with_dots_in_its_path(
-    world: HookWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_home_with_dots_in_its_path(world, tmp_path, monkeypatch):
     """What lies below it is ours, however the path is written."""
     monkeypatch.setenv("BRIDGE_HOME", f"{tmp_path}/project/../dotted")
     settings = Settings.from_environment()
@@ -136,9 +128,7 @@ def test_a_home_with_dots_in_its_path(
     )
 
 
-def test_error_a_pin_that_leads_out_of_our_folder(
-    world: HookWorld, tmp_path: Path
-) -> None:
+def test_error_a_pin_that_leads_out_of_our_folder(world, tmp_path):
     """Nothing of ours would write it."""
     seen(world, "local", HERE)
     (pin,) = (world.store.place.guard / "pins").iterdir()
@@ -149,9 +139,7 @@ def test_error_a_pin_that_leads_out_of_our_folder(
         assert Pins.of(Settings.from_environment()).find(world.session, HERE) is None
 
 
-def test_pins_of_processes_that_are_gone_are_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pins_of_processes_that_are_gone_are_removed(tmp_path, monkeypatch):
     with hook_world(tmp_path, monkeypatch) as world:
         settings = Settings.from_environment()
         assert settings.host_pid is not None

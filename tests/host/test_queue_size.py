@@ -29,7 +29,7 @@ def crowd(world: HookWorld) -> None:
 
 
 @pytest.mark.usefixtures("crowd")
-def test_what_is_behind_a_crowd_for_others_is_offered(world: HookWorld) -> None:
+def test_what_is_behind_a_crowd_for_others_is_offered(world):
     mine = world.submit()
 
     said = world.say("UserPromptSubmit", prompt="hello")
@@ -39,7 +39,7 @@ def test_what_is_behind_a_crowd_for_others_is_offered(world: HookWorld) -> None:
 
 
 @pytest.mark.usefixtures("crowd")
-def test_what_is_behind_a_crowd_may_be_called_for_by_name(world: HookWorld) -> None:
+def test_what_is_behind_a_crowd_may_be_called_for_by_name(world):
     """An offer was withdrawn, say, and the model makes the call all the same."""
     mine = world.submit()
 
@@ -49,9 +49,7 @@ def test_what_is_behind_a_crowd_may_be_called_for_by_name(world: HookWorld) -> N
 
 
 @pytest.mark.usefixtures("crowd")
-def test_a_look_that_was_cut_short_goes_on_by_itself(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_look_that_was_cut_short_goes_on_by_itself(world, monkeypatch):
     """Neither the mark for the shell nor an idle session may end it."""
     monkeypatch.setattr("bridge.store.claim_next._MAX_S", 0)
     world.drop("zz", prompt="x")
@@ -73,9 +71,7 @@ def test_a_look_that_was_cut_short_goes_on_by_itself(
 
 
 @pytest.mark.parametrize("folder", ["requests", "processing", "done"])
-def test_a_start_and_a_submit_do_not_grow_with_what_is_there(
-    world: HookWorld, folder: str
-) -> None:
+def test_a_start_and_a_submit_do_not_grow_with_what_is_there(world, folder):
     """A session start that is cut gives no watch, and a submit may be a hook's."""
     costs = []
     for more in (10, 300):

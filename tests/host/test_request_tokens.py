@@ -15,8 +15,6 @@ from bridge.host.gate import last_word
 from bridge.host.request_tokens import describe, described_ids, find_bare
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from stage.replies import Answer
     from stage.turns import ApiRequest
 
@@ -39,11 +37,11 @@ LONG = "Read the code of the module and say what it does, file by file. " * 5
         ("footbridge:r-1", None),
     ],
 )
-def test_a_bare_token_is_the_whole_prompt(prompt: str, token: str | None) -> None:
+def test_a_bare_token_is_the_whole_prompt(prompt, token):
     assert find_bare(prompt) == token
 
 
-def test_a_description_names_the_request_and_has_no_marks() -> None:
+def test_a_description_names_the_request_and_has_no_marks():
     text = describe("r-1", 'a `b` <c> "d" [e] (pid 7)')
 
     assert text == "hostbridge: a b c d e (pid 7) [r-1]"
@@ -80,9 +78,7 @@ def call(world: HookWorld, prompt: str, description: str = "b", **fields: str) -
         LONG + "bridge:{}",
     ],
 )
-def test_a_token_that_was_offered_counts_in_any_words(
-    world: HookWorld, prompt: str
-) -> None:
+def test_a_token_that_was_offered_counts_in_any_words(world, prompt):
     request = world.submit("Count the stars.")
     world.say("UserPromptSubmit", prompt="hello")
     words = prompt.format(request, upper=request.upper())
@@ -97,7 +93,7 @@ def test_a_token_that_was_offered_counts_in_any_words(
     assert world.code(request) == "success"
 
 
-def test_a_token_in_the_description_alone(world: HookWorld) -> None:
+def test_a_token_in_the_description_alone(world):
     request = world.submit("Count the stars.")
     world.say("UserPromptSubmit", prompt="hello")
 
@@ -106,7 +102,7 @@ def test_a_token_in_the_description_alone(world: HookWorld) -> None:
     assert full.startswith("Count the stars.")
 
 
-def test_two_tokens_are_two_calls(world: HookWorld) -> None:
+def test_two_tokens_are_two_calls(world):
     first, second = world.submit("one"), world.submit("two")
     world.say("UserPromptSubmit", prompt="hello")
 
@@ -125,14 +121,14 @@ def test_two_tokens_are_two_calls(world: HookWorld) -> None:
         "Look at the drawbridge:{} please",
     ],
 )
-def test_a_call_of_the_user_is_left_alone(world: HookWorld, prompt: str) -> None:
+def test_a_call_of_the_user_is_left_alone(world, prompt):
     """It is about a token that names nothing, or about one not offered here."""
     request = world.submit()
 
     assert call(world, prompt.format(request)) == "untouched"
 
 
-def test_no_agent_starts_with_a_token_that_was_not_offered(world: HookWorld) -> None:
+def test_no_agent_starts_with_a_token_that_was_not_offered(world):
     """One that waits, and one that an agent works on already."""
     waits, (works, _, _) = world.submit(session="another"), world.begin()
 
@@ -144,7 +140,7 @@ def test_no_agent_starts_with_a_token_that_was_not_offered(world: HookWorld) -> 
 
 
 @pytest.mark.parametrize("prompt", ["bridge:{}", "Please do bridge:{}"])
-def test_error_a_token_in_a_subagent(world: HookWorld, prompt: str) -> None:
+def test_error_a_token_in_a_subagent(world, prompt):
     """Only the main thread launches: an agent that reads a token may not use it."""
     request = world.submit()
     world.say("UserPromptSubmit", prompt="hello")
@@ -163,9 +159,7 @@ def test_error_a_token_in_a_subagent(world: HookWorld, prompt: str) -> None:
         ("hello", False),
     ],
 )
-def test_a_hook_that_fails_refuses_what_must_be_a_call(
-    world: HookWorld, prompt: str, *, refused: bool
-) -> None:
+def test_a_hook_that_fails_refuses_what_must_be_a_call(world, prompt, *, refused):
     """Nobody can tell whether it was offered: the user's own calls pass."""
     prompt = prompt.format(world.submit())
     event = {"tool_name": "Agent", "tool_input": {"prompt": prompt}}
@@ -177,7 +171,7 @@ def test_a_hook_that_fails_refuses_what_must_be_a_call(
 
 
 @pytest.mark.host
-def test_a_model_that_wraps_what_it_was_told(tmp_path: Path) -> None:
+def test_a_model_that_wraps_what_it_was_told(tmp_path):
     """In the real client: the offer is taken up, and the agent gets the prompt."""
 
     def main(request: ApiRequest) -> Answer:

@@ -14,8 +14,6 @@ from bridge.agents.load import load
 from bridge.shipped import agents_folder
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from stage.replies import Answer
     from stage.turns import ApiRequest
 
@@ -44,7 +42,7 @@ def searcher(prompt: str, request: ApiRequest) -> Answer:
     return reply(json.dumps(FOUND if "confidence" in prompt else DONE))
 
 
-def test_the_built_in_researcher_greps_and_globs(tmp_path: Path) -> None:
+def test_the_built_in_researcher_greps_and_globs(tmp_path):
     """On general-purpose it was told "No such tool available", and could only Read."""
     with host_world(tmp_path, obedient_model(searcher)) as world:
         (world.stage.project / "shop.py").write_text("price = 1\n")
@@ -64,7 +62,7 @@ def test_the_built_in_researcher_greps_and_globs(tmp_path: Path) -> None:
     assert "shop.py" in results[1]
 
 
-def test_one_with_bash_searches_by_grep(tmp_path: Path) -> None:
+def test_one_with_bash_searches_by_grep(tmp_path):
     """The client runs what only looks without asking."""
     with host_world(tmp_path, obedient_model(searcher)) as world:
         (world.stage.project / "shop.py").write_text("price = 1\n")
@@ -104,7 +102,7 @@ FRONTMATTER = {
 }
 
 
-def test_what_the_client_offers_is_what_loads_here(tmp_path: Path) -> None:
+def test_what_the_client_offers_is_what_loads_here(tmp_path):
     """The names that its model may choose from, and what the loader makes of them."""
     with host_world(tmp_path, obedient_model()) as world:
         folder = world.stage.project / ".claude" / "agents"

@@ -27,7 +27,7 @@ def handed_back(world: HookWorld, request: pytest.FixtureRequest) -> dict[str, A
 
 
 @pytest.mark.parametrize("handed_back", ["one-shot"], indirect=True)
-def test_a_receipt_goes_to_a_host_that_waits(handed_back: dict[str, Any]) -> None:
+def test_a_receipt_goes_to_a_host_that_waits(handed_back):
     """The turn waits for the agent, which must go on to its end."""
     assert handed_back["hookSpecificOutput"] == {
         "hookEventName": "PreToolUse",
@@ -37,17 +37,17 @@ def test_a_receipt_goes_to_a_host_that_waits(handed_back: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize("handed_back", ["open"], indirect=True)
-def test_an_agent_ends_with_its_answer(handed_back: dict[str, Any]) -> None:
+def test_an_agent_ends_with_its_answer(handed_back):
     assert handed_back["continue"] is False
     assert handed_back["hookSpecificOutput"]["permissionDecisionReason"] == RECEIPT
 
 
 @pytest.mark.parametrize("handed_back", ["to the host"], indirect=True)
-def test_a_host_that_wants_the_answer_gets_it(handed_back: dict[str, Any]) -> None:
+def test_a_host_that_wants_the_answer_gets_it(handed_back):
     assert handed_back == {}
 
 
-def test_a_helper_hears_of_its_own_helpers_end(world: HookWorld) -> None:
+def test_a_helper_hears_of_its_own_helpers_end(world):
     """The client may not tell it; then its report goes on to its own caller."""
     _, _, agent = world.begin()
     helper = world.nest(agent)

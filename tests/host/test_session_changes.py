@@ -14,8 +14,6 @@ from bridge.errors import NoHost
 from bridge.store.switch import switch_off, switch_on
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from stage.replies import Answer
     from stage.turns import ApiRequest
 
@@ -45,7 +43,7 @@ class Switch:
         return launching()(request) if self.is_on else reply("no")
 
 
-def test_clear_while_an_agent_runs(tmp_path: Path) -> None:
+def test_clear_while_an_agent_runs(tmp_path):
     """Another session id, the same process: its agents and its wake live on."""
     switch = Switch()
     with host_world(tmp_path, obedient_model(switch.answers)) as world:
@@ -68,7 +66,7 @@ def test_clear_while_an_agent_runs(tmp_path: Path) -> None:
     assert after.host == before.host
 
 
-def test_two_processes_with_one_session_id(tmp_path: Path) -> None:
+def test_two_processes_with_one_session_id(tmp_path):
     """Both answer; a request that one holds is not taken by the other."""
     switch = Switch()
     model = obedient_model(switch.answers, main=launching(again=True))
@@ -95,9 +93,7 @@ def test_two_processes_with_one_session_id(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stage", ["offered", "running"])
-def test_another_session_takes_over_from_one_that_is_killed(
-    tmp_path: Path, stage: str
-) -> None:
+def test_another_session_takes_over_from_one_that_is_killed(tmp_path, stage):
     """A program that waits looks after its own request."""
     switch = Switch()
     main = switch.main if stage == "offered" else launching()
@@ -118,7 +114,7 @@ def test_another_session_takes_over_from_one_that_is_killed(
     assert _ended(world, request).attempt == 1
 
 
-def test_a_session_that_ends_lets_go(tmp_path: Path) -> None:
+def test_a_session_that_ends_lets_go(tmp_path):
     """SessionEnd gives back what was offered; the next session serves it."""
     switch = Switch()
     with host_world(tmp_path, obedient_model(main=switch.main), env=PATIENT) as world:
@@ -135,7 +131,7 @@ def test_a_session_that_ends_lets_go(tmp_path: Path) -> None:
     assert response.success
 
 
-def test_two_sessions_share_the_work(tmp_path: Path) -> None:
+def test_two_sessions_share_the_work(tmp_path):
     """A request for one of them goes to that one, any other to either."""
     with host_world(tmp_path) as world:
         with world.stream(), world.stream():
@@ -152,7 +148,7 @@ def test_two_sessions_share_the_work(tmp_path: Path) -> None:
     assert served_by == pinned
 
 
-def test_a_session_that_declines_leaves_it_to_another(tmp_path: Path) -> None:
+def test_a_session_that_declines_leaves_it_to_another(tmp_path):
     ignoring: list[str] = []
     obey = launching()
 
@@ -173,7 +169,7 @@ def test_a_session_that_declines_leaves_it_to_another(tmp_path: Path) -> None:
     assert ended.claim.session not in ignoring
 
 
-def test_switched_off_and_on(tmp_path: Path) -> None:
+def test_switched_off_and_on(tmp_path):
     """Off: what was offered waits, a running agent stops. On: all is served."""
 
     def working(_prompt: str, _request: ApiRequest) -> Answer:
@@ -201,7 +197,7 @@ def test_switched_off_and_on(tmp_path: Path) -> None:
     assert (while_off, switched, response.error) == ("waiting", [True], None)
 
 
-def test_off_by_the_environment(tmp_path: Path) -> None:
+def test_off_by_the_environment(tmp_path):
     with host_world(tmp_path, env={"BRIDGE_OFF": "1"}) as world:
         request = world.submit()
         with world.stream():
@@ -211,7 +207,7 @@ def test_off_by_the_environment(tmp_path: Path) -> None:
     assert "bridge" not in world.main_words()
 
 
-def test_a_session_that_was_open_before_the_install(tmp_path: Path) -> None:
+def test_a_session_that_was_open_before_the_install(tmp_path):
     """Nothing wakes it, but its next prompt finds what waits."""
     with host_world(tmp_path, kinds=()) as world:
         with world.stream() as session:
@@ -226,9 +222,7 @@ def test_a_session_that_was_open_before_the_install(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kinds", [("local", "user"), ("local", "local")])
-def test_two_installs_do_everything_once(
-    tmp_path: Path, kinds: tuple[str, str]
-) -> None:
+def test_two_installs_do_everything_once(tmp_path, kinds):
     with host_world(tmp_path, kinds=kinds) as world:
         with world.stream():
             request = world.submit()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from storeworld import FakeClock, claim_all, drop, request, store_in
@@ -13,19 +13,12 @@ from bridge.host.offers import REPEAT_AFTER_MS
 from bridge.store.clock import uptime
 from bridge.store.sessions import HOUR_MS
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from hookworld import HookWorld
-
 DAY_S = 86_400
 
 
 @pytest.mark.parametrize("set_s", [0, DAY_S, -DAY_S], ids=["unset", "forward", "back"])
 @pytest.mark.parametrize("is_claimed", [False, True], ids=["waits", "claimed"])
-def test_a_request_ends_after_its_own_time(
-    tmp_path: Path, set_s: int, *, is_claimed: bool
-) -> None:
+def test_a_request_ends_after_its_own_time(tmp_path, set_s, *, is_claimed):
     """By the monotonic clock: neither after 2 s of 100 nor a day too late."""
     clock = FakeClock()
     store = store_in(tmp_path, clock=clock)
@@ -51,7 +44,7 @@ def test_a_request_ends_after_its_own_time(
     assert late.response.duration == 100_000
 
 
-def test_after_a_reboot_the_wall_clock_decides(tmp_path: Path) -> None:
+def test_after_a_reboot_the_wall_clock_decides(tmp_path):
     """The monotonic clock began anew."""
     clock = FakeClock()
     store = store_in(tmp_path, clock=clock)
@@ -67,7 +60,7 @@ def test_after_a_reboot_the_wall_clock_decides(tmp_path: Path) -> None:
     assert found.response is not None
 
 
-def test_a_file_without_a_time_is_new(tmp_path: Path) -> None:
+def test_a_file_without_a_time_is_new(tmp_path):
     """A program copied an old record, and left out its time, but not the other one."""
     clock = FakeClock()
     store = store_in(tmp_path, clock=clock)
@@ -91,9 +84,7 @@ def offered(said: dict[str, Any]) -> bool:
     return "bridge:" in str(said.get("hookSpecificOutput", {}))
 
 
-def test_launches_in_the_future_cost_no_budget(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_launches_in_the_future_cost_no_budget(world, monkeypatch):
     """They were counted before the clock was set back, for hours of waiting."""
     monkeypatch.setenv("BRIDGE_AGENTS_PER_HOUR", "1")
     world.begin()
@@ -109,7 +100,7 @@ def test_launches_in_the_future_cost_no_budget(
     assert len(session.launches) == 1
 
 
-def test_an_offer_from_the_future_is_repeated_and_given_back(world: HookWorld) -> None:
+def test_an_offer_from_the_future_is_repeated_and_given_back(world):
     request_id = world.submit(timeout_s=DAY_S)
     world.say("UserPromptSubmit", prompt="hello")
     fresh = offered(world.say("UserPromptSubmit", prompt="hello"))
@@ -126,7 +117,7 @@ def test_an_offer_from_the_future_is_repeated_and_given_back(world: HookWorld) -
 
 
 @pytest.mark.parametrize("set_s", [DAY_S, -DAY_S], ids=["forward", "back"])
-def test_an_agent_keeps_its_time(world: HookWorld, set_s: int) -> None:
+def test_an_agent_keeps_its_time(world, set_s):
     """What was written down at its launch is of the old clock; its deadline is not."""
     _, agent = world.working(timeout_s=3600)
 

@@ -53,7 +53,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookWorld
         yield world
 
 
-def test_a_session_that_starts(world: HookWorld, monkeypatch: pytest.MonkeyPatch):
+def test_a_session_that_starts(world, monkeypatch):
     opened = Opened(monkeypatch)
 
     assert world.answer("SessionStart", source="resume").stdout
@@ -72,10 +72,10 @@ def test_a_session_that_starts(world: HookWorld, monkeypatch: pytest.MonkeyPatch
     ids=lambda each: each if isinstance(each, str) else "",
 )
 def test_an_offer(
-    world: HookWorld,
-    monkeypatch: pytest.MonkeyPatch,
-    event: str,
-    fields: dict[str, Any],
+    world,
+    monkeypatch,
+    event,
+    fields,
 ):
     request = world.submit()
     opened = Opened(monkeypatch)
@@ -86,7 +86,7 @@ def test_an_offer(
     assert request in output.stdout.decode() + output.stderr
 
 
-def test_a_launch(world: HookWorld, monkeypatch: pytest.MonkeyPatch):
+def test_a_launch(world, monkeypatch):
     request = world.submit()
     world.say("UserPromptSubmit", prompt="hello")
     opened = Opened(monkeypatch)
@@ -96,7 +96,7 @@ def test_a_launch(world: HookWorld, monkeypatch: pytest.MonkeyPatch):
     opened.check(world.store.place.state)
 
 
-def test_the_first_call_of_an_agent(world: HookWorld, monkeypatch: pytest.MonkeyPatch):
+def test_the_first_call_of_an_agent(world, monkeypatch):
     _, _, agent = world.begin()
     opened = Opened(monkeypatch)
 
@@ -105,7 +105,7 @@ def test_the_first_call_of_an_agent(world: HookWorld, monkeypatch: pytest.Monkey
     opened.check(world.store.place.state)
 
 
-def test_a_valid_answer(world: HookWorld, monkeypatch: pytest.MonkeyPatch):
+def test_a_valid_answer(world, monkeypatch):
     request, _, agent = world.begin()
     opened = Opened(monkeypatch)
 
@@ -115,7 +115,7 @@ def test_a_valid_answer(world: HookWorld, monkeypatch: pytest.MonkeyPatch):
     assert world.code(request) == "success"
 
 
-def test_the_notice_of_an_end(world: HookWorld, monkeypatch: pytest.MonkeyPatch):
+def test_the_notice_of_an_end(world, monkeypatch):
     _, _, agent = world.begin()
     world.stop(agent, GOOD)
     opened = Opened(monkeypatch)

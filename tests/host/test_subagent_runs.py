@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -34,7 +34,7 @@ def _warned(run: AgentRun) -> AgentRun:
     return run.with_(warnings=run.warnings + 1)
 
 
-def test_each_of_several_hooks_at_once_counts(world: HookWorld) -> None:
+def test_each_of_several_hooks_at_once_counts(world):
     """The client asks for several calls of one message at once."""
     _, run = _begun(world)
 
@@ -47,7 +47,7 @@ def test_each_of_several_hooks_at_once_counts(world: HookWorld) -> None:
     assert [each.warnings for each in world.runs()] == [40]
 
 
-def test_a_late_hook_brings_no_agent_back(world: HookWorld) -> None:
+def test_a_late_hook_brings_no_agent_back(world):
     """One that had ended would be waited for at the end of the turn."""
     _, run = _begun(world)
 
@@ -63,9 +63,7 @@ def test_a_late_hook_brings_no_agent_back(world: HookWorld) -> None:
 
 
 @pytest.mark.parametrize("end", [subagent_runs.end, subagent_runs.drop])
-def test_a_late_hook_that_saw_the_launch_brings_no_agent_back(
-    world: HookWorld, end: Any
-) -> None:
+def test_a_late_hook_that_saw_the_launch_brings_no_agent_back(world, end):
     """The event of the launch comes after the call: a quick agent has ended by then."""
     launched, run = _begun(world)
     end(world.store, run)
@@ -77,7 +75,7 @@ def test_a_late_hook_that_saw_the_launch_brings_no_agent_back(
     assert world.runs() == before
 
 
-def test_an_end_finds_an_agent_that_was_bound_meanwhile(world: HookWorld) -> None:
+def test_an_end_finds_an_agent_that_was_bound_meanwhile(world):
     launched, run = _begun(world)
 
     subagent_runs.end(world.store, launched)
@@ -87,7 +85,7 @@ def test_an_end_finds_an_agent_that_was_bound_meanwhile(world: HookWorld) -> Non
     ]
 
 
-def test_an_end_is_noted_although_the_lock_is_held(world: HookWorld) -> None:
+def test_an_end_is_noted_although_the_lock_is_held(world):
     """Nobody would note it later."""
     _, run = _begun(world)
     impatient = type(world.store)(world.store.place, lock_wait_s=0.01)
@@ -98,9 +96,7 @@ def test_an_end_is_noted_although_the_lock_is_held(world: HookWorld) -> None:
     assert [each.state for each in world.runs()] == ["ended"]
 
 
-def test_two_calls_at_once_for_one_request_launch_one_agent(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_calls_at_once_for_one_request_launch_one_agent(world, monkeypatch):
     """The call that comes second leaves the record of the first alone."""
     request = world.submit()
     world.say("UserPromptSubmit", prompt="hello")
@@ -127,9 +123,7 @@ def test_two_calls_at_once_for_one_request_launch_one_agent(
     assert len(launches) == 1
 
 
-def test_an_agent_that_another_hook_binds_meanwhile_is_not_lost(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_agent_that_another_hook_binds_meanwhile_is_not_lost(world, monkeypatch):
     """Its record moves from the call's name to the agent's between two looks."""
     request, call, agent = world.begin()
     find_launched = subagent_runs.find_launched
@@ -146,7 +140,7 @@ def test_an_agent_that_another_hook_binds_meanwhile_is_not_lost(
     assert world.code(request) == "success"
 
 
-def test_agents_of_dead_clients_are_forgotten(world: HookWorld) -> None:
+def test_agents_of_dead_clients_are_forgotten(world):
     """Otherwise every tool call of every later session would look at them."""
     _, agent = world.working()
     (run,) = world.runs()
@@ -175,8 +169,8 @@ def _runs_a_command(world: HookWorld) -> str:
 
 
 def test_agents_of_clients_in_a_container_are_forgotten_after_the_lease(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    world, monkeypatch
+):
     """Nobody sees them die. One that may still answer is silent during a command."""
     monkeypatch.setenv("BRIDGE_LEASE_S", "60")
     agent = _runs_a_command(world)
@@ -191,7 +185,7 @@ def test_agents_of_clients_in_a_container_are_forgotten_after_the_lease(
     assert left == [sorted([f"{agent}.json", f"{agent}.calls", "t.bash"]), []]
 
 
-def test_what_another_client_left_makes_nobody_a_child(world: HookWorld) -> None:
+def test_what_another_client_left_makes_nobody_a_child(world):
     """In a container that is started again, a client commonly has the same pid."""
     agent = _runs_a_command(world)
     pid = int(os.environ["CLAUDE_PID"])
@@ -203,7 +197,7 @@ def test_what_another_client_left_makes_nobody_a_child(world: HookWorld) -> None
     assert (mine, of_another) == (("old", 0), None)
 
 
-def test_a_command_in_a_sandbox_is_told_by_the_pid(world: HookWorld) -> None:
+def test_a_command_in_a_sandbox_is_told_by_the_pid(world):
     """It cannot see its client: what it has of it is the pid in its environment."""
     _runs_a_command(world)
     file = world.store.place.state / "agents" / "t.bash"

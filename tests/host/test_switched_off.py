@@ -33,7 +33,7 @@ def starts_python(tmp_path: Path, **env: str) -> bool:
     return bool(ran.stdout)
 
 
-def test_a_client_below_a_request_serves_no_queue(tmp_path: Path):
+def test_a_client_below_a_request_serves_no_queue(tmp_path):
     """It is there for one request; to serve others it would start agents of its own."""
     assert starts_python(tmp_path)
     assert starts_python(tmp_path, BRIDGE_PARENT="")
@@ -46,7 +46,7 @@ ON += ["NO", "nO", "off", "OFF", "Off", " OFF "]
 
 
 @pytest.mark.parametrize("value", OFF + ON)
-def test_hooks_and_commands_agree_on_what_is_off(tmp_path: Path, value: str):
+def test_hooks_and_commands_agree_on_what_is_off(tmp_path, value):
     """Otherwise `ask` would wait for a session whose hooks do nothing."""
     env = {"HOME": str(tmp_path), "BRIDGE_OFF": value}
     is_off = value in OFF

@@ -12,8 +12,6 @@ from stage.models import answering, obedient_model
 from stage.replies import reply, tool_use
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from stage.replies import Answer
     from stage.turns import ApiRequest
 
@@ -21,9 +19,7 @@ pytestmark = pytest.mark.host
 
 
 @pytest.mark.parametrize("mode", ["default", "auto"])
-def test_an_idle_session_is_woken_and_the_user_sees_two_lines(
-    tmp_path: Path, mode: str
-) -> None:
+def test_an_idle_session_is_woken_and_the_user_sees_two_lines(tmp_path, mode):
     """One when a request arrives, with who asks; one when it is answered."""
     with host_world(tmp_path) as world:
         with world.terminal(mode=mode) as terminal:
@@ -42,9 +38,7 @@ def test_an_idle_session_is_woken_and_the_user_sees_two_lines(
 
 
 @pytest.mark.parametrize("nested", [False, True], ids=["own", "of its agent"])
-def test_what_is_not_granted_is_denied_without_a_dialog(
-    tmp_path: Path, *, nested: bool
-) -> None:
+def test_what_is_not_granted_is_denied_without_a_dialog(tmp_path, *, nested):
     """The agent is told why, and still answers; what the user types stays typed."""
     inner = {"prompt": "inner", "description": "n", "subagent_type": "general-purpose"}
 
@@ -75,7 +69,7 @@ def test_what_is_not_granted_is_denied_without_a_dialog(
     assert not any(words in history for words in DIALOG)
 
 
-def test_the_user_stops_an_agent(tmp_path: Path) -> None:
+def test_the_user_stops_an_agent(tmp_path):
     """By the keys that stop all background agents: the caller hears at once."""
     slow = reply("late", delay_s=120)
     with host_world(tmp_path, obedient_model(answering(slow))) as world:

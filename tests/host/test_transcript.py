@@ -6,16 +6,13 @@ import json
 import os
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from hookworld import GOOD, HookWorld
+from hookworld import GOOD
 
 from bridge.host.events import HookEvent
 from bridge.host.transcript import was_given
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def said(content: Any, kind: str = "user") -> str:
@@ -46,7 +43,7 @@ LINES: dict[str, tuple[str, bool | None]] = {
 
 
 @pytest.mark.parametrize("case", LINES)
-def test_what_was_given(tmp_path: Path, case: str) -> None:
+def test_what_was_given(tmp_path, case):
     lines, expected = LINES[case]
     folder = tmp_path / "s" / "subagents"
     folder.mkdir(parents=True)
@@ -56,7 +53,7 @@ def test_what_was_given(tmp_path: Path, case: str) -> None:
     assert was_given(event, "a1", "Say hello.") is expected
 
 
-def test_no_transcript_tells_nothing(tmp_path: Path) -> None:
+def test_no_transcript_tells_nothing(tmp_path):
     event = HookEvent({"transcript_path": str(tmp_path / "s.jsonl")})
 
     assert was_given(event, "a1", "Say hello.") is None
@@ -78,9 +75,7 @@ def _without_end(file: Path) -> None:
 
 
 @pytest.mark.parametrize("put", [os.mkfifo, Path.mkdir, _without_end])
-def test_what_is_no_transcript_holds_nobody_up(
-    tmp_path: Path, put: Callable[[Path], None]
-) -> None:
+def test_what_is_no_transcript_holds_nobody_up(tmp_path, put):
     """A hook has twenty seconds in all, and words to save."""
     folder = tmp_path / "s" / "subagents"
     folder.mkdir(parents=True)
@@ -92,7 +87,7 @@ def test_what_is_no_transcript_holds_nobody_up(
     assert bytes_read() - before < 70 << 20
 
 
-def test_one_that_is_written_a_moment_later(tmp_path: Path) -> None:
+def test_one_that_is_written_a_moment_later(tmp_path):
     """The client writes its files while our hook already runs."""
     folder = tmp_path / "s" / "subagents"
     folder.mkdir(parents=True)
@@ -106,7 +101,7 @@ def test_one_that_is_written_a_moment_later(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("way", ["stop", "handback"])
-def test_the_answer_to_another_prompt_is_none(world: HookWorld, way: str) -> None:
+def test_the_answer_to_another_prompt_is_none(world, way):
     """Whatever it says: the launch has not shown its prompt yet."""
     request = world.submit()
     world.say("UserPromptSubmit", prompt="hello")
@@ -123,7 +118,7 @@ def test_the_answer_to_another_prompt_is_none(world: HookWorld, way: str) -> Non
     assert world.response(request).raw_output == GOOD
 
 
-def test_no_transcript_is_no_reason_to_refuse(world: HookWorld) -> None:
+def test_no_transcript_is_no_reason_to_refuse(world):
     """A client that keeps none still answers."""
     request = world.submit()
     world.say("UserPromptSubmit", prompt="hello")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def test_an_agent_that_never_stops_is_missed(world: HookWorld) -> None:
+def test_an_agent_that_never_stops_is_missed(world):
     request, _ = world.working()
 
     world.say("Stop", background_tasks=[])
@@ -41,9 +41,7 @@ class Waiting:
             self._happens()
 
 
-def test_an_agent_that_ends_with_the_turn_is_heard(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_agent_that_ends_with_the_turn_is_heard(world, monkeypatch):
     """The client no longer lists it, but the hook of its own end has yet to start."""
     request, agent = world.working()
     clock = Waiting(lambda: world.stop(agent, GOOD))
@@ -55,9 +53,7 @@ def test_an_agent_that_ends_with_the_turn_is_heard(
     assert world.code(request) == "success"
 
 
-def test_agents_that_are_missed_are_waited_for_at_once(
-    world: HookWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_agents_that_are_missed_are_waited_for_at_once(world, monkeypatch):
     """One after the other, many would outlast the hook, which then offers nothing."""
     begun = [world.working() for _ in range(4)]
     clock = Waiting(lambda: world.stop(begun[1][1], GOOD))
@@ -71,7 +67,7 @@ def test_agents_that_are_missed_are_waited_for_at_once(
     assert codes == [stopped, "success", stopped, stopped]
 
 
-def test_the_end_of_a_session_lets_go_but_not_on_clear(world: HookWorld) -> None:
+def test_the_end_of_a_session_lets_go_but_not_on_clear(world):
     request, _ = world.working()
 
     world.fire("SessionEnd", reason="clear")
@@ -95,7 +91,7 @@ def test_the_end_of_a_session_lets_go_but_not_on_clear(world: HookWorld) -> None
         ("", "agent_error"),
     ],
 )
-def test_an_error_has_a_code(error: str, code: str) -> None:
+def test_an_error_has_a_code(error, code):
     assert code_of(error) == code
 
 
@@ -113,7 +109,7 @@ def end_call(world: HookWorld, call: str, agent: str, **response: Any) -> Any:
     )
 
 
-def test_a_launch_in_the_background_has_a_short_result(world: HookWorld) -> None:
+def test_a_launch_in_the_background_has_a_short_result(world):
     """The client's own text promises a notice, and names a file to poll."""
     request, call, agent = world.begin()
 
@@ -151,9 +147,7 @@ RESULTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("result", RESULTS.values(), ids=RESULTS)
-def test_an_answer_in_the_foreground_stays_out_of_the_hosts_context(
-    world: HookWorld, result: dict[str, Any]
-) -> None:
+def test_an_answer_in_the_foreground_stays_out_of_the_hosts_context(world, result):
     """The agent's words are between the client's own."""
     request, call, agent = world.begin()
 
@@ -171,7 +165,7 @@ def test_an_answer_in_the_foreground_stays_out_of_the_hosts_context(
     assert world.runs() == []
 
 
-def test_error_the_call_shows_another_prompt(world: HookWorld) -> None:
+def test_error_the_call_shows_another_prompt(world):
     """Another hook's rewrite won, and the transcript cannot tell."""
     request, call, agent = world.begin()
     world.prompts[call] = "Sing."
@@ -189,9 +183,7 @@ def test_error_the_call_shows_another_prompt(world: HookWorld) -> None:
         (True, {"error": "x", "is_interrupt": True}, "agent_stopped"),
     ],
 )
-def test_a_call_that_fails(
-    world: HookWorld, *, is_seen: bool, fields: dict[str, Any], code: str
-) -> None:
+def test_a_call_that_fails(world, *, is_seen, fields, code):
     """The run of an agent that was seen is kept for a notice about it."""
     request, call, agent = world.begin()
     if is_seen:
@@ -207,9 +199,7 @@ def test_a_call_that_fails(
 
 
 @pytest.mark.parametrize(("ended_ago_ms", "kept"), [(0, 1), (90_000, 0), (-90_000, 0)])
-def test_an_ended_run_is_kept_for_a_minute(
-    world: HookWorld, ended_ago_ms: int, kept: int
-) -> None:
+def test_an_ended_run_is_kept_for_a_minute(world, ended_ago_ms, kept):
     """A notice about it may still come; the clock may have been set back meanwhile."""
     _, agent = world.working()
     world.stop(agent)
@@ -221,9 +211,7 @@ def test_an_ended_run_is_kept_for_a_minute(
 
 
 @pytest.mark.parametrize("is_listed", [True, False])
-def test_a_helper_is_forgotten_after_its_caller(
-    world: HookWorld, *, is_listed: bool
-) -> None:
+def test_a_helper_is_forgotten_after_its_caller(world, *, is_listed):
     """Nobody else would tell that it has ended."""
     request, _, agent = world.begin()
     helper = world.nest(agent)

@@ -15,7 +15,6 @@ from bridge.host.wake_problems import (
     JUST_STARTED,
     NO_WATCH,
     UNANSWERED,
-    WakeProblem,
     complaint,
     find_wake_problem,
 )
@@ -55,13 +54,13 @@ def record(world: HookWorld, session: Session) -> None:
     ],
 )
 def test_each_cause_has_its_name(
-    world: HookWorld,
-    age_ms: int,
-    signalled_s: float | None,
-    why: WakeProblem | None,
+    world,
+    age_ms,
+    signalled_s,
+    why,
     *,
-    wakes: bool,
-) -> None:
+    wakes,
+):
     (session,) = world.live()
     begun = world.store.now_ms() - age_ms
     session = session.with_(registered_at=begun, wakes=wakes)
@@ -71,7 +70,7 @@ def test_each_cause_has_its_name(
     assert find_wake_problem(world.store, session) is why
 
 
-def test_a_session_that_can_be_woken_is_no_cause(world: HookWorld) -> None:
+def test_a_session_that_can_be_woken_is_no_cause(world):
     (session,) = world.live()
     unwatched = session.with_(wakes=False)
 
@@ -79,7 +78,7 @@ def test_a_session_that_can_be_woken_is_no_cause(world: HookWorld) -> None:
     assert complaint(world.store, []) == ""
 
 
-def test_error_an_unanswered_wake_up_is_named_by_who_waits(world: HookWorld) -> None:
+def test_error_an_unanswered_wake_up_is_named_by_who_waits(world):
     """`ask` ends its request with these words, and `doctor` shows them."""
     (session,) = world.live()
     signal(world, session, ago_s=60)
@@ -101,7 +100,7 @@ def test_error_an_unanswered_wake_up_is_named_by_who_waits(world: HookWorld) -> 
     assert str(asked.value).endswith(f"no answer within 0.1 s; stage: waiting{reason}")
 
 
-def test_error_a_session_without_a_watch_is_named(world: HookWorld) -> None:
+def test_error_a_session_without_a_watch_is_named(world):
     (session,) = world.live()
     record(world, session.with_(wakes=False))
     request = world.submit()
@@ -115,8 +114,8 @@ def test_error_a_session_without_a_watch_is_named(world: HookWorld) -> None:
 
 
 def test_a_wake_up_that_is_answered_shows_a_watch(
-    world: HookWorld,
-) -> None:
+    world,
+):
     """What the client does counts, whatever the record says."""
     (session,) = world.live()
     record(world, session.with_(wakes=False))

@@ -90,7 +90,7 @@ def session(request: pytest.FixtureRequest, tmp_path: Path) -> Session:
     return made
 
 
-def test_an_idle_hook_is_one_process(session: Session) -> None:
+def test_an_idle_hook_is_one_process(session):
     """One exec, no fork: it costs what starting a shell costs."""
     strace = needs.tool("strace")
     log = session.root / "log"
@@ -105,7 +105,7 @@ def test_an_idle_hook_is_one_process(session: Session) -> None:
     assert len(beat) == 1, "the hook found its script and went through it"
 
 
-def test_missing_scripts_are_silent(session: Session) -> None:
+def test_missing_scripts_are_silent(session):
     session.copy_hooks()
     before = session.run()
     shutil.rmtree(session.hooks)
@@ -116,7 +116,7 @@ def test_missing_scripts_are_silent(session: Session) -> None:
 
 
 @pytest.mark.parametrize("missing", ["lib.sh", "start.sh"])
-def test_a_script_that_is_broken_blocks_nothing(session: Session, missing: str) -> None:
+def test_a_script_that_is_broken_blocks_nothing(session, missing):
     """A shell exits 2 on its own errors, and 2 would block the tool call."""
     session.copy_hooks()
     (session.hooks / missing).unlink()
@@ -126,7 +126,7 @@ def test_a_script_that_is_broken_blocks_nothing(session: Session, missing: str) 
     assert (code, out) == (0, b"")
 
 
-def test_a_pointer_that_cannot_be_read_is_silent(tmp_path: Path) -> None:
+def test_a_pointer_that_cannot_be_read_is_silent(tmp_path):
     session = Session(tmp_path.resolve(), "project")
     session.prepare()
     pointer = session.home / POINTER
@@ -148,7 +148,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("text", PROGRAMS.values(), ids=PROGRAMS)
-def test_a_hook_finds_python_by_the_command(tmp_path: Path, text: str) -> None:
+def test_a_hook_finds_python_by_the_command(tmp_path, text):
     """What installers write into the first lines of `hostbridge`."""
     folder = tmp_path / ("a b" if '"{python}"' in text else "ab")
     folder.mkdir()
@@ -162,9 +162,7 @@ def test_a_hook_finds_python_by_the_command(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "#!/bin/sh\necho\n", "#!/usr/bin/perl\nx\n", "x"])
-def test_a_command_that_is_no_python_program_is_not_run(
-    tmp_path: Path, text: str
-) -> None:
+def test_a_command_that_is_no_python_program_is_not_run(tmp_path, text):
     program = tmp_path / "hostbridge"
     program.write_text(text)
     program.chmod(0o755)
@@ -172,7 +170,7 @@ def test_a_command_that_is_no_python_program_is_not_run(
     assert found_python(f"{tmp_path}:/usr/bin:/bin") == ""
 
 
-def test_a_command_without_an_end_stops_no_hook(tmp_path: Path) -> None:
+def test_a_command_without_an_end_stops_no_hook(tmp_path):
     """It has no end of a line, nor of the file: it is not read for ever."""
     program = tmp_path / "hostbridge"
     program.touch(0o755)

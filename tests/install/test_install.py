@@ -6,16 +6,11 @@ import json
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
+from installed import MINE, expected
 
 from bridge.shipped import hooks_folder
-
-if TYPE_CHECKING:
-    from conftest import World
-
-from installed import MINE, expected
 
 NEXT = (
     "hostbridge: sessions that are open pick the hooks up by themselves, but wake from "
@@ -28,7 +23,7 @@ NEXT = (
 RUN = f"  they run {hooks_folder()} with {sys.executable}\n"
 
 
-def test_install_is_for_the_user_in_this_project(world: World) -> None:
+def test_install_is_for_the_user_in_this_project(world):
     """The default writes the one file that holds paths of this machine."""
     code, out, err = world.run("install")
 
@@ -45,7 +40,7 @@ def test_install_is_for_the_user_in_this_project(world: World) -> None:
     ]
 
 
-def test_install_for_every_project(world: World) -> None:
+def test_install_for_every_project(world):
     code, out, err = world.run("install", "--user")
 
     said = f"installed for you, in every project: 15 hooks in {world.user}\n{RUN}"
@@ -54,7 +49,7 @@ def test_install_for_every_project(world: World) -> None:
     assert json.loads(world.user.read_text()) == expected("user")
 
 
-def test_install_for_the_project_names_no_path(world: World) -> None:
+def test_install_for_the_project_names_no_path(world):
     """The file is committed: it must mean the same on any machine."""
     code, out, err = world.run("install", "--project")
 
@@ -74,7 +69,7 @@ def test_install_for_the_project_names_no_path(world: World) -> None:
     assert stat.S_IMODE(pointer.stat().st_mode) == 0o600
 
 
-def test_installing_twice_is_installing_once(world: World) -> None:
+def test_installing_twice_is_installing_once(world):
     world.local.parent.mkdir()
     world.local.write_text(MINE)
     world.run("install")
@@ -88,7 +83,7 @@ def test_installing_twice_is_installing_once(world: World) -> None:
     assert world.tree() == before
 
 
-def test_install_from_a_folder_below_is_for_the_project(world: World) -> None:
+def test_install_from_a_folder_below_is_for_the_project(world):
     """The client reads the local settings of the repository's top from there, too."""
     below = world.project / "src" / "deep"
     below.mkdir(parents=True)
@@ -98,7 +93,7 @@ def test_install_from_a_folder_below_is_for_the_project(world: World) -> None:
     assert json.loads(world.local.read_text()) == expected("local")
 
 
-def test_install_after_a_move_replaces_what_leads_nowhere(world: World) -> None:
+def test_install_after_a_move_replaces_what_leads_nowhere(world):
     """And uninstall then still gives back the bytes of before the first install."""
     world.local.parent.mkdir()
     world.local.write_text(MINE)
@@ -119,7 +114,7 @@ def test_install_after_a_move_replaces_what_leads_nowhere(world: World) -> None:
     assert world.tree() == before
 
 
-def test_a_link_stays_a_link(world: World) -> None:
+def test_a_link_stays_a_link(world):
     """Dotfile managers keep settings elsewhere; mode and place stay theirs."""
     kept = world.root / "dotfiles" / "claude.json"
     kept.parent.mkdir()
@@ -140,7 +135,7 @@ def test_a_link_stays_a_link(world: World) -> None:
     assert os.listdir(kept.parent) == ["claude.json"]
 
 
-def test_a_link_that_leads_nowhere_yet_is_followed(world: World) -> None:
+def test_a_link_that_leads_nowhere_yet_is_followed(world):
     world.user.parent.mkdir()
     world.user.symlink_to(world.root / "later.json")
 
@@ -163,9 +158,7 @@ def test_a_link_that_leads_nowhere_yet_is_followed(world: World) -> None:
     ],
 )
 @pytest.mark.parametrize("command", ["install", "uninstall"])
-def test_error_settings_that_cannot_be_read(
-    world: World, command: str, text: str | bytes, problem: str
-) -> None:
+def test_error_settings_that_cannot_be_read(world, command, text, problem):
     """Nothing is guessed, nothing is touched."""
     world.local.parent.mkdir()
     world.local.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -178,7 +171,7 @@ def test_error_settings_that_cannot_be_read(
     assert world.tree() == before
 
 
-def test_error_read_only_settings(world: World) -> None:
+def test_error_read_only_settings(world):
     world.local.parent.mkdir()
     world.local.write_text(MINE)
     world.local.chmod(0o444)
@@ -194,7 +187,7 @@ def test_error_read_only_settings(world: World) -> None:
     assert world.tree() == before
 
 
-def test_error_settings_are_a_folder(world: World) -> None:
+def test_error_settings_are_a_folder(world):
     world.local.mkdir(parents=True)
 
     done = world.run("install")
@@ -203,7 +196,7 @@ def test_error_settings_are_a_folder(world: World) -> None:
     assert done == (1, "", complaint)
 
 
-def test_error_two_scopes_at_once(world: World) -> None:
+def test_error_two_scopes_at_once(world):
     done = world.run("install", "--user", "--project")
 
     complaint = (
@@ -213,7 +206,7 @@ def test_error_two_scopes_at_once(world: World) -> None:
     assert done == (2, "", complaint)
 
 
-def test_error_home_that_others_can_write_to(world: World) -> None:
+def test_error_home_that_others_can_write_to(world):
     """What is remembered there is executed, or written back, later."""
     home = world.home / ".hostbridge"
     home.mkdir()
@@ -229,7 +222,7 @@ def test_error_home_that_others_can_write_to(world: World) -> None:
     assert world.tree() == {}
 
 
-def test_dry_run_shows_the_change_and_makes_none(world: World) -> None:
+def test_dry_run_shows_the_change_and_makes_none(world):
     world.local.parent.mkdir()
     world.local.write_text('{\n  "model": "opus"\n}\n')
     before = world.tree()

@@ -45,7 +45,7 @@ def two_bash_calls(request: ApiRequest) -> Answer:
 
 
 @pytest.mark.parametrize("scope", ["local", "user", "project"])
-def test_every_scope_serves_a_request(tmp_path: Path, scope: str) -> None:
+def test_every_scope_serves_a_request(tmp_path, scope):
     """In a folder with a space, a quote and a dollar: what shells trip over."""
     with ScriptedApi(obedient_model()) as api:
         stage = stage_at(tmp_path / "a folder's $name", api)
@@ -59,7 +59,7 @@ def test_every_scope_serves_a_request(tmp_path: Path, scope: str) -> None:
     assert complaints(stage) == ""
 
 
-def test_a_session_that_was_open_before_is_served(tmp_path: Path) -> None:
+def test_a_session_that_was_open_before_is_served(tmp_path):
     """It reads the new settings by itself, a second or so after they were written."""
     with ScriptedApi(obedient_model(main=None)) as api:
         stage = stage_at(tmp_path, api)
@@ -77,7 +77,7 @@ def test_a_session_that_was_open_before_is_served(tmp_path: Path) -> None:
     assert json.loads(answer)["success"] is True
 
 
-def test_a_session_below_the_project_reads_the_local_settings(tmp_path: Path) -> None:
+def test_a_session_below_the_project_reads_the_local_settings(tmp_path):
     """Measured: of the top's settings, the client reads the local ones alone there."""
     with ScriptedApi(obedient_model()) as api:
         stage = stage_at(tmp_path, api)
@@ -104,7 +104,7 @@ def missing_python(stage: Stage, _copy: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [missing_scripts, missing_python])
-def test_a_missing_program_is_not_seen(tmp_path: Path, damage: Any) -> None:
+def test_a_missing_program_is_not_seen(tmp_path, damage):
     """Registered by its own path, each tool call would show "hook failed", twice."""
     needs.tool("tmux")
     copy = tmp_path / "hooks"
@@ -130,7 +130,7 @@ def test_a_missing_program_is_not_seen(tmp_path: Path, damage: Any) -> None:
     assert "hostbridge" not in screen
 
 
-def test_a_committed_install_does_nothing_on_another_machine(tmp_path: Path) -> None:
+def test_a_committed_install_does_nothing_on_another_machine(tmp_path):
     """The settings of the project, a home that never saw hostbridge."""
     with ScriptedApi(obedient_model(main=two_bash_calls)) as api:
         stage = stage_at(tmp_path, api)
@@ -142,7 +142,7 @@ def test_a_committed_install_does_nothing_on_another_machine(tmp_path: Path) -> 
     assert not (stage.home / ".hostbridge").exists()
 
 
-def test_another_users_pointer_is_not_read(tmp_path: Path) -> None:
+def test_another_users_pointer_is_not_read(tmp_path):
     """A file of somebody else's would be a program of somebody else's."""
     needs.tool("chown")
     with ScriptedApi(obedient_model(main=two_bash_calls)) as api:
@@ -158,7 +158,7 @@ def test_another_users_pointer_is_not_read(tmp_path: Path) -> None:
     assert not (tmp_path / "planted").exists()
 
 
-def test_hooks_that_are_disabled_do_not_run(tmp_path: Path) -> None:
+def test_hooks_that_are_disabled_do_not_run(tmp_path):
     """The policy that doctor warns of does what doctor says."""
     with ScriptedApi(obedient_model()) as api:
         stage = stage_at(tmp_path, api)
@@ -170,7 +170,7 @@ def test_hooks_that_are_disabled_do_not_run(tmp_path: Path) -> None:
     assert not list((stage.home / ".hostbridge").rglob("sessions"))
 
 
-def test_the_client_keeps_the_local_settings_out_of_git(tmp_path: Path) -> None:
+def test_the_client_keeps_the_local_settings_out_of_git(tmp_path):
     """By itself, in the user's own ignore file: nothing for us to do."""
     with ScriptedApi(obedient_model()) as api:
         stage = stage_at(tmp_path, api)

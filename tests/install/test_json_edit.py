@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from json.decoder import JSONDecodeError
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -30,7 +29,7 @@ def nodes(node: Node) -> list[Node]:
 
 @UNHURRIED
 @given(VALUES, INDENTS)
-def test_what_is_parsed_is_what_json_says(value: Any, indent: Any) -> None:
+def test_what_is_parsed_is_what_json_says(value, indent):
     """And each value's place is its own text."""
     text = json.dumps(value, indent=indent)
 
@@ -43,9 +42,7 @@ def test_what_is_parsed_is_what_json_says(value: Any, indent: Any) -> None:
 
 @UNHURRIED
 @given(VALUES, INDENTS, st.sampled_from(["\n", "\r\n"]), st.data())
-def test_what_is_put_in_can_be_taken_out(
-    value: Any, indent: Any, newline: str, data: st.DataObject
-) -> None:
+def test_what_is_put_in_can_be_taken_out(value, indent, newline, data):
     """One edit changes one place, and its reverse gives the bytes back."""
     text = json.dumps(value, indent=indent).replace("\n", newline)
     containers = [n for n in nodes(parse(text)) if isinstance(n.value, (dict, list))]
@@ -68,7 +65,7 @@ def test_what_is_put_in_can_be_taken_out(
     "text",
     ["", "{", "[1", '{"a"}', '{"a":}', "{a: 1}", "[1,]", '{"a":1,}', "[1 2]", "nul"],
 )
-def test_error_not_json(text: str) -> None:
+def test_error_not_json(text):
     """Nothing is guessed: what json refuses is refused."""
     with pytest.raises(ValueError):  # noqa: PT011 - only that json agrees
         json.loads(text)
@@ -77,12 +74,12 @@ def test_error_not_json(text: str) -> None:
         parse(text)
 
 
-def test_error_nested_too_deeply() -> None:
+def test_error_nested_too_deeply():
     """A file of brackets is no reason to run out of stack."""
     with pytest.raises(JSONDecodeError, match="nested more than 100 levels deep"):
         parse("[" * 100_000)
 
 
-def test_error_endless_number() -> None:
+def test_error_endless_number():
     with pytest.raises(JSONDecodeError):
         parse("[" + "1" * 10_000 + "]")

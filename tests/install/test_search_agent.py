@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from bridge.host.carrier import KIND
 from bridge.host.install_records import InstallRecord, InstallRecords, sha256
 from bridge.shipped import agents_folder
 
-if TYPE_CHECKING:
-    from conftest import World
-
 TEXT = (agents_folder() / "hostbridge-reader.md").read_bytes()
 MINE = b"---\nname: hostbridge-reader\ndescription: mine\n---\nMine.\n"
 
 
 @pytest.mark.parametrize("scope", ["local", "user", "project"])
-def test_every_install_needs_it(world: World, scope: str) -> None:
+def test_every_install_needs_it(world, scope):
     world.run("install", f"--{scope}")
 
     assert world.carrier.read_bytes() == TEXT
@@ -26,7 +21,7 @@ def test_every_install_needs_it(world: World, scope: str) -> None:
     assert not world.carrier.parent.exists()
 
 
-def test_it_stays_while_an_install_needs_it(world: World) -> None:
+def test_it_stays_while_an_install_needs_it(world):
     world.run("install", "--local")
     world.run("install", "--user")
 
@@ -37,7 +32,7 @@ def test_it_stays_while_an_install_needs_it(world: World) -> None:
     assert not world.carrier.exists()
 
 
-def test_error_a_file_of_the_users_stays(world: World) -> None:
+def test_error_a_file_of_the_users_stays(world):
     world.carrier.parent.mkdir(parents=True)
     world.carrier.write_bytes(MINE)
 
@@ -49,7 +44,7 @@ def test_error_a_file_of_the_users_stays(world: World) -> None:
     assert world.carrier.read_bytes() == MINE
 
 
-def test_an_upgrade_brings_it_up_to_date(world: World) -> None:
+def test_an_upgrade_brings_it_up_to_date(world):
     """What an older version wrote is ours, and nobody else has changed it."""
     world.run("install")
     world.carrier.write_text("older\n")
@@ -62,7 +57,7 @@ def test_an_upgrade_brings_it_up_to_date(world: World) -> None:
     assert world.carrier.read_bytes() == TEXT
 
 
-def test_the_others_of_the_user_stay(world: World) -> None:
+def test_the_others_of_the_user_stay(world):
     other = world.carrier.with_name("mine.md")
     other.parent.mkdir(parents=True)
     other.write_bytes(MINE)
@@ -73,7 +68,7 @@ def test_the_others_of_the_user_stay(world: World) -> None:
     assert world.tree() == {"home/.claude/agents/mine.md": MINE}
 
 
-def test_it_can_be_lost_with_our_memory(world: World) -> None:
+def test_it_can_be_lost_with_our_memory(world):
     world.run("install")
     for path in (world.home / ".hostbridge").rglob("*.json"):
         path.unlink()
@@ -83,14 +78,14 @@ def test_it_can_be_lost_with_our_memory(world: World) -> None:
     assert not world.carrier.exists()
 
 
-def test_dry_run_writes_nothing(world: World) -> None:
+def test_dry_run_writes_nothing(world):
     _, out, _ = world.run("install", "--dry-run")
 
     assert f"  would write {world.carrier}: " in out
     assert world.tree() == {}
 
 
-def test_error_install_goes_on_without_it(world: World) -> None:
+def test_error_install_goes_on_without_it(world):
     """A read-only folder of agents keeps no hooks from the user."""
     world.carrier.parent.parent.mkdir(parents=True)
     world.carrier.parent.write_text("no folder\n")

@@ -43,7 +43,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("before", FILES.values(), ids=FILES)
-def test_putting_in_and_taking_out_gives_the_bytes_back(before: str) -> None:
+def test_putting_in_and_taking_out_gives_the_bytes_back(before):
     """Whatever a person has laid out stays as they laid it out."""
     after = add(before, HERE, "f")
 
@@ -52,7 +52,7 @@ def test_putting_in_and_taking_out_gives_the_bytes_back(before: str) -> None:
 
 
 @pytest.mark.parametrize("before", FILES.values(), ids=FILES)
-def test_what_is_not_ours_means_what_it_meant(before: str) -> None:
+def test_what_is_not_ours_means_what_it_meant(before):
     """Foreign hooks stay first, in their order; every other key keeps its value."""
     old = json.loads(before.removeprefix("\ufeff"))
 
@@ -64,13 +64,13 @@ def test_what_is_not_ours_means_what_it_meant(before: str) -> None:
     assert new == old
 
 
-def test_an_install_in_an_empty_file_is_laid_out_for_people() -> None:
+def test_an_install_in_an_empty_file_is_laid_out_for_people():
     text = add("", PROJECT, "f")
 
     assert text == json.dumps({"hooks": entries(PROJECT)}, indent=2) + "\n"
 
 
-def test_a_later_install_replaces_ours_of_any_age() -> None:
+def test_a_later_install_replaces_ours_of_any_age():
     """A moved environment must not leave hooks behind that lead nowhere."""
     before = '{\n  "a": 1\n}\n'
     direct = {
@@ -85,7 +85,7 @@ def test_a_later_install_replaces_ours_of_any_age() -> None:
     assert json.loads(take_out(older, "f")) == {"a": 1}
 
 
-def test_only_our_command_leaves_a_group_that_others_share() -> None:
+def test_only_our_command_leaves_a_group_that_others_share():
     """Somebody may have moved one of ours into a group of theirs."""
     mine = entries(HERE)["Stop"][0]["hooks"][0]
     theirs = FOREIGN["hooks"][0]
@@ -107,7 +107,7 @@ def test_only_our_command_leaves_a_group_that_others_share() -> None:
         "not even an object",
     ],
 )
-def test_what_only_resembles_ours_stays(command: object) -> None:
+def test_what_only_resembles_ours_stays(command):
     text = json.dumps({"hooks": {"Stop": [{"hooks": [command]}]}})
 
     assert take_out(text, "f") == text
@@ -144,7 +144,7 @@ def test_what_only_resembles_ours_stays(command: object) -> None:
         ),
     ],
 )
-def test_error_names_the_place(text: str, message: str) -> None:
+def test_error_names_the_place(text, message):
     with pytest.raises(SettingsUnreadable) as caught:
         read(text, "s.json")
 

@@ -5,15 +5,10 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from pinworld import kinds_at_work, pin
-
-if TYPE_CHECKING:
-    from conftest import World
-
 from installed import MINE, expected
+from pinworld import kinds_at_work, pin
 
 
 @pytest.mark.parametrize(
@@ -21,9 +16,7 @@ from installed import MINE, expected
     [None, "", "{}", "{ }", " \n", MINE, '{"hooks":{"Stop":[]}}', "\ufeff{}\r\n"],
 )
 @pytest.mark.parametrize("scope", ["local", "user", "project"])
-def test_uninstall_restores_the_bytes(
-    world: World, scope: str, before: str | None
-) -> None:
+def test_uninstall_restores_the_bytes(world, scope, before):
     """Also where a file did not exist, or was laid out oddly."""
     file = {"local": world.local, "user": world.user, "project": world.shared}[scope]
     if before is not None:
@@ -48,7 +41,7 @@ def test_uninstall_restores_the_bytes(
     assert not (world.home / ".hostbridge" / "hooks.sh").exists()
 
 
-def test_uninstall_takes_out_only_ours_when_the_file_has_changed(world: World) -> None:
+def test_uninstall_takes_out_only_ours_when_the_file_has_changed(world):
     """What the user, or the client, added since stays."""
     world.run("install")
     settings = json.loads(world.local.read_text())
@@ -64,7 +57,7 @@ def test_uninstall_takes_out_only_ours_when_the_file_has_changed(world: World) -
     )
 
 
-def test_uninstall_without_memory_takes_out_ours(world: World) -> None:
+def test_uninstall_without_memory_takes_out_ours(world):
     """A colleague's commit, or a home that was lost."""
     world.run("install", "--project")
     for path in (world.home / ".hostbridge").rglob("*.*"):
@@ -75,7 +68,7 @@ def test_uninstall_without_memory_takes_out_ours(world: World) -> None:
     assert (code, world.shared.read_text()) == (0, "{}\n")
 
 
-def test_uninstall_all_scopes_at_once(world: World) -> None:
+def test_uninstall_all_scopes_at_once(world):
     for scope in ("--local", "--user", "--project"):
         world.run("install", scope)
 
@@ -93,7 +86,7 @@ def test_uninstall_all_scopes_at_once(world: World) -> None:
     assert not world.local.parent.exists()
 
 
-def test_uninstall_of_one_scope_leaves_the_others(world: World) -> None:
+def test_uninstall_of_one_scope_leaves_the_others(world):
     world.run("install", "--local")
     world.run("install", "--user")
 
@@ -103,7 +96,7 @@ def test_uninstall_of_one_scope_leaves_the_others(world: World) -> None:
     assert json.loads(world.user.read_text()) == expected("user")
 
 
-def test_uninstall_where_nothing_is_installed(world: World) -> None:
+def test_uninstall_where_nothing_is_installed(world):
     code, out, err = world.run("uninstall", "--user")
 
     said = (
@@ -114,7 +107,7 @@ def test_uninstall_where_nothing_is_installed(world: World) -> None:
     assert world.tree() == {}
 
 
-def test_the_pointer_stays_while_another_project_needs_it(world: World) -> None:
+def test_the_pointer_stays_while_another_project_needs_it(world):
     other = world.root / "other"
     (other / ".git").mkdir(parents=True)
     pointer = world.home / ".hostbridge" / "hooks.sh"
@@ -129,7 +122,7 @@ def test_the_pointer_stays_while_another_project_needs_it(world: World) -> None:
     assert not pointer.exists()
 
 
-def test_dry_run_of_uninstall(world: World) -> None:
+def test_dry_run_of_uninstall(world):
     """Short enough to be read before one says yes."""
     world.user.parent.mkdir()
     world.user.write_text(MINE)
@@ -154,7 +147,7 @@ def test_dry_run_of_uninstall(world: World) -> None:
     assert world.tree() == before
 
 
-def test_uninstall_lets_another_install_act(world: World) -> None:
+def test_uninstall_lets_another_install_act(world):
     """A session that these hooks served is served by the plugin's from then on."""
     world.run("install")
     home = world.home / ".hostbridge"
@@ -168,7 +161,7 @@ def test_uninstall_lets_another_install_act(world: World) -> None:
     assert kinds_at_work(home) == ["plugin"]
 
 
-def test_uninstall_of_the_user_scope_reaches_every_project(world: World) -> None:
+def test_uninstall_of_the_user_scope_reaches_every_project(world):
     world.run("install", "--user")
     home = world.home / ".hostbridge"
     state = home / "state/elsewhere/@"

@@ -67,8 +67,8 @@ def assert_local(response: Response) -> None:
     ids=["passing", "failing"],
 )
 def test_validation_runner_follows_the_exit_code(
-    home: Path, tmp_path: Path, tests: str, exit_code: int, code: str | None
-) -> None:
+    home, tmp_path, tests, exit_code, code
+):
     """The evidence is what ran: the command, its call, its exit code."""
     asked = "Run and report: pytest -q"
 
@@ -87,7 +87,7 @@ def test_validation_runner_follows_the_exit_code(
         assert answer["status"] in ("success", "partial")
 
 
-def test_researcher_reads_before_it_answers(home: Path, tmp_path: Path) -> None:
+def test_researcher_reads_before_it_answers(home, tmp_path):
     asked = "Where is price_of defined?"
 
     response = ask(home, tmp_path, "researcher", asked, shop="def price_of(): ...\n")
@@ -100,9 +100,7 @@ def test_researcher_reads_before_it_answers(home: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("source", ["x = (1)\n", "x = (1\n"], ids=["good", "broken"])
-def test_validator_syntax_agrees_with_the_parser(
-    home: Path, tmp_path: Path, source: str
-) -> None:
+def test_validator_syntax_agrees_with_the_parser(home, tmp_path, source):
     """The last command decides; if it ran nothing, it may approve nothing."""
     response = ask(home, tmp_path, "validator-syntax", "Check shop.py", shop=source)
 
@@ -117,9 +115,7 @@ def test_validator_syntax_agrees_with_the_parser(
     assert response.parsed_output["verdict"] in (agreeing, "NEEDS_REVIEW")
 
 
-def test_validator_integration_does_not_approve_what_fails(
-    home: Path, tmp_path: Path
-) -> None:
+def test_validator_integration_does_not_approve_what_fails(home, tmp_path):
     asked = "The change to shop.py; tests: pytest -q test_shop.py"
 
     response = ask(

@@ -36,7 +36,7 @@ def test_an_alias_is_the_configured_model_and_degraded(settings, alias):
     assert (model.stands_in_for, model.is_degraded) == (alias, True)
 
 
-def test_an_alias_is_degraded_however_large_the_model() -> None:
+def test_an_alias_is_degraded_however_large_the_model():
     """It is not the model that was asked for."""
     large = model_files.Header(3, {}, SMALL_BELOW, "Q4_1", 1)
 

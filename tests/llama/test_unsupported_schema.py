@@ -34,7 +34,7 @@ PLACES: dict[str, tuple[dict[str, Any], tuple[str | int, ...]]] = {
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_the_innermost_part_is_found(name: str) -> None:
+def test_the_innermost_part_is_found(name):
     schema, way = PLACES[name]
 
     found = find_problem({"type": "object", **schema})
@@ -44,13 +44,13 @@ def test_the_innermost_part_is_found(name: str) -> None:
     assert "look-behind, is not supported" in found[1]
 
 
-def test_the_whole_schema_if_no_part_fails_by_itself() -> None:
+def test_the_whole_schema_if_no_part_fails_by_itself():
     found = find_problem({"type": "object", "not": {"required": ["a"]}})
 
     assert found == ((), 'the schema cannot be compiled: Unimplemented keys: ["not"]')
 
 
-def test_nothing_is_found_in_a_usable_schema() -> None:
+def test_nothing_is_found_in_a_usable_schema():
     """Not even in a definition that nothing refers to."""
     assert find_problem({"type": "object", "$defs": {"X": BEHIND}}) is None
 
@@ -58,7 +58,7 @@ def test_nothing_is_found_in_a_usable_schema() -> None:
 TEXT = {"type": "string"}
 
 
-def test_the_limits_of_a_reply_count() -> None:
+def test_the_limits_of_a_reply_count():
     """The schema alone compiles; with limits for all texts it does not."""
     schema = {
         "type": "object",
@@ -75,7 +75,7 @@ def test_the_limits_of_a_reply_count() -> None:
     assert find_problem(schema) == (("properties", "a"), why)
 
 
-def test_a_reference_that_is_lost_in_a_call() -> None:
+def test_a_reference_that_is_lost_in_a_call():
     """In a call the schema is in another place, where its anchors do not count."""
     schema = {
         "type": "object",

@@ -75,7 +75,7 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def test_finds_a_method_with_its_decorators(project: Path) -> None:
+def test_finds_a_method_with_its_decorators(project):
     """The text is what a reader sees, moved to the margin; the line is where it is."""
     node = find_node("src/bill.py::Bill.total", project)
 
@@ -98,9 +98,7 @@ def test_finds_a_method_with_its_decorators(project: Path) -> None:
         ("late", "function", 23, "def late(): return 2"),
     ],
 )
-def test_finds_in_python(
-    project: Path, name: str, kind: str, line: int, begins: str
-) -> None:
+def test_finds_in_python(project, name, kind, line, begins):
     node = find_node(f"src/bill.py::{name}", project)
 
     assert (node.type, node.line, node.text.splitlines()[0]) == (kind, line, begins)
@@ -126,16 +124,14 @@ def test_finds_in_python(
         ),
     ],
 )
-def test_finds_in_javascript(
-    project: Path, name: str, kind: str, line: int, text: str | None
-) -> None:
+def test_finds_in_javascript(project, name, kind, line, text):
     node = find_node(f"src/bill.js::{name}", project)
 
     assert (node.type, node.line) == (kind, line)
     assert text is None or node.text == text
 
 
-def test_a_file_alone_is_all_of_it(project: Path) -> None:
+def test_a_file_alone_is_all_of_it(project):
     """A linter of whole files needs no name to make up."""
     node = find_node("src/bill.py", project)
 
@@ -144,7 +140,7 @@ def test_a_file_alone_is_all_of_it(project: Path) -> None:
     )
 
 
-def test_an_absolute_path_inside_the_project_will_do(project: Path) -> None:
+def test_an_absolute_path_inside_the_project_will_do(project):
     """Editors hand out absolute paths."""
     node = find_node(f"{project}/src/bill.py::Bill", project)
 
@@ -174,7 +170,7 @@ def test_an_absolute_path_inside_the_project_will_do(project: Path) -> None:
     ],
     ids=["slip", "last-part", "no-name", "no-file", "empty"],
 )
-def test_error_not_found(project: Path, spec: str, message: str) -> None:
+def test_error_not_found(project, spec, message):
     """A near match is the difference between a slip and a search."""
     (project / "empty.py").write_text("")
 
@@ -184,7 +180,7 @@ def test_error_not_found(project: Path, spec: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-def test_error_outside_the_project(project: Path, tmp_path: Path) -> None:
+def test_error_outside_the_project(project, tmp_path):
     """Neither by `..` nor by an absolute path nor by a link."""
     outside = tmp_path / "secret.py"
     outside.write_text("def f(): pass\n")
@@ -219,7 +215,7 @@ def test_error_outside_the_project(project: Path, tmp_path: Path) -> None:
     ],
     ids=["binary", "folder", "pipe", "huge", "language"],
 )
-def test_error_no_source(project: Path, file: str, make, message: str) -> None:
+def test_error_no_source(project, file, make, message):
     make(project / file)
 
     with pytest.raises(InvalidRequest) as caught:
@@ -229,7 +225,7 @@ def test_error_no_source(project: Path, file: str, make, message: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["", "::f", "a\0b.py::f"])
-def test_error_no_file_named(project: Path, spec: str) -> None:
+def test_error_no_file_named(project, spec):
     with pytest.raises(InvalidRequest) as caught:
         find_node(spec, project)
 
@@ -238,7 +234,7 @@ def test_error_no_file_named(project: Path, spec: str) -> None:
     )
 
 
-def test_error_missing_grammar(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_missing_grammar(project, monkeypatch):
     """Without the extra, the way out is one command."""
     monkeypatch.setitem(sys.modules, "tree_sitter", None)
 
@@ -251,7 +247,7 @@ def test_error_missing_grammar(project: Path, monkeypatch: pytest.MonkeyPatch) -
     )
 
 
-def test_a_broken_source_still_has_names() -> None:
+def test_a_broken_source_still_has_names():
     """A file that is being written has syntax errors more often than not."""
     broken = b"def whole():\n    return 1\n\ndef half(:\n    x = (\n"
 
@@ -259,7 +255,7 @@ def test_a_broken_source_still_has_names() -> None:
 
 
 @given(st.binary(max_size=300), st.sampled_from(["python", "javascript"]))
-def test_any_bytes_have_an_outline(source: bytes, language: str) -> None:
+def test_any_bytes_have_an_outline(source, language):
     """Whatever is in a file, looking into it ends well."""
     for piece in outline(source, language):
         assert piece.line >= 1
@@ -274,7 +270,7 @@ def test_any_bytes_have_an_outline(source: bytes, language: str) -> None:
         (b"{" * 50_000, "javascript"),
     ],
 )
-def test_a_deep_source_is_read(source: bytes, language: str) -> None:
+def test_a_deep_source_is_read(source, language):
     """Nesting is not recursion here."""
     outline(source, language)
 
@@ -286,9 +282,7 @@ def test_a_deep_source_is_read(source: bytes, language: str) -> None:
         pytest.param(b"var a=function(){return 1};", "javascript", id="minified"),
     ],
 )
-def test_the_work_grows_with_the_source_and_not_with_its_square(
-    piece: bytes, language: str
-) -> None:
+def test_the_work_grows_with_the_source_and_not_with_its_square(piece, language):
     """What a tool wrote may have ten thousand pieces: a minute, when each saw all."""
     outline(piece, language)  # loads the grammar
     few = lines_of(outline, piece * 200, language)
@@ -337,9 +331,7 @@ class Watched:
     ],
     ids=["functions", "classes", "pairs", "names within names", "one line"],
 )
-def test_however_deep_a_source_it_is_walked_once(
-    source: str, count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_however_deep_a_source_it_is_walked_once(source, count, monkeypatch):
     """Each piece asked the tree for its parent, which walks down from the top."""
     parsed = _parser("javascript")
     seen = Counter()
@@ -353,7 +345,7 @@ def test_however_deep_a_source_it_is_walked_once(
     assert seen["named_children"] <= 2 * seen["type"]
 
 
-def test_what_nests_too_deeply_is_no_piece() -> None:
+def test_what_nests_too_deeply_is_no_piece():
     source = "function f() {\n" * 60 + "}\n" * 60
 
     names = [piece.name for piece in outline(source.encode(), "javascript")]
@@ -361,7 +353,7 @@ def test_what_nests_too_deeply_is_no_piece() -> None:
     assert names == [".".join("f" * n) for n in range(1, MAX_NESTED + 1)]
 
 
-def test_what_has_no_short_name_is_no_piece() -> None:
+def test_what_has_no_short_name_is_no_piece():
     source = f"{'a' * (MAX_NAME_BYTES + 1)} = () => 1; b = () => 2"
 
     names = [piece.name for piece in outline(source.encode(), "javascript")]

@@ -15,7 +15,7 @@ from bridge.shipped import hooks_folder
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_plugin_has_the_packages_name_and_version() -> None:
+def test_the_plugin_has_the_packages_name_and_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
     manifest = json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())
@@ -24,7 +24,7 @@ def test_the_plugin_has_the_packages_name_and_version() -> None:
     assert {key: manifest[key] for key in same} == {key: project[key] for key in same}
 
 
-def test_hooks_json_is_made_from_the_table() -> None:
+def test_hooks_json_is_made_from_the_table():
     """Make it with: python -m bridge.host.hook_table > hooks/hooks.json."""
     command = [sys.executable, "-m", "bridge.host.hook_table"]
     made = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -43,7 +43,7 @@ def test_hooks_json_is_made_from_the_table() -> None:
     assert "plugin" in KINDS
 
 
-def test_every_script_of_the_table_is_there_and_is_shell() -> None:
+def test_every_script_of_the_table_is_there_and_is_shell():
     scripts = {hook.script for hook in HOOKS}
 
     for script in scripts:
@@ -53,7 +53,7 @@ def test_every_script_of_the_table_is_there_and_is_shell() -> None:
         subprocess.run(["/bin/sh", "-n", path], check=True)
 
 
-def test_one_agent_comes_with_the_plugin() -> None:
+def test_one_agent_comes_with_the_plugin():
     """The client takes every Markdown file there for one."""
     found = [file.name for file in (ROOT / "agents").rglob("*.md")]
 

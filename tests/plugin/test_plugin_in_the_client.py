@@ -67,7 +67,7 @@ def ask(
     return answer
 
 
-def test_the_client_finds_the_plugin_valid(tmp_path: Path) -> None:
+def test_the_client_finds_the_plugin_valid(tmp_path):
     with ScriptedApi(obedient_model()) as api:
         stage = stage_at(tmp_path / "stage", api, PATH=BARE_PATH)
         done = subprocess.run(
@@ -85,7 +85,7 @@ def test_the_client_finds_the_plugin_valid(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("where", ["plugin", "data"])
-def test_the_plugin_serves_a_request(tmp_path: Path, plugin: Path, where: str) -> None:
+def test_the_plugin_serves_a_request(tmp_path, plugin, where):
     """With nothing but its own environment: no hostbridge on PATH, none in settings.
 
     An update replaces the plugin's folder; its data folder stays.
@@ -106,7 +106,7 @@ def test_the_plugin_serves_a_request(tmp_path: Path, plugin: Path, where: str) -
     assert len(api.turns("subagent")) == 1
 
 
-def test_the_plugin_brings_an_agent_that_searches(tmp_path: Path, plugin: Path) -> None:
+def test_the_plugin_brings_an_agent_that_searches(tmp_path, plugin):
     """The built-in researcher runs as it: general-purpose has neither Grep nor Glob."""
     python = make_environment(plugin / ".venv")
     found = {"answer": "Here.", "findings": [], "confidence": "high"}
@@ -125,7 +125,7 @@ def test_the_plugin_brings_an_agent_that_searches(tmp_path: Path, plugin: Path) 
     assert "Bash" not in names
 
 
-def test_plugin_and_settings_do_everything_once(tmp_path: Path, plugin: Path) -> None:
+def test_plugin_and_settings_do_everything_once(tmp_path, plugin):
     """All see every event; one of them acts for the session, the others are silent."""
     make_environment(plugin / ".venv")
 
@@ -152,9 +152,7 @@ def test_plugin_and_settings_do_everything_once(tmp_path: Path, plugin: Path) ->
     assert complaints(stage) == ""
 
 
-def test_a_plugin_without_environment_says_how_to_make_one(
-    tmp_path: Path, plugin: Path
-) -> None:
+def test_a_plugin_without_environment_says_how_to_make_one(tmp_path, plugin):
     """One line for the user when a session begins, and nothing afterwards."""
     needs.tool("tmux")
     plugin = plugin.rename(tmp_path / "plug in")
@@ -179,7 +177,7 @@ def test_a_plugin_without_environment_says_how_to_make_one(
     assert not (stage.home / ".hostbridge").exists()
 
 
-def test_error_odd_paths_are_not_quoted_into_json(tmp_path: Path, plugin: Path) -> None:
+def test_error_odd_paths_are_not_quoted_into_json(tmp_path, plugin):
     """A quote in a path must break neither the JSON nor the user's shell."""
     done = subprocess.run(
         ["/bin/sh", plugin / "hooks" / "always", "SessionStart", "plugin"],
@@ -201,9 +199,7 @@ def test_error_odd_paths_are_not_quoted_into_json(tmp_path: Path, plugin: Path) 
     }
 
 
-def test_an_environment_that_is_broken_says_so_once(
-    tmp_path: Path, plugin: Path
-) -> None:
+def test_an_environment_that_is_broken_says_so_once(tmp_path, plugin):
     """A Python without the libraries must not fail at each event."""
     venv.create(plugin / ".venv", with_pip=False)
     env = {

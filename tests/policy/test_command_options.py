@@ -7,7 +7,6 @@ import re
 import shlex
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
 
 import pytest
 from grants import PROJECT, granted, resolve
@@ -17,9 +16,6 @@ from hypothesis import strategies as st
 from bridge.agent_loop.command_grants import Grants, NotGranted
 from bridge.policy.command_options import GRAMMAR, NamedOptions, pattern_of, read_named
 from bridge.policy.permissions import is_granted, parse_rule, why_not_granted
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RULE = "Bash(pytest [-q -x --lf -k=* --tb=short --tb=line --cov --cov=* -p=no:*] *)"
 CLOSED = "Bash(tox [-q -e=*])"
@@ -58,7 +54,7 @@ def why_not(rule: str, command: str) -> str | None:
         "pytest /w/app/tests",
     ],
 )  # fmt: skip
-def test_covered(command: str) -> None:
+def test_covered(command):
     assert covered(RULE, command)
 
 
@@ -119,9 +115,7 @@ def test_covered(command: str) -> None:
          "it: Bash(sh -n [-c] *)")),
     ],
 )  # fmt: skip
-def test_error_a_denial_names_the_option_and_the_rule(
-    rule: str, command: str, why: str
-) -> None:
+def test_error_a_denial_names_the_option_and_the_rule(rule, command, why):
     """Both readers of rules say the same."""
     assert not covered(rule, command)
     assert why_not(rule, command) == why
@@ -139,19 +133,19 @@ def test_error_a_denial_names_the_option_and_the_rule(
         (GO, "go test -run A ./..."),
     ],
 )
-def test_other_forms_that_are_covered(rule: str, command: str) -> None:
+def test_other_forms_that_are_covered(rule, command):
     assert covered(rule, command)
 
 
 @pytest.mark.parametrize(
     "command", ["pytests", "X=1 pytest", "sudo pytest", "pytest; ls", "ruff -q"]
 )
-def test_a_denial_of_another_command_does_not_name_the_rule(command: str) -> None:
+def test_a_denial_of_another_command_does_not_name_the_rule(command):
     assert not covered(RULE, command)
     assert why_not(RULE, command) is None
 
 
-def test_a_link_out_of_the_project_is_not_covered(tmp_path: Path) -> None:
+def test_a_link_out_of_the_project_is_not_covered(tmp_path):
     """The operand looks like a path in the project."""
     project = tmp_path / "app"
     project.mkdir()
@@ -178,14 +172,14 @@ def test_a_link_out_of_the_project_is_not_covered(tmp_path: Path) -> None:
         ("Bash(pytest [-q -k=] *)", f"'-k=' is no option: {GRAMMAR}"),
     ],
 )
-def test_error_in_the_options_of_a_rule(rule: str, problem: str) -> None:
+def test_error_in_the_options_of_a_rule(rule, problem):
     """It is an error when the file is read, and grants nothing."""
     assert parse_rule(rule) == problem
     assert not covered(rule, "pytest -q")
 
 
 @pytest.mark.parametrize("spec", ["test [ -f x ]", "pytest a[1]", "pytest *"])
-def test_other_brackets_are_plain_characters(spec: str) -> None:
+def test_other_brackets_are_plain_characters(spec):
     assert read_named(spec) is None
 
 
@@ -196,7 +190,7 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(WORDS, max_size=5))
-def test_getopt_and_argparse_find_no_other_option(words: list[str]) -> None:
+def test_getopt_and_argparse_find_no_other_option(words):
     """However a program reads the words, it finds only the options of the rule."""
     if not covered(RULE, shlex.join(["pytest", *words])):
         return
@@ -226,7 +220,7 @@ def test_getopt_and_argparse_find_no_other_option(words: list[str]) -> None:
         ("Bash(go vet [] *)", "go vet -v", False),
     ],
 )
-def test_the_pattern_for_a_model(rule: str, command: str, *, is_allowed: bool) -> None:
+def test_the_pattern_for_a_model(rule, command, *, is_allowed):
     named = read_named(rule[5:-1])
 
     assert isinstance(named, NamedOptions)
@@ -234,7 +228,7 @@ def test_the_pattern_for_a_model(rule: str, command: str, *, is_allowed: bool) -
 
 
 @given(st.from_regex(pattern_of(read_named(RULE[5:-1])), fullmatch=True))  # type: ignore[arg-type]
-def test_the_pattern_for_a_model_allows_only_covered_commands(command: str) -> None:
+def test_the_pattern_for_a_model_allows_only_covered_commands(command):
     named = read_named(RULE[5:-1])
 
     assert isinstance(named, NamedOptions)
@@ -244,9 +238,7 @@ def test_the_pattern_for_a_model_allows_only_covered_commands(command: str) -> N
 @pytest.mark.parametrize("shell", ["bash", "sh", "zsh"])
 @given(words=st.lists(st.text("-qk=a.~*?[]{,}#\\'\" ^!:@", max_size=6), max_size=3))
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_shell_passes_on_the_words_that_were_checked(
-    shell: str, words: list[str], tmp_path: Path
-) -> None:
+def test_a_shell_passes_on_the_words_that_were_checked(shell, words, tmp_path):
     """In a folder whose files are named like options."""
     if shutil.which(shell) is None:
         pytest.skip(f"no {shell} here")

@@ -24,7 +24,7 @@ from bridge.policy.globs import covers, finds
         ("a?c", "a/c", False),
     ],
 )
-def test_rules_and_searches_agree(pattern: str, path: str, *, expected: bool) -> None:
+def test_rules_and_searches_agree(pattern, path, *, expected):
     """Models that search and people who write rules use one language."""
     assert covers(pattern, path) is expected
     assert finds(pattern, path) is expected
@@ -50,14 +50,12 @@ def test_rules_and_searches_agree(pattern: str, path: str, *, expected: bool) ->
         ("src/[ab", "src/[ab", True),
     ],
 )
-def test_what_only_a_search_understands(
-    pattern: str, path: str, *, expected: bool
-) -> None:
+def test_what_only_a_search_understands(pattern, path, *, expected):
     """A name at any depth, and sets of characters, as in a shell."""
     assert finds(pattern, path) is expected
 
 
-def test_a_bracket_in_a_rule_stands_for_itself() -> None:
+def test_a_bracket_in_a_rule_stands_for_itself():
     """Web frameworks have such folders; a rule for one must not cover another."""
     assert covers("app/[id]/*", "app/[id]/page.tsx")
     assert not covers("app/[id]/*", "app/i/page.tsx")
@@ -65,7 +63,7 @@ def test_a_bracket_in_a_rule_stands_for_itself() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["*a" * 40 + "x", "**/*a/" * 20 + "x", "[a]*" * 50])
-def test_many_stars_take_little_work(pattern: str) -> None:
+def test_many_stars_take_little_work(pattern):
     """A model writes the pattern, and may have made the files."""
     with at_most(lines=1_000_000):
         for path in ("a/" * 600 + "b", "a" * 1200 + "/"):

@@ -29,7 +29,7 @@ RUNS = "runs the project's own programs"
         "Bash(timeout 60 pytest [-q] *)",
     ],
 )
-def test_a_rule_that_runs_the_projects_own_programs(rule: str) -> None:
+def test_a_rule_that_runs_the_projects_own_programs(rule):
     parsed = parse_rule(rule)
 
     assert isinstance(parsed, Rule)
@@ -67,9 +67,7 @@ def test_a_rule_that_runs_the_projects_own_programs(rule: str) -> None:
         ("WebSearch", None, False),
     ],
 )
-def test_what_a_rule_lets_an_agent_do(
-    rule: str, lets: str | None, *, is_warned: bool
-) -> None:
+def test_what_a_rule_lets_an_agent_do(rule, lets, *, is_warned):
     parsed = parse_rule(rule)
 
     assert isinstance(parsed, Rule)

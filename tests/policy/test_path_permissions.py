@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 from counted import at_most
@@ -54,7 +53,7 @@ from bridge.policy.permissions import (
         ("read_file", "Grep", "src/x", True),
     ],
 )
-def test_files(rule: str, tool: str, path: str, *, expected: bool) -> None:
+def test_files(rule, tool, path, *, expected):
     """The real path counts, not the path as it is written."""
     assert granted(rule, tool=tool, file_path=path) is expected
 
@@ -70,9 +69,7 @@ def test_files(rule: str, tool: str, path: str, *, expected: bool) -> None:
         ("Edit(//w/app/.claude/worktrees/**)", "src/x.py", True),
     ],
 )
-def test_files_of_a_worktree_below_dot_claude(
-    rule: str, path: str, *, expected: bool
-) -> None:
+def test_files_of_a_worktree_below_dot_claude(rule, path, *, expected):
     """The folder above a worktree does not govern its sessions."""
     project = "/w/app/.claude/worktrees/a"
 
@@ -84,7 +81,7 @@ def test_files_of_a_worktree_below_dot_claude(
 @pytest.mark.parametrize(
     "project", ["/u/.claude", "/u/.Claude/agents", "/w/.bridge", "/w/.git/worktrees/a"]
 )
-def test_error_a_project_inside_a_governing_folder(project: str) -> None:
+def test_error_a_project_inside_a_governing_folder(project):
     """Such as the user's own settings: a rule would have to name that folder."""
     for rule in ("Edit", "Edit(**)"):
         assert not granted(
@@ -95,7 +92,7 @@ def test_error_a_project_inside_a_governing_folder(project: str) -> None:
 @pytest.mark.parametrize(
     ("pattern", "expected"), [("*.py", True), ("../**", False), ("/etc/*", False)]
 )
-def test_a_search_stays_in_its_folder(pattern: str, *, expected: bool) -> None:
+def test_a_search_stays_in_its_folder(pattern, *, expected):
     assert granted("Read(src/**)", tool="Glob", path="src", pattern=pattern) is expected
 
 
@@ -110,7 +107,7 @@ def test_a_search_stays_in_its_folder(pattern: str, *, expected: bool) -> None:
         "?**" * 30 + "x",
     ],
 )
-def test_many_stars_in_a_path_take_little_work(spec: str) -> None:
+def test_many_stars_in_a_path_take_little_work(spec):
     """A model writes the path, and anybody may have written the rule."""
     with at_most(lines=1_000_000):
         for path in ("a/" * 600 + "b", "a" * 1200 + "b"):
@@ -125,9 +122,7 @@ def test_many_stars_in_a_path_take_little_work(spec: str) -> None:
     ),
     st.lists(st.sampled_from(["a", "b", "ab"]), min_size=1, max_size=4),
 )
-def test_path_patterns_agree_with_a_regular_expression(
-    parts: list[str], names: list[str]
-) -> None:
+def test_path_patterns_agree_with_a_regular_expression(parts, names):
     """The same as a regular expression that backtracks."""
     spec = f"x/{''.join(parts)}"
     means = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
@@ -185,13 +180,13 @@ def test_path_patterns_agree_with_a_regular_expression(
     ],
 )
 def test_the_checked_path_is_the_one_that_the_tool_opens(
-    rule: str, tool: str, tool_input: dict[str, Any], *, expected: bool
-) -> None:
+    rule, tool, tool_input, *, expected
+):
     """By the tool's own key and patterns; no path that the client would change."""
     assert granted(rule, tool=tool, **tool_input) is expected
 
 
-def test_an_impossible_path_is_not_granted() -> None:
+def test_an_impossible_path_is_not_granted():
     """An exception would raise a dialog."""
 
     def broken(path: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from grants import granted
@@ -18,9 +17,6 @@ from bridge.policy.permissions import (
     parse_rule,
 )
 from bridge.policy.shell_syntax import expansion_sign
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -71,7 +67,7 @@ if TYPE_CHECKING:
         ("Bash(find *)", "find . \\( -name a -o -name b \\)", True),
     ],
 )
-def test_commands(rule: str, command: str, *, expected: bool) -> None:
+def test_commands(rule, command, *, expected):
     """A pattern never covers a command that could run a second one."""
     assert granted(rule, tool="Bash", command=command) is expected
 
@@ -84,7 +80,7 @@ def test_commands(rule: str, command: str, *, expected: bool) -> None:
     ],
     ids=["prompt", "arithmetic"],
 )
-def test_a_second_command_in_escapes_is_not_granted(words: str, tmp_path: Path) -> None:
+def test_a_second_command_in_escapes_is_not_granted(words, tmp_path):
     """Bash 5 runs a second command here, although nothing looks like one."""
     command = f"true {words}"
     bash = shutil.which("bash")
@@ -96,7 +92,7 @@ def test_a_second_command_in_escapes_is_not_granted(words: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("extra", [True, "yes", 1])
-def test_no_rule_grants_leaving_the_sandbox(extra: object) -> None:
+def test_no_rule_grants_leaving_the_sandbox(extra):
     assert not granted(
         "Bash", tool="Bash", command="ls", dangerouslyDisableSandbox=extra
     )
@@ -121,7 +117,7 @@ def test_no_rule_grants_leaving_the_sandbox(extra: object) -> None:
         ("Bash(x *)", "Bash", {"command": ["x"]}, False),
     ],
 )
-def test_other_tools(rule: str, tool: str, tool_input: Any, *, expected: bool) -> None:
+def test_other_tools(rule, tool, tool_input, *, expected):
     assert granted(rule, tool=tool, **tool_input) is expected
 
 
@@ -137,7 +133,7 @@ def test_other_tools(rule: str, tool: str, tool_input: Any, *, expected: bool) -
         ("TodoWrite(x)", "a rule for TodoWrite takes nothing in parentheses"),
     ],
 )
-def test_error_in_a_rule(rule: str, problem: str) -> None:
+def test_error_in_a_rule(rule, problem):
     """An invalid rule grants nothing."""
     assert parse_rule(rule) == problem
     assert not granted(rule, tool="Bash", command="x")
@@ -153,9 +149,7 @@ def test_error_in_a_rule(rule: str, problem: str) -> None:
         ("* * * * * x", "- " * 2000, False),
     ],
 )
-def test_many_stars_in_a_command_take_little_work(
-    spec: str, command: str, *, covers: bool
-) -> None:
+def test_many_stars_in_a_command_take_little_work(spec, command, *, covers):
     """A model writes the command, and a hook has little time."""
     assert granted(f"Bash({spec})", tool="Bash", command=command) is covers
 
@@ -164,7 +158,7 @@ def test_many_stars_in_a_command_take_little_work(
     st.lists(st.sampled_from(["a", "b", " ", "*", "ab"]), min_size=1, max_size=8),
     st.text("ab ", max_size=12),
 )
-def test_a_star_stands_for_anything(parts: list[str], command: str) -> None:
+def test_a_star_stands_for_anything(parts, command):
     """The same as a regular expression that backtracks."""
     spec = "".join(parts)
     loose = ".*".join(map(re.escape, spec.split("*")))
@@ -185,12 +179,10 @@ def test_a_star_stands_for_anything(parts: list[str], command: str) -> None:
         ("no rule", False),
     ],
 )
-def test_the_client_does_not_know_rules_that_name_options(
-    rule: str, *, is_ours: bool
-) -> None:
+def test_the_client_does_not_know_rules_that_name_options(rule, *, is_ours):
     assert names_options(rule) is is_ours
 
 
-def test_quoted_characters_are_not_expanded() -> None:
+def test_quoted_characters_are_not_expanded():
     assert expansion_sign("'*' a") is None
     assert expansion_sign("* 'a'") == "*"

@@ -22,7 +22,7 @@ from bridge.policy.permissions import (
         "https://x.org?q=a@b",
     ],
 )
-def test_a_plain_url_of_a_granted_host_is_covered(url: str) -> None:
+def test_a_plain_url_of_a_granted_host_is_covered(url):
     assert granted("WebFetch(domain:x.org)", tool="WebFetch", url=url)
     assert granted("WebFetch(domain:X.org)", tool="WebFetch", url=url)
 
@@ -70,12 +70,12 @@ def test_a_plain_url_of_a_granted_host_is_covered(url: str) -> None:
         "",
     ],
 )
-def test_error_a_url_that_readers_disagree_about(url: str) -> None:
+def test_error_a_url_that_readers_disagree_about(url):
     r"""A client that takes `\\` for `/` reaches another host than one that does not."""
     assert not granted("WebFetch(domain:x.org)", tool="WebFetch", url=url)
 
 
 @pytest.mark.parametrize("host", ["*.x.org", "x.org/a", "x.org:80", "х.org", "[::1]"])  # noqa: RUF001
-def test_error_a_rule_without_a_plain_host(host: str) -> None:
+def test_error_a_rule_without_a_plain_host(host):
     problem = "expected WebFetch(domain:HOST), one host in plain letters"
     assert parse_rule(f"WebFetch(domain:{host})") == problem

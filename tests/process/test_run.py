@@ -76,11 +76,11 @@ def test_streams_and_exit_code(tmp_path, script, stdin, exit_code, stdout, stder
     assert ended == ("exited", exit_code, stdout, stderr)
 
 
-def test_runs_in_the_folder(tmp_path: Path):
+def test_runs_in_the_folder(tmp_path):
     assert run(tmp_path, "pwd")[2] == f"{tmp_path}\n".encode()
 
 
-def test_output_left_in_the_pipe_at_the_end_is_read(tmp_path: Path):
+def test_output_left_in_the_pipe_at_the_end_is_read(tmp_path):
     """The program ends before any of its output is read."""
     script = (
         "import fcntl, os\n"
@@ -99,7 +99,7 @@ def test_output_left_in_the_pipe_at_the_end_is_read(tmp_path: Path):
     assert (how, len(stdout)) == ("exited", 500_000)
 
 
-def test_error_no_such_program(tmp_path: Path):
+def test_error_no_such_program(tmp_path):
     ended = run(tmp_path, "/nowhere/claude", "-p")
 
     why = "/nowhere/claude: No such file or directory"
@@ -145,7 +145,7 @@ def test_a_program_is_stopped_on_request(tmp_path, script, exit_code, grace_s):
     assert all_are_gone(tmp_path / "pid")
 
 
-def test_output_is_bounded(tmp_path: Path):
+def test_output_is_bounded(tmp_path):
     how, _, stdout, _ = run(tmp_path, "yes", max_stdout=100_000)
 
     assert how == "too much output"
@@ -157,7 +157,7 @@ IN_ITS_OWN_SESSION = "setsid sh -c 'echo $$ >>pids; exec sleep 1000' &"
 
 
 @pytest.mark.parametrize("start", [CHILD, IN_ITS_OWN_SESSION])
-def test_children_that_hold_the_pipe_are_killed(tmp_path: Path, start: str):
+def test_children_that_hold_the_pipe_are_killed(tmp_path, start):
     """They end with the program, even if they have left its process group."""
     script = f"{start}\nwhile [ ! -s pids ]; do sleep 0.01; done; echo done"
 
@@ -165,7 +165,7 @@ def test_children_that_hold_the_pipe_are_killed(tmp_path: Path, start: str):
     assert all_are_gone(tmp_path / "pids")
 
 
-def test_an_interrupt_leaves_nothing(tmp_path: Path):
+def test_an_interrupt_leaves_nothing(tmp_path):
     def interrupt() -> bool:
         if (tmp_path / "pids").exists():
             raise KeyboardInterrupt
@@ -194,7 +194,7 @@ STUBBORN_FAMILY = (
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_nothing_outlives_a_caller_that_is_killed(tmp_path: Path, number: int):
+def test_nothing_outlives_a_caller_that_is_killed(tmp_path, number):
     """Nobody is left to send a signal; the keeper sees the pipe close."""
     with subprocess.Popen(
         [sys.executable, "-c", CALLER, STUBBORN_FAMILY], cwd=tmp_path
@@ -221,7 +221,7 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_nothing_outlives_an_attacked_supervisor(tmp_path: Path, attack: str):
+def test_nothing_outlives_an_attacked_supervisor(tmp_path, attack):
     """One of its two processes is enough; if both are stopped, the caller kills all."""
     script = f"{IN_ITS_OWN_SESSION}\n{CHILD}\n"
     script += "until [ $(wc -l <pids) = 2 ]; do sleep 0.01; done; echo $$ >>pids\n"
@@ -253,7 +253,7 @@ while time.monotonic() < until:
 
 
 @pytest.mark.parametrize("code", [HOPPER, BOMB], ids=["one-after-another", "many"])
-def test_processes_that_keep_forking_are_killed(tmp_path: Path, code: str):
+def test_processes_that_keep_forking_are_killed(tmp_path, code):
     """Even if each has its own session and ends before a process list shows it."""
     begin = (
         "import os, time\n"

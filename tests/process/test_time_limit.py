@@ -31,7 +31,7 @@ def rung(request: pytest.FixtureRequest) -> Iterator[list[float]]:
 
 
 @pytest.mark.parametrize("rung", [200], indirect=True)
-def test_what_takes_too_long_is_ended(rung: list[float]) -> None:
+def test_what_takes_too_long_is_ended(rung):
     with pytest.raises(TooSlow), within(0.1):
         time.sleep(36_000)
 
@@ -39,7 +39,7 @@ def test_what_takes_too_long_is_ended(rung: list[float]) -> None:
 
 
 @pytest.mark.parametrize("rung", [1], indirect=True)
-def test_the_outer_limit_goes_on(rung: list[float]) -> None:
+def test_the_outer_limit_goes_on(rung):
     began = time.monotonic()
 
     with within(0.1):
@@ -54,7 +54,7 @@ def test_the_outer_limit_goes_on(rung: list[float]) -> None:
 
 
 @pytest.mark.parametrize("rung", [6], indirect=True)
-def test_the_outer_limit_is_the_longer_one(rung: list[float]) -> None:
+def test_the_outer_limit_is_the_longer_one(rung):
     """Otherwise nobody were left to tell what took too long."""
     with pytest.raises(TooSlow), within(60):
         time.sleep(30)
@@ -62,7 +62,7 @@ def test_the_outer_limit_is_the_longer_one(rung: list[float]) -> None:
     assert rung == []
 
 
-def test_without_an_outer_limit_none_is_left() -> None:
+def test_without_an_outer_limit_none_is_left():
     with within(60):
         pass
 
@@ -70,7 +70,7 @@ def test_without_an_outer_limit_none_is_left() -> None:
     assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
 
 
-def test_another_thread_has_no_limit() -> None:
+def test_another_thread_has_no_limit():
     done = []
 
     def work() -> None:
@@ -86,9 +86,7 @@ def test_another_thread_has_no_limit() -> None:
 
 
 @pytest.mark.parametrize("rung", [200], indirect=True)
-def test_an_alarm_before_the_block_begins_leaves_nothing_behind(
-    rung: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_alarm_before_the_block_begins_leaves_nothing_behind(rung, monkeypatch):
     """The limit was over at once: its timer would go on and end anything."""
     setitimer = signal.setitimer
 

@@ -43,7 +43,7 @@ def test_the_contract_itself_is_never_an_answer():
     assert judge(request, full_prompt("Which?", None)).code == "prompt_echo"
 
 
-def test_a_compacted_agent_reads_the_contract_again() -> None:
+def test_a_compacted_agent_reads_the_contract_again():
     """Without the schema, if it would not fit."""
     schema = {"type": "array", "items": {"type": "string"}}
     contract = EXPECTED.partition("\n\n")[2]
@@ -61,7 +61,7 @@ def test_a_compacted_agent_reads_the_contract_again() -> None:
     assert "```" not in short
 
 
-def test_a_prompt_is_known_by_its_sha_256() -> None:
+def test_a_prompt_is_known_by_its_sha_256():
     assert prompt_digest("é") == (
         "4a99557e4033c3539de2eb65472017cad5f9557f7a0625a09f1c3f6e2ba69c4c"
     )

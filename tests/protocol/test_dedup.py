@@ -37,13 +37,11 @@ def which(**fields: Any) -> Request:
 @pytest.mark.parametrize(
     ("fields", "difference"), CHANGES, ids=lambda row: str(row)[:20]
 )
-def test_what_changes_the_answer_is_a_difference(
-    fields: dict[str, Any], difference: str
-) -> None:
+def test_what_changes_the_answer_is_a_difference(fields, difference):
     assert differences(which(**fields), which()) == [difference]
 
 
-def test_every_field_is_compared_or_known_not_to_count() -> None:
+def test_every_field_is_compared_or_known_not_to_count():
     """A new field may change the meaning of an answer: decide which it is."""
     counts = {field for fields, _ in CHANGES for field in fields}
     bookkeeping = {
@@ -55,13 +53,13 @@ def test_every_field_is_compared_or_known_not_to_count() -> None:
     assert set(Request.fields) == counts | bookkeeping
 
 
-def test_deadline_priority_and_attempts_do_not_count() -> None:
+def test_deadline_priority_and_attempts_do_not_count():
     hasty = which(timeout=5, priority="high", max_attempts=9, requester="another")
 
     assert differences(hasty, which()) == []
 
 
-def test_the_line_of_a_node_does_not_count() -> None:
+def test_the_line_of_a_node_does_not_count():
     moved = NODE.with_(line=9)
     changed = NODE.with_(text="def f(): return 1")
 
@@ -69,7 +67,7 @@ def test_the_line_of_a_node_does_not_count() -> None:
     assert differences(which(node=changed), which(node=NODE)) == ["node"]
 
 
-def test_the_route_that_answers_counts() -> None:
+def test_the_route_that_answers_counts():
     claim = Claim(session="s", host=this_process(), at=1, route="claude")
 
     assert differences(which(), which(claim=claim)) == [
@@ -79,7 +77,7 @@ def test_the_route_that_answers_counts() -> None:
     assert differences(which(), which(), by=by, routes=("host", "claude")) == []
 
 
-def test_a_field_that_a_definition_filled_in_equals_one_left_open() -> None:
+def test_a_field_that_a_definition_filled_in_equals_one_left_open():
     """A dropped request is not filled in before its launch."""
     by = Applied(digest="0", prompt="Which?")
     filled_in = which(model="haiku", variables={"a": 1}, definition=by)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from bridge.protocol import embedded_json
@@ -27,14 +25,14 @@ from bridge.protocol.embedded_json import Invalid, find_json
         ("-1234567890123456789", [-1234567890123456789]),
     ],
 )
-def test_values(words: str, values: list[Any]) -> None:
+def test_values(words, values):
     assert list(find_json(words)) == values
 
 
 @pytest.mark.parametrize(("limit", "values"), [(50, []), (1000, [[1]])])
 def test_an_unterminated_string_costs_the_rest_of_the_message(
-    monkeypatch: pytest.MonkeyPatch, limit: int, values: list[Any]
-) -> None:
+    monkeypatch, limit, values
+):
     """The decoder has read all of it, whatever place it names."""
     monkeypatch.setattr(embedded_json, "_MAX_READ", limit)
 
@@ -42,22 +40,20 @@ def test_an_unterminated_string_costs_the_rest_of_the_message(
 
 
 @pytest.mark.parametrize(("words", "values"), [("[a " * 9, [[1]]), ("[[a " * 9, [])])
-def test_a_broken_value_costs_what_was_read(
-    monkeypatch: pytest.MonkeyPatch, words: str, values: list[Any]
-) -> None:
+def test_a_broken_value_costs_what_was_read(monkeypatch, words, values):
     monkeypatch.setattr(embedded_json, "_MAX_READ", 20)
 
     assert list(find_json(words + "x" * 99 + "[1]")) == values
 
 
 @pytest.mark.parametrize(("tries", "values"), [(199, [[1]]), (200, [])])
-def test_only_so_many_places_are_tried(tries: int, values: list[Any]) -> None:
+def test_only_so_many_places_are_tried(tries, values):
     assert list(find_json("[a " * tries + "[1]")) == values
 
 
 def test_a_rejected_value_costs_the_rest_of_the_message(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     """It may have been rejected at its end."""
     monkeypatch.setattr(embedded_json, "_MAX_READ", 50)
 
@@ -66,7 +62,7 @@ def test_a_rejected_value_costs_the_rest_of_the_message(
     assert found == [Invalid("NaN is not JSON")]
 
 
-def test_long_keys_and_numbers_are_quoted_in_part() -> None:
+def test_long_keys_and_numbers_are_quoted_in_part():
     key = "k" * 99
 
     assert list(find_json(f'{{"{key}": 1, "{key}": 2}}')) == [

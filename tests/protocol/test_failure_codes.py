@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.protocol.failure_codes import CURES, FailureCode, cure_of, explain
+from bridge.protocol.failure_codes import CURES, cure_of, explain
 from bridge.protocol.status import Stage
 
 
@@ -17,12 +17,10 @@ from bridge.protocol.status import Stage
         ("unverified", Stage.RUNNING, "see its evidence: hostbridge show 01k3-n-7f"),
     ],
 )
-def test_the_cure_depends_on_the_stage_and_names_the_request(
-    code: FailureCode, stage: Stage, cure: str
-) -> None:
+def test_the_cure_depends_on_the_stage_and_names_the_request(code, stage, cure):
     assert cure_of(code, stage, "01k3-n-7f") == cure
 
 
-def test_the_detail_follows_the_meaning() -> None:
+def test_the_detail_follows_the_meaning():
     assert explain("depth") == ("too many agents asked for one another")
     assert explain("no_json", "see there") == "text instead of JSON: see there"

@@ -30,7 +30,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", list(HOSTILE.values()), ids=list(HOSTILE))
-def test_error_an_unsafe_id(text: str):
+def test_error_an_unsafe_id(text):
     assert not is_id(text)
     with pytest.raises(InvalidRequest) as caught:
         check_id(text)
@@ -41,12 +41,12 @@ def test_error_an_unsafe_id(text: str):
 
 
 @pytest.mark.parametrize("text", ["a", "A-b_9", "-", "a" * 128])
-def test_a_valid_id(text: str):
+def test_a_valid_id(text):
     assert check_id(text) == text
 
 
 @given(st.integers(0, 2**53), st.sampled_from(PRIORITIES))
-def test_our_ids_carry_time_and_priority(now_us: int, priority: str):
+def test_our_ids_carry_time_and_priority(now_us, priority):
     made = new_request_id(now_us, priority)  # type: ignore[arg-type]
 
     assert is_id(made)
@@ -54,14 +54,14 @@ def test_our_ids_carry_time_and_priority(now_us: int, priority: str):
 
 
 @given(st.integers(0, 2**53), st.integers(0, 2**53))
-def test_our_ids_sort_by_time(one: int, other: int):
+def test_our_ids_sort_by_time(one, other):
     first, second = sorted((one, other))
 
     assert new_request_id(first)[:11] <= new_request_id(second)[:11]
 
 
 @given(st.text(max_size=40))
-def test_find_rank_takes_any_text(text: str):
+def test_find_rank_takes_any_text(text):
     rank = find_rank(text)
 
     assert rank is None or is_id(text)

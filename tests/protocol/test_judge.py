@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from words import GOOD, NUMBER, asked, said
 
@@ -65,7 +63,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize(("words", "parsed"), ANSWERS.values(), ids=ANSWERS)
-def test_the_one_valid_value_is_the_answer(words: str, parsed: object):
+def test_the_one_valid_value_is_the_answer(words, parsed):
     assert judge(asked(NUMBER), words) == Verdict(parsed=parsed)
 
 
@@ -86,14 +84,14 @@ def test_the_one_valid_value_is_the_answer(words: str, parsed: object):
     ["{}", "So:\n```\n{}\n```\n", "So:\n```\n{}"],
     ids=["bare", "fenced", "in an open fence"],
 )
-def test_a_falsy_value_is_an_answer(schema: dict[str, Any], value: object, form: str):
+def test_a_falsy_value_is_an_answer(schema, value, form):
     verdict = judge(asked(schema), form.format(said(value)))
 
     assert (verdict.code, verdict.parsed) == (None, value)
 
 
 @pytest.mark.parametrize("status", ["failed", "blocked"])
-def test_a_report_of_trouble_is_a_valid_answer(status: str):
+def test_a_report_of_trouble_is_a_valid_answer(status):
     verdict = judge(asked(), said({"status": status, "summary": "no access"}))
 
     assert verdict.is_valid
@@ -168,7 +166,7 @@ REJECTED = {
 @pytest.mark.parametrize(
     ("words", "code", "complaint"), REJECTED.values(), ids=REJECTED
 )
-def test_error_an_answer_that_does_not_count(words: str, code: str, complaint: str):
+def test_error_an_answer_that_does_not_count(words, code, complaint):
     assert judge(asked(NUMBER), words) == Verdict(code=code, complaint=complaint)  # type: ignore[arg-type]
 
 
@@ -199,7 +197,7 @@ PROMPT = (
     ],
     ids=["whole", "padded", "quoted", "rewrapped", "with contract", "the contract"],
 )
-def test_error_an_echo_of_the_prompt(words: str):
+def test_error_an_echo_of_the_prompt(words):
     assert judge(asked(prompt=PROMPT), words) == Verdict(
         code="prompt_echo",
         complaint="the last message repeats the prompt instead of answering it",

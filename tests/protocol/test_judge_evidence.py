@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from words import GOOD, asked, said
 
@@ -49,7 +47,7 @@ def test_a_call_without_an_end_verifies_nothing():
     ],
     ids=["unseen", "failed"],
 )
-def test_error_evidence_of_an_unseen_or_failed_call(command: str, complaint: str):
+def test_error_evidence_of_an_unseen_or_failed_call(command, complaint):
     verdict = judge(asked(), evidence(command=command, passed=True), calls=CALLS)
 
     assert verdict == Verdict(code="unverified", complaint=complaint)
@@ -92,9 +90,7 @@ VERDICT = {"type": "object", "properties": {"verdict": {}, "status": {}}}
         ({"type": "object", "required": ["status"]}, {"status": "failed"}, None),
     ],
 )
-def test_an_extra_key_does_not_take_back_a_success(
-    schema: Any, value: Any, code: str | None
-):
+def test_an_extra_key_does_not_take_back_a_success(schema, value, code):
     """Every other reader sees a success, so it needs evidence (P7)."""
     verdict = judge(asked(schema), said(value), calls=[], must_verify=True)
 
@@ -118,9 +114,7 @@ def test_nothing_is_verified_if_no_calls_could_be_seen():
         (None, "unverified"),
     ],
 )
-def test_success_may_need_a_command_that_succeeded(
-    schema: Any, command: str | None, code: str | None
-) -> None:
+def test_success_may_need_a_command_that_succeeded(schema, command, code):
     words = evidence(command=command)
 
     verdict = judge(asked(schema), words, calls=CALLS, must_verify=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,12 +16,12 @@ from bridge.protocol.judge import judge
 
 
 @given(st.text())
-def test_the_judge_takes_any_text(words: str):
+def test_the_judge_takes_any_text(words):
     assert judge(asked(), words).code is not None
 
 
 @given(st.binary(max_size=200))
-def test_the_judge_takes_any_bytes(data: bytes):
+def test_the_judge_takes_any_bytes(data):
     words = data.decode("utf-8", "surrogateescape")
 
     assert judge(asked(NUMBER), words).parsed is None
@@ -52,7 +51,7 @@ OUTPUTS = st.fixed_dictionaries(
 
 @settings(max_examples=500)
 @given(st.one_of(NEARLY, st.lists(OUTPUTS, max_size=2), OUTPUTS))
-def test_the_model_and_the_schema_of_the_default_answer_agree(value: Any):
+def test_the_model_and_the_schema_of_the_default_answer_agree(value):
     """The agent reads the schema; the model checks, since that is faster."""
     by_schema = problem_of(ANSWER_SCHEMA, value)
 
@@ -66,7 +65,7 @@ PIECES = st.sampled_from([*'{}[]":,1\n', "```", "~~~", "\\ud800", "nul", "NaN"])
 
 @settings(max_examples=300)
 @given(st.lists(PIECES, max_size=40).map("".join))
-def test_the_judge_takes_broken_json(words: str):
+def test_the_judge_takes_broken_json(words):
     judge(asked(), words)
 
 
@@ -102,7 +101,7 @@ def test_an_answer_cut_at_any_byte_is_not_a_success():
         "many errors",
     ],
 )
-def test_no_text_takes_the_judge_long(words: str):
+def test_no_text_takes_the_judge_long(words):
     """A session waits for the judge; quadratic time would hang it.
 
     A hang would meet the time limit of the tests.
@@ -131,7 +130,7 @@ def calls_to_judge(words: str) -> int:
 @pytest.mark.parametrize(
     "piece", ["~~~x\n", "```\n", "[", '{"', "{", "\\", "[],", '["a'], ids=repr
 )
-def test_twice_the_text_is_twice_the_work(piece: str):
+def test_twice_the_text_is_twice_the_work(piece):
     once, twice = (calls_to_judge(piece * number) for number in (2000, 4000))
 
     assert twice <= 2.2 * once + 200

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jsonschema
 import pytest
 
@@ -20,7 +18,7 @@ DRAFTS = (
 
 
 @pytest.mark.parametrize("draft", DRAFTS, ids=lambda d: d.__name__)
-def test_every_keyword_of_a_validator_is_known(draft: Any) -> None:
+def test_every_keyword_of_a_validator_is_known(draft):
     assert set(draft.VALIDATORS) <= KEYWORDS
 
 
@@ -55,12 +53,12 @@ CASES = {
 
 
 @pytest.mark.parametrize(("schema", "problems"), CASES.values(), ids=CASES)
-def test_misspelt_keywords(schema: dict[str, Any], problems: list[str]) -> None:
+def test_misspelt_keywords(schema, problems):
     assert list(misspelt_keywords(schema)) == problems
 
 
 @pytest.mark.parametrize("schema", [ANSWER_SCHEMA, AgentOutput.model_json_schema()])
-def test_our_own_schemas_have_no_misspelt_keyword(schema: dict[str, Any]) -> None:
+def test_our_own_schemas_have_no_misspelt_keyword(schema):
     assert list(misspelt_keywords(schema)) == []
     assert not constrains_nothing(schema)
 
@@ -69,7 +67,5 @@ def test_our_own_schemas_have_no_misspelt_keyword(schema: dict[str, Any]) -> Non
     ("schema", "nothing"),
     [({}, False), ({"title": "x"}, False), ({"tpye": "x"}, True), ({"x-y": 1}, True)],
 )
-def test_a_schema_of_unknown_keywords_constrains_nothing(
-    schema: dict[str, Any], *, nothing: bool
-) -> None:
+def test_a_schema_of_unknown_keywords_constrains_nothing(schema, *, nothing):
     assert constrains_nothing(schema) is nothing

@@ -19,6 +19,6 @@ from bridge.protocol.names import is_client_model, is_model
         ("haikuu", False, False),
     ],
 )
-def test_models(model: str, *, is_known: bool, is_clients: bool) -> None:
+def test_models(model, *, is_known, is_clients):
     assert is_model(model) is is_known
     assert is_client_model(model) is is_clients

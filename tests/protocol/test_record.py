@@ -86,7 +86,7 @@ BAD_REQUESTS = {
 
 
 @pytest.mark.parametrize(("data", "why"), BAD_REQUESTS.values(), ids=BAD_REQUESTS)
-def test_error_in_a_request(data: bytes, why: str):
+def test_error_in_a_request(data, why):
     with pytest.raises(Unparsable) as caught:
         parse(Request, data)
 
@@ -104,7 +104,7 @@ def test_fields_left_open_are_not_written():
 
 
 @given(st.binary(max_size=300))
-def test_any_bytes_are_a_record_or_an_error(data: bytes):
+def test_any_bytes_are_a_record_or_an_error(data):
     with suppress(Unparsable, NewerSchema):
         parse(Request, data)
 
@@ -125,7 +125,7 @@ def test_any_bytes_are_a_record_or_an_error(data: bytes):
         ),
     )
 )
-def test_any_json_is_a_record_or_an_error(value: object):
+def test_any_json_is_a_record_or_an_error(value):
     with suppress(Unparsable, NewerSchema):
         parse(Request, json.dumps(SMALLEST | {"x": value}).encode())
         parse(Request, json.dumps(value).encode())
@@ -147,7 +147,7 @@ def nested(field: str, depth: int) -> bytes:
 
 
 @pytest.mark.parametrize("field", ["schema", "unknown"])
-def test_a_nested_record_can_be_written_again(field: str):
+def test_a_nested_record_can_be_written_again(field):
     read = parse(Request, nested(field, 200))
 
     assert parse(Request, read.to_json()) == read
@@ -155,7 +155,7 @@ def test_a_nested_record_can_be_written_again(field: str):
 
 @pytest.mark.parametrize("field", ["schema", "unknown"])
 @pytest.mark.parametrize("depth", [300, 900])
-def test_error_deeper_than_can_be_written(field: str, depth: int):
+def test_error_deeper_than_can_be_written(field, depth):
     """The decoder accepts four times the depth of the encoder."""
     with pytest.raises(Unparsable, match=r"^nested too deeply$"):
         parse(Request, nested(field, depth))
@@ -163,7 +163,7 @@ def test_error_deeper_than_can_be_written(field: str, depth: int):
 
 @pytest.mark.parametrize("field", ["attempt", "depth", "timeout", "createdAt"])
 @pytest.mark.parametrize("digits", ["9" * 20, "9" * 400])
-def test_error_a_number_of_more_than_64_bits(field: str, digits: str):
+def test_error_a_number_of_more_than_64_bits(field, digits):
     """The decoder accepts it in a string."""
     with pytest.raises(Unparsable, match=f"^{field}: input should be less than"):
         parse(Request, json.dumps(SMALLEST | {field: digits}).encode())
@@ -195,7 +195,7 @@ def test_error_an_unsafe_id_in_a_response():
     ("data", "value"),
     [(b'{"a": 1}', {"a": 1}), (b"[1]", {}), (b"{", {}), (b"", {}), (None, {})],
 )
-def test_a_json_object_or_nothing(data: bytes | None, value: object):
+def test_a_json_object_or_nothing(data, value):
     assert json_object(data) == value
 
 

@@ -18,14 +18,14 @@ def asked(**fields: Any) -> Request:
     return Request(**{"request_id": "a", "prompt": "Which?", **fields})
 
 
-def test_the_question_contains_its_node() -> None:
+def test_the_question_contains_its_node():
     assert asked().asked == "Which?"
     assert asked(node=NODE).asked == (
         "Which?\n\na.py, line 3, function f:\n\ndef f(): ..."
     )
 
 
-def test_the_prompt_is_that_of_the_definition() -> None:
+def test_the_prompt_is_that_of_the_definition():
     by = Applied(digest="0", prompt="You find modules. Which?")
 
     assert asked(node=NODE).spoken == asked(node=NODE).asked
@@ -46,9 +46,7 @@ def test_the_prompt_is_that_of_the_definition() -> None:
     ],
     ids=str,
 )
-def test_the_digest_covers_what_was_asked(
-    change: dict[str, Any], *, is_same: bool
-) -> None:
+def test_the_digest_covers_what_was_asked(change, *, is_same):
     """Nobody else could have asked it, and no later change makes it another request."""
     assert (asked().with_(**change).digest == asked().digest) is is_same
 
@@ -64,9 +62,7 @@ def test_the_digest_covers_what_was_asked(
     ],
     ids=["not set", "drift", "set forward", "set back", "restarted"],
 )
-def test_times_follow_a_clock_that_was_set(
-    now_ms: int, uptime: Uptime, asked_ms: int
-) -> None:
+def test_times_follow_a_clock_that_was_set(now_ms, uptime, asked_ms):
     request = asked(created_at=10_000, timeout=5_000, uptime=MADE)
 
     seen = request.on_clock(now_ms, uptime)
@@ -75,7 +71,7 @@ def test_times_follow_a_clock_that_was_set(
     assert (seen.created_at, seen.to_data()) == (10_000, request.to_data())
 
 
-def test_a_request_without_an_uptime_keeps_its_times() -> None:
+def test_a_request_without_an_uptime_keeps_its_times():
     assert asked(created_at=10).on_clock(99_000, MADE).asked_ms == 10
 
 
@@ -88,14 +84,14 @@ def test_a_request_without_an_uptime_keeps_its_times() -> None:
     ],
     ids=["offered", "running", "invalid"],
 )
-def test_the_stage_of_a_claim(fields: dict[str, int], stage: Stage) -> None:
+def test_the_stage_of_a_claim(fields, stage):
     claim = Claim(session="s", host=HOST, at=1, **fields)
 
     assert claim.stage is asked(claim=claim).stage is stage
     assert asked().stage is Stage.WAITING
 
 
-def test_a_claimed_request_is_served_on_the_route_of_its_claim() -> None:
+def test_a_claimed_request_is_served_on_the_route_of_its_claim():
     claim = Claim(session="s", host=HOST, at=1, route="claude")
     waiting = asked(route="local")
 
@@ -108,7 +104,7 @@ def test_a_claimed_request_is_served_on_the_route_of_its_claim() -> None:
     ["a\u202eb", "-a", "a`b", 'a"b', "a" * 129, "a{b}", "\u00a0", "a\x7f"],
     ids=repr,
 )
-def test_error_an_agent_name_that_is_unsafe_in_a_sentence(name: str) -> None:
+def test_error_an_agent_name_that_is_unsafe_in_a_sentence(name):
     with pytest.raises(ValueError, match="agent_type"):
         asked(agent_type=name)
 
@@ -116,5 +112,5 @@ def test_error_an_agent_name_that_is_unsafe_in_a_sentence(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["a", "plugin:name", "prüfer", "代码", "C# pro", "a" * 128]
 )
-def test_an_agent_name_may_be_in_any_script(name: str) -> None:
+def test_an_agent_name_may_be_in_any_script(name):
     assert asked(agent_type=name).agent_type == name

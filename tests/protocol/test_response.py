@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from bridge.protocol.request import Claim, HostProcess, Request
 from bridge.protocol.response import Failure, RequestFailed, answered, failed
 from bridge.protocol.status import Stage, Status
-
-if TYPE_CHECKING:
-    from bridge.protocol.failure_codes import FailureCode
 
 HOST = HostProcess(pid=1, start_time="1", boot="b")
 CLAIM = Claim(session="s", host=HOST, at=2, route="claude", agent_id="agent-7")
@@ -27,7 +22,7 @@ REQUEST = Request(request_id="a", prompt="Which?", created_at=10, task_id="t")
         ("no_json", Status.FAILED),
     ],
 )
-def test_a_failure(code: FailureCode, status: Status) -> None:
+def test_a_failure(code, status):
     end = failed(REQUEST.with_(claim=CLAIM), code, "why", now_ms=17, raw="words")
 
     assert (end.success, end.status, end.raw_output) == (False, status, "words")
@@ -38,7 +33,7 @@ def test_a_failure(code: FailureCode, status: Status) -> None:
     assert not end.own_form
 
 
-def test_a_failure_that_nobody_worked_on() -> None:
+def test_a_failure_that_nobody_worked_on():
     """The clock may have been set back since the request was made."""
     end = failed(REQUEST, "timeout", "why", now_ms=5, stage=Stage.NO_HOST)
 
@@ -52,7 +47,7 @@ def test_a_failure_that_nobody_worked_on() -> None:
 
 
 @pytest.mark.parametrize("schema", [None, {"type": "object"}])
-def test_an_answer(schema: dict[str, str] | None) -> None:
+def test_an_answer(schema):
     request = REQUEST.with_(answer_schema=schema)
 
     end = answered(
@@ -64,7 +59,7 @@ def test_an_answer(schema: dict[str, str] | None) -> None:
     assert end.own_form is (schema is not None)
 
 
-def test_an_answer_that_reports_failure() -> None:
+def test_an_answer_that_reports_failure():
     failure = Failure(code="agent_failed", message="no", stage=Stage.RUNNING)
 
     end = answered(REQUEST, raw="", parsed={}, now_ms=17, route="host", failure=failure)

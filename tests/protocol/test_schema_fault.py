@@ -26,7 +26,7 @@ def tree(depth: int, leaf: Any) -> Any:
     return leaf
 
 
-def test_error_in_nested_alternatives() -> None:
+def test_error_in_nested_alternatives():
     """The library would list 2**40 errors."""
     kinds = [
         {
@@ -179,14 +179,14 @@ FAULTS: dict[str, tuple[dict[str, Any], Any, str]] = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_error_names_the_place_and_the_rule(name: str) -> None:
+def test_error_names_the_place_and_the_rule(name):
     schema, value, fault = FAULTS[name]
 
     assert problem_of_schema(schema) is None
     assert problem_of(schema, value) == fault
 
 
-def test_error_a_value_nested_too_deeply() -> None:
+def test_error_a_value_nested_too_deeply():
     schema = {"type": ["array", "integer"], "items": {"$ref": "#"}}
     value: Any = "x"
     for _ in range(150):

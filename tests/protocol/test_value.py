@@ -31,9 +31,7 @@ class Report(BaseModel):
 
 @pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("value", ODD, ids=repr)
-def test_the_quick_check_accepts_only_what_pydantic_accepts(
-    field: str, value: Any
-) -> None:
+def test_the_quick_check_accepts_only_what_pydantic_accepts(field, value):
     data = PLAIN | {field: value}
     try:
         found = Request._read(data)
@@ -43,7 +41,7 @@ def test_the_quick_check_accepts_only_what_pydantic_accepts(
     assert found == convert(Request, data)
 
 
-def test_the_quick_check_accepts_whole_records() -> None:
+def test_the_quick_check_accepts_whole_records():
     """Otherwise every hook would import pydantic."""
     host = {"pid": 1, "startTime": "1", "boot": "b", "pidNamespace": ""}
     claim = {"session": "s", "host": host, "at": 1, "route": "claude", "offers": [1]}
@@ -59,7 +57,7 @@ def test_the_quick_check_accepts_whole_records() -> None:
     assert Request.fits(PLAIN | {"prompt": "\ud800"}) is False
 
 
-def test_unknown_keys_survive() -> None:
+def test_unknown_keys_survive():
     request = Request.model_validate(PLAIN | {"theirs": [1]})
 
     changed = request.with_(depth=1)
@@ -71,12 +69,12 @@ def test_unknown_keys_survive() -> None:
         changed.ours  # noqa: B018
 
 
-def test_a_value_is_frozen() -> None:
+def test_a_value_is_frozen():
     with pytest.raises(AttributeError):
         Request(request_id="a", prompt="?").prompt = "!"  # type: ignore[misc]
 
 
-def test_a_value_can_be_dumped_and_copied_as_a_pydantic_model() -> None:
+def test_a_value_can_be_dumped_and_copied_as_a_pydantic_model():
     """Programs that were written for pydantic models keep working."""
     answer = AgentOutput.model_validate(ANSWER)
     item = ITEM | {"passed": None, "command": None, "verified": False}
@@ -105,7 +103,7 @@ def test_a_value_can_be_dumped_and_copied_as_a_pydantic_model() -> None:
     assert answer.model_copy().evidence[0] is answer.evidence[0]
 
 
-def test_a_value_can_be_a_part_of_a_pydantic_model() -> None:
+def test_a_value_can_be_a_part_of_a_pydantic_model():
     answer = AgentOutput.model_validate(ANSWER)
 
     report = Report.model_validate({"answer": ANSWER, "more": [ITEM]})
@@ -121,7 +119,7 @@ def test_a_value_can_be_a_part_of_a_pydantic_model() -> None:
     ]
 
 
-def test_a_value_can_be_the_schema_of_an_answer() -> None:
+def test_a_value_can_be_the_schema_of_an_answer():
     schema = schema_of(AgentOutput)
 
     assert schema == AgentOutput.model_json_schema()

@@ -58,7 +58,7 @@ def response(**fields: Any) -> Response:
 
 @pytest.mark.parametrize("own_form", [True, False])
 @pytest.mark.parametrize("name", SEEN)
-def test_evidence_of_our_own_loop(name: str, *, own_form: bool) -> None:
+def test_evidence_of_our_own_loop(name, *, own_form):
     evidence, rests = SEEN[name]
     run = RunSummary(
         model="m",
@@ -75,7 +75,7 @@ def test_evidence_of_our_own_loop(name: str, *, own_form: bool) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in SEEN if n[:3] != "the"])
-def test_evidence_in_an_answer(name: str) -> None:
+def test_evidence_in_an_answer(name):
     evidence, rests = SEEN[name]
     items = [item.to_data() for item in evidence]
     parsed = {"status": "success", "summary": "done", "evidence": items}

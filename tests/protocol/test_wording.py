@@ -17,10 +17,10 @@ from bridge.protocol.wording import seconds, shortened
         (2_592_000.0, "2,592,000 s"),
     ],
 )
-def test_seconds(value_s: float, words: str) -> None:
+def test_seconds(value_s, words):
     assert seconds(value_s) == words
 
 
-def test_long_text_is_cut() -> None:
+def test_long_text_is_cut():
     assert shortened("abc", 3) == "abc"
     assert shortened("abcd", 3) == "abc…"

@@ -45,7 +45,7 @@ def _install(cache: Path, _: int) -> Path:
     return ensure_client(cache)
 
 
-def test_two_processes_install_once(npm_log: Path, tmp_path: Path) -> None:
+def test_two_processes_install_once(npm_log, tmp_path):
     """Test workers start together, and npm in one folder twice breaks it."""
     cache = tmp_path / "cache"
 
@@ -60,9 +60,7 @@ def test_two_processes_install_once(npm_log: Path, tmp_path: Path) -> None:
     assert names(cache) == [f"claude-code-{VERSION}", f"claude-code-{VERSION}.lock"]
 
 
-def test_the_cache_is_named_by_the_environment(
-    npm_log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_cache_is_named_by_the_environment(npm_log, tmp_path, monkeypatch):
     """A machine with a small home folder keeps it elsewhere."""
     monkeypatch.setenv("BRIDGE_TEST_CACHE", str(tmp_path / "elsewhere"))
 
@@ -70,7 +68,7 @@ def test_the_cache_is_named_by_the_environment(
     assert npm_log.exists()
 
 
-def test_error_npm_failed(npm_log: Path, tmp_path: Path) -> None:
+def test_error_npm_failed(npm_log, tmp_path):
     """What npm said is what helps; nothing half installed is left."""
     npm = npm_log.parent / "bin" / "npm"
     npm.write_text("#!/bin/sh\necho 'no such registry' >&2\nexit 1\n")
@@ -84,7 +82,7 @@ def test_error_npm_failed(npm_log: Path, tmp_path: Path) -> None:
     assert names(tmp_path / "cache") == [f"claude-code-{VERSION}.lock"]
 
 
-def test_error_no_npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_no_npm(tmp_path, monkeypatch):
     """The message names both ways out."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("BRIDGE_TEST_CLAUDE", raising=False)
@@ -98,9 +96,7 @@ def test_error_no_npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_a_client_that_is_there_is_used(
-    npm_log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_client_that_is_there_is_used(npm_log, tmp_path, monkeypatch):
     """No installation, no cache folder."""
     program = tmp_path / "claude"
     program.touch(0o755)
@@ -111,9 +107,7 @@ def test_a_client_that_is_there_is_used(
     assert not (tmp_path / "cache").exists()
 
 
-def test_error_client_is_not_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_error_client_is_not_there(tmp_path, monkeypatch):
     """A wrong path must not quietly install another client."""
     missing = tmp_path / "claude"
     monkeypatch.setenv("BRIDGE_TEST_CLAUDE", str(missing))

@@ -28,9 +28,7 @@ def hooks(event: str) -> dict[str, Any]:
     return {"hooks": {event: [{"hooks": [{"type": "command", "command": HOOK}]}]}}
 
 
-def test_the_world_of_the_client_is_clean(
-    tmp_path: Path, client_program: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_world_of_the_client_is_clean(tmp_path, client_program, monkeypatch):
     """What a developer has set must not decide how a test ends."""
     monkeypatch.setenv("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1")
     monkeypatch.setenv("BRIDGE_OFF", "1")
@@ -51,9 +49,7 @@ def test_the_world_of_the_client_is_clean(
     assert api.strays == []
 
 
-def test_error_one_shot_run_takes_too_long(
-    tmp_path: Path, client_program: Path
-) -> None:
+def test_error_one_shot_run_takes_too_long(tmp_path, client_program):
     """The client is gone when the error arrives."""
     with ScriptedApi(lambda _: reply("late", delay_s=60)) as api:
         stage = Stage(tmp_path, api, program=client_program)
@@ -68,8 +64,8 @@ def test_error_one_shot_run_takes_too_long(
 
 
 def test_a_killed_session_leaves_its_children_until_it_is_closed(
-    tmp_path: Path, client_program: Path
-) -> None:
+    tmp_path, client_program
+):
     """What a crash leaves behind is tested often; it must be a real one."""
     command = "echo $$ > pid.new && mv pid.new pid && sleep 60"
     work = reply(tool_use("Bash", {"command": command, "description": "wait"}))
@@ -92,9 +88,7 @@ def test_a_killed_session_leaves_its_children_until_it_is_closed(
     assert not is_alive(child)
 
 
-def test_a_flagged_call_is_denied_in_auto_mode(
-    tmp_path: Path, client_program: Path
-) -> None:
+def test_a_flagged_call_is_denied_in_auto_mode(tmp_path, client_program):
     """The other half of the review."""
     call = tool_use(
         "Bash", {"command": "touch made", "description": "m"}, flagged="not wanted"
@@ -113,9 +107,7 @@ def test_a_flagged_call_is_denied_in_auto_mode(
     assert event["reason"] == "not wanted"
 
 
-def test_nothing_is_left_outside_the_stage(
-    tmp_path: Path, client_program: Path
-) -> None:
+def test_nothing_is_left_outside_the_stage(tmp_path, client_program):
     """The client likes to leave sockets and task files in /tmp."""
     with ScriptedApi(obedient_model()) as api:
         stage = Stage(tmp_path, api, program=client_program)

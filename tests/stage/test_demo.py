@@ -14,7 +14,7 @@ import pytest
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 
-def test_help_says_what_it_does_and_starts_nothing() -> None:
+def test_help_says_what_it_does_and_starts_nothing():
     done = subprocess.run(
         [SCRIPTS / "demo", "--help"], capture_output=True, text=True, check=True
     )
@@ -26,9 +26,7 @@ def test_help_says_what_it_does_and_starts_nothing() -> None:
 
 @pytest.mark.host
 @pytest.mark.parametrize("options", [[], ["--keep"]], ids=["gone", "kept"])
-def test_the_answer_stands_out_and_the_folder_is_kept_on_demand(
-    tmp_path: Path, options: list[str]
-) -> None:
+def test_the_answer_stands_out_and_the_folder_is_kept_on_demand(tmp_path, options):
     done = subprocess.run(
         [sys.executable, SCRIPTS / "exchange.py", *options],
         env={

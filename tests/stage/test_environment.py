@@ -58,18 +58,18 @@ def installed(project: Path, *extras: str) -> str:
     return log.read_text().strip()
 
 
-def test_an_environment_is_used_again(project: Path) -> None:
+def test_an_environment_is_used_again(project):
     """Also by the demo after the tests, which have all that it needs."""
     assert installed(project, "[local]", "[local]") == "[local]"
     assert installed(project, "[dev]", "[local]", "[dev]", "", "[local]") == "[dev]"
 
 
-def test_the_first_exchange_needs_no_extra(project: Path) -> None:
+def test_the_first_exchange_needs_no_extra(project):
     """So no compiler: the demo adds the model's library later."""
     assert installed(project, "", "[local]", "", "[local]") == "[local]"
 
 
-def test_an_environment_is_made_again_when_the_project_changes(project: Path) -> None:
+def test_an_environment_is_made_again_when_the_project_changes(project):
     installed(project, "[dev]")
     with (project / "pyproject.toml").open("a") as file:
         file.write("# changed\n")
@@ -77,7 +77,7 @@ def test_an_environment_is_made_again_when_the_project_changes(project: Path) ->
     assert installed(project, "[local]", "[local]") == "[local]"
 
 
-def test_what_tests_need_has_all_extras() -> None:
+def test_what_tests_need_has_all_extras():
     metadata = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = metadata["optional-dependencies"]
 

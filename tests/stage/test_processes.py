@@ -27,7 +27,7 @@ def start() -> tuple[subprocess.Popen[str], int]:
     return parent, int(parent.stdout.readline())
 
 
-def test_a_family_ends_together() -> None:
+def test_a_family_ends_together():
     """A signal to the group would miss the child."""
     parent, child = start()
 
@@ -40,7 +40,7 @@ def test_a_family_ends_together() -> None:
     assert not is_alive(child)
 
 
-def test_a_family_gets_time_to_end() -> None:
+def test_a_family_gets_time_to_end():
     """A client says goodbye to its hooks when it is asked to go."""
     parent, _ = start()
 
@@ -50,14 +50,14 @@ def test_a_family_gets_time_to_end() -> None:
         assert parent.wait() == -signal.SIGTERM
 
 
-def test_a_process_with_a_used_id_is_left_alone() -> None:
+def test_a_process_with_a_used_id_is_left_alone():
     """An id may have gone to another process since it was noted."""
     end([Member(os.getpid(), "0")])
 
     assert is_alive(os.getpid())
 
 
-def test_nobody_is_the_family_of_a_process_that_is_gone() -> None:
+def test_nobody_is_the_family_of_a_process_that_is_gone():
     """Closing twice must be harmless."""
     gone = subprocess.Popen(["true"])
     gone.wait()

@@ -25,7 +25,7 @@ def request(body: dict[str, Any], headers: dict[str, str] | None = None) -> ApiR
     return ApiRequest(0, "POST", "/v1/messages", headers or {}, body, 0)
 
 
-def test_close_does_not_wait_for_delayed_replies() -> None:
+def test_close_does_not_wait_for_delayed_replies():
     """A test that is over must not wait for a subagent that was to be slow."""
     api = ScriptedApi(lambda _: reply("late", delay_s=36_000))
     asked = http.client.HTTPConnection("127.0.0.1", api.port)
@@ -39,7 +39,7 @@ def test_close_does_not_wait_for_delayed_replies() -> None:
     asked.close()
 
 
-def test_a_script_that_raises_is_reported(post: Post) -> None:
+def test_a_script_that_raises_is_reported(post):
     """A mistake in a thread would otherwise look like a client that hangs."""
 
     def script(_: ApiRequest) -> Any:
@@ -54,7 +54,7 @@ def test_a_script_that_raises_is_reported(post: Post) -> None:
     assert [repr(each) for each in caught.value.exceptions] == ["KeyError('oops')"]
 
 
-def test_wait_for_says_what_did_not_come(post: Post) -> None:
+def test_wait_for_says_what_did_not_come(post):
     """A test that fails by time-out should not need a debugger."""
     with ScriptedApi(lambda _: reply("ok")) as api:
         post(api, ASKS)
@@ -65,7 +65,7 @@ def test_wait_for_says_what_did_not_come(post: Post) -> None:
     assert str(caught.value) == "no such request within 0.05 s; 1 others came"
 
 
-def test_other_paths_get_a_harmless_answer(post: Post) -> None:
+def test_other_paths_get_a_harmless_answer(post):
     """The client counts tokens and lists models when it likes to."""
     with ScriptedApi(lambda _: reply("ok")) as api:
         counted = post(api, {"messages": []}, path="/v1/messages/count_tokens")
@@ -75,7 +75,7 @@ def test_other_paths_get_a_harmless_answer(post: Post) -> None:
     assert other == (200, b"{}")
 
 
-def test_as_a_proxy_it_lets_nothing_through() -> None:
+def test_as_a_proxy_it_lets_nothing_through():
     """The client of a test must not leave this machine, and we want to know."""
     with ScriptedApi(lambda _: reply("ok")) as api:
         for method, target in (
@@ -114,7 +114,7 @@ SUMMARY = "Respond with an <analysis> block followed by a <summary> block."
         ),
     ],
 )
-def test_role(body: dict[str, Any], headers: dict[str, str], role: str) -> None:
+def test_role(body, headers, role):
     """A script must see turns only, or it answers a title with a tool call."""
     assert request(body, headers).role == role
 
@@ -155,9 +155,7 @@ TITLE = {
         ),
     ],
 )
-def test_side_requests_are_answered_without_a_script(
-    post: Post, body: dict[str, Any], content: dict[str, Any]
-) -> None:
+def test_side_requests_are_answered_without_a_script(post, body, content):
     """A script for turns should not have to know of them."""
     with ScriptedApi(lambda _: error(500, "api_error", "not for me")) as api:
         _, answer = post(api, {"messages": [], **body})
@@ -165,7 +163,7 @@ def test_side_requests_are_answered_without_a_script(
     assert json.loads(answer)["content"] == [content]
 
 
-def test_a_forced_tool_is_called(post: Post) -> None:
+def test_a_forced_tool_is_called(post):
     """The client reads its arguments and would ask again without them."""
     tool = {"name": "title", "input_schema": TITLE}
     body = {"tools": [tool], "tool_choice": {"type": "tool", "name": "title"}}

@@ -60,7 +60,7 @@ def call_of(answer: Any) -> ToolUse:
     return call
 
 
-def test_it_launches_every_request_offered_in_one_message() -> None:
+def test_it_launches_every_request_offered_in_one_message():
     """The call is exactly the cheapest one that the client accepts."""
     model = obedient_model()
 
@@ -72,7 +72,7 @@ def test_it_launches_every_request_offered_in_one_message() -> None:
     ]
 
 
-def test_it_launches_a_request_once() -> None:
+def test_it_launches_a_request_once():
     """A notice that names a request again must not run it again."""
     model = obedient_model()
     first = model(turn(user("bridge:a1")))
@@ -82,7 +82,7 @@ def test_it_launches_a_request_once() -> None:
     assert plain(later) == [("Agent", {"description": "b", "prompt": "bridge:b2"})]
 
 
-def test_a_subagent_can_fail_or_say_nothing() -> None:
+def test_a_subagent_can_fail_or_say_nothing():
     """Neither may become a handback."""
     tools = ("Bash", "SubagentHandback")
     failure = error(400, "invalid_request_error", "no")
@@ -93,7 +93,7 @@ def test_a_subagent_can_fail_or_say_nothing() -> None:
     assert silent(turn(user("p"), agent="a1", tools=tools)) == Reply()
 
 
-def test_a_report_is_handed_back_where_the_client_wants_it() -> None:
+def test_a_report_is_handed_back_where_the_client_wants_it():
     """In auto mode a subagent's last words go nowhere."""
     tools = ("Bash", "SubagentHandback")
     model = obedient_model(lambda *_: reply("my report"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
 
 import pytest
 from stage.api import ScriptedApi
@@ -13,16 +12,10 @@ from stage.processes import family, is_alive
 from stage.replies import reply, tool_use
 from stage.terminal import TerminalSession, TerminalUnavailable
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
 pytestmark = pytest.mark.host
 
 
-def test_auto_mode_hands_back_a_subagents_report(
-    tmp_path: Path, client_program: Path
-) -> None:
+def test_auto_mode_hands_back_a_subagents_report(tmp_path, client_program):
     """What most users run: terminal, auto mode, background agents."""
     work = reply(tool_use("Bash", {"command": "touch made", "description": "make"}))
     model = obedient_model(answering(work, reply("my report")))
@@ -38,7 +31,7 @@ def test_auto_mode_hands_back_a_subagents_report(
     assert (stage.project / "made").exists()
 
 
-def test_a_closed_terminal_leaves_nothing(tmp_path: Path, client_program: Path) -> None:
+def test_a_closed_terminal_leaves_nothing(tmp_path, client_program):
     """A client that lives on would go on claiming requests."""
     with ScriptedApi(lambda _: reply("ok")) as api:
         stage = Stage(tmp_path, api, program=client_program)
@@ -51,9 +44,7 @@ def test_a_closed_terminal_leaves_nothing(tmp_path: Path, client_program: Path) 
         terminal.screen()
 
 
-def test_error_no_tmux(
-    tmp_path: Path, client_program: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_error_no_tmux(tmp_path, client_program, monkeypatch):
     """The message names what is missing."""
     with ScriptedApi(lambda _: reply("ok")) as api:
         stage = Stage(tmp_path, api, program=client_program)

@@ -35,21 +35,21 @@ def files_below(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_schemas_are_those_of_the_models(tmp_path: Path) -> None:
+def test_schemas_are_those_of_the_models(tmp_path):
     """A schema that lags behind its model misleads whoever writes a request by hand."""
     make_state.write_schemas(tmp_path)
 
     assert files_below(STATE / "schemas") == files_below(tmp_path)
 
 
-def test_the_example_is_what_the_store_writes(tmp_path: Path) -> None:
+def test_the_example_is_what_the_store_writes(tmp_path):
     """A worked example that nobody could have recorded teaches the wrong thing."""
     make_state.write_example(tmp_path)
 
     assert files_below(STATE / "example") == files_below(tmp_path)
 
 
-def test_failures_are_those_of_the_program(tmp_path: Path) -> None:
+def test_failures_are_those_of_the_program(tmp_path):
     """Every code is listed, with the exit code and the cure that it really has."""
     make_state.write_failures(tmp_path / "FAILURES.md")
 
@@ -59,7 +59,7 @@ def test_failures_are_those_of_the_program(tmp_path: Path) -> None:
     assert {int(e) for e in re.findall(r"^\| (\d+) \|", told, re.M)} == set(Exit)
 
 
-def test_what_trusting_writes_beside_the_state_is_listed(tmp_path: Path) -> None:
+def test_what_trusting_writes_beside_the_state_is_listed(tmp_path):
     trust.record(Settings(home=tmp_path), tmp_path / "project", [], clients=())
 
     told = (STATE / "README.md").read_text().partition("Beside the state")[2]
@@ -68,7 +68,7 @@ def test_what_trusting_writes_beside_the_state_is_listed(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("room", EXAMPLES)
-def test_each_file_of_the_example_satisfies_its_schema(room: str) -> None:
+def test_each_file_of_the_example_satisfies_its_schema(room):
     """The two halves of state/ must agree."""
     schema = json.loads((STATE / "schemas" / f"{EXAMPLES[room]}.json").read_text())
 
@@ -76,7 +76,7 @@ def test_each_file_of_the_example_satisfies_its_schema(room: str) -> None:
         jsonschema.validate(json.loads(file.read_text()), schema)
 
 
-def test_every_record_has_a_schema_file() -> None:
+def test_every_record_has_a_schema_file():
     """And no schema file is left over from a record that is gone."""
     found = sorted(path.stem for path in (STATE / "schemas").iterdir())
 

@@ -28,7 +28,6 @@ from bridge.store.passed_over import FEW
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from bridge.protocol.request import Request
     from bridge.store.store import Store
@@ -66,7 +65,7 @@ def claimed(store: Store, judge: object = mine_only, **how: object) -> list[str]
     return [one.request_id for one in taken]
 
 
-def test_a_crowd_for_another_session_keeps_nothing_from_mine(store: Store):
+def test_a_crowd_for_another_session_keeps_nothing_from_mine(store):
     """They wait until they expire: all others would wait as long."""
     ids = crowd(store, session="gone")
     store.submit(request(MINE))
@@ -75,14 +74,14 @@ def test_a_crowd_for_another_session_keeps_nothing_from_mine(store: Store):
     assert store.waiting() == ids
 
 
-def test_a_request_that_is_named_is_found_behind_a_crowd(store: Store):
+def test_a_request_that_is_named_is_found_behind_a_crowd(store):
     crowd(store)
     store.submit(request(MINE))
 
     assert store.claim_one(MINE, claimant())
 
 
-def test_what_was_passed_over_is_not_read_each_time(store: Store):
+def test_what_was_passed_over_is_not_read_each_time(store):
     ids = crowd(store, session="gone")
     claimed(store)
     passed = path_of(store, "sessions") / "session-1.passed"
@@ -95,7 +94,7 @@ def test_what_was_passed_over_is_not_read_each_time(store: Store):
     assert again.seen == [MINE, *ids[:FEW]]
 
 
-def test_what_was_passed_over_by_one_session_is_there_for_another(store: Store):
+def test_what_was_passed_over_by_one_session_is_there_for_another(store):
     ids = crowd(store, session="session-2")
     claimed(store)
 
@@ -104,7 +103,7 @@ def test_what_was_passed_over_by_one_session_is_there_for_another(store: Store):
     assert [one.request_id for one in taken] == ids[:3]
 
 
-def test_a_crowd_of_one_session_hides_no_hand_dropped_file_of_another(store: Store):
+def test_a_crowd_of_one_session_hides_no_hand_dropped_file_of_another(store):
     """Neither does the order that was remembered of the queue."""
     for number in range(MANY):
         asked = request(f"b{number}", session="gone")
@@ -126,9 +125,7 @@ def test_a_crowd_of_one_session_hides_no_hand_dropped_file_of_another(store: Sto
     ],
     ids=["foreign", "our own kind"],
 )
-def test_a_crowd_of_a_newer_version_is_read_once_and_stays(
-    store: Store, names: list[str]
-):
+def test_a_crowd_of_a_newer_version_is_read_once_and_stays(store, names):
     for name in names:
         newer = json.dumps({"requestId": name, "schemaVersion": 2})
         drop(store, "requests", f"{name}.json", newer)
@@ -143,7 +140,7 @@ def test_a_crowd_of_a_newer_version_is_read_once_and_stays(
     assert len(list(path_of(store, "requests").iterdir())) == MANY
 
 
-def test_what_was_passed_over_is_looked_at_again_in_turn(store: Store):
+def test_what_was_passed_over_is_looked_at_again_in_turn(store):
     """Somebody may have changed the file, or updated hostbridge."""
     ids = crowd(store, session="gone")
     assert claimed(store) == []
@@ -155,7 +152,7 @@ def test_what_was_passed_over_is_looked_at_again_in_turn(store: Store):
     assert claimed(store) == ids[FEW : 2 * FEW]
 
 
-def test_what_is_left_for_another_time_keeps_its_place(store: Store):
+def test_what_is_left_for_another_time_keeps_its_place(store):
     """A budget that is used up holds for all; the oldest is still the first."""
     ids = crowd(store)
 
@@ -164,7 +161,7 @@ def test_what_is_left_for_another_time_keeps_its_place(store: Store):
     assert claimed(store) == ids
 
 
-def test_overdue_requests_keep_nothing_from_mine(store: Store, clock: FakeClock):
+def test_overdue_requests_keep_nothing_from_mine(store, clock):
     crowd(store, 3 * _MAX_ENDED, timeout=1000)
     store.submit(request(MINE))
     clock.go_on(2)
@@ -173,7 +170,7 @@ def test_overdue_requests_keep_nothing_from_mine(store: Store, clock: FakeClock)
 
 
 def test_a_request_of_an_agent_is_found_behind_a_crowd_of_urgent_ones(
-    store: Store,
+    store,
 ):
     """Its parent waits for it, and holds the slot that they wait for."""
     store.submit(request("parent"))
@@ -201,7 +198,7 @@ def slow_judge(clock: FakeClock) -> Iterator[object]:
     return judge  # type: ignore[return-value]
 
 
-def test_when_the_time_is_up_the_next_claim_goes_on(store: Store, slow_judge: object):
+def test_when_the_time_is_up_the_next_claim_goes_on(store, slow_judge):
     crowd(store, session="gone")
     store.submit(request(MINE))
     cut: list[str] = []
@@ -212,9 +209,7 @@ def test_when_the_time_is_up_the_next_claim_goes_on(store: Store, slow_judge: ob
     assert (first, second, cut) == ([], [MINE], ["first"])
 
 
-def test_where_nothing_can_be_remembered_a_claim_ends_all_the_same(
-    store: Store, slow_judge: object
-):
+def test_where_nothing_can_be_remembered_a_claim_ends_all_the_same(store, slow_judge):
     """It would be cut short each time: who goes on then goes on for ever."""
     crowd(store, session="gone")
     (path_of(store, "sessions") / "session-1.passed").mkdir(parents=True)
@@ -226,7 +221,7 @@ def test_where_nothing_can_be_remembered_a_claim_ends_all_the_same(
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\n", b"../x other\n", b"a\nb because"])
-def test_a_spoilt_memory_costs_time_only(store: Store, content: bytes):
+def test_a_spoilt_memory_costs_time_only(store, content):
     crowd(store, 5, session="gone")
     drop(store, "sessions", "session-1.passed", content)
     store.submit(request(MINE))
@@ -234,7 +229,7 @@ def test_a_spoilt_memory_costs_time_only(store: Store, content: bytes):
     assert claimed(store) == [MINE]
 
 
-def test_one_request_is_taken_by_name_behind_a_crowd(store: Store):
+def test_one_request_is_taken_by_name_behind_a_crowd(store):
     crowd(store)
     store.submit(request(MINE))
 
@@ -243,7 +238,7 @@ def test_one_request_is_taken_by_name_behind_a_crowd(store: Store):
     assert claimed(store, lambda _: "pass", only=RequestId("none")) == []
 
 
-def test_others_get_the_lock_during_a_long_claim(tmp_path: Path):
+def test_others_get_the_lock_during_a_long_claim(tmp_path):
     """They look for it every 2 ms: it has to be free for as long."""
     store = store_in(tmp_path)
     crowd(store, 6 * _MAX_LOOKED, session="gone")
@@ -268,7 +263,7 @@ def test_others_get_the_lock_during_a_long_claim(tmp_path: Path):
     assert 0 < submitted_s.value < ended_s
 
 
-def test_what_was_taken_is_the_claimants_though_the_lock_is_lost(tmp_path: Path):
+def test_what_was_taken_is_the_claimants_though_the_lock_is_lost(tmp_path):
     """Somebody takes it between two steps, and keeps it."""
     store = store_in(tmp_path, lock_wait_s=0.1)
     first = new_request_id(START_US - 1)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from storeworld import (
     START_US,
-    FakeClock,
     answer,
     claim_all,
     claimant,
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 A = RequestId("a")
 
 
-def test_the_same_key_finds_the_running_request(store: Store):
+def test_the_same_key_finds_the_running_request(store):
     store.submit(request("a", dedup_key="k"))
 
     assert store.submit(request("b", dedup_key="k")) == Submitted(A, is_new=False)
@@ -39,7 +38,7 @@ def test_the_same_key_finds_the_running_request(store: Store):
     assert store.submit(request("e")).is_new
 
 
-def test_the_same_key_finds_the_answered_request(store: Store):
+def test_the_same_key_finds_the_answered_request(store):
     store.submit(request("a", dedup_key="k"))
     (mine,) = claim_all(store)
     store.publish(answer(mine), source="test")
@@ -47,7 +46,7 @@ def test_the_same_key_finds_the_answered_request(store: Store):
     assert store.submit(request("b", dedup_key="k")) == Submitted(A, is_new=False)
 
 
-def test_a_failed_request_may_be_asked_again_with_its_key(store: Store):
+def test_a_failed_request_may_be_asked_again_with_its_key(store):
     store.submit(request("a", dedup_key="k"))
     (mine,) = claim_all(store)
     store.publish(failed(mine, "agent_error", "it broke", now_ms=5), source="test")
@@ -60,9 +59,7 @@ def test_a_failed_request_may_be_asked_again_with_its_key(store: Store):
     )
 
 
-def test_an_overdue_request_may_be_asked_again_with_its_key(
-    store: Store, clock: FakeClock
-):
+def test_an_overdue_request_may_be_asked_again_with_its_key(store, clock):
     """Nobody may have ended it yet: who joined it would get its timeout at once."""
     store.submit(request("a", dedup_key="k", timeout=1000))
     clock.go_on(1)
@@ -84,7 +81,7 @@ def test_an_overdue_request_may_be_asked_again_with_its_key(
         b'{"dedupKey": "k", "requestId": "never-was"}',
     ],
 )
-def test_a_spoilt_dedup_file_finds_nothing(store: Store, content: bytes):
+def test_a_spoilt_dedup_file_finds_nothing(store, content):
     store.submit(request("a", dedup_key="k"))
     (path,) = path_of(store, "dedup").iterdir()
     path.write_bytes(content)
@@ -93,7 +90,7 @@ def test_a_spoilt_dedup_file_finds_nothing(store: Store, content: bytes):
 
 
 @pytest.mark.parametrize("what", ["link", "folder", "fifo"])
-def test_something_else_in_place_of_a_dedup_file_finds_nothing(store: Store, what: str):
+def test_something_else_in_place_of_a_dedup_file_finds_nothing(store, what):
     store.submit(request("a", dedup_key="k"))
     (path,) = path_of(store, "dedup").iterdir()
     path.unlink()
@@ -117,7 +114,7 @@ def refused(store: Store, **fields: Any) -> str:
 
 
 @pytest.mark.parametrize("state", ["waiting", "claimed", "answered"])
-def test_error_a_key_of_another_question(store: Store, state: str):
+def test_error_a_key_of_another_question(store, state):
     """Its answer would be the wrong one, and against the asker's own schema."""
     store.submit(request("a", dedup_key="k"))
     if state != "waiting":
@@ -134,7 +131,7 @@ def test_error_a_key_of_another_question(store: Store, state: str):
     )
 
 
-def test_error_a_key_of_what_another_route_answered(store: Store):
+def test_error_a_key_of_what_another_route_answered(store):
     """The record is the host's, and the answer that of whoever it fell back to."""
     store.submit(request("a", dedup_key="k"))
     (mine,) = claim_all(store)
@@ -145,7 +142,7 @@ def test_error_a_key_of_what_another_route_answered(store: Store):
     assert not store.submit(again, routes=("host", "local")).is_new
 
 
-def test_an_answer_by_hand_is_one_on_any_route(store: Store):
+def test_an_answer_by_hand_is_one_on_any_route(store):
     store.submit(request("a", dedup_key="k"))
     (mine,) = claim_all(store)
     store.publish(answer(mine).with_(route="manual"), source="test")
@@ -163,7 +160,7 @@ def drop_with_key(store: Store, name: str, prompt: str) -> None:
     drop(store, "requests", f"{name}.json", json.dumps(asked))
 
 
-def test_a_dropped_request_has_its_key_once_it_is_claimed(store: Store):
+def test_a_dropped_request_has_its_key_once_it_is_claimed(store):
     drop_with_key(store, "a", "Which?")
     assert [r.request_id for r in claim_all(store)] == ["a"]
 
@@ -181,7 +178,7 @@ def test_a_dropped_request_has_its_key_once_it_is_claimed(store: Store):
     ],
 )
 def test_a_dropped_request_with_the_key_of_another_is_not_worked_on(
-    store: Store, prompt: str, expected: str, *, one: bool
+    store, prompt, expected, *, one
 ):
     asked = request("a", dedup_key="k", prompt="Which?", agent_type="Explore")
     store.submit(asked)
@@ -203,7 +200,7 @@ def test_a_dropped_request_with_the_key_of_another_is_not_worked_on(
     )
 
 
-def test_a_request_that_waits_again_keeps_its_key(store: Store):
+def test_a_request_that_waits_again_keeps_its_key(store):
     drop_with_key(store, "a", "Which?")
     (mine,) = claim_all(store)
     assert mine.claim is not None

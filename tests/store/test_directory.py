@@ -46,9 +46,7 @@ OTHERS: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("make", list(OTHERS.values()), ids=list(OTHERS))
-def test_error_what_is_no_plain_file_is_not_read(
-    folder: Folder, tmp_path: Path, make: Callable[[Path], object]
-):
+def test_error_what_is_no_plain_file_is_not_read(folder, tmp_path, make):
     make(tmp_path / "f" / "x")
 
     with pytest.raises(NotAPlainFile) as caught:
@@ -58,9 +56,7 @@ def test_error_what_is_no_plain_file_is_not_read(
 
 
 @pytest.mark.parametrize("make", list(OTHERS.values()), ids=list(OTHERS))
-def test_nothing_is_written_through_what_has_the_name(
-    folder: Folder, tmp_path: Path, make: Callable[[Path], object]
-):
+def test_nothing_is_written_through_what_has_the_name(folder, tmp_path, make):
     make(tmp_path / "f" / "x")
     before = os.lstat(tmp_path / "f" / "x")
 
@@ -73,9 +69,7 @@ def test_nothing_is_written_through_what_has_the_name(
 
 
 @pytest.mark.parametrize("make", list(OTHERS.values()), ids=list(OTHERS))
-def test_a_log_with_something_else_in_its_place_goes_on(
-    folder: Folder, tmp_path: Path, make: Callable[[Path], object]
-):
+def test_a_log_with_something_else_in_its_place_goes_on(folder, tmp_path, make):
     make(tmp_path / "f" / "log")
 
     append(folder, "log", b"line\n", max_bytes=100, older="old")
@@ -84,7 +78,7 @@ def test_a_log_with_something_else_in_its_place_goes_on(
     assert not (tmp_path / "f" / "log").is_symlink()
 
 
-def test_a_log_is_not_written_into_somebody_elses_file(folder: Folder, tmp_path: Path):
+def test_a_log_is_not_written_into_somebody_elses_file(folder, tmp_path):
     (tmp_path / "precious").write_text("mine")
     os.link(tmp_path / "precious", tmp_path / "f" / "log")
 
@@ -94,7 +88,7 @@ def test_a_log_is_not_written_into_somebody_elses_file(folder: Folder, tmp_path:
     assert (tmp_path / "f" / "log").read_bytes() == b"line\n"
 
 
-def test_a_full_log_becomes_the_older_one(folder: Folder, tmp_path: Path):
+def test_a_full_log_becomes_the_older_one(folder, tmp_path):
     for number in range(5):
         append(folder, "log", b"%d" % number * 10, max_bytes=20, older="old")
 
@@ -102,7 +96,7 @@ def test_a_full_log_becomes_the_older_one(folder: Folder, tmp_path: Path):
     assert (tmp_path / "f" / "log").read_bytes() == b"3" * 10 + b"4" * 10
 
 
-def test_the_first_writer_wins(folder: Folder):
+def test_the_first_writer_wins(folder):
     folder.create("x", b"first")
 
     with pytest.raises(FileExistsError):
@@ -112,7 +106,7 @@ def test_the_first_writer_wins(folder: Folder):
     assert os.listdir(folder.fd) == ["x"]
 
 
-def test_a_file_changes_whole(folder: Folder, tmp_path: Path):
+def test_a_file_changes_whole(folder, tmp_path):
     folder.replace("x", b"first")
     with (tmp_path / "f" / "x").open("rb") as reader:
         folder.replace("x", b"second")
@@ -121,7 +115,7 @@ def test_a_file_changes_whole(folder: Folder, tmp_path: Path):
     assert folder.read("x") == b"second"
 
 
-def test_a_swapped_path_redirects_nothing(folder: Folder, tmp_path: Path):
+def test_a_swapped_path_redirects_nothing(folder, tmp_path):
     """It is held by descriptor: what its path leads to later does not matter."""
     (tmp_path / "f").rename(tmp_path / "moved")
     (tmp_path / "elsewhere").mkdir()
@@ -134,9 +128,7 @@ def test_a_swapped_path_redirects_nothing(folder: Folder, tmp_path: Path):
 
 
 @pytest.mark.parametrize("make", ["link", "dangling", "fifo", "file"])
-def test_error_a_folder_that_is_something_else(
-    folder: Folder, tmp_path: Path, make: str
-):
+def test_error_a_folder_that_is_something_else(folder, tmp_path, make):
     path = tmp_path / "f" / "sub"
     if make == "file":
         path.write_text("")
@@ -153,7 +145,7 @@ def test_error_a_folder_that_is_something_else(
     )
 
 
-def test_error_a_file_larger_than_any_of_ours(folder: Folder, tmp_path: Path):
+def test_error_a_file_larger_than_any_of_ours(folder, tmp_path):
     with (tmp_path / "f" / "x").open("wb") as file:
         file.truncate(1 << 30)
 
@@ -163,7 +155,7 @@ def test_error_a_file_larger_than_any_of_ours(folder: Folder, tmp_path: Path):
     assert str(caught.value) == (f"{tmp_path}/f/x: 1073741824 bytes, over 268435456")
 
 
-def test_each_beat_gives_the_time_of_now(folder: Folder, tmp_path: Path):
+def test_each_beat_gives_the_time_of_now(folder, tmp_path):
     beat = tmp_path / "f" / "x"
     times = []
     for _ in range(2):
@@ -175,7 +167,7 @@ def test_each_beat_gives_the_time_of_now(folder: Folder, tmp_path: Path):
     assert beat.read_bytes() == b""
 
 
-def test_a_beat_does_not_go_through_a_link(folder: Folder, tmp_path: Path):
+def test_a_beat_does_not_go_through_a_link(folder, tmp_path):
     (tmp_path / "precious").write_text("mine")
     os.utime(tmp_path / "precious", (1, 1))
     (tmp_path / "f" / "x").symlink_to(tmp_path / "precious")
@@ -185,7 +177,7 @@ def test_a_beat_does_not_go_through_a_link(folder: Folder, tmp_path: Path):
     assert (tmp_path / "precious").stat().st_mtime == 1
 
 
-def test_names_leave_out_temporaries(folder: Folder):
+def test_names_leave_out_temporaries(folder):
     folder.prepare("x.json", b"")
     folder.create("y.json", b"")
     folder.create(".z.json", b"")
@@ -193,15 +185,13 @@ def test_names_leave_out_temporaries(folder: Folder):
     assert folder.names() == ["y"]
 
 
-def test_a_descriptor_is_not_inherited(folder: Folder):
+def test_a_descriptor_is_not_inherited(folder):
     with folder.folder("sub") as sub:
         assert not os.get_inheritable(folder.fd)
         assert not os.get_inheritable(sub.fd)
 
 
-def test_a_file_is_read_whole_however_little_the_kernel_gives(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_file_is_read_whole_however_little_the_kernel_gives(folder, monkeypatch):
     folder.create("x", b"0123456789")
     read = os.read
     monkeypatch.setattr(os, "read", lambda fd, _count: read(fd, 3))
@@ -209,7 +199,7 @@ def test_a_file_is_read_whole_however_little_the_kernel_gives(
     assert folder.read("x") == b"0123456789"
 
 
-def test_a_file_that_changed_is_read_again(tmp_path: Path):
+def test_a_file_that_changed_is_read_again(tmp_path):
     """What is kept from a first look must never stand for another file."""
     with Folder.open(str(tmp_path)) as folder:
         folder.keeps = 2

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
 
 import pytest
 from storeworld import (
     START_US,
-    FakeClock,
     answer,
     claim_all,
     drop,
@@ -22,16 +20,13 @@ from storeworld import (
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Status
 
-if TYPE_CHECKING:
-    from bridge.store.store import Store
-
 A = RequestId("a")
 
 
 SMALLEST = {"requestId": "a", "agentType": "Explore", "prompt": "Why?"}
 
 
-def test_a_hand_written_request_is_served(store: Store):
+def test_a_hand_written_request_is_served(store):
     path = drop(store, "requests", "a.json", json.dumps(SMALLEST))
     os.utime(path, (START_US / 1e6 - 10, START_US / 1e6 - 10))
 
@@ -45,7 +40,7 @@ def test_a_hand_written_request_is_served(store: Store):
     assert found.status is Status.COMPLETED
 
 
-def test_a_hand_written_file_from_the_future_is_served(store: Store):
+def test_a_hand_written_file_from_the_future_is_served(store):
     path = drop(store, "requests", "a.json", json.dumps(SMALLEST))
     os.utime(path, (START_US / 1e6 + 86_400, START_US / 1e6 + 86_400))
 
@@ -54,7 +49,7 @@ def test_a_hand_written_file_from_the_future_is_served(store: Store):
     assert mine.created_at == START_US // 1000
 
 
-def test_what_a_file_says_of_its_claim_and_status_is_void(store: Store):
+def test_what_a_file_says_of_its_claim_and_status_is_void(store):
     claim = {"session": "s", "at": 1, "host": {"pid": 1, "startTime": "1", "boot": "b"}}
     lie = SMALLEST | {
         "claim": claim,
@@ -68,9 +63,7 @@ def test_what_a_file_says_of_its_claim_and_status_is_void(store: Store):
 
 
 @pytest.mark.parametrize("content", ["", '{"requestId": "a", "pro', "\0" * 100])
-def test_a_half_written_file_is_given_two_seconds(
-    store: Store, clock: FakeClock, content: str
-):
+def test_a_half_written_file_is_given_two_seconds(store, clock, content):
     path = drop(store, "requests", "a.json", content)
     os.utime(path, (START_US / 1e6, START_US / 1e6))
 
@@ -84,7 +77,7 @@ def test_a_half_written_file_is_given_two_seconds(
     assert list(quarantined(store)) == ["a.json"]
 
 
-def test_a_file_that_is_finished_in_time_is_served(store: Store):
+def test_a_file_that_is_finished_in_time_is_served(store):
     path = drop(store, "requests", "a.json", '{"requestId": "a", "pro')
     os.utime(path, (START_US / 1e6, START_US / 1e6))
     assert claim_all(store) == []
@@ -103,9 +96,7 @@ DEEP = '{"a":' * 300 + "{}" + "}" * 300
     [f'"schema": {DEEP}', f'"parsedOutput": {DEEP}', f'"attempt": "{"9" * 30}"'],
     ids=["deep schema", "deep answer", "endless number"],
 )
-def test_a_file_that_could_not_be_written_again_stops_nobody(
-    store: Store, folder: str, field: str
-):
+def test_a_file_that_could_not_be_written_again_stops_nobody(store, folder, field):
     """Whoever met it failed, each time, with all that waited behind it."""
     store.submit(request("good"))
     head = '"requestId": "a", "prompt": "?", "success": true, "status": "completed"'
@@ -120,7 +111,7 @@ def test_a_file_that_could_not_be_written_again_stops_nobody(
     assert "good" in finish_everything(store)
 
 
-def test_looking_puts_nothing_aside(store: Store):
+def test_looking_puts_nothing_aside(store):
     """Without the lock the name may by then belong to another file."""
     path = drop(store, "requests", "a.json", "{")
 
@@ -129,7 +120,7 @@ def test_looking_puts_nothing_aside(store: Store):
     assert path.exists()
 
 
-def test_what_is_put_aside_is_kept_byte_for_byte(store: Store):
+def test_what_is_put_aside_is_kept_byte_for_byte(store):
     drop(store, "requests", "a.json", b"\xff\0 not a request")
 
     claim_all(store)
@@ -153,7 +144,7 @@ def test_what_is_put_aside_is_kept_byte_for_byte(store: Store):
     ],
     ids=["space", "not utf-8", "long", "accents", "other id", "case twin"],
 )  # fmt: skip
-def test_error_a_name_that_does_not_fit(store: Store, name: str, why: str):
+def test_error_a_name_that_does_not_fit(store, name, why):
     drop(store, "requests", name, json.dumps(SMALLEST))
 
     assert claim_all(store) == []
@@ -162,7 +153,7 @@ def test_error_a_name_that_does_not_fit(store: Store, name: str, why: str):
     assert os.listdir(path_of(store, "requests")) == []
 
 
-def test_a_newcomer_with_a_used_id_is_put_aside(store: Store):
+def test_a_newcomer_with_a_used_id_is_put_aside(store):
     store.submit(request("a", prompt="the first"))
     (mine,) = claim_all(store)
     drop(store, "requests", "a.json", json.dumps(SMALLEST))
@@ -182,7 +173,7 @@ def test_a_newcomer_with_a_used_id_is_put_aside(store: Store):
 # Versions
 
 
-def test_a_newer_request_is_left_alone(store: Store):
+def test_a_newer_request_is_left_alone(store):
     """An older hostbridge must not take, end or lose what a newer one wrote."""
     newer = json.dumps(SMALLEST | {"schemaVersion": 2})
     for folder in ("requests", "processing", "done"):

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 from storeworld import (
@@ -15,9 +14,6 @@ from storeworld import (
 )
 
 from bridge.store.host_process import Liveness, identify, liveness, name_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_running_process_is_alive_and_a_dead_one_gone():
@@ -47,7 +43,7 @@ def test_a_stopped_process_is_alive():
     child.wait()
 
 
-def test_a_name_with_parentheses_is_no_trouble(tmp_path: Path):
+def test_a_name_with_parentheses_is_no_trouble(tmp_path):
     program = tmp_path / "a ) S (b"
     program.symlink_to(sys.executable)
     child = subprocess.Popen([program, "-S", "-c", "import time; time.sleep(60)"])
@@ -72,9 +68,7 @@ def test_a_process_has_the_name_of_its_program():
 
 
 @pytest.mark.parametrize("printed", ["/bin/zsh", "-zsh", "-/bin/zsh", "zsh"])
-def test_a_name_by_ps_is_the_one_without_its_path(
-    printed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_name_by_ps_is_the_one_without_its_path(printed, tmp_path, monkeypatch):
     """Without /proc, as on macOS: a path, and a dash before a login shell."""
     ps = tmp_path / "ps"
     ps.write_text(f'#!/bin/sh\n[ "$*" = "-o comm= -p 4711" ] && echo "{printed}"\n')

@@ -26,7 +26,7 @@ def state(tmp_path: Path) -> Iterator[Folder]:
         yield opened
 
 
-def test_the_journal_tells_the_story_of_a_request(state: Folder):
+def test_the_journal_tells_the_story_of_a_request(state):
     note(state, 1, "submitted", "a", agent="Explore", by=None)
     note(state, 2, "submitted", "b")
     note(state, 3, "completed", "a", source="SubagentStop")
@@ -37,7 +37,7 @@ def test_the_journal_tells_the_story_of_a_request(state: Folder):
     ]
 
 
-def test_a_full_journal_is_rotated_and_still_read(state: Folder):
+def test_a_full_journal_is_rotated_and_still_read(state):
     note(state, 1, "submitted", "a", filler="x" * (MAX_BYTES + 1))
     note(state, 2, "claimed", "a")
 
@@ -46,7 +46,7 @@ def test_a_full_journal_is_rotated_and_still_read(state: Folder):
     assert os.stat(f"{state.path}/events.jsonl").st_size < 100
 
 
-def test_the_newest_lines_come_first(state: Folder):
+def test_the_newest_lines_come_first(state):
     """A line that is just being written does not count."""
     for at in range(5):
         note(state, at, "submitted", "a")
@@ -56,7 +56,7 @@ def test_the_newest_lines_come_first(state: Folder):
     assert [line["at"] for line in newest_lines(state, 3)] == [4, 3, 2]
 
 
-def test_a_broken_line_is_skipped(state: Folder):
+def test_a_broken_line_is_skipped(state):
     note(state, 1, "submitted", "a")
     with open(f"{state.path}/events.jsonl", "ab") as journal:
         journal.write(b'{"requestId": "a", "ev\n\xff\n')
@@ -65,7 +65,7 @@ def test_a_broken_line_is_skipped(state: Folder):
     assert [line["at"] for line in lines_about(state, "a")] == [1, 2]
 
 
-def test_the_journal_never_fails_a_transition(state: Folder):
+def test_the_journal_never_fails_a_transition(state):
     note(state, 1, "submitted", "a", words="\ud800")
     state.close()
 

@@ -32,27 +32,27 @@ def gone(store: Store, now_s: float, sign_ms: int = 0) -> bool:
         return host_is_gone(state, "s", unseen_process(), sign_ms=sign_ms)
 
 
-def test_an_unseen_host_lives_as_long_as_it_beats(store: Store):
+def test_an_unseen_host_lives_as_long_as_it_beats(store):
     beat(store, "s", 10_000)
 
     assert not gone(store, now_s=10_900)
     assert gone(store, now_s=10_901)
 
 
-def test_an_unseen_host_that_never_beat_lives_by_its_last_sign(store: Store):
+def test_an_unseen_host_that_never_beat_lives_by_its_last_sign(store):
     """The first event of a session claims before any beat is written."""
     assert not gone(store, now_s=10_900, sign_ms=10_000_000)
     assert gone(store, now_s=10_901, sign_ms=10_000_000)
     assert gone(store, now_s=10_000)
 
 
-def test_a_beat_in_the_future_does_no_harm(store: Store):
+def test_a_beat_in_the_future_does_no_harm(store):
     beat(store, "s", 99_000)
 
     assert not gone(store, now_s=10_000)
 
 
-def test_after_clear_the_beat_of_the_new_session_counts(store: Store):
+def test_after_clear_the_beat_of_the_new_session_counts(store):
     """`/clear` gives the process another session id; its agents run on."""
     host = unseen_process()
     record = {"sessionId": "new", "host": host.to_data()}
@@ -65,9 +65,7 @@ def test_after_clear_the_beat_of_the_new_session_counts(store: Store):
     assert gone(store, now_s=10_901)
 
 
-def test_the_claim_of_an_unseen_host_is_kept_for_the_lease(
-    store: Store, clock: FakeClock
-):
+def test_the_claim_of_an_unseen_host_is_kept_for_the_lease(store, clock):
     store.submit(request("a"))
     store.claim(claimant(unseen_process()), 1, take)
 

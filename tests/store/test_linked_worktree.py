@@ -5,16 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bridge.config import Settings
 from bridge.errors import StateRefused
 from bridge.store.location import find_owner, locate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def link(tree: Path, main: Path, name: str = "n", *, back: str | None = None) -> None:
@@ -158,9 +154,7 @@ CASES = [(case, True) for case in SHARES] + [(case, False) for case in IS_ITS_OW
 @pytest.mark.parametrize(
     ("case", "shares"), CASES, ids=[case.__name__ for case, _ in CASES]
 )
-def test_whose_state_a_worktree_has(
-    tmp_path: Path, case: Callable[[Path, Path], None], *, shares: bool
-) -> None:
+def test_whose_state_a_worktree_has(tmp_path, case, *, shares):
     """Asker and session look into one state, and a forged file joins no other's."""
     base = Path(os.path.realpath(tmp_path))
     main, tree, home = base / "main", base / "tree", base / "home"
@@ -179,7 +173,7 @@ def test_whose_state_a_worktree_has(
     assert find_owner(inside) == owner
 
 
-def test_a_line_without_end_is_no_worktree(tmp_path: Path) -> None:
+def test_a_line_without_end_is_no_worktree(tmp_path):
     """A stranger's archive is not to have each command read for ever."""
     (tmp_path / ".git").touch()
     os.truncate(tmp_path / ".git", 1 << 33)
@@ -187,7 +181,7 @@ def test_a_line_without_end_is_no_worktree(tmp_path: Path) -> None:
     assert locate(Settings.from_environment({"HOME": "/h"}), tmp_path).main is None
 
 
-def test_git_itself_makes_what_is_known(tmp_path: Path) -> None:
+def test_git_itself_makes_what_is_known(tmp_path):
     """What the table says of Git is what Git does."""
     git = ["git", "-c", "user.name=u", "-c", "user.email=u@invalid", "-C"]
     main, tree = tmp_path / "main", tmp_path / "tree"
@@ -199,7 +193,7 @@ def test_git_itself_makes_what_is_known(tmp_path: Path) -> None:
     assert find_owner(tree) == Path(os.path.realpath(main))
 
 
-def test_it_is_said_why(tmp_path: Path) -> None:
+def test_it_is_said_why(tmp_path):
     base = Path(os.path.realpath(tmp_path))
     settings = Settings.from_environment({"HOME": str(base / "home")})
     (base / "main/.git").mkdir(parents=True)
@@ -221,7 +215,7 @@ def test_it_is_said_why(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("variable", ["BRIDGE_STATE_DIR", "BRIDGE_HOME"])
-def test_error_state_inside_the_main_worktree(tmp_path: Path, variable: str) -> None:
+def test_error_state_inside_the_main_worktree(tmp_path, variable):
     """Its files come from a clone as well."""
     base = Path(os.path.realpath(tmp_path))
     (base / "main/.git").mkdir(parents=True)

@@ -46,9 +46,7 @@ def settings(home: Path, **more: str) -> Settings:
     ("name", "mirrored"), list(ODD_NAMES.values()), ids=list(ODD_NAMES)
 )
 @pytest.mark.parametrize("inside", ["", "sub", "sub/@deep"], ids=["top", "sub", "deep"])
-def test_the_state_mirrors_the_path(
-    tmp_path: Path, name: str, mirrored: str, inside: str
-):
+def test_the_state_mirrors_the_path(tmp_path, name, mirrored, inside):
     project = tmp_path / name
     here = project / inside
     here.mkdir(parents=True)
@@ -61,7 +59,7 @@ def test_the_state_mirrors_the_path(
 
 
 @pytest.mark.parametrize("git", ["folder", "file", "dangling link", "none"])
-def test_what_makes_a_project(tmp_path: Path, git: str):
+def test_what_makes_a_project(tmp_path, git):
     here = tmp_path / "p" / "sub"
     here.mkdir(parents=True)
     mark = tmp_path / "p" / ".git"
@@ -78,20 +76,20 @@ def test_what_makes_a_project(tmp_path: Path, git: str):
     )
 
 
-def test_links_on_the_way_are_resolved(tmp_path: Path):
+def test_links_on_the_way_are_resolved(tmp_path):
     (tmp_path / "real" / ".git").mkdir(parents=True)
     (tmp_path / "link").symlink_to("real")
 
     assert find_project(tmp_path / "link") == Path(os.path.realpath(tmp_path / "real"))
 
 
-def test_the_root_is_a_project_too(tmp_path: Path):
+def test_the_root_is_a_project_too(tmp_path):
     home = tmp_path / "h"
 
     assert mirror(home, Path("/")) == home / "state" / "@"
 
 
-def test_a_state_directory_can_be_named(tmp_path: Path):
+def test_a_state_directory_can_be_named(tmp_path):
     named = settings(tmp_path, BRIDGE_STATE_DIR=str(tmp_path / "named"))
 
     place = locate(named, tmp_path / "app")
@@ -101,7 +99,7 @@ def test_a_state_directory_can_be_named(tmp_path: Path):
 
 
 @pytest.mark.parametrize("variable", ["BRIDGE_STATE_DIR", "BRIDGE_HOME"])
-def test_error_state_inside_the_project(tmp_path: Path, variable: str):
+def test_error_state_inside_the_project(tmp_path, variable):
     """A clone could then bring requests of its own."""
     project = tmp_path / "app"
     (project / ".git").mkdir(parents=True)
@@ -121,7 +119,7 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path / "app", tmp_path / "home/state/app/@", tmp_path / "home", "")
 
 
-def test_what_is_made_is_for_this_user_alone(tmp_path: Path):
+def test_what_is_made_is_for_this_user_alone(tmp_path):
     old = os.umask(0)
     try:
         open_state(place(tmp_path)).close()
@@ -136,7 +134,7 @@ def test_what_is_made_is_for_this_user_alone(tmp_path: Path):
 
 @pytest.mark.parametrize("where", ["home", "home/state/app/@"], ids=["guard", "state"])
 @pytest.mark.parametrize("mode", [0o720, 0o702, 0o777], ids=oct)
-def test_error_others_can_write(tmp_path: Path, where: str, mode: int):
+def test_error_others_can_write(tmp_path, where, mode):
     open_state(place(tmp_path)).close()
     folder = tmp_path / where
     folder.chmod(mode)
@@ -151,7 +149,7 @@ def test_error_others_can_write(tmp_path: Path, where: str, mode: int):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
 @pytest.mark.parametrize("where", ["home", "home/state/app/@"], ids=["guard", "state"])
-def test_error_another_users_folder(tmp_path: Path, where: str):
+def test_error_another_users_folder(tmp_path, where):
     open_state(place(tmp_path)).close()
     os.chown(tmp_path / where, 65534, 65534)
 
@@ -177,7 +175,7 @@ def test_error_where_no_folder_can_be_made():
     "where", ["home", "home/state", "home/state/app", "home/state/app/@"]
 )
 @pytest.mark.parametrize("what", ["link", "dangling", "file", "fifo"])
-def test_error_something_else_on_the_way(tmp_path: Path, where: str, what: str):
+def test_error_something_else_on_the_way(tmp_path, where, what):
     """A link could lead out of the state, into files that others may write."""
     open_state(place(tmp_path)).close()
     path = tmp_path / where
@@ -203,7 +201,7 @@ def test_error_something_else_on_the_way(tmp_path: Path, where: str, what: str):
     )
 
 
-def test_error_a_file_above_the_home(tmp_path: Path):
+def test_error_a_file_above_the_home(tmp_path):
     (tmp_path / "home").write_text("")
     inside = Place(tmp_path, tmp_path / "home/x/y", tmp_path / "home/x", "")
 
@@ -211,7 +209,7 @@ def test_error_a_file_above_the_home(tmp_path: Path):
         open_state(inside).close()
 
 
-def test_error_the_state_directory_is_the_project_itself(tmp_path: Path):
+def test_error_the_state_directory_is_the_project_itself(tmp_path):
     (tmp_path / "app" / ".git").mkdir(parents=True)
     app = str(tmp_path / "app")
 
@@ -219,7 +217,7 @@ def test_error_the_state_directory_is_the_project_itself(tmp_path: Path):
         locate(settings(tmp_path, BRIDGE_STATE_DIR=app), tmp_path / "app")
 
 
-def test_error_a_path_too_long_for_what_lies_below_it(tmp_path: Path):
+def test_error_a_path_too_long_for_what_lies_below_it(tmp_path):
     """Each of its names is short enough."""
     long = tmp_path.joinpath(*["d" * 200] * 20)
 

@@ -61,7 +61,7 @@ def end(child: subprocess.Popen[str]) -> None:
     child.stdout.close()
 
 
-def test_error_the_lock_is_held(state: Folder):
+def test_error_the_lock_is_held(state):
     child = holder(state)
     began = time.monotonic()
 
@@ -84,7 +84,7 @@ def by(child: subprocess.Popen[str], how: str = "") -> str:
     return f" by pid {child.pid} ({name_of(child.pid)}{how})"
 
 
-def test_error_a_stopped_process_holds_the_lock(state: Folder):
+def test_error_a_stopped_process_holds_the_lock(state):
     """Nobody guesses why nothing goes on: the process is named, and what is wrong."""
     child = holder(state)
     child.send_signal(signal.SIGSTOP)
@@ -97,7 +97,7 @@ def test_error_a_stopped_process_holds_the_lock(state: Folder):
     end(child)
 
 
-def test_error_the_thread_itself_holds_the_lock(state: Folder):
+def test_error_the_thread_itself_holds_the_lock(state):
     """A signal handler that submits, while a submit is on, would wait for itself."""
     with locked(state, wait_s=1):
         with pytest.raises(LockBusy) as caught, locked(state, wait_s=1000):
@@ -112,7 +112,7 @@ def test_error_the_thread_itself_holds_the_lock(state: Folder):
         pass
 
 
-def test_the_lock_of_a_killed_process_is_free(state: Folder):
+def test_the_lock_of_a_killed_process_is_free(state):
     child = holder(state)
     child.send_signal(signal.SIGKILL)
     end(child)
@@ -121,7 +121,7 @@ def test_the_lock_of_a_killed_process_is_free(state: Folder):
         pass
 
 
-def test_an_old_lock_file_means_nothing(state: Folder):
+def test_an_old_lock_file_means_nothing(state):
     with state.folder("locks") as locks:
         locks.touch("store.lock")
         os.utime("store.lock", (0, 0), dir_fd=locks.fd)
@@ -130,7 +130,7 @@ def test_an_old_lock_file_means_nothing(state: Folder):
         pass
 
 
-def test_age_does_not_break_a_lock(state: Folder):
+def test_age_does_not_break_a_lock(state):
     child = holder(state)
     os.utime(f"{state.path}/locks/store.lock", (0, 0))
 
@@ -139,7 +139,7 @@ def test_age_does_not_break_a_lock(state: Folder):
     end(child)
 
 
-def test_threads_of_one_process_exclude_each_other(state: Folder):
+def test_threads_of_one_process_exclude_each_other(state):
     with (
         locked(state, wait_s=1),
         pytest.raises(LockBusy),
@@ -148,7 +148,7 @@ def test_threads_of_one_process_exclude_each_other(state: Folder):
         pass
 
 
-def test_a_started_program_does_not_inherit_the_lock(state: Folder):
+def test_a_started_program_does_not_inherit_the_lock(state):
     """It could outlive the hook that started it, and hold the lock for as long."""
     then = "import subprocess; subprocess.Popen(['sleep', '5'], close_fds=False)"
     child = holder(state, then)
@@ -160,7 +160,7 @@ def test_a_started_program_does_not_inherit_the_lock(state: Folder):
         pass
 
 
-def test_a_forked_child_does_not_keep_the_lock(state: Folder):
+def test_a_forked_child_does_not_keep_the_lock(state):
     then = "import os; pid = os.fork()\n    if pid == 0: time.sleep(5); os._exit(0)"
     child = holder(
         state, f"{then}\n    print(pid, flush=True); os.kill(os.getpid(), 9)"
@@ -176,7 +176,7 @@ def test_a_forked_child_does_not_keep_the_lock(state: Folder):
     child.stdout.close()
 
 
-def test_a_forked_child_does_not_let_the_lock_go(state: Folder):
+def test_a_forked_child_does_not_let_the_lock_go(state):
     with locked(state, wait_s=1):
         pid = os.fork()
         if pid == 0:
@@ -187,7 +187,7 @@ def test_a_forked_child_does_not_let_the_lock_go(state: Folder):
 
 
 @pytest.mark.parametrize("what", ["link", "fifo", "folder"])
-def test_error_something_else_is_the_lock_file(state: Folder, what: str):
+def test_error_something_else_is_the_lock_file(state, what):
     path = f"{state.path}/locks/store.lock"
     os.mkdir(f"{state.path}/locks")
     if what == "link":
@@ -203,14 +203,14 @@ def test_error_something_else_is_the_lock_file(state: Folder, what: str):
     assert str(caught.value) == f"{path}: not a plain file"
 
 
-def test_error_the_folder_of_locks_is_a_link(state: Folder):
+def test_error_the_folder_of_locks_is_a_link(state):
     os.symlink("/tmp", f"{state.path}/locks")
 
     with pytest.raises(StateRefused), locked(state, wait_s=0):
         pass
 
 
-def test_an_error_inside_lets_go(state: Folder):
+def test_an_error_inside_lets_go(state):
     with pytest.raises(KeyError), locked(state, wait_s=0):
         raise KeyError
 
@@ -218,7 +218,7 @@ def test_an_error_inside_lets_go(state: Folder):
         pass
 
 
-def test_error_no_flock_here(state: Folder, monkeypatch: pytest.MonkeyPatch):
+def test_error_no_flock_here(state, monkeypatch):
     """The kernel itself refusing is in tests/faults; this is what is said then."""
 
     def refuse(_fd: int) -> bool:
@@ -239,7 +239,7 @@ REENTRY = "is held by this very thread, which was interrupted: "
 
 
 def test_error_a_handler_that_interrupts_the_holder_waits_not_for_itself(
-    state: Folder,
+    state,
 ):
     """Nobody but this thread could let go of it, and it is in the handler."""
     messages: list[str] = []
@@ -261,7 +261,7 @@ def test_error_a_handler_that_interrupts_the_holder_waits_not_for_itself(
         pass
 
 
-def test_another_thread_waits_and_hides_nothing(state: Folder):
+def test_another_thread_waits_and_hides_nothing(state):
     """It tries again and again meanwhile: the holder is still known as that."""
     got: list[bool] = []
 
@@ -283,7 +283,7 @@ def test_another_thread_waits_and_hides_nothing(state: Folder):
         pass
 
 
-def test_error_a_submit_in_a_handler_that_interrupts_a_submit(tmp_path: Path):
+def test_error_a_submit_in_a_handler_that_interrupts_a_submit(tmp_path):
     """As a program has it: its handler asks while it asks. The first one is kept."""
     store = store_in(tmp_path)
     messages: list[str] = []

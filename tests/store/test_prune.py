@@ -54,12 +54,12 @@ def later(tmp_path: Path) -> Store:
     return Store(place_in(tmp_path), clock=clock)
 
 
-def test_where_nothing_was_asked_nothing_is_removed(store: Store):
+def test_where_nothing_was_asked_nothing_is_removed(store):
     assert store.prune(max_bytes=0) == Pruned()
     assert not path_of(store, "").exists()
 
 
-def test_what_is_overdue_is_ended_first(store: Store, clock: FakeClock):
+def test_what_is_overdue_is_ended_first(store, clock):
     """Also more than one batch of it; then it goes with the rest, when it is old."""
     for number in range(102):
         store.submit(request(f"r{number}", timeout=1000))
@@ -70,7 +70,7 @@ def test_what_is_overdue_is_ended_first(store: Store, clock: FakeClock):
     assert store.waiting() == ["a"]
 
 
-def test_old_requests_go_with_all_that_belongs_to_them(store: Store, later: Store):
+def test_old_requests_go_with_all_that_belongs_to_them(store, later):
     finished(store, "a", "b")
     drop(store, "requests", "odd name.json", "{")
     claim_all(store)
@@ -84,7 +84,7 @@ def test_old_requests_go_with_all_that_belongs_to_them(store: Store, later: Stor
     assert store.submit(request("a")).is_new
 
 
-def test_the_log_of_a_run_goes_with_its_request(store: Store, later: Store):
+def test_the_log_of_a_run_goes_with_its_request(store, later):
     """Both parts of it; what is no log of a run is none of prune's."""
     finished(store, "a")
     store.submit(request("waits"))
@@ -98,7 +98,7 @@ def test_the_log_of_a_run_goes_with_its_request(store: Store, later: Store):
     assert kept == ["flow.json", "waits.jsonl"]
 
 
-def test_unfinished_requests_stay(store: Store, later: Store):
+def test_unfinished_requests_stay(store, later):
     store.submit(request("claimed", dedup_key="c"))
     claim_all(store)
     store.submit(request("waiting", dedup_key="w"))
@@ -110,7 +110,7 @@ def test_unfinished_requests_stay(store: Store, later: Store):
     assert files(store) == before
 
 
-def test_the_oldest_go_until_the_rest_fits(store: Store):
+def test_the_oldest_go_until_the_rest_fits(store):
     for name in "abc":
         finished(store, name)
         time.sleep(0.02)
@@ -127,7 +127,7 @@ def test_the_oldest_go_until_the_rest_fits(store: Store):
     assert folders_of(store, "b") == ["done"]
 
 
-def test_left_over_temporaries_go_after_an_hour(store: Store, tmp_path: Path):
+def test_left_over_temporaries_go_after_an_hour(store, tmp_path):
     with store.state() as state, state["requests"] as queue:
         queue.prepare("a.json", b"half a request")
         state.directory.prepare("key", b"half a key")
@@ -138,9 +138,7 @@ def test_left_over_temporaries_go_after_an_hour(store: Store, tmp_path: Path):
     assert Store(place_in(tmp_path), clock=hour).prune().temporaries == 2
 
 
-def test_folders_and_links_in_place_of_files_go_too(
-    store: Store, later: Store, tmp_path: Path
-):
+def test_folders_and_links_in_place_of_files_go_too(store, later, tmp_path):
     finished(store, "a")
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "file").write_text("mine")
@@ -156,9 +154,7 @@ def test_folders_and_links_in_place_of_files_go_too(
     assert (tmp_path / "precious" / "file").read_text() == "mine"
 
 
-def test_hooks_get_the_lock_between(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_hooks_get_the_lock_between(store, tmp_path, monkeypatch):
     """Ten thousand keys in one go took all the time that a hook waits for the lock."""
     with store.state() as state:
         for number in range(25):
@@ -189,9 +185,7 @@ def test_hooks_get_the_lock_between(
     assert max(removed) == 10
 
 
-def test_a_request_that_lives_again_meanwhile_stays(
-    store: Store, later: Store, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_request_that_lives_again_meanwhile_stays(store, later, monkeypatch):
     """What was looked up without the lock is looked at again with it."""
     finished(store, "a", "b")
     hold = State.hold
@@ -211,7 +205,7 @@ def test_a_request_that_lives_again_meanwhile_stays(
 
 
 def test_a_key_that_is_given_to_a_new_request_meanwhile_stays(
-    store: Store, later: Store, monkeypatch: pytest.MonkeyPatch
+    store, later, monkeypatch
 ):
     finished(store, "a")
     hold = State.hold

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 from storeworld import (
     START_US,
-    FakeClock,
     answer,
     claim_all,
     drop,
@@ -29,8 +28,6 @@ from bridge.store.state import State
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bridge.protocol.request import Request
 
 A = RequestId("a")
@@ -47,7 +44,7 @@ def summary(store: Store, request_id: RequestId = A) -> str:
 
 
 @pytest.mark.parametrize("second", ["it is so", "it is not"], ids=["equal", "other"])
-def test_a_second_answer_is_kept_as_evidence(store: Store, mine: Request, second: str):
+def test_a_second_answer_is_kept_as_evidence(store, mine, second):
     store.publish(answer(mine), source="first")
 
     assert store.publish(answer(mine, second), source="SubagentStop") is False
@@ -63,9 +60,7 @@ def test_a_second_answer_is_kept_as_evidence(store: Store, mine: Request, second
     }
 
 
-def test_an_answer_after_the_deadline_is_evidence(
-    store: Store, mine: Request, clock: FakeClock
-):
+def test_an_answer_after_the_deadline_is_evidence(store, mine, clock):
     clock.go_on(10 * 365 * 86_400)
     assert store.sweep() == 1
 
@@ -75,7 +70,7 @@ def test_an_answer_after_the_deadline_is_evidence(
     assert len(store.evidence(A)) == 1
 
 
-def test_an_answer_after_a_cancel_is_evidence(store: Store, mine: Request):
+def test_an_answer_after_a_cancel_is_evidence(store, mine):
     cancelled = failed(mine, "cancelled", "by a person", now_ms=5)
     assert store.publish(cancelled, source="cancel")
 
@@ -84,7 +79,7 @@ def test_an_answer_after_a_cancel_is_evidence(store: Store, mine: Request):
     assert store.find(A).status is Status.CANCELLED  # type: ignore[union-attr]
 
 
-def test_a_waiting_request_may_be_answered_by_a_person(store: Store):
+def test_a_waiting_request_may_be_answered_by_a_person(store):
     """Before any claim."""
     asked = request("a")
     store.submit(asked)
@@ -95,7 +90,7 @@ def test_a_waiting_request_may_be_answered_by_a_person(store: Store):
     assert claim_all(store) == []
 
 
-def test_an_answer_to_nothing_is_evidence(store: Store):
+def test_an_answer_to_nothing_is_evidence(store):
     assert store.publish(answer(request("ghost")), source="test") is False
 
     assert store.find(RequestId("ghost")) is None
@@ -103,7 +98,7 @@ def test_an_answer_to_nothing_is_evidence(store: Store):
 
 
 @pytest.mark.parametrize("text", ["../x", "a/b", "", "a" * 129, "\0"])
-def test_error_nothing_is_kept_under_a_name_that_is_a_path(store: Store, text: str):
+def test_error_nothing_is_kept_under_a_name_that_is_a_path(store, text):
     with pytest.raises(InvalidRequest):
         store.keep_evidence(text, reason="r", source="s", words="w")
 
@@ -111,13 +106,13 @@ def test_error_nothing_is_kept_under_a_name_that_is_a_path(store: Store, text: s
     assert list(store.wait([RequestId(text)], timeout_s=0)) == []
 
 
-def test_evidence_keeps_words_that_have_no_utf8(store: Store):
+def test_evidence_keeps_words_that_have_no_utf8(store):
     store.keep_evidence("a", reason="r", source="s", words="so \ud800")
 
     assert store.evidence(A)[0]["rawOutput"] == "so ?"
 
 
-def test_evidence_that_cannot_be_read_is_left_out(store: Store):
+def test_evidence_that_cannot_be_read_is_left_out(store):
     store.keep_evidence("a", reason="first", source="s", words="w")
     drop(store, "evidence", "a.1-0.json", b"{")
     path_of(store, "evidence").joinpath("a.2-0.json").symlink_to("/etc/hostname")
@@ -162,9 +157,7 @@ FORGED = {
     ],
     ids=["no seal", "wrong seal", "odd seal", "other id", "cut", "empty", "list"],
 )
-def test_a_fabricated_answer_is_put_aside(
-    store: Store, mine: Request, content: str, why: str
-):
+def test_a_fabricated_answer_is_put_aside(store, mine, content, why):
     drop(store, "responses", "a.json", content)
 
     assert list(store.wait([A], timeout_s=0)) == []
@@ -176,15 +169,13 @@ def test_a_fabricated_answer_is_put_aside(
     assert quarantined(store)["a.json"].startswith(why)
 
 
-def test_a_fabricated_answer_does_not_stop_the_agent(store: Store, mine: Request):
+def test_a_fabricated_answer_does_not_stop_the_agent(store, mine):
     drop(store, "responses", "a.json", json.dumps(FORGED))
 
     assert store.change_claim(A, mine.claim.host, lambda c: c) is not None  # type: ignore[union-attr]
 
 
-def test_the_answer_of_another_state_directory_is_fabricated(
-    store: Store, mine: Request, tmp_path: Path
-):
+def test_the_answer_of_another_state_directory_is_fabricated(store, mine, tmp_path):
     """Copied with its seal: the key is another one."""
     other = store_in(tmp_path / "other")
     other.submit(mine.with_(claim=None, status=Status.PENDING))
@@ -203,7 +194,7 @@ def prune_all(store: Store) -> None:
     store.prune(older_than_days=0, max_bytes=0)
 
 
-def test_an_answer_put_back_under_an_id_used_again_is_not_its_own(store: Store):
+def test_an_answer_put_back_under_an_id_used_again_is_not_its_own(store):
     """Sealed by us, and to another question."""
     old = request("a", prompt="May it be deployed?")
     store.submit(old)
@@ -223,7 +214,7 @@ def test_an_answer_put_back_under_an_id_used_again_is_not_its_own(store: Store):
 
 
 def test_an_answer_that_comes_after_its_id_was_used_again_is_evidence(
-    store: Store,
+    store,
 ):
     """Its agent was slow; the request that has the id by now is another."""
     drop(store, "requests", "a.json", request("a", prompt="second").to_json())
@@ -234,7 +225,7 @@ def test_an_answer_that_comes_after_its_id_was_used_again_is_evidence(
     assert store.evidence(A)[0]["reason"] == ANOTHERS
 
 
-def test_a_newcomer_under_a_used_id_takes_no_answer_away(store: Store):
+def test_a_newcomer_under_a_used_id_takes_no_answer_away(store):
     old = request("a", prompt="first")
     store.submit(old)
     store.publish(answer(old), source="test")
@@ -247,7 +238,7 @@ def test_a_newcomer_under_a_used_id_takes_no_answer_away(store: Store):
 
 
 def test_an_answer_of_an_older_version_counts_where_its_request_has_ended(
-    store: Store,
+    store,
 ):
     """It names no request; with one that waits it could be anybody's."""
     asked = request("a")
@@ -267,7 +258,7 @@ def test_an_answer_of_an_older_version_counts_where_its_request_has_ended(
     assert summary(store) == "it is so"
 
 
-def test_error_a_newer_answer_is_refused_and_stays(store: Store, mine: Request):
+def test_error_a_newer_answer_is_refused_and_stays(store, mine):
     newer = json.dumps(FORGED | {"schemaVersion": 2})
     path = drop(store, "responses", "a.json", newer)
 
@@ -285,7 +276,7 @@ def test_error_a_newer_answer_is_refused_and_stays(store: Store, mine: Request):
 # Somebody holds the lock
 
 
-def test_words_are_not_lost_to_a_lock(store: Store, mine: Request):
+def test_words_are_not_lost_to_a_lock(store, mine):
     """The link alone decides; the next one to get the lock moves the request."""
     quick = Store(store.place, lock_wait_s=0.02)
     with store.state() as state, locked(state.directory, wait_s=1):
@@ -299,7 +290,7 @@ def test_words_are_not_lost_to_a_lock(store: Store, mine: Request):
     assert len(store.evidence(A)) == 1
 
 
-def test_without_the_lock_nothing_is_published_for_nothing(store: Store):
+def test_without_the_lock_nothing_is_published_for_nothing(store):
     quick = Store(store.place, lock_wait_s=0.02)
     with store.state() as state, locked(state.directory, wait_s=1):
         assert quick.publish(answer(request("ghost")), source="test") is False
@@ -307,9 +298,7 @@ def test_without_the_lock_nothing_is_published_for_nothing(store: Store):
     assert not path_of(store, "responses", "ghost").exists()
 
 
-def test_a_claim_between_two_looks_hides_no_request(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_claim_between_two_looks_hides_no_request(store, monkeypatch):
     """Without the lock it is looked for in one folder, then in the other."""
     asked = request("a")
     store.submit(asked)

@@ -27,10 +27,6 @@ from bridge.store.passed_over import FEW
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-
     from bridge.protocol.request import Request
 
 A = RequestId("a")
@@ -43,9 +39,7 @@ def finished(store: Store, name: str) -> Request:
     return held
 
 
-def test_prune_leaves_a_folder_with_the_name_of_a_temporary(
-    store: Store, tmp_path: Path
-):
+def test_prune_leaves_a_folder_with_the_name_of_a_temporary(store, tmp_path):
     store.submit(request("a"))
     folder = store.place.state / "requests" / ".mine.tmp"
     folder.mkdir()
@@ -56,7 +50,7 @@ def test_prune_leaves_a_folder_with_the_name_of_a_temporary(
     assert folder.is_dir()
 
 
-def test_prune_by_size_counts_only_what_it_may_remove(store: Store):
+def test_prune_by_size_counts_only_what_it_may_remove(store):
     """A live request with much evidence pushed finished ones out."""
     finished(store, "a")
     store.submit(request("b"))
@@ -67,7 +61,7 @@ def test_prune_by_size_counts_only_what_it_may_remove(store: Store):
     assert folders_of(store, "a") == ["done"]
 
 
-def test_a_request_is_as_old_as_its_newest_file(store: Store):
+def test_a_request_is_as_old_as_its_newest_file(store):
     old = finished(store, "a")
     time.sleep(0.02)
     finished(store, "b")
@@ -80,7 +74,7 @@ def test_a_request_is_as_old_as_its_newest_file(store: Store):
     assert (folders_of(store, "a"), folders_of(store, "b")) == (["done"], [])
 
 
-def test_a_broken_file_from_the_future_is_put_aside(store: Store):
+def test_a_broken_file_from_the_future_is_put_aside(store):
     """Its time would otherwise keep it in the queue as still being written."""
     path = drop(store, "requests", "a.json", "{")
     later = START_US / 1e6 + 3600
@@ -91,7 +85,7 @@ def test_a_broken_file_from_the_future_is_put_aside(store: Store):
     assert "a.json" in quarantined(store)
 
 
-def test_an_overdue_request_cannot_be_claimed_by_name(store: Store, clock: FakeClock):
+def test_an_overdue_request_cannot_be_claimed_by_name(store, clock):
     store.submit(request("a", timeout=1000))
     clock.go_on(2)
 
@@ -102,7 +96,7 @@ def test_an_overdue_request_cannot_be_claimed_by_name(store: Store, clock: FakeC
     assert found.status is Status.TIMEOUT
 
 
-def test_a_request_that_vanishes_while_it_is_judged_is_not_claimed(store: Store):
+def test_a_request_that_vanishes_while_it_is_judged_is_not_claimed(store):
     store.submit(request("a"))
 
     def removing(asked: Request) -> str:
@@ -114,7 +108,7 @@ def test_a_request_that_vanishes_while_it_is_judged_is_not_claimed(store: Store)
     assert os.listdir(store.place.state / "processing") == []
 
 
-def test_an_answered_request_is_not_changed_by_its_holder(store: Store):
+def test_an_answered_request_is_not_changed_by_its_holder(store):
     """A kill after the answer was linked left the request in processing/."""
     finished(store, "a")
     state = store.place.state
@@ -124,7 +118,7 @@ def test_an_answered_request_is_not_changed_by_its_holder(store: Store):
     assert not store.give_back(A, this_process(), lambda r: r)
 
 
-def test_an_answer_puts_a_newcomer_with_its_id_aside(store: Store):
+def test_an_answer_puts_a_newcomer_with_its_id_aside(store):
     store.submit(request("a"))
     [held] = claim_all(store)
     drop(store, "requests", "a.json", request("a").to_json())
@@ -135,7 +129,7 @@ def test_an_answer_puts_a_newcomer_with_its_id_aside(store: Store):
     assert quarantined(store) == {"a.json": "the request id was used before"}
 
 
-def test_what_found_no_slot_is_the_first_when_one_is_free(store: Store):
+def test_what_found_no_slot_is_the_first_when_one_is_free(store):
     """It is passed over only as long as all slots are taken."""
     store.submit(request("parent"))
     [parent] = claim_all(store)
@@ -151,9 +145,7 @@ def test_what_found_no_slot_is_the_first_when_one_is_free(store: Store):
     assert taken.request_id == ids[0]
 
 
-def test_sweeps_that_are_cut_short_begin_in_different_places(
-    store: Store, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
-):
+def test_sweeps_that_are_cut_short_begin_in_different_places(store, clock, monkeypatch):
     """Each waiting request comes round, however little time a sweep has."""
     from bridge.store import sweep
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import pytest
 from storeworld import (
@@ -15,14 +14,8 @@ from storeworld import (
 
 from bridge.errors import StateRefused, StateUnavailable
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-    from bridge.protocol.request import Request
-    from bridge.store.store import Store
-
-
-def test_error_the_key_is_something_else(store: Store, mine: Request):
+def test_error_the_key_is_something_else(store, mine):
     path = path_of(store, "key")
     path.symlink_to("/etc/hostname")
 
@@ -36,9 +29,7 @@ def test_error_the_key_is_something_else(store: Store, mine: Request):
     "folder", ["requests", "processing", "responses", "done", "locks", "dedup"]
 )
 @pytest.mark.parametrize("what", ["link", "file"])
-def test_error_a_folder_is_something_else(
-    store: Store, tmp_path: Path, folder: str, what: str
-):
+def test_error_a_folder_is_something_else(store, tmp_path, folder, what):
     store.submit(request("first", dedup_key="k"))
     path = path_of(store, folder)
     if path.exists():
@@ -58,7 +49,7 @@ def test_error_a_folder_is_something_else(
     assert sorted(os.listdir(tmp_path)) == before
 
 
-def test_error_no_more_files_can_be_opened(store: Store):
+def test_error_no_more_files_can_be_opened(store):
     import resource
 
     store.submit(request("a"))

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
 
 import pytest
 from storeworld import (
     START_US,
-    FakeClock,
     answer,
     claim_all,
     claimant,
@@ -29,13 +27,10 @@ from bridge.protocol.response import failed
 from bridge.protocol.status import Status
 from bridge.store import Found, Submitted
 
-if TYPE_CHECKING:
-    from bridge.store.store import Store
-
 A = RequestId("a")
 
 
-def test_what_was_submitted_can_be_found(store: Store):
+def test_what_was_submitted_can_be_found(store):
     asked = request("a", colour="red")
 
     assert store.submit(asked) == Submitted(A, is_new=True)
@@ -46,7 +41,7 @@ def test_what_was_submitted_can_be_found(store: Store):
     assert store.has_waiting()
 
 
-def test_a_claim_names_its_holder(store: Store):
+def test_a_claim_names_its_holder(store):
     asked = request("a")
     store.submit(asked)
 
@@ -59,14 +54,14 @@ def test_a_claim_names_its_holder(store: Store):
     assert not store.has_waiting()
 
 
-def test_nobody_else_gets_what_is_claimed(store: Store):
+def test_nobody_else_gets_what_is_claimed(store):
     store.submit(request("a"))
     claim_all(store)
 
     assert claim_all(store, dead_process()) == []
 
 
-def test_an_answer_ends_it(store: Store):
+def test_an_answer_ends_it(store):
     store.submit(request("a"))
     (mine,) = claim_all(store)
 
@@ -82,7 +77,7 @@ def test_an_answer_ends_it(store: Store):
 
 
 @pytest.mark.parametrize("folder", ["requests", "processing", "responses", "done"])
-def test_error_an_id_is_used_once(store: Store, folder: str):
+def test_error_an_id_is_used_once(store, folder):
     drop(store, folder, "a.json", request("a").to_json())
 
     with pytest.raises(InvalidRequest) as caught:
@@ -93,7 +88,7 @@ def test_error_an_id_is_used_once(store: Store, folder: str):
     assert os.listdir(path_of(store, "requests")) in ([], ["a.json"])
 
 
-def test_error_a_request_that_has_no_json(store: Store):
+def test_error_a_request_that_has_no_json(store):
     with pytest.raises(InvalidRequest) as caught:
         store.submit(request("a").with_(requester="\ud800"))
 
@@ -104,7 +99,7 @@ def test_error_a_request_that_has_no_json(store: Store):
     assert "requests/a.json" not in tree(store.place.state)
 
 
-def test_highest_priority_first_then_the_oldest(store: Store):
+def test_highest_priority_first_then_the_oldest(store):
     times = [(3, "low"), (2, "normal"), (1, "normal"), (9, "high")]
     ids = [new_request_id(START_US + at, level) for at, level in times]  # type: ignore[arg-type]
     for one in ids:
@@ -120,7 +115,7 @@ def only_one():
     return lambda _: next(answers, "leave")
 
 
-def test_a_session_takes_no_more_than_its_slots(store: Store):
+def test_a_session_takes_no_more_than_its_slots(store):
     for number in range(6):
         store.submit(request(f"r-{number}"))
 
@@ -130,7 +125,7 @@ def test_a_session_takes_no_more_than_its_slots(store: Store):
     assert len(store.claim(claimant(), 4, take)) == 1
 
 
-def test_a_request_of_an_agent_has_slots_of_its_own(store: Store):
+def test_a_request_of_an_agent_has_slots_of_its_own(store):
     """Its parent holds a slot while it waits: both would wait for ever."""
     store.submit(request("parent"))
     claim_all(store)
@@ -143,7 +138,7 @@ def test_a_request_of_an_agent_has_slots_of_its_own(store: Store):
     assert [r.request_id for r in taken] == ["zz-child"]
 
 
-def test_a_request_of_an_agent_is_found_behind_urgent_ones(store: Store):
+def test_a_request_of_an_agent_is_found_behind_urgent_ones(store):
     """Its parent waits for it, and holds the slot that they wait for."""
     store.submit(request("parent"))
     store.claim(claimant(), 1, take)
@@ -158,7 +153,7 @@ def test_a_request_of_an_agent_is_found_behind_urgent_ones(store: Store):
     assert [one.request_id for one in taken] == [child]
 
 
-def test_a_claimer_may_leave_or_end_a_request(store: Store):
+def test_a_claimer_may_leave_or_end_a_request(store):
     for name in "abc":
         store.submit(request(name))
 
@@ -176,7 +171,7 @@ def test_a_claimer_may_leave_or_end_a_request(store: Store):
     )  # type: ignore[union-attr]
 
 
-def test_a_claim_ends_what_is_overdue(store: Store, clock: FakeClock):
+def test_a_claim_ends_what_is_overdue(store, clock):
     store.submit(request("a", timeout=5000))
     clock.go_on(5)
 
@@ -190,7 +185,7 @@ def test_a_claim_ends_what_is_overdue(store: Store, clock: FakeClock):
     assert (found.status, found.response.duration) == (Status.TIMEOUT, 5000)
 
 
-def test_only_the_holder_changes_its_claim(store: Store):
+def test_only_the_holder_changes_its_claim(store):
     store.submit(request("a"))
     claim_all(store)
 
@@ -205,7 +200,7 @@ def test_only_the_holder_changes_its_claim(store: Store):
     assert store.change_claim(RequestId("b"), this_process(), launched) is None
 
 
-def test_what_is_given_back_waits_again(store: Store):
+def test_what_is_given_back_waits_again(store):
     store.submit(request("a"))
     claim_all(store)
 

@@ -30,7 +30,7 @@ def state(tmp_path: Path) -> Iterator[Folder]:
         yield opened
 
 
-def test_a_seal_covers_every_field(state: Folder):
+def test_a_seal_covers_every_field(state):
     key = load_key(state)
     value = orjson.loads(sealed_json(answer(request("a")), key))
 
@@ -43,7 +43,7 @@ def test_a_seal_covers_every_field(state: Folder):
     assert not is_genuine(value, b"x" * 32)
 
 
-def test_a_field_of_a_later_version_is_sealed_as_well(state: Folder):
+def test_a_field_of_a_later_version_is_sealed_as_well(state):
     """An answer of a newer hostbridge of the same schema version must stay readable."""
     key = load_key(state)
     more = answer(request("a")).with_(tokens=5)
@@ -51,13 +51,13 @@ def test_a_field_of_a_later_version_is_sealed_as_well(state: Folder):
     assert is_genuine(orjson.loads(sealed_json(more, key)), key)
 
 
-def test_the_key_is_made_once(state: Folder):
+def test_the_key_is_made_once(state):
     assert load_key(state) == load_key(state)
     assert os.stat(f"{state.path}/key").st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("content", [b"", b"short", b"x" * 33])
-def test_error_a_key_that_is_not_ours(state: Folder, content: bytes):
+def test_error_a_key_that_is_not_ours(state, content):
     state.create("key", content)
 
     with pytest.raises(NotAPlainFile) as caught:

@@ -28,8 +28,6 @@ from bridge.store.lock import TURN_S, LockBusy
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from bridge.protocol.request import Request
     from bridge.store.directory import Folder
 
@@ -50,7 +48,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def test_an_operation_opens_the_state_once(store: Store, opened: list[str]):
+def test_an_operation_opens_the_state_once(store, opened):
     """A hook opened it up to nine times."""
     with store.open() as state, state.open() as same:
         state.submit(request("a"))
@@ -61,7 +59,7 @@ def test_an_operation_opens_the_state_once(store: Store, opened: list[str]):
     assert opened == [str(store.place.state)]
 
 
-def test_without_an_open_one_each_call_opens_it(store: Store, opened: list[str]):
+def test_without_an_open_one_each_call_opens_it(store, opened):
     """Threads share such a store: nothing that is open belongs to two of them."""
     store.submit(request("a"))
     store.waiting()
@@ -69,7 +67,7 @@ def test_without_an_open_one_each_call_opens_it(store: Store, opened: list[str])
     assert len(opened) == 2
 
 
-def test_an_open_store_closes_what_it_opened(store: Store):
+def test_an_open_store_closes_what_it_opened(store):
     store.submit(request("a"))
     before = len(os.listdir("/dev/fd"))
 
@@ -81,7 +79,7 @@ def test_an_open_store_closes_what_it_opened(store: Store):
     assert len(os.listdir("/dev/fd")) == before
 
 
-def test_a_reader_makes_nothing(store: Store):
+def test_a_reader_makes_nothing(store):
     with pytest.raises(StateVanished), store.open(make=False):
         pass
     assert not path_of(store, "").exists()
@@ -106,21 +104,19 @@ def test_a_reader_makes_nothing(store: Store):
         lambda store: store.sweep(),
     ],
 )
-def test_error_a_change_waits_for_the_lock(
-    store: Store, change: Callable[[Store], object]
-):
+def test_error_a_change_waits_for_the_lock(store, change):
     with Store(store.place).exclusive(), pytest.raises(LockBusy):
         change(store)
 
 
-def test_error_the_state_goes_while_it_is_open(store: Store):
+def test_error_the_state_goes_while_it_is_open(store):
     with store.open() as state:
         shutil.rmtree(store.place.state)
         with pytest.raises(StateVanished):
             state.submit(request("a"))
 
 
-def test_the_lock_held_by_an_operation_serves_all_its_steps(store: Store):
+def test_the_lock_held_by_an_operation_serves_all_its_steps(store):
     """Others wait until the last of them."""
     with store.open() as state, state.exclusive():
         state.submit(request("a"))
@@ -129,7 +125,7 @@ def test_the_lock_held_by_an_operation_serves_all_its_steps(store: Store):
             store.until(0).submit(request("b"))
 
 
-def test_a_deadline_holds_for_an_open_store(store: Store):
+def test_a_deadline_holds_for_an_open_store(store):
     """It is counted from each transition, not from the opening."""
     waited: list[float] = []
 
@@ -146,9 +142,7 @@ def test_a_deadline_holds_for_an_open_store(store: Store):
     assert waited == [1]
 
 
-def test_a_claimed_request_is_parsed_once(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_claimed_request_is_parsed_once(store, monkeypatch):
     """A hook looks at what is held in its sweep, its offers and its claim."""
     for name in "ab":
         store.submit(request(name))
@@ -176,7 +170,7 @@ def test_a_claimed_request_is_parsed_once(
         assert [r.attempt for r in state.claimed()] == [2, 0]
 
 
-def test_what_can_be_read_by_now_is_no_longer_unread(store: Store):
+def test_what_can_be_read_by_now_is_no_longer_unread(store):
     """An open store may live longer than the trouble with a file."""
     newer = '{"requestId": "a", "schemaVersion": 2}'
     with store.open() as opened, opened.state() as state:
@@ -189,7 +183,7 @@ def test_what_can_be_read_by_now_is_no_longer_unread(store: Store):
         assert state.unread == {}
 
 
-def test_a_record_of_just_now_is_read_again(store: Store):
+def test_a_record_of_just_now_is_read_again(store):
     """Two changes within one tick of the kernel's clock may leave the same facts."""
     store.submit(request("a"))
     [held] = claim_all(store)
@@ -202,9 +196,7 @@ def test_a_record_of_just_now_is_read_again(store: Store):
             assert [r.attempt for r in state.claimed()] == [attempt]
 
 
-def test_only_a_loop_lets_others_in_between(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-):
+def test_only_a_loop_lets_others_in_between(store, monkeypatch):
     """One transition after the other costs no pause; rounds of a sweep do."""
     slept: list[float] = []
     monkeypatch.setattr(state_module.time, "sleep", slept.append)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from storeworld import (
     START_US,
-    FakeClock,
     claim_all,
     claimant,
     dead_process,
@@ -23,14 +20,10 @@ from bridge.protocol.status import Status
 from bridge.store import Claimant, sweep
 from bridge.store.state import State
 
-if TYPE_CHECKING:
-    from bridge.protocol.request import Request, RouteName
-    from bridge.store.store import Store
-
 A = RequestId("a")
 
 
-def test_what_a_dead_host_held_waits_again(store: Store):
+def test_what_a_dead_host_held_waits_again(store):
     store.submit(request("a"))
     store.claim(claimant(dead_process()), 1, take)
 
@@ -40,7 +33,7 @@ def test_what_a_dead_host_held_waits_again(store: Store):
     assert (again.attempt, again.status) == (1, Status.PROCESSING)
 
 
-def test_what_a_live_host_holds_is_left(store: Store, mine: Request):
+def test_what_a_live_host_holds_is_left(store, mine):
     assert store.sweep(everything=True) == 0
     assert store.claimed() == [mine]
 
@@ -52,9 +45,7 @@ def test_what_a_live_host_holds_is_left(store: Store, mine: Request):
         ("claude", "process that served", "running"),
     ],
 )
-def test_after_the_last_attempt_the_failure_has_a_name(
-    store: Store, route: RouteName, holder: str, stage: str
-):
+def test_after_the_last_attempt_the_failure_has_a_name(store, route, holder, stage):
     store.submit(request("a", max_attempts=2, route=route))
     for _ in range(2):
         assert store.claim_one(A, Claimant("gone", dead_process(), route))
@@ -71,7 +62,7 @@ def test_after_the_last_attempt_the_failure_has_a_name(
     }
 
 
-def test_a_plain_sweep_does_not_read_the_queue(store: Store, clock: FakeClock):
+def test_a_plain_sweep_does_not_read_the_queue(store, clock):
     store.submit(request("a", timeout=1000))
     clock.go_on(2)
 
@@ -79,7 +70,7 @@ def test_a_plain_sweep_does_not_read_the_queue(store: Store, clock: FakeClock):
     assert store.sweep(everything=True) == 1
 
 
-def test_a_sweep_looks_into_those_it_is_told_of(store: Store, clock: FakeClock):
+def test_a_sweep_looks_into_those_it_is_told_of(store, clock):
     """What is claimed, ended or unknown by now is left as it is."""
     for one in ("a", "b", "c"):
         store.submit(request(one, timeout=1000))
@@ -98,7 +89,7 @@ def test_a_sweep_looks_into_those_it_is_told_of(store: Store, clock: FakeClock):
     assert quarantined(store) == {}
 
 
-def test_an_overdue_request_ended_at_its_deadline(store: Store, clock: FakeClock):
+def test_an_overdue_request_ended_at_its_deadline(store, clock):
     """Whenever somebody noticed: nobody waited that long."""
     store.submit(request("a", timeout=1000))
     clock.go_on(3_600)
@@ -110,7 +101,7 @@ def test_an_overdue_request_ended_at_its_deadline(store: Store, clock: FakeClock
     assert (response.duration, response.completed_at) == (1000, START_US // 1000 + 1000)
 
 
-def test_what_was_taken_without_a_name_waits_again(store: Store):
+def test_what_was_taken_without_a_name_waits_again(store):
     """The claimer was killed between the rename and the record."""
     store.submit(request("a"))
     path_of(store, "processing").mkdir(exist_ok=True)
@@ -122,9 +113,7 @@ def test_what_was_taken_without_a_name_waits_again(store: Store):
     assert store.waiting() == ["a"]
 
 
-def test_a_sweep_of_everything_lets_others_have_the_lock(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_sweep_of_everything_lets_others_have_the_lock(store, monkeypatch):
     """Ten thousand waiting requests would hold up every hook for a second."""
     for number in range(7):
         store.submit(request(f"r{number}"))

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from bridge.store.store import Store
 
 NOBODY = 65_534
 
@@ -67,7 +66,7 @@ def forbid(path: Path) -> None:
     path.chmod(0)
 
 
-def test_error_a_file_that_one_may_not_read(somewhere: Path):
+def test_error_a_file_that_one_may_not_read(somewhere):
     def read() -> tuple[str, str]:
         (somewhere / "x").write_text("data")
         forbid(somewhere / "x")
@@ -87,7 +86,7 @@ def test_error_a_file_that_one_may_not_read(somewhere: Path):
 @pytest.mark.parametrize(
     "name", ["1k0t3fvvgkr-h-hj92wn", "foreign", "not an id"], ids=str
 )
-def test_what_one_may_not_read_stops_no_queue(somewhere: Path, name: str):
+def test_what_one_may_not_read_stops_no_queue(somewhere, name):
     """A program under sudo dropped it; a rename needs no right on the file."""
 
     def work() -> dict[str, object]:
@@ -118,7 +117,7 @@ def test_what_one_may_not_read_stops_no_queue(somewhere: Path, name: str):
     }
 
 
-def test_what_one_may_not_read_is_told_by_name(somewhere: Path):
+def test_what_one_may_not_read_is_told_by_name(somewhere):
     def work() -> str:
         store = store_in(somewhere, clock=FakeClock())
         forbid(drop(store, "requests", "b.json", "{}"))
@@ -131,7 +130,7 @@ def test_what_one_may_not_read_is_told_by_name(somewhere: Path):
     )
 
 
-def test_error_a_key_that_one_may_not_read_voids_no_answer(somewhere: Path):
+def test_error_a_key_that_one_may_not_read_voids_no_answer(somewhere):
     """It says nothing of the answers: they stay where they are."""
 
     def work() -> tuple[str, list[str]]:
@@ -168,9 +167,7 @@ def fail_on(
 
 
 @pytest.mark.parametrize("name", ["1k0t3fvvgkr-h-hj92wn", "b"])
-def test_what_the_disk_fails_to_give_stops_no_queue(
-    store: Store, monkeypatch: pytest.MonkeyPatch, name: str
-):
+def test_what_the_disk_fails_to_give_stops_no_queue(store, monkeypatch, name):
     """It stays where it is: the disk may give it the next time."""
     store.submit(request("a"))
     store.submit(request(name))
@@ -185,9 +182,7 @@ def test_what_the_disk_fails_to_give_stops_no_queue(
     assert [one.request_id for one in claim_all(store)] == [name]
 
 
-def test_error_what_is_claimed_is_not_taken_as_absent(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-):
+def test_error_what_is_claimed_is_not_taken_as_absent(store, monkeypatch):
     """Its agent's words would become evidence; the error names the file."""
     store.submit(request("a"))
     (mine,) = claim_all(store)
@@ -204,7 +199,7 @@ def test_error_what_is_claimed_is_not_taken_as_absent(
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENOMEM])
 def test_error_a_machine_without_means_is_no_fault_of_a_file(
-    store: Store, monkeypatch: pytest.MonkeyPatch, number: int
+    store, monkeypatch, number
 ):
     store.submit(request("a"))
     with monkeypatch.context() as failing:

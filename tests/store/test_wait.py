@@ -20,7 +20,6 @@ from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from bridge.protocol.response import Response
 
@@ -48,7 +47,7 @@ def long(request_id: str):
     return request(request_id, created_at=time.time_ns() // 1_000_000)
 
 
-def test_an_answer_that_is_there_is_returned_at_once(real: Store):
+def test_an_answer_that_is_there_is_returned_at_once(real):
     real.submit(long("a"))
     answer_all(real)
 
@@ -57,7 +56,7 @@ def test_an_answer_that_is_there_is_returned_at_once(real: Store):
     assert response.request_id == "a"
 
 
-def test_an_answer_of_another_process_ends_the_wait(real: Store):
+def test_an_answer_of_another_process_ends_the_wait(real):
     real.submit(long("a"))
     child = multiprocessing.get_context("fork").Process(
         target=lambda: (time.sleep(0.2), answer_all(real))
@@ -70,7 +69,7 @@ def test_an_answer_of_another_process_ends_the_wait(real: Store):
     child.join()
 
 
-def test_many_are_yielded_as_they_come(real: Store):
+def test_many_are_yielded_as_they_come(real):
     for name in "abc":
         real.submit(long(name))
     mine = {one.request_id: one for one in claim_all(real)}
@@ -87,7 +86,7 @@ def test_many_are_yielded_as_they_come(real: Store):
         timer.join()
 
 
-def test_the_waiter_returns_by_its_deadline(real: Store):
+def test_the_waiter_returns_by_its_deadline(real):
     began = time.monotonic()
 
     assert list(real.wait([A], timeout_s=0.2)) == []
@@ -96,7 +95,7 @@ def test_the_waiter_returns_by_its_deadline(real: Store):
 
 
 @pytest.mark.parametrize("step_s", [86_400, -86_400], ids=["a day on", "a day back"])
-def test_a_changed_wall_clock_does_not_move_the_deadline(store: Store, step_s: int):
+def test_a_changed_wall_clock_does_not_move_the_deadline(store, step_s):
     class Real(FakeClock):
         def monotonic_s(self) -> float:
             return time.monotonic()
@@ -112,9 +111,7 @@ def test_a_changed_wall_clock_does_not_move_the_deadline(store: Store, step_s: i
     timer.join()
 
 
-def test_requests_are_tended_while_one_waits(
-    real: Store, monkeypatch: pytest.MonkeyPatch
-):
+def test_requests_are_tended_while_one_waits(real, monkeypatch):
     monkeypatch.setattr(wait, "TEND_S", 0.02)
     tended = []
 
@@ -123,9 +120,7 @@ def test_requests_are_tended_while_one_waits(
     assert len(tended) > 3
 
 
-def test_trouble_of_the_tender_does_not_end_the_wait(
-    real: Store, monkeypatch: pytest.MonkeyPatch
-):
+def test_trouble_of_the_tender_does_not_end_the_wait(real, monkeypatch):
     monkeypatch.setattr(wait, "TEND_S", 0.02)
     real.submit(long("a"))
     timer = after(0.1, lambda: answer_all(real))
@@ -138,7 +133,7 @@ def test_trouble_of_the_tender_does_not_end_the_wait(
 
 
 @pytest.mark.parametrize("what", ["removed", "replaced", "answers removed"])
-def test_error_the_state_vanishes_under_a_waiter(real: Store, what: str):
+def test_error_the_state_vanishes_under_a_waiter(real, what):
     real.submit(long("a"))
     list(real.wait([A], timeout_s=0))
     state = real.place.state
@@ -162,7 +157,7 @@ def test_error_the_state_vanishes_under_a_waiter(real: Store, what: str):
     timer.join()
 
 
-def test_a_planted_answer_does_not_end_the_wait(real: Store):
+def test_a_planted_answer_does_not_end_the_wait(real):
     real.submit(long("a"))
     timers = [
         after(0.05, lambda: drop(real, "responses", "a.json", b'{"success": true}')),
@@ -176,7 +171,7 @@ def test_a_planted_answer_does_not_end_the_wait(real: Store):
         timer.join()
 
 
-def test_a_wait_leaves_nothing_behind(real: Store):
+def test_a_wait_leaves_nothing_behind(real):
     real.submit(long("a"))
     answer_all(real)
 
@@ -192,7 +187,7 @@ def test_a_wait_leaves_nothing_behind(real: Store):
     assert held() == before
 
 
-def test_the_state_directory_is_not_made_again_by_a_waiter(real: Store):
+def test_the_state_directory_is_not_made_again_by_a_waiter(real):
     real.submit(long("b"))
     answer_all(real)
     real.submit(long("a"))
@@ -220,7 +215,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[set[RequestId]]:
     return seen
 
 
-def test_the_answers_of_others_open_nothing(real: Store, looks: list[set[RequestId]]):
+def test_the_answers_of_others_open_nothing(real, looks):
     """A thousand who wait for one answer each do not all read each answer."""
 
     def others() -> None:
@@ -240,7 +235,7 @@ def test_the_answers_of_others_open_nothing(real: Store, looks: list[set[Request
     ("tick_ns", "is_seen"), [(10**18, True), (-1, False)], ids=["within", "after"]
 )
 def test_a_folder_is_searched_again_only_within_the_clocks_tick(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, tick_ns: int, is_seen: bool
+    tmp_path, monkeypatch, *, tick_ns, is_seen
 ):
     """The kernel stamps two files alike that come shortly after each other."""
     monkeypatch.setattr(wait, "_TICK_NS", tick_ns)
@@ -259,7 +254,7 @@ def test_a_folder_is_searched_again_only_within_the_clocks_tick(
     [(0, 1, 0.005), (4, 1, 0.02), (1000, 1, 0.05), (1000, 300, 0.3)],
 )
 def test_the_longer_and_the_more_wait_the_seldomer_each_looks(
-    monkeypatch: pytest.MonkeyPatch, waited_s: float, threads: int, pause_s: float
+    monkeypatch, waited_s, threads, pause_s
 ):
     monkeypatch.setattr(threading, "active_count", lambda: threads)
 

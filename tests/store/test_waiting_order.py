@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         max_size=30,
     )
 )
-def test_priority_first_then_the_oldest(asked: list[tuple[int, str]]):
+def test_priority_first_then_the_oldest(asked):
     ids = [new_request_id(at, priority) for at, priority in asked]  # type: ignore[arg-type]
 
     ordered = list(in_order(ids, lambda _: None))
@@ -66,7 +66,7 @@ def fill(store: Store, count: int) -> list[str]:
     return [one.request_id for one in asked]
 
 
-def test_a_long_queue_is_taken_in_order_across_claims(store: Store):
+def test_a_long_queue_is_taken_in_order_across_claims(store):
     ids = fill(store, 60)
 
     taken = [
@@ -89,7 +89,7 @@ def first(count: int):
     return judge
 
 
-def test_an_urgent_newcomer_is_the_next(store: Store):
+def test_an_urgent_newcomer_is_the_next(store):
     fill(store, 60)
     store.claim(claimant(), 2, take)
 
@@ -107,7 +107,7 @@ def by_hand(store: Store) -> None:
 
 
 @pytest.mark.parametrize("when", [0, 1, 2], ids=["first", "between", "last"])
-def test_what_is_dropped_during_a_claim_is_seen_by_the_next(store: Store, when: int):
+def test_what_is_dropped_during_a_claim_is_seen_by_the_next(store, when):
     """It came after the queue was listed."""
     fill(store, 60)
     asked: list[str] = []
@@ -124,7 +124,7 @@ def test_what_is_dropped_during_a_claim_is_seen_by_the_next(store: Store, when: 
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_order_is_kept_whatever_comes_between(store: Store, seed: int):
+def test_the_order_is_kept_whatever_comes_between(store, seed):
     """Submitted, dropped, given back: each claim takes what is first just then."""
     dice = Random(seed)  # noqa: S311 - reproducible
     waiting: dict[str, tuple[int, int, str]] = {}
@@ -157,7 +157,7 @@ def test_the_order_is_kept_whatever_comes_between(store: Store, seed: int):
             del waiting[expected]
 
 
-def test_a_look_that_takes_nothing_leaves_the_folder_as_it_was(store: Store):
+def test_a_look_that_takes_nothing_leaves_the_folder_as_it_was(store):
     """Hooks tell by its time that there is nothing new."""
     fill(store, 60)
     os.utime(path_of(store, "requests"), (1, 1))
@@ -167,7 +167,7 @@ def test_a_look_that_takes_nothing_leaves_the_folder_as_it_was(store: Store):
     assert path_of(store, "requests").stat().st_mtime == 1
 
 
-def test_what_is_given_back_is_next_again(store: Store):
+def test_what_is_given_back_is_next_again(store):
     ids = fill(store, 60)
     store.claim(claimant(), 2, take)
 

@@ -50,7 +50,7 @@ def left(store: Store) -> list[str]:
     return sorted(os.listdir(store.place.state / "bell"))
 
 
-def test_the_folder_of_a_process_that_is_gone_is_removed(store: Store) -> None:
+def test_the_folder_of_a_process_that_is_gone_is_removed(store):
     """With whatever session it had on record."""
     host = dead_process()
     signalled(store, host, age_s=LEASE_S + 5)
@@ -61,7 +61,7 @@ def test_the_folder_of_a_process_that_is_gone_is_removed(store: Store) -> None:
     assert wakeups.remove_gone(store) == 0
 
 
-def test_the_folder_of_a_process_that_runs_stays(store: Store) -> None:
+def test_the_folder_of_a_process_that_runs_stays(store):
     """Also without a session: made again, it would be dead to its watcher."""
     mine = signalled(store, this_process(), age_s=10 * LEASE_S)
 
@@ -69,7 +69,7 @@ def test_the_folder_of_a_process_that_runs_stays(store: Store) -> None:
     assert left(store) == [mine]
 
 
-def test_an_unseen_process_lives_by_its_lease(store: Store) -> None:
+def test_an_unseen_process_lives_by_its_lease(store):
     """What a container watches cannot be seen from here."""
     host = unseen_process().with_(pid=1, start_time="x")
     name = signalled(store, host, age_s=10 * LEASE_S)
@@ -84,7 +84,7 @@ def test_an_unseen_process_lives_by_its_lease(store: Store) -> None:
     assert wakeups.remove_gone(store) == 1
 
 
-def test_a_folder_that_changed_just_now_stays(store: Store) -> None:
+def test_a_folder_that_changed_just_now_stays(store):
     """Its session may be about to be written down."""
     name = signalled(store, dead_process())
 
@@ -93,7 +93,7 @@ def test_a_folder_that_changed_just_now_stays(store: Store) -> None:
 
 
 @pytest.mark.parametrize("name", ["mine", "7-xyz", "99999999999-0123456789ab"])
-def test_what_is_no_folder_of_ours_stays(store: Store, name: str) -> None:
+def test_what_is_no_folder_of_ours_stays(store, name):
     with store.state() as state, state["bell"] as folder:
         folder.folder(name).close()
         os.utime(f"{folder.path}/{name}", (1, 1))
@@ -102,7 +102,7 @@ def test_what_is_no_folder_of_ours_stays(store: Store, name: str) -> None:
     assert left(store) == [name]
 
 
-def test_a_folder_with_more_in_it_stays(store: Store) -> None:
+def test_a_folder_with_more_in_it_stays(store):
     name = signalled(store, dead_process())
     folder = store.place.state / "bell" / name
     (folder / "mine").touch()
@@ -115,7 +115,7 @@ def test_a_folder_with_more_in_it_stays(store: Store) -> None:
 # Signals
 
 
-def test_a_signal_is_always_a_change(store: Store) -> None:
+def test_a_signal_is_always_a_change(store):
     """The client never reports a file that was there before its watch."""
     host = this_process()
     folder = wakeups.prepare(store, host)
@@ -134,9 +134,7 @@ def test_a_signal_is_always_a_change(store: Store) -> None:
 
 
 @pytest.mark.parametrize(("age_s", "is_left"), [(0.5, True), (2, False), (-60, False)])
-def test_a_signal_has_time_to_be_still(
-    store: Store, age_s: float, *, is_left: bool
-) -> None:
+def test_a_signal_has_time_to_be_still(store, age_s, *, is_left):
     """One that changes all the time is never reported; a clock may be set back."""
     host = this_process()
     file = f"{wakeups.prepare(store, host)}/{wakeups.SIGNAL}"
@@ -149,7 +147,7 @@ def test_a_signal_has_time_to_be_still(
     assert (os.stat(file).st_mtime_ns == then) is is_left
 
 
-def test_only_an_unanswered_signal_is_repeated(store: Store) -> None:
+def test_only_an_unanswered_signal_is_repeated(store):
     host = this_process()
     folder = wakeups.prepare(store, host)
 

@@ -55,9 +55,7 @@ def watched(store: CountingStore, clock: FakeClock) -> tuple[Request, Watch]:
     return held, watch
 
 
-def test_asking_whether_to_stop_costs_next_to_nothing(
-    store: CountingStore, clock: FakeClock
-):
+def test_asking_whether_to_stop_costs_next_to_nothing(store, clock):
     """A client may work for many minutes, and is asked about several times a second."""
     held, watch = watched(store, clock)
     before = store.opened
@@ -73,7 +71,7 @@ def test_asking_whether_to_stop_costs_next_to_nothing(
     assert (watch.is_off, watch.has_ended) == (False, True)
 
 
-def test_switching_off_is_noticed(store: CountingStore, clock: FakeClock):
+def test_switching_off_is_noticed(store, clock):
     _, watch = watched(store, clock)
 
     switch_off(store)
@@ -83,7 +81,7 @@ def test_switching_off_is_noticed(store: CountingStore, clock: FakeClock):
     assert (watch.is_off, watch.has_ended) == (True, False)
 
 
-def test_the_deadline_is_that_of_the_record(store: CountingStore, clock: FakeClock):
+def test_the_deadline_is_that_of_the_record(store, clock):
     seen = []
     now_ms = store.now_ms()
     asked = request("b", route="claude", created_at=now_ms, timeout=60_000)
@@ -98,9 +96,7 @@ def test_the_deadline_is_that_of_the_record(store: CountingStore, clock: FakeClo
     assert seen == [60]
 
 
-def test_the_deadline_stands_when_the_clock_is_set_back(
-    store: CountingStore, clock: FakeClock
-):
+def test_the_deadline_stands_when_the_clock_is_set_back(store, clock):
     """The request ran until then: it is not given back as if it had not."""
 
     def run_out_of_time(_asked: Request, control: Control) -> Outcome:
@@ -114,9 +110,7 @@ def test_the_deadline_stands_when_the_clock_is_set_back(
     assert (failure(store).code, failure(store).stage) == ("timeout", "running")
 
 
-def test_a_deadline_is_not_reported_as_a_cancellation(
-    store: CountingStore, clock: FakeClock
-):
+def test_a_deadline_is_not_reported_as_a_cancellation(store, clock):
     """Also if the executor asks whether to stop before it looks at the time."""
 
     def work(_asked: Request, control: Control) -> Outcome:
@@ -137,9 +131,7 @@ def test_a_deadline_is_not_reported_as_a_cancellation(
     [(Outcome(GOOD), "done"), (Outcome(code="timeout"), "requests")],
     ids=["answer", "none"],
 )
-def test_what_comes_after_the_callers_deadline(
-    store: CountingStore, clock: FakeClock, outcome: Outcome, place: str
-):
+def test_what_comes_after_the_callers_deadline(store, clock, outcome, place):
     """An answer counts; without one, the request waits for another worker."""
 
     def finish_late(*_: object) -> Outcome:
@@ -152,7 +144,7 @@ def test_what_comes_after_the_callers_deadline(
     assert folders_of(store, "a") == [place]
 
 
-def test_long_work_has_a_heartbeat(store: CountingStore, clock: FakeClock):
+def test_long_work_has_a_heartbeat(store, clock):
     """Where this process cannot be seen, a lease stands in, and has to be renewed."""
     beat = path_of(store, "sessions") / f"claude-{os.getpid()}.beat"
     began_s = time.time() - 1

@@ -99,7 +99,7 @@ def pauses(
     monkeypatch.setattr(serve_loop.time, "sleep", pause)
 
 
-def test_error_a_bug_ends_one_request_and_no_other(store: Store) -> None:
+def test_error_a_bug_ends_one_request_and_no_other(store):
     bug = ZeroDivisionError("one of ours")
     bugs: list[tuple[str, Exception]] = []
 
@@ -113,9 +113,7 @@ def test_error_a_bug_ends_one_request_and_no_other(store: Store) -> None:
     assert bugs == [("bad", bug)]
 
 
-def test_error_a_request_that_cannot_be_ended_is_tried_once(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_error_a_request_that_cannot_be_ended_is_tried_once(store, monkeypatch):
     """Its claim ends with the process, or at the deadline."""
     bugs: list[tuple[str, Exception]] = []
     bug = ZeroDivisionError("when it was claimed")
@@ -134,7 +132,7 @@ def test_error_a_request_that_cannot_be_ended_is_tried_once(
     assert bugs == [("bad", bug)]
 
 
-def test_error_a_definition_that_cannot_be_used_is_no_bug(store: Store) -> None:
+def test_error_a_definition_that_cannot_be_used_is_no_bug(store):
     bugs: list[tuple[str, Exception]] = []
 
     ended = served(store, failing(BridgeError("nobody knows it")), bugs)
@@ -143,9 +141,7 @@ def test_error_a_definition_that_cannot_be_used_is_no_bug(store: Store) -> None:
     assert (len(ended), bugs) == (3, [])
 
 
-def test_a_queue_that_does_not_change_is_not_read_again(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_queue_that_does_not_change_is_not_read_again(store, monkeypatch):
     """Thousands may wait for a session, or for a route that nobody serves here."""
     for name in ("bad", "good", "more"):
         store.claim_one(RequestId(name), claimant())
@@ -170,7 +166,7 @@ def test_a_queue_that_does_not_change_is_not_read_again(
     assert looks == 4
 
 
-def test_error_once_while_the_lock_is_held(store: Store, tmp_path: Path) -> None:
+def test_error_once_while_the_lock_is_held(store, tmp_path):
     """Otherwise it would end as if it had served everything."""
     hurried = store_in(tmp_path, lock_wait_s=0.05)
     lock = re.escape(f"{store.place.state}/locks/store.lock")
@@ -183,9 +179,7 @@ def test_error_once_while_the_lock_is_held(store: Store, tmp_path: Path) -> None
     assert len(store.waiting()) == 3
 
 
-def test_a_held_lock_is_reported_once_and_tried_again(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_held_lock_is_reported_once_and_tried_again(store, tmp_path, monkeypatch):
     """Each time that it is held is reported, and only once."""
     hurried = store_in(tmp_path, lock_wait_s=0.0)
     holder = ExitStack()
@@ -208,9 +202,7 @@ def test_a_held_lock_is_reported_once_and_tried_again(
 
 
 @pytest.mark.parametrize("once", [True, False])
-def test_nothing_is_taken_while_switched_off(
-    store: Store, monkeypatch: pytest.MonkeyPatch, *, once: bool
-) -> None:
+def test_nothing_is_taken_while_switched_off(store, monkeypatch, *, once):
     """Waiting requests go on waiting; they are not ended as stopped."""
     pauses(monkeypatch, 3, {})
     busy = Busy(lambda _: switch_off(store))
@@ -222,9 +214,7 @@ def test_nothing_is_taken_while_switched_off(
     assert len(store.waiting()) == 2
 
 
-def test_it_goes_on_when_switched_on_again(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_goes_on_when_switched_on_again(store, monkeypatch):
     """Also if the queue has not changed meanwhile."""
     pauses(monkeypatch, 4, {2: lambda: switch_on(store)})
     busy = Busy(lambda _: switch_off(store) if len(busy.asked) == 1 else None)
@@ -235,9 +225,7 @@ def test_it_goes_on_when_switched_on_again(
     assert sorted(busy.asked) == ["bad", "good", "more"]
 
 
-def test_an_urgent_request_comes_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_urgent_request_comes_next(tmp_path, monkeypatch):
     """It waits for one other request at most."""
     store = store_in(tmp_path)
     for name in ("first", "second"):
@@ -256,7 +244,7 @@ def test_an_urgent_request_comes_next(
     assert busy.asked == ["first", "urgent", "second"]
 
 
-def test_once_serves_what_waits_at_the_start(tmp_path: Path) -> None:
+def test_once_serves_what_waits_at_the_start(tmp_path):
     """A program that asks again after each answer would keep it running."""
     store = store_in(tmp_path)
     store.submit(request("first", route="claude"))
@@ -268,9 +256,7 @@ def test_once_serves_what_waits_at_the_start(tmp_path: Path) -> None:
     assert store.waiting() == ["first-more"]
 
 
-def test_it_sweeps_between_two_requests(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_sweeps_between_two_requests(store, monkeypatch):
     """Requests of dead processes do not wait for the end of a long queue."""
     gone = Claimant("claude-1", dead_process(), "claude")
     served_by_the_dead = RequestId("bad")
@@ -294,9 +280,7 @@ def test_it_sweeps_between_two_requests(
     assert sorted(busy.asked) == ["bad", "good", "more", "z"]
 
 
-def test_the_end_of_a_long_queue_costs_no_more_than_its_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_end_of_a_long_queue_costs_no_more_than_its_start(tmp_path, monkeypatch):
     """It is not listed for each request, and others' requests are read once."""
     monkeypatch.setattr(serve_loop, "_SHORT", 4)
     store = store_in(tmp_path)

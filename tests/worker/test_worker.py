@@ -53,7 +53,7 @@ def store(tmp_path: Path) -> Store:
     return made
 
 
-def test_a_valid_answer_is_published_as_on_the_host_route(store: Store):
+def test_a_valid_answer_is_published_as_on_the_host_route(store):
     outcome = Outcome(GOOD, model="claude-opus-5-5", degraded=True)
 
     assert new_worker(store, saying(outcome)).serve(A)
@@ -65,7 +65,7 @@ def test_a_valid_answer_is_published_as_on_the_host_route(store: Store):
     assert folders_of(store, "a") == ["done"]
 
 
-def test_the_record_names_the_process_that_serves_it(store: Store):
+def test_the_record_names_the_process_that_serves_it(store):
     seen = []
 
     def look(asked: Request, _control: Control) -> Outcome:
@@ -113,7 +113,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_error_code_of_an_end(store: Store, name: str):
+def test_error_code_of_an_end(store, name):
     outcome, code, status = ENDS[name]
 
     new_worker(store, saying(outcome)).serve(A)
@@ -125,7 +125,7 @@ def test_error_code_of_an_end(store: Store, name: str):
     assert (ended.parsed_output is not None) == (status == "completed")
 
 
-def test_error_message_names_the_meaning_and_the_detail(store: Store):
+def test_error_message_names_the_meaning_and_the_detail(store):
     new_worker(store, saying(Outcome(code="quota", detail="Slow down"))).serve(A)
 
     assert failure(store).message == (
@@ -147,7 +147,7 @@ def with_model(asked: Request) -> tuple[Request, None]:
     return asked.with_(model="claude-opus-5-5"), None
 
 
-def test_evidence_counts_where_the_call_was_seen(store: Store):
+def test_evidence_counts_where_the_call_was_seen(store):
     calls = (ToolCall("Bash", "t1", "pytest -q", ok=True),)
 
     new_worker(store, saying(Outcome(CLAIMED, calls=calls))).serve(A)
@@ -156,7 +156,7 @@ def test_evidence_counts_where_the_call_was_seen(store: Store):
     assert (item["verified"], item["toolUseId"]) == (True, "t1")
 
 
-def test_an_executor_may_judge_the_words_itself(store: Store):
+def test_an_executor_may_judge_the_words_itself(store):
     """It knows more about what ran than the words tell."""
     parsed = {"status": "success", "summary": "judged", "evidence": []}
 
@@ -167,7 +167,7 @@ def test_an_executor_may_judge_the_words_itself(store: Store):
     assert (ended.parsed_output, ended.raw_output) == (parsed, "words")
 
 
-def test_error_a_definition_that_cannot_be_used(store: Store):
+def test_error_a_definition_that_cannot_be_used(store):
     """The caller is told; the worker goes on."""
     problem = InvalidRequest("agents/a.yaml: tools: expected a list")
 
@@ -183,9 +183,7 @@ def test_error_a_definition_that_cannot_be_used(store: Store):
     )
 
 
-def test_a_definition_that_cannot_be_recorded_now_fails_nothing(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_definition_that_cannot_be_recorded_now_fails_nothing(store, monkeypatch):
     """The disk was full for a moment: the request waits again."""
 
     def full(*_: object, **_how: object) -> None:
@@ -202,7 +200,7 @@ def test_a_definition_that_cannot_be_recorded_now_fails_nothing(
     assert response(store).success
 
 
-def test_a_waiter_tries_again_to_serve(store: Store, monkeypatch: pytest.MonkeyPatch):
+def test_a_waiter_tries_again_to_serve(store, monkeypatch):
     """The lock was busy for a moment: the caller does not leave its request behind."""
     calls = []
     change_held = store.change_held
@@ -221,7 +219,7 @@ def test_a_waiter_tries_again_to_serve(store: Store, monkeypatch: pytest.MonkeyP
     assert len(calls) >= 2
 
 
-def test_a_claimed_request_is_not_served(store: Store):
+def test_a_claimed_request_is_not_served(store):
     store.claim(claimant(), 1, take)
 
     assert not new_worker(store, saying(GOOD)).serve(A)
@@ -231,7 +229,7 @@ def test_a_claimed_request_is_not_served(store: Store):
     assert found.response is None
 
 
-def test_an_ended_or_unknown_request_is_not_served(store: Store):
+def test_an_ended_or_unknown_request_is_not_served(store):
     ours = new_worker(store, saying(GOOD))
     assert ours.serve(A)
 
@@ -239,7 +237,7 @@ def test_an_ended_or_unknown_request_is_not_served(store: Store):
     assert not ours.serve(RequestId("never"))
 
 
-def test_a_cancel_from_elsewhere_stops_the_work(store: Store):
+def test_a_cancel_from_elsewhere_stops_the_work(store):
     """What the agent still says is evidence; the request stays cancelled."""
 
     def cancelled(asked: Request, control: Control) -> Outcome:
@@ -254,7 +252,7 @@ def test_a_cancel_from_elsewhere_stops_the_work(store: Store):
     assert (kept["rawOutput"], kept["source"]) == ("late words", "claude")
 
 
-def test_switching_off_stops_the_work(store: Store):
+def test_switching_off_stops_the_work(store):
     def off(asked: Request, control: Control) -> Outcome:
         switch_off(store, None)
         return until_stopped(asked, control)
@@ -268,7 +266,7 @@ def test_switching_off_stops_the_work(store: Store):
     )
 
 
-def test_error_the_state_directory_is_removed_meanwhile(store: Store):
+def test_error_the_state_directory_is_removed_meanwhile(store):
     """Nobody could read the answer; the caller is told at once."""
 
     def removed(asked: Request, control: Control) -> Outcome:
@@ -287,7 +285,7 @@ def test_error_the_state_directory_is_removed_meanwhile(store: Store):
     )
 
 
-def test_a_failure_ends_nothing_that_somebody_else_has_taken_over(store: Store):
+def test_a_failure_ends_nothing_that_somebody_else_has_taken_over(store):
     """This process was taken for dead: the new holder decides, the words are kept."""
 
     def lose(asked: Request, _control: Control) -> Outcome:
@@ -305,9 +303,7 @@ def test_a_failure_ends_nothing_that_somebody_else_has_taken_over(store: Store):
 
 
 @pytest.mark.parametrize("place", ["executor", "judge"])
-def test_a_bug_ends_the_request_and_is_not_hidden(
-    store: Store, monkeypatch: pytest.MonkeyPatch, place: str
-):
+def test_a_bug_ends_the_request_and_is_not_hidden(store, monkeypatch, place):
     """Otherwise the claim of a live process would stay, with nobody at work."""
     executor = saying(GOOD)
     if place == "judge":
@@ -322,7 +318,7 @@ def test_a_bug_ends_the_request_and_is_not_hidden(
     assert folders_of(store, "a") == ["done"]
 
 
-def test_error_too_many_agents_above_it(tmp_path: Path):
+def test_error_too_many_agents_above_it(tmp_path):
     """Also for a request that somebody wrote by hand."""
     store = store_in(tmp_path)
     store.submit(request("a", route="claude", depth=3))

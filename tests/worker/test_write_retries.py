@@ -101,7 +101,7 @@ def answer_on_a_full_disk(monkeypatch: pytest.MonkeyPatch, times: int) -> Script
 @pytest.mark.usefixtures("pauses")
 @pytest.mark.parametrize("has_its_name", [False, True])
 def test_an_answer_that_cannot_be_written_at_once_is_not_lost(
-    store: Store, monkeypatch: pytest.MonkeyPatch, *, has_its_name: bool
+    store, monkeypatch, *, has_its_name
 ):
     """The disk is full for a moment, and nobody would ask again."""
     calls: list[list[str]] = []
@@ -124,9 +124,7 @@ def test_an_answer_that_cannot_be_written_at_once_is_not_lost(
 
 
 @pytest.mark.usefixtures("pauses")
-def test_error_an_answer_that_cannot_be_written_in_time(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-):
+def test_error_an_answer_that_cannot_be_written_in_time(store, monkeypatch):
     """A claim of a live process would keep the request from ending."""
     full = answer_on_a_full_disk(monkeypatch, 10_000)
     with pytest.raises(StateUnavailable) as caught:
@@ -141,9 +139,7 @@ def test_error_an_answer_that_cannot_be_written_in_time(
     assert response(store).status == "timeout"
 
 
-def test_the_heartbeat_goes_on_while_it_tries(
-    store: Store, beat: Path, pauses: Pauses, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_heartbeat_goes_on_while_it_tries(store, beat, pauses, monkeypatch):
     """Otherwise a container that cannot see this process would take it back."""
     assert new_worker(store, answer_on_a_full_disk(monkeypatch, 100)).serve(A)
 
@@ -152,9 +148,7 @@ def test_the_heartbeat_goes_on_while_it_tries(
 
 
 @pytest.mark.usefixtures("pauses")
-def test_it_stops_trying_when_the_caller_leaves(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-):
+def test_it_stops_trying_when_the_caller_leaves(store, monkeypatch):
     answers = iter([None, Abandoned("gone")])
 
     def on_stage(_stage: Stage) -> None:
@@ -167,7 +161,7 @@ def test_it_stops_trying_when_the_caller_leaves(
 
 
 def test_a_clock_set_back_does_not_make_it_try_for_a_day(
-    store: Store, clock: FakeClock, pauses: Pauses, monkeypatch: pytest.MonkeyPatch
+    store, clock, pauses, monkeypatch
 ):
     def answer_after_the_clock_is_set(*_: object) -> Outcome:
         clock.set_wall(-DAY_S)
@@ -180,9 +174,7 @@ def test_a_clock_set_back_does_not_make_it_try_for_a_day(
     assert 50 < pauses.total_s < 70
 
 
-def test_it_tries_no_longer_than_its_caller_waits(
-    store: Store, clock: FakeClock, pauses: Pauses, monkeypatch: pytest.MonkeyPatch
-):
+def test_it_tries_no_longer_than_its_caller_waits(store, clock, pauses, monkeypatch):
     """The request has more time than the caller that joined it: it waits again."""
     until_s = clock.monotonic_s() + 5
 
