@@ -1,5 +1,5 @@
 """`python -m bridge`: the command line, where `hostbridge` is not on PATH."""
 
-from bridge.cli.start import main
+from bridge.cli.entry import main
 
 main()

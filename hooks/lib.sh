@@ -37,13 +37,13 @@ state=$pin/state
 
 # Most hooks end below. What starts the library is read only where there is work for it.
 full() {
-    . "$hooks/start.sh"
-    start_full
+    . "$hooks/run-python.sh"
+    run_full
 }
 
 gate() {
-    . "$hooks/start.sh"
-    start_gate "$@"
+    . "$hooks/run-python.sh"
+    run_gate "$@"
 }
 
 # Whether a folder of the state holds a file with this ending.

@@ -16,13 +16,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bridge.protocol.agent_output import Evidence
-from bridge.protocol.judge import (
-    NOT_APPROVED,
-    ToolCall,
-    Verdict,
-    judge,
-    reported_result,
-)
+from bridge.protocol.claimed_commands import NOT_APPROVED, ToolCall, reported_result
+from bridge.protocol.judge import Verdict, judge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

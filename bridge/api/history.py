@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from bridge.protocol.judge import ToolCall
+    from bridge.protocol.claimed_commands import ToolCall
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
     from bridge.protocol.status import Status

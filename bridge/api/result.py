@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.agent_output import AgentOutput, Evidence
+from bridge.protocol.claimed_commands import rests_on_evidence
 from bridge.protocol.record import first_problem
 from bridge.protocol.response import Failure, RequestFailed
 from bridge.protocol.status import Stage, Status
 from bridge.protocol.value import Value
-from bridge.protocol.verification import rests_on_evidence
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError

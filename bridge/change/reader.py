@@ -49,8 +49,8 @@ def main(project: str, moment: str) -> None:
     """Read, and print what is known at that moment."""
     # Under -P our package may not be on the path; it goes behind everything else.
     sys.path.append(os.path.abspath(__file__ + "/../../.."))
-    from bridge.change.compare import changed
     from bridge.change.repository import Unreadable
+    from bridge.change.uncommitted import changed
     from bridge.process.time_limit import TooSlow
 
     confine()

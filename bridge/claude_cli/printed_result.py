@@ -12,7 +12,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from bridge.protocol.judge import ToolCall
+from bridge.protocol.claimed_commands import ToolCall
 from bridge.protocol.outcome import Outcome
 
 if TYPE_CHECKING:

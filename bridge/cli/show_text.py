@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.api.history import Story
-    from bridge.protocol.judge import ToolCall
+    from bridge.protocol.claimed_commands import ToolCall
     from bridge.protocol.request import Claim, Request
     from bridge.protocol.response import Response
 

@@ -18,7 +18,7 @@ from bridge.cli.options import switch
 from bridge.cli.output import complain, say
 from bridge.config import Settings
 from bridge.errors import BridgeError
-from bridge.host import settings_text
+from bridge.host import settings_edit
 from bridge.host.carrier import CarrierFile
 from bridge.host.install import Change, Installer, Scope
 from bridge.store.location import locate
@@ -83,7 +83,7 @@ def _forecast(change: Change) -> str:
     if not change.is_needed:
         return f"{file}: nothing would change"
     counts = Counter(
-        h["event"] for h in settings_text.ours(change.before or "", str(file))
+        h["event"] for h in settings_edit.ours(change.before or "", str(file))
     )
     events = ", ".join(
         f"{event} {n}" if n > 1 else event for event, n in counts.items()

@@ -7,13 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bridge.doctor import (
-    answers,
     client,
     elsewhere,
     hook_run,
     hooks,
     machine,
     models,
+    recent_failures,
     requests,
     searching,
     state,
@@ -47,7 +47,7 @@ CHECKS: tuple[tuple[str, Callable[[Subject], Iterator[Finding]]], ...] = (
     ("local", models.local),
     ("endpoint", models.endpoint),
     ("requests", requests.stuck),
-    ("answers", answers.recent),
+    ("answers", recent_failures.recent),
 )
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.errors import BridgeError
-from bridge.host import settings_file, settings_text
+from bridge.host import replaced_file, settings_edit
 from bridge.host.hook_table import BESIDE, POINTER, form_of
 from bridge.host.install import SCOPES, Target, target_of
 from bridge.host.pins import Pins
@@ -56,8 +56,8 @@ def all_registered(subject: Subject) -> list[Registered]:
     for kind in SCOPES:
         target = target_of(kind, subject.settings, subject.project)
         try:
-            text = settings_file.load(target.file) or ""
-            hooks = settings_text.ours(text, str(target.file))
+            text = replaced_file.load(target.file) or ""
+            hooks = settings_edit.ours(text, str(target.file))
         except BridgeError:
             continue
         if hooks:
@@ -144,7 +144,7 @@ def _is_current(place: Registered) -> bool:
     folder = os.path.dirname(sys.executable)
     named = (argv[-1] for _, argv in place.commands())
     python = next((p for p in named if os.path.dirname(p) == folder), sys.executable)
-    expected = settings_text.wanted(form_of(place.target.kind, hooks_folder(), python))
+    expected = settings_edit.wanted(form_of(place.target.kind, hooks_folder(), python))
     return sorted(map(repr, place.hooks)) == sorted(map(repr, expected))
 
 
@@ -158,7 +158,7 @@ def allowed(subject: Subject) -> Iterator[Finding]:
 def _unreadable(subject: Subject) -> Iterator[Finding]:
     for file in _settings_files(subject):
         try:
-            settings_text.ours(settings_file.load(file) or "", str(file))
+            settings_edit.ours(replaced_file.load(file) or "", str(file))
         except BridgeError as exc:
             cause = "Claude Code ignores settings that it cannot read"
             yield problem(str(exc), cause, "correct that file, then install again")

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from bridge.errors import BridgeError
-from bridge.host import settings_file
+from bridge.host import replaced_file
 from bridge.host.install_records import InstallRecord, InstallRecords, sha256
 from bridge.protocol.names import CARRIER
 from bridge.shipped import agents_folder
@@ -66,7 +66,7 @@ class CarrierFile:
 
     def state(self) -> State | None:
         """What is there: None for no file, "there" for ours as it is now."""
-        found = settings_file.load(self.file)
+        found = replaced_file.load(self.file)
         if found is None:
             return None
         if found == _text():
@@ -81,9 +81,9 @@ class CarrierFile:
         if state in ("there", "somebody else's"):
             return state
         self.file.parent.parent.mkdir(parents=True, exist_ok=True)
-        before = settings_file.load(self.file)
+        before = replaced_file.load(self.file)
         made = self._records.has_made(self.file.parent)
-        made |= settings_file.store(self.file, _text(), before=before)
+        made |= replaced_file.store(self.file, _text(), before=before)
         self._records.save(
             InstallRecord(
                 file=str(self.file),
@@ -101,12 +101,12 @@ class CarrierFile:
         record = self._records.find(self.file)
         is_ours = self.state() in ("there", "written")
         if is_ours:
-            found = settings_file.load(self.file)
-            settings_file.store(self.file, None, before=found)
+            found = replaced_file.load(self.file)
+            replaced_file.store(self.file, None, before=found)
             if record is None or record.made_folder:
-                settings_file.remove_folder(self.file)
+                replaced_file.remove_folder(self.file)
                 # The client does not need an empty folder; it makes its own.
-                settings_file.remove_folder(self.file.parent)
+                replaced_file.remove_folder(self.file.parent)
         self._records.remove(self.file)
         return is_ours
 

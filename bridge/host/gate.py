@@ -229,8 +229,8 @@ def become_full(python: str, event: str, state: str, data: bytes, kind: str) -> 
         copy.write(data)
         copy.seek(0)
         os.dup2(copy.fileno(), 0)
-    # We are hooks/gate; hooks/full lies beside it.
-    full = os.path.join(os.path.dirname(sys.argv[0]), "full")
+    # We are hooks/gate.py; hooks/full.py lies beside it.
+    full = os.path.join(os.path.dirname(sys.argv[0]), "full.py")
     os.execv(python, [python, "-EP", full, event, kind, state])  # noqa: S606
 
 

@@ -19,11 +19,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from bridge.host import settings_file, settings_text
+from bridge.host import replaced_file, settings_edit
 from bridge.host.hook_table import form_of
 from bridge.host.install_records import InstallRecord, InstallRecords, sha256
 from bridge.host.pins import Pins
-from bridge.host.settings_text import SettingsUnreadable
+from bridge.host.settings_edit import SettingsUnreadable
 from bridge.store.location import locate
 
 if TYPE_CHECKING:
@@ -98,27 +98,27 @@ class Installer:
         name = str(target.file)
         record = self._records.find(target.file)
         with _nothing_changed():
-            before = settings_file.load(target.file)
-            found = settings_text.ours(before or "", name)
+            before = replaced_file.load(target.file)
+            found = settings_edit.ours(before or "", name)
             if record is not None and record.wrote(before):
                 original = record.original
             else:
-                original = before and settings_text.take_out(before, name)
-            if _same(found, settings_text.wanted(form)):
+                original = before and settings_edit.take_out(before, name)
+            if _same(found, settings_edit.wanted(form)):
                 return Change(target, before, before, original)
-            after = settings_text.add(original or "", form, name)
+            after = settings_edit.add(original or "", form, name)
         return Change(target, before, after, original)
 
     def plan_uninstall(self, target: Target) -> Change:
         """What an uninstall would change."""
         record = self._records.find(target.file)
         with _nothing_changed():
-            before = settings_file.load(target.file)
+            before = replaced_file.load(target.file)
             if before is None:
                 return Change(target, None, None, None)
             if record is not None and record.wrote(before):
                 return Change(target, before, record.original, record.original)
-            after: str | None = settings_text.take_out(before, str(target.file))
+            after: str | None = settings_edit.take_out(before, str(target.file))
         is_bare = after != before and (after or "").strip() == "{}"
         if is_bare and record is not None and record.original is None:
             after = None
@@ -132,7 +132,7 @@ class Installer:
             self._records.write_pointer(hooks, python)
         made = self._records.has_made(target.file.parent)
         if change.is_needed:
-            made |= settings_file.store(target.file, change.after, before=change.before)
+            made |= replaced_file.store(target.file, change.after, before=change.before)
         self._records.save(
             InstallRecord(
                 file=str(target.file),
@@ -148,9 +148,9 @@ class Installer:
         target = change.target
         record = self._records.find(target.file)
         if change.is_needed:
-            settings_file.store(target.file, change.after, before=change.before)
+            replaced_file.store(target.file, change.after, before=change.before)
             if record is not None and record.made_folder:
-                settings_file.remove_folder(target.file)
+                replaced_file.remove_folder(target.file)
         self._records.remove(target.file)
         here = locate(self._settings, self._project)
         # The user's hooks act in every project.

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
-from bridge.host import after_answer, registration, runs
+from bridge.host import after_hook, registration, runs
 from bridge.host.offer_text import INTRODUCTION
 from bridge.host.output import MAX_CONTEXT, SILENT, HookOutput, context, specific
 from bridge.protocol.contract import again
@@ -28,7 +28,7 @@ def session_start(hook: HookContext) -> HookOutput:
     output = specific(
         "SessionStart", additionalContext=INTRODUCTION, watchPaths=[watched]
     )
-    return output.then(after_answer.settle)
+    return output.then(after_hook.settle)
 
 
 def cwd_changed(hook: HookContext) -> HookOutput:
@@ -40,7 +40,7 @@ def cwd_changed(hook: HookContext) -> HookOutput:
     with suppress(StateUnavailable):
         sessions.note_watch(hook.store, hook.session)
     output = specific("CwdChanged", watchPaths=[watched])
-    return output.then(after_answer.wake_until_answered)
+    return output.then(after_hook.wake_until_answered)
 
 
 def _compacted(hook: HookContext) -> HookOutput:

@@ -12,7 +12,7 @@ from bridge.agent_loop.chat_model import ModelFailed, Reply
 from bridge.llama.load_options import load_order
 from bridge.llama.model_files import require_extra
 from bridge.llama.preload import take_ahead
-from bridge.llama.worker_process import WorkerProcess
+from bridge.llama.worker_client import WorkerProcess
 from bridge.protocol.json_schema import problem_of
 
 if TYPE_CHECKING:

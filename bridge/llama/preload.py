@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bridge.config import Settings
-    from bridge.llama.worker_process import WorkerProcess
+    from bridge.llama.worker_client import WorkerProcess
 
 # At most one: its order, and the worker.
 _kept: list[tuple[dict[str, Any], WorkerProcess]] = []
@@ -31,7 +31,7 @@ def start_ahead(wanted: str | None, settings: Settings) -> None:
     # Not at the top: an `ask` without a model imports this module, too.
     from bridge.agent_loop.chat_model import ModelFailed
     from bridge.errors import BridgeError
-    from bridge.llama.worker_process import WorkerProcess
+    from bridge.llama.worker_client import WorkerProcess
 
     with suppress(BridgeError, ModelFailed, OSError), ExitStack() as undo:
         process = WorkerProcess()

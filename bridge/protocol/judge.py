@@ -6,7 +6,6 @@ again. The message is untrusted: its size and depth are bounded.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -14,24 +13,22 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bridge.protocol.agent_output import AgentOutput
+from bridge.protocol.claimed_commands import is_verified, with_what_was_seen
 from bridge.protocol.contract import HEADING, answer_schema
 from bridge.protocol.embedded_json import Invalid, find_json
-from bridge.protocol.keywords import part_at
 from bridge.protocol.response import Failure
-from bridge.protocol.wording import shortened
+from bridge.protocol.wording import squeezed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bridge.protocol.claimed_commands import ToolCall
     from bridge.protocol.failure_codes import FailureCode
     from bridge.protocol.request import Request
     from bridge.protocol.status import Stage
 
 # Far more than a model can say in one message. Checking it must fit into a hook's time.
 MAX_ANSWER_CHARS = 4_000_000
-# Verdicts that claim no success, so they need no proof.
-NOT_APPROVED = ("REJECTED", "NEEDS_REVIEW")
-_MAX_QUOTED = 600
 _ECHO_FROM = 80
 _FILLED_IN = frozenset(
     {"agentId", "agent_id", "taskId", "task_id", "timestamp"}
@@ -39,18 +36,6 @@ _FILLED_IN = frozenset(
 )
 # Our own loop adds these to the evidence of a command that it ran.
 _SEEN = frozenset({"exitCode", "exit_code", "outputSha256", "output_sha256"})
-
-_SPACE = re.compile(r"\s+")
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """An agent's tool call that a hook saw; `ok` is None until its end was seen."""
-
-    tool: str
-    tool_use_id: str
-    command: str | None = None
-    ok: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +89,7 @@ def judge(
     if not verdict.is_valid:
         return verdict
     schema = request.answer_schema
-    if must_verify and not _is_verified(verdict.parsed, schema, calls or ()):
+    if must_verify and not is_verified(verdict.parsed, schema, calls or ()):
         return Verdict(
             code="unverified",
             complaint="success needs evidence: run the command, and name it in the "
@@ -115,62 +100,6 @@ def judge(
     return _check_output(
         request, verdict.parsed, calls=calls, agent_id=agent_id, now_ms=now_ms
     )
-
-
-def reported_result(value: Any, schema: dict[str, Any] | None) -> dict[str, Any]:
-    """The `status` and the `verdict` of an answer, if its schema has them.
-
-    An answer may have keys that its schema does not name. Such a key must not take back
-    a success that every other reader sees. For the same reason, no verdict counts
-    beside `status: success`. A schema that names no key at all allows any.
-    """
-    if not isinstance(value, dict):
-        return {}
-    allowed = _named_in(answer_schema(schema))
-    names = {"status"} if value.get("status") == "success" else {"status", "verdict"}
-    return {name: value[name] for name in names & (allowed or names) if name in value}
-
-
-def _named_in(schema: dict[str, Any]) -> set[str]:
-    """All properties of the value itself that any part of a schema names."""
-    found: set[str] = set()
-    parts: list[Any] = [schema]
-    seen: set[int] = set()
-    while parts:
-        part = parts.pop()
-        if not isinstance(part, dict) or id(part) in seen:
-            continue
-        seen.add(id(part))
-        properties = part.get("properties")
-        found.update(properties if isinstance(properties, dict) else ())
-        for key in ("allOf", "anyOf", "oneOf"):
-            branches = part.get(key)
-            parts += branches if isinstance(branches, list) else []
-        parts += [part.get(key) for key in ("if", "then", "else")]
-        parts.append(part_at(schema, str(part.get("$ref"))))
-    return found
-
-
-def _is_verified(
-    value: Any, schema: dict[str, Any] | None, calls: Sequence[ToolCall]
-) -> bool:
-    """Whether an answer claims no success, or names a command that succeeded.
-
-    An answer with its own schema claims success unless its `status` or its `verdict`
-    says otherwise, in the words of AgentOutput or of a review.
-    """
-    if not isinstance(value, dict):
-        return False
-    result = reported_result(value, schema)
-    if result.get("status") in ("partial", "failed", "blocked"):
-        return True
-    if result.get("verdict") in NOT_APPROVED:
-        return True
-    evidence = value.get("evidence")
-    items = evidence if isinstance(evidence, list) else []
-    named = (item.get("command") for item in items if isinstance(item, dict))
-    found = (_find_call(calls, name) for name in named if isinstance(name, str))
-    return any(call is not None and call.ok is True for call in found)
 
 
 def _choose(request: Request, words: str) -> Verdict:
@@ -211,12 +140,8 @@ def _choose(request: Request, words: str) -> Verdict:
 def _is_echo(prompt: str, words: str) -> bool:
     if HEADING in words:
         return True
-    said, asked = _squeeze(words), _squeeze(prompt)
+    said, asked = squeezed(words), squeezed(prompt)
     return said == asked or (len(asked) >= _ECHO_FROM and asked in said)
-
-
-def _squeeze(text: str) -> str:
-    return _SPACE.sub(" ", text).strip()
 
 
 def _bytes(value: Any) -> bytes:
@@ -247,30 +172,11 @@ def _check_output(
 ) -> Verdict:
     """Fill in what the bridge knows, and reject evidence of calls that nobody saw."""
     output = AgentOutput.model_validate(_own_words(value))
-    evidence = []
-    for position, item in enumerate(output.evidence):
-        call = _find_call(calls or (), item.command)
-        quoted = repr(shortened(item.command or "", _MAX_QUOTED))
-        if item.command is not None and call is None and calls is not None:
-            return Verdict(
-                code="unverified",
-                complaint=f"evidence[{position}] names the command {quoted}, which was "
-                "not seen to run here: run it, or drop the claim",
-            )
-        if call and item.passed and call.ok is False:
-            return Verdict(
-                code="unverified",
-                complaint=f"evidence[{position}] says that {quoted} passed, but the "
-                "call failed",
-            )
-        evidence.append(
-            item.with_(
-                verified=call is not None and call.ok is not None,
-                tool_use_id=call.tool_use_id if call else None,
-            )
-        )
+    evidence = with_what_was_seen(output.evidence, calls)
+    if isinstance(evidence, str):
+        return Verdict(code="unverified", complaint=evidence)
     parsed = output.with_(
-        evidence=tuple(evidence),
+        evidence=evidence,
         agent_id=agent_id,
         task_id=request.task_id,
         timestamp=now_ms,
@@ -294,13 +200,3 @@ def _own_words(value: dict[str, Any]) -> dict[str, Any]:
             for item in evidence
         ]
     return kept
-
-
-def _find_call(calls: Sequence[ToolCall], command: str | None) -> ToolCall | None:
-    """The last finished call that ran `command`, or else the last one."""
-    if command is None:
-        return None
-    wanted = _squeeze(command)
-    same = [c for c in calls if c.command and _squeeze(c.command) == wanted]
-    finished = [c for c in same if c.ok is not None]
-    return next(reversed(finished or same), None)

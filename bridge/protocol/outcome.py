@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bridge.protocol.claimed_commands import ToolCall
     from bridge.protocol.failure_codes import FailureCode
-    from bridge.protocol.judge import ToolCall, Verdict
+    from bridge.protocol.judge import Verdict
     from bridge.protocol.response import RunSummary
 
 Doing = Literal["thinking", "tool", "checking"]

@@ -1,6 +1,10 @@
-"""Text in messages: times to the millisecond, and long text cut short."""
+"""Text in messages: times to the millisecond, long text cut short, white space."""
 
 from __future__ import annotations
+
+import re
+
+_SPACE = re.compile(r"\s+")
 
 
 def seconds(value_s: float) -> str:
@@ -12,3 +16,8 @@ def seconds(value_s: float) -> str:
 def shortened(text: str, limit: int) -> str:
     """The text, cut after `limit` characters."""
     return text if len(text) <= limit else text[:limit] + "…"
+
+
+def squeezed(text: str) -> str:
+    """The text on one line, with single blanks."""
+    return _SPACE.sub(" ", text).strip()

@@ -16,7 +16,7 @@ from bridge.protocol.request import Claim
 from bridge.protocol.status import Status, move
 from bridge.store.dedup_keys import claim_key
 from bridge.store.lifecycle import expired
-from bridge.store.publish import end, finish
+from bridge.store.responses import end, finish
 from bridge.store.state import USED, file_of
 
 if TYPE_CHECKING:

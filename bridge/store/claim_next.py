@@ -16,8 +16,8 @@ from bridge.store.dedup_keys import claim_key
 from bridge.store.lifecycle import expired
 from bridge.store.lock import LockBusy
 from bridge.store.passed_over import Passed
-from bridge.store.publish import end
 from bridge.store.queries import all_claimed
+from bridge.store.responses import end
 from bridge.store.waiting_order import MAX_ASKED, Ranks, waiting_in_order
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from bridge.errors import (
 )
 from bridge.store import claim as claiming
 from bridge.store import dedup_keys, queries, run_logs
-from bridge.store import publish as ending
+from bridge.store import responses as ending
 from bridge.store import submit as asking
 from bridge.store.clock import Clock, SystemClock
 from bridge.store.directory import NotAPlainFile

@@ -9,7 +9,7 @@ from bridge.errors import NewerSchema
 from bridge.store.claim import is_over, wait_again
 from bridge.store.lease import claimer_is_gone
 from bridge.store.lifecycle import expired, fate_of_claimed
-from bridge.store.publish import end, finish
+from bridge.store.responses import end, finish
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

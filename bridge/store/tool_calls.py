@@ -26,7 +26,7 @@ _OPEN = (BASH, BACKGROUND)
 _MARKS = str.maketrans("", "", "'\"\\ \t\r\n")
 
 if TYPE_CHECKING:
-    from bridge.protocol.judge import ToolCall
+    from bridge.protocol.claimed_commands import ToolCall
     from bridge.protocol.request import HostProcess
     from bridge.store.directory import Folder
     from bridge.store.store import Store
@@ -92,7 +92,7 @@ def forget(folder: Folder, agent_id: str) -> None:
 def seen_calls(store: Store, agent_id: str) -> list[ToolCall]:
     """The tool calls that hooks saw in a subagent, oldest first."""
     # Most hooks judge nothing, and the import is slow.
-    from bridge.protocol.judge import ToolCall
+    from bridge.protocol.claimed_commands import ToolCall
 
     calls: dict[str, ToolCall] = {}
     for note in _notes(store, agent_id):

@@ -30,7 +30,7 @@ from bridge.llama.local_model import TEMPERATURE
 from bridge.llama.model_files import find_model
 from bridge.llama.reply import Replier
 from bridge.llama.runtime import Llama
-from bridge.llama.worker_process import tune
+from bridge.llama.worker_client import tune
 from bridge.policy.tool_names import SUBMIT
 from bridge.protocol.request import Request
 from bridge.shipped import agents_folder

@@ -28,7 +28,7 @@ from bridge.llama.prompt_cache import PromptCache, model_key
 from bridge.llama.prompt_tokens import prompt_of
 from bridge.llama.reply import Replier
 from bridge.llama.runtime import Llama
-from bridge.llama.worker_process import tune
+from bridge.llama.worker_client import tune
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

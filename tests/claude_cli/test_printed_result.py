@@ -10,7 +10,8 @@ from fakeclaude import result
 from storeworld import request
 
 from bridge.claude_cli.printed_result import read_output
-from bridge.protocol.judge import ToolCall, judge
+from bridge.protocol.claimed_commands import ToolCall
+from bridge.protocol.judge import judge
 from bridge.protocol.outcome import Outcome
 
 ANSWER = {"modules": ["billing"]}

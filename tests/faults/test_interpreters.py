@@ -241,7 +241,7 @@ def test_a_package_that_hangs_denies_what_is_ours(world, tmp_path, module):
     (copy / "bridge" / "host" / f"{module}.py").write_text(
         "import time\ntime.sleep(600)\n"
     )
-    for script in ("full", "gate"):
+    for script in ("full.py", "gate.py"):
         file = copy / "hooks" / script
         file.write_text(file.read_text().replace("signal.alarm(25)", "signal.alarm(2)"))
     hook = next(h for h in HOOKS if h.event == "PermissionRequest")

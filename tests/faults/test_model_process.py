@@ -18,7 +18,7 @@ import pytest
 from localmodel import LONG, ask, failure, start
 from polling import wait_until
 
-from bridge.llama.worker_process import _environment, tune
+from bridge.llama.worker_client import _environment, tune
 from bridge.store.host_process import Liveness, identify, liveness
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow]
@@ -54,7 +54,7 @@ def replace_worker(tmp_path, monkeypatch):
             (package / "__init__.py").touch()
         (folder / "model_worker.py").write_text(f"import os, time\n{script}\n")
         monkeypatch.setattr(
-            "bridge.llama.worker_process._environment",
+            "bridge.llama.worker_client._environment",
             lambda: {**os.environ, "PYTHONPATH": str(folder.parents[1])},
         )
 

@@ -12,7 +12,7 @@ import pytest
 from hookworld import GOOD, ROOT, HookWorld, copy_plugin, hook_world, run_hook
 
 from bridge.host.hook_table import HOOKS, Hook
-from bridge.host.settings_text import ours
+from bridge.host.settings_edit import ours
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

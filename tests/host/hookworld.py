@@ -27,7 +27,7 @@ import orjson
 import bridge
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
-from bridge.host import after_answer, dispatch
+from bridge.host import after_hook, dispatch
 from bridge.host.hook_table import form_of
 from bridge.protocol.ids import check_id
 from bridge.store.clock import SystemClock
@@ -79,7 +79,7 @@ class HookWorld:
         monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", self.session)
         monkeypatch.setenv("BRIDGE_REQUESTER", "a test")
         # Nothing watches for wake-ups here.
-        monkeypatch.setattr(after_answer, "LOOKS_S", ())
+        monkeypatch.setattr(after_hook, "LOOKS_S", ())
         self.bridge = Bridge(Settings.from_environment(), self.project)
         self.store = self.bridge.store
 

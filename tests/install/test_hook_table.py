@@ -115,7 +115,7 @@ def test_missing_scripts_are_silent(session):
     assert before == after == (0, b"", b"")
 
 
-@pytest.mark.parametrize("missing", ["lib.sh", "start.sh"])
+@pytest.mark.parametrize("missing", ["lib.sh", "run-python.sh"])
 def test_a_script_that_is_broken_blocks_nothing(session, missing):
     """A shell exits 2 on its own errors, and 2 would block the tool call."""
     session.copy_hooks()
@@ -180,8 +180,8 @@ def test_a_command_without_an_end_stops_no_hook(tmp_path):
 
 
 def found_python(path: str) -> str:
-    """What `find_python` of hooks/start.sh finds with this PATH."""
-    lib = (hooks_folder() / "start.sh").read_text()
+    """What `find_python` of hooks/run-python.sh finds with this PATH."""
+    lib = (hooks_folder() / "run-python.sh").read_text()
     body = lib[lib.index("find_python() {") :]
     script = f'python=\n{body}\nfind_python\nprintf %s "$python"'
     done = subprocess.run(

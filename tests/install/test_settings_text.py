@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bridge.host.hook_table import PROJECT, entries, form_of
-from bridge.host.settings_text import (
+from bridge.host.settings_edit import (
     SettingsUnreadable,
     add,
     ours,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from words import GOOD, asked, said
 
-from bridge.protocol.judge import ToolCall, Verdict, judge
+from bridge.protocol.claimed_commands import ToolCall
+from bridge.protocol.judge import Verdict, judge
 
 
 def evidence(**item: object) -> str:

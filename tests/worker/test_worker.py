@@ -28,8 +28,9 @@ from storeworld import (
 
 from bridge.api.wait import Waiter
 from bridge.errors import InvalidRequest, StateUnavailable, StateVanished
+from bridge.protocol.claimed_commands import ToolCall
 from bridge.protocol.ids import RequestId
-from bridge.protocol.judge import ToolCall, Verdict
+from bridge.protocol.judge import Verdict
 from bridge.protocol.outcome import Outcome
 from bridge.protocol.response import failed
 from bridge.protocol.status import Stage, ignore

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from bridge.protocol.agent_output import Evidence
+from bridge.protocol.claimed_commands import rests_on_evidence
 from bridge.protocol.response import Response, RunSummary
-from bridge.protocol.verification import rests_on_evidence
 
 
 def ran(command: str = "pytest", **fields: Any) -> Evidence:

@@ -2,20 +2,20 @@
 #
 # Uses: hooks event kind python session pin state off.
 
-# Start the library; it reads the event from stdin.
-start_full() {
+# Run the library; it reads the event from stdin.
+run_full() {
     find_python
-    run -EP "$hooks/full" "$event" "$kind" "$state"
+    run -EP "$hooks/full.py" "$event" "$kind" "$state"
 }
 
-# Start the quick half of the library, for tool calls while our subagents work. An
+# Run the quick half of the library, for tool calls while our subagents work. An
 # argument says what work the main thread has for the other half.
-start_gate() {
-    [ -z "$off" ] || start_full
+run_gate() {
+    [ -z "$off" ] || run_full
     find_python
     for bridge in "$hooks/../bridge" "$hooks/../.."; do
         if [ -f "$bridge/host/gate.py" ]; then
-            run -I -S "$hooks/gate" \
+            run -I -S "$hooks/gate.py" \
                 "$bridge" "$python" "$event" "$state" "$kind" "$@"
         fi
     done

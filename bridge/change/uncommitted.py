@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from dulwich.patch import is_binary
 
 from bridge.change.diffs import differs, file_diff, path_text
+from bridge.change.project_files import stat_at, text_at, untracked
 from bridge.change.repository import Entry, Repository
 from bridge.change.secrets import is_secret
-from bridge.change.working_tree import stat_at, text_at, untracked
 from bridge.process.time_limit import TooSlow, within
 
 if TYPE_CHECKING:

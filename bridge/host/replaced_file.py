@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.host.plain_file import open_plain
-from bridge.host.settings_text import SettingsUnreadable
+from bridge.host.settings_edit import SettingsUnreadable
 
 if TYPE_CHECKING:
     from pathlib import Path

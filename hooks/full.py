@@ -1,6 +1,6 @@
 """Start `bridge.host.hook`; where it is missing, say so once, when a session starts.
 
-    python -EP full EVENT KIND STATE
+    python -EP full.py EVENT KIND STATE
 
 A plugin runs the code beside it, whatever its environment has installed: an update of
 the plugin replaces the one and not the other.

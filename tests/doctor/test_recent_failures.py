@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.doctor.answers import judge
 from bridge.doctor.finding import Verdict, ok, warning
+from bridge.doctor.recent_failures import judge
 from bridge.protocol.failure_codes import (
     CURES,
     MEANINGS,

@@ -12,7 +12,7 @@ import pytest
 from hookworld import run_hook
 from storeworld import dead_process
 
-from bridge.host import after_answer
+from bridge.host import after_hook
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
 from bridge.host.hook_table import HOOKS
@@ -118,8 +118,8 @@ def looks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Look as often as it really does, without the time in between."""
-    monkeypatch.setattr(after_answer, "LOOKS_S", LOOKS_S)
-    monkeypatch.setattr(after_answer.time, "sleep", lambda _: None)
+    monkeypatch.setattr(after_hook, "LOOKS_S", LOOKS_S)
+    monkeypatch.setattr(after_hook.time, "sleep", lambda _: None)
 
 
 @pytest.mark.usefixtures("looks")
@@ -183,7 +183,7 @@ def settled(world: HookWorld, *, watches: int) -> list[float]:
     event = HookEvent(world.event("SessionStart"))
     (session,) = world.live()
     hook = HookContext(world.bridge.settings, world.store, event, session)
-    after_answer.wake_until_answered(hook, pause=client)
+    after_hook.wake_until_answered(hook, pause=client)
     return [wait_s for wait_s, _ in client.seen]
 
 
