@@ -31,9 +31,10 @@ SWEEP_S = 1.0
 def settle(hook: HookContext, *, pause: Callable[[float], None] = time.sleep) -> None:
     """After SessionStart: forget dead sessions, give back their requests, wake."""
     try:
-        registration.forget_gone(hook.store)
-        subagent_runs.forget_gone(hook.store)
-        changed = hook.store.sweep(everything=True, limit_s=SWEEP_S)
+        with hook.store.open(make=False) as store:
+            registration.forget_gone(store)
+            subagent_runs.forget_gone(store)
+            changed = store.sweep(everything=True, limit_s=SWEEP_S)
         if _is_open(hook):
             offers.is_queue_empty(hook)
     except StateUnavailable:

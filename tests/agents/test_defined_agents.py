@@ -140,9 +140,7 @@ def test_a_default_that_a_program_passes_counts(tmp_path):
     assert json.loads(text)["attempt"] == 0
 
 
-def test_error_a_model_that_is_asked_for_must_suit_the_route(
-    tmp_path,
-):
+def test_error_a_model_that_is_asked_for_must_suit_the_route(tmp_path):
     """The definition's own model is only preferred: another may answer instead."""
     folder = tmp_path / "home" / "agents"
     folder.mkdir(parents=True, mode=0o700)

@@ -71,9 +71,7 @@ max_turns: 10
 """
 
 
-def test_a_headless_agent_without_granted_commands(
-    world,
-):
+def test_a_headless_agent_without_granted_commands(world):
     """Its only route would deny every command."""
     assert world.problems("validation-runner.yaml", HEADLESS) == [
         f"validation-runner.yaml:4: warning: mode: {IDLE}"

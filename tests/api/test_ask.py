@@ -42,9 +42,7 @@ def test_a_joiner_that_times_out_ends_nothing(bridge):
     assert bridge.respond(request_id, '{"status": "success", "summary": "a"}').success
 
 
-def test_a_joiner_that_is_interrupted_cancels_nothing(
-    bridge,
-):
+def test_a_joiner_that_is_interrupted_cancels_nothing(bridge):
     request_id = bridge.submit("Which?", dedup_key="k", timeout_s=600)
 
     def interrupt(_stage: Stage) -> None:
@@ -89,9 +87,7 @@ def test_error_a_key_that_stands_for_another_question(
     assert f"it differs in: {difference}. " in str(caught.value)
 
 
-def test_a_joiner_that_serves_stops_at_its_own_deadline(
-    tmp_path,
-):
+def test_a_joiner_that_serves_stops_at_its_own_deadline(tmp_path):
     """Its caller gets a timeout; the request waits for the next worker."""
     store = store_in(tmp_path)
     store.submit(request("a", route="claude"))

@@ -73,12 +73,7 @@ ONCE = {"render": 1, "load": 1, "_problem_of_schema": 1}
 
 
 @pytest.mark.parametrize("route", ["claude", "local", "endpoint"])
-def test_a_route_that_this_process_serves(
-    bridge,
-    done,
-    monkeypatch,
-    route,
-):
+def test_a_route_that_this_process_serves(bridge, done, monkeypatch, route):
     """Opens the state to submit, claim, publish, end the heartbeat, and read."""
     executor = Scripted(lambda *_: Outcome('{"count": 4}'))
     monkeypatch.setitem(executors._EXECUTORS, route, lambda *_: executor)
@@ -91,14 +86,7 @@ def test_a_route_that_this_process_serves(
 
 
 @pytest.mark.parametrize(("is_small", "renders"), [(False, 1), (True, 2)])
-def test_the_agent_loop(
-    bridge,
-    done,
-    monkeypatch,
-    *,
-    is_small,
-    renders,
-):
+def test_the_agent_loop(bridge, done, monkeypatch, *, is_small, renders):
     """A small model needs the instructions without the task: a second rendering."""
     model = ScriptedModel([call("submit_result", count=4)], is_small=is_small)
 

@@ -64,9 +64,7 @@ def test_error_an_answer_that_the_model_rejects(bridge):
     assert caught.value.response.parsed_output == {"number": 1}
 
 
-def test_the_answer_of_a_key_is_returned_although_no_host_could_answer(
-    bridge,
-):
+def test_the_answer_of_a_key_is_returned_although_no_host_could_answer(bridge):
     """No session is open, and this one would have to wait for itself."""
     request = answered(bridge, 2, "key")
 

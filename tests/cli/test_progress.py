@@ -35,9 +35,7 @@ def test_a_run_is_a_running_request():
     assert progress._words() == "lint: running, turn 2 of 5, read_file (0 s)"
 
 
-def test_where_stderr_is_no_terminal_nothing_is_shown(
-    capsys,
-):
+def test_where_stderr_is_no_terminal_nothing_is_shown(capsys):
     """`--json` in a script stays clean on both channels."""
     with Progress("lint") as progress:
         progress.follow(Run("thinking", 1, 5, tokens=3))

@@ -43,12 +43,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("ours", "theirs", "off", "found"), CASES.values(), ids=CASES)
-def test_each_session_is_described(
-    ours,
-    theirs,
-    off,
-    found,
-):
+def test_each_session_is_described(ours, theirs, off, found):
     (finding,) = judge_sessions(ours, theirs, off=off, unheard={}, project="/p")
 
     assert finding.found == found

@@ -97,9 +97,7 @@ def test_paths_that_are_gone_are_named(patient):
     )
 
 
-def test_a_committed_install_without_pointer_does_nothing_here(
-    patient,
-):
+def test_a_committed_install_without_pointer_does_nothing_here(patient):
     file = install(patient, "project")
     pointer = patient.bridge / "hooks.sh"
     pointer.unlink()

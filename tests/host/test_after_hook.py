@@ -134,9 +134,7 @@ def test_what_waits_wakes_once_the_session_has_its_answer(world):
 
 
 @pytest.mark.usefixtures("looks")
-def test_what_a_dead_host_held_wakes_the_session_that_is_resumed(
-    world,
-):
+def test_what_a_dead_host_held_wakes_the_session_that_is_resumed(world):
     """It is idle, and nobody else may be waiting."""
     held = held_by_the_dead(world)
 
@@ -215,9 +213,7 @@ def run(world: HookWorld, event: str, **fields: Any) -> dict[str, Any]:
     return dict(json.loads(stdout)["hookSpecificOutput"]) if stdout else {}
 
 
-def test_a_process_says_what_to_watch_while_the_store_is_locked(
-    world,
-):
+def test_a_process_says_what_to_watch_while_the_store_is_locked(world):
     """The client reads its stdout and waits for nothing that comes after."""
     overdue = world.submit(timeout_s=0.001)
     with world.store.exclusive():
@@ -228,9 +224,7 @@ def test_a_process_says_what_to_watch_while_the_store_is_locked(
     assert between == "pending"
 
 
-def test_error_what_to_watch_is_said_where_nothing_can_be_written_down(
-    world,
-):
+def test_error_what_to_watch_is_said_where_nothing_can_be_written_down(world):
     """No later event could name it."""
     folder = str(signal_of(world).parent)
     sessions = world.store.place.state / "sessions"

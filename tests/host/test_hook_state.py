@@ -143,9 +143,7 @@ def test_a_disk_that_takes_nothing(world, mount):
     run_all_harmlessly(world, below)
 
 
-def test_an_agent_is_stopped_without_room_for_temporary_files(
-    monkeypatch,
-):
+def test_an_agent_is_stopped_without_room_for_temporary_files(monkeypatch):
     """One that nobody stops goes on working for a request that has ended."""
     unshare = needs.tool("unshare")
     bind = 'mount --bind "$each" "$each"'

@@ -65,9 +65,7 @@ def test_the_words_of_each_wake_but_the_last_are_interim(world):
     assert (before, world.code(request)) == (None, "success")
 
 
-def test_a_helper_that_ends_while_its_caller_stops_is_heard_from_us(
-    world,
-):
+def test_a_helper_that_ends_while_its_caller_stops_is_heard_from_us(world):
     """The client may not tell: the agent is made to go on, once, with the report."""
     request, _, agent = world.begin()
     helper = world.nest(agent)

@@ -31,9 +31,7 @@ def test_an_agent_is_warned_before_the_deadline(world):
     assert world.code(request) is None
 
 
-def test_an_agent_stops_when_the_user_switches_the_bridge_off(
-    world,
-):
+def test_an_agent_stops_when_the_user_switches_the_bridge_off(world):
     """Its request waits for another session, or until the bridge is on again."""
     request, agent = world.working()
     switch_off(world.store)

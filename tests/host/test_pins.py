@@ -29,9 +29,7 @@ def seen(world: HookWorld, kind: str, host: HostProcess, **fields: str) -> bool:
     return pins_of(world).own(world.store, event, kind, host)
 
 
-def test_the_first_install_acts_and_a_resumed_session_asks_again(
-    world,
-):
+def test_the_first_install_acts_and_a_resumed_session_asks_again(world):
     asked = [
         seen(world, kind, host)
         for kind, host in (

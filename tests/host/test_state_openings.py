@@ -71,12 +71,7 @@ def test_a_session_that_starts(world, monkeypatch):
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
-def test_an_offer(
-    world,
-    monkeypatch,
-    event,
-    fields,
-):
+def test_an_offer(world, monkeypatch, event, fields):
     request = world.submit()
     opened = Opened(monkeypatch)
 

@@ -53,14 +53,7 @@ def record(world: HookWorld, session: Session) -> None:
         (60_000, False, 9, NO_WATCH),
     ],
 )
-def test_each_cause_has_its_name(
-    world,
-    age_ms,
-    signalled_s,
-    why,
-    *,
-    wakes,
-):
+def test_each_cause_has_its_name(world, age_ms, signalled_s, why, *, wakes):
     (session,) = world.live()
     begun = world.store.now_ms() - age_ms
     session = session.with_(registered_at=begun, wakes=wakes)
@@ -113,9 +106,7 @@ def test_error_a_session_without_a_watch_is_named(world):
     )
 
 
-def test_a_wake_up_that_is_answered_shows_a_watch(
-    world,
-):
+def test_a_wake_up_that_is_answered_shows_a_watch(world):
     """What the client does counts, whatever the record says."""
     (session,) = world.live()
     record(world, session.with_(wakes=False))

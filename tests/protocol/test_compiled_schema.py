@@ -140,9 +140,7 @@ def test_all_values_share_the_steps(monkeypatch):
     assert "too many steps" in problems[-1]
 
 
-def test_a_step_costs_more_for_a_large_value(
-    monkeypatch,
-):
+def test_a_step_costs_more_for_a_large_value(monkeypatch):
     monkeypatch.setattr(compiled_schema, "MAX_STEPS", 1_000)
     schema = doubling("allOf", 5)
 

@@ -51,9 +51,7 @@ def test_only_so_many_places_are_tried(tries, values):
     assert list(find_json("[a " * tries + "[1]")) == values
 
 
-def test_a_rejected_value_costs_the_rest_of_the_message(
-    monkeypatch,
-):
+def test_a_rejected_value_costs_the_rest_of_the_message(monkeypatch):
     """It may have been rejected at its end."""
     monkeypatch.setattr(embedded_json, "_MAX_READ", 50)
 

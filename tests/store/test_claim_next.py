@@ -169,9 +169,7 @@ def test_overdue_requests_keep_nothing_from_mine(store, clock):
     assert claimed(store) == [MINE]
 
 
-def test_a_request_of_an_agent_is_found_behind_a_crowd_of_urgent_ones(
-    store,
-):
+def test_a_request_of_an_agent_is_found_behind_a_crowd_of_urgent_ones(store):
     """Its parent waits for it, and holds the slot that they wait for."""
     store.submit(request("parent"))
     claim_all(store)

@@ -238,9 +238,7 @@ def test_error_no_flock_here(state, monkeypatch):
 REENTRY = "is held by this very thread, which was interrupted: "
 
 
-def test_error_a_handler_that_interrupts_the_holder_waits_not_for_itself(
-    state,
-):
+def test_error_a_handler_that_interrupts_the_holder_waits_not_for_itself(state):
     """Nobody but this thread could let go of it, and it is in the handler."""
     messages: list[str] = []
 

@@ -213,9 +213,7 @@ def test_an_answer_put_back_under_an_id_used_again_is_not_its_own(store):
     assert quarantined(store) == {"a.json": ANOTHERS}
 
 
-def test_an_answer_that_comes_after_its_id_was_used_again_is_evidence(
-    store,
-):
+def test_an_answer_that_comes_after_its_id_was_used_again_is_evidence(store):
     """Its agent was slow; the request that has the id by now is another."""
     drop(store, "requests", "a.json", request("a", prompt="second").to_json())
 
@@ -237,9 +235,7 @@ def test_a_newcomer_under_a_used_id_takes_no_answer_away(store):
     assert summary(store) == "it is so"
 
 
-def test_an_answer_of_an_older_version_counts_where_its_request_has_ended(
-    store,
-):
+def test_an_answer_of_an_older_version_counts_where_its_request_has_ended(store):
     """It names no request; with one that waits it could be anybody's."""
     asked = request("a")
     store.submit(asked)
