@@ -3,7 +3,8 @@
 The deadline is on the monotonic clock. Each waiter looks by itself, seldom enough to
 cost next to nothing: an answer is noticed within half a percent of the time it took, at
 the latest after `_LONGEST_S`. A look is one `stat` of the folder of responses; only if
-that has changed is the state opened. Between two looks a waiter holds no file open.
+that has changed, or a second has passed, are the answers' names looked for; only if one
+is there is the state opened. Between two looks a waiter holds no file open.
 
 The kernel could report changes instead, but its watches are scarce (a user has 128
 inotify instances, and the client needs some to hear us), do not work everywhere, and
@@ -79,6 +80,7 @@ def wait_for(
             with suppress(StateUnavailable):
                 tend()
             tend_at_s = clock.monotonic_s() + TEND_S
+            watched.forget()
         elif open_ids:
             # Not `time.sleep`: libfaketime, which some test with, makes it fail.
             threading.Event().wait(min(_pause_s(now_s - began_s), left_s))
@@ -111,6 +113,13 @@ class _Watched:
         if abs(now_ns - facts.st_mtime_ns) > _TICK_NS:
             self._seen_ns = facts.st_mtime_ns
         return any(os.path.lexists(f"{self._path}/{each}.json") for each in ids)
+
+    def forget(self) -> None:
+        """Search at the next look, whatever the time of the folder says.
+
+        Some file systems tell whole seconds only; some have a clock of their own.
+        """
+        self._seen_ns = -1
 
     def is_same(self, folder: Folder) -> bool:
         """Whether this is the folder that was there first."""

@@ -249,6 +249,24 @@ def test_a_folder_is_searched_again_only_within_the_clocks_tick(
     assert watched.may_hold([A]) is is_seen
 
 
+def test_an_answer_counts_although_the_time_of_its_folder_stays(real, monkeypatch):
+    """Some file systems tell whole seconds, or even two of them."""
+    monkeypatch.setattr(wait, "TEND_S", 0.1)
+    real.submit(long("a"))
+    folder = path_of(real, "responses")
+    os.utime(folder, ns=(0, 0))
+
+    def at_the_same_time() -> None:
+        answer_all(real)
+        os.utime(folder, ns=(0, 0))
+
+    other = after(0.3, at_the_same_time)
+    (response,) = real.wait([A], timeout_s=30)
+
+    assert response.success
+    other.join()
+
+
 @pytest.mark.parametrize(
     ("waited_s", "threads", "pause_s"),
     [(0, 1, 0.005), (4, 1, 0.02), (1000, 1, 0.05), (1000, 300, 0.3)],
