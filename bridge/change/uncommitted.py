@@ -81,6 +81,9 @@ class _Comparison:
         try:
             with within(left_s):
                 for path in self._paths():
+                    # The alarm may have gone off inside a file's own limit.
+                    if time.monotonic() >= self._until_s:
+                        return False
                     self._look_within(path, left_s * _SHARE)
         except TooSlow:
             return False

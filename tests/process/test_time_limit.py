@@ -62,6 +62,16 @@ def test_the_outer_limit_is_the_longer_one(rung):
     assert rung == []
 
 
+def test_many_short_blocks_do_not_put_off_the_outer_limit():
+    def work() -> None:
+        for _ in range(1000):
+            with within(60):
+                time.sleep(0.002)
+
+    with pytest.raises(TooSlow), within(0.2):
+        work()
+
+
 def test_without_an_outer_limit_none_is_left():
     with within(60):
         pass
