@@ -167,15 +167,19 @@ class Value:
         from bridge.protocol.pydantic_model import model_of
 
         values = {name: self.__dict__[name] for name in self.fields}
-        return model_of(type(self)).model_construct(
-            {*self.model_fields_set}, **values, **self.model_extra
-        )
+        made = model_of(type(self)).model_construct({*self.model_fields_set}, **values)
+        # Not as arguments: a key may be named like one.
+        extra: Any = made.model_extra
+        extra.update(self.model_extra)
+        return made
 
     def model_copy(
         self, *, update: Mapping[str, Any] | None = None, deep: bool = False
     ) -> Self:
-        """As pydantic's: a copy with some fields changed; nothing is checked."""
-        made = self.with_(**update or {})
+        """As pydantic's: a copy with some keys changed; nothing is checked."""
+        others = dict(update or {})
+        fields = {name: others.pop(name) for name in self.fields.keys() & others}
+        made = self.with_(**fields, _extra=self.model_extra | others)
         if deep:
             from copy import deepcopy
 
@@ -199,7 +203,8 @@ class Value:
         def __getattr__(self, name: str) -> Any:
             """A key that is no field."""
             extra = self.__dict__.get("_extra", {})
-            if name not in extra:
+            # Python asks for names with two underscores: they say how to copy it, say.
+            if name not in extra or name.startswith("__"):
                 raise AttributeError(f"{type(self).__name__} has no {name!r}")
             return extra[name]
 

@@ -103,6 +103,30 @@ def test_a_value_can_be_dumped_and_copied_as_a_pydantic_model():
     assert answer.model_copy().evidence[0] is answer.evidence[0]
 
 
+def test_a_copy_can_get_keys_that_are_no_fields():
+    answer = AgentOutput.model_validate(ANSWER | {"theirs": 1})
+
+    copy = answer.model_copy(update={"theirs": 2, "more": 3})
+
+    assert copy.model_extra == {"theirs": 2, "more": 3}
+    assert copy.to_data() == answer.to_data() | {"theirs": 2, "more": 3}
+    assert answer.model_extra == {"theirs": 1}
+
+
+@pytest.mark.parametrize("key", ["cls", "self", "_fields_set", "_extra", "values"])
+def test_a_key_may_have_any_name(key):
+    answer = AgentOutput.model_validate(ANSWER | {key: "theirs"})
+
+    assert answer.model_dump()[key] == "theirs"
+    assert answer.model_copy().to_data()[key] == "theirs"
+
+
+def test_a_key_never_says_how_to_copy():
+    answer = AgentOutput.model_validate(ANSWER | {"__deepcopy__": "theirs"})
+
+    assert answer.model_copy(deep=True) == answer
+
+
 def test_a_value_can_be_a_part_of_a_pydantic_model():
     answer = AgentOutput.model_validate(ANSWER)
 
