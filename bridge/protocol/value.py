@@ -74,6 +74,13 @@ class Value:
         return cls._made_of(*cls._read_or_convert(value))
 
     @classmethod
+    def model_validate_json(cls, text: str | bytes) -> Self:
+        """As pydantic's: read a value from JSON; raises as `model_validate`."""
+        from bridge.protocol.pydantic_model import model_of, parts_of
+
+        return cls._made_of(*parts_of(model_of(cls).model_validate_json(text)))
+
+    @classmethod
     def _made_of(cls, found: dict[str, Any], extra: dict[str, Any]) -> Self:
         made = cls.__new__(cls)
         made._fill(found, extra)  # noqa: SLF001 - one of our own
@@ -227,6 +234,10 @@ class Value:
         """Refuse: a value is frozen."""
         raise AttributeError(f"{type(self).__name__} is frozen: cannot set {name}")
 
+    def __delattr__(self, name: str) -> None:
+        """Refuse: a value is frozen."""
+        raise AttributeError(f"{type(self).__name__} is frozen: cannot delete {name}")
+
     def __eq__(self, other: object) -> bool:
         """Whether it is the same kind of value, with the same fields and keys."""
         if type(other) is not type(self):
@@ -239,9 +250,10 @@ class Value:
         return hash(tuple(self.__dict__[name] for name in self.fields))
 
     def __repr__(self) -> str:
-        """The class and its fields, as one would write it."""
-        fields = ", ".join(f"{n}={self.__dict__[n]!r}" for n in self.fields)
-        return f"{type(self).__name__}({fields})"
+        """The class, its fields and its other keys, as one would write it."""
+        parts = {name: self.__dict__[name] for name in self.fields} | self.model_extra
+        shown = ", ".join(f"{name}={part!r}" for name, part in parts.items())
+        return f"{type(self).__name__}({shown})"
 
 
 def _as_data(value: Any) -> Any:

@@ -72,6 +72,8 @@ def test_unknown_keys_survive():
 def test_a_value_is_frozen():
     with pytest.raises(AttributeError):
         Request(request_id="a", prompt="?").prompt = "!"  # type: ignore[misc]
+    with pytest.raises(AttributeError, match="cannot delete prompt"):
+        del Request(request_id="a", prompt="?").prompt
 
 
 def test_a_value_can_be_dumped_and_copied_as_a_pydantic_model():
@@ -82,6 +84,9 @@ def test_a_value_can_be_dumped_and_copied_as_a_pydantic_model():
     assert AgentOutput.model_validate(answer) is answer
     copy = answer.model_copy(update={"summary": "changed"}, deep=True)
 
+    assert AgentOutput.model_validate_json(answer.model_dump_json()) == answer
+    with pytest.raises(ValidationError, match="Invalid JSON"):
+        AgentOutput.model_validate_json("{")
     assert answer.model_dump() == {
         "status": "success",
         "summary": "done",
@@ -119,6 +124,15 @@ def test_a_key_may_have_any_name(key):
 
     assert answer.model_dump()[key] == "theirs"
     assert answer.model_copy().to_data()[key] == "theirs"
+
+
+def test_a_repr_shows_all_keys():
+    answer = AgentOutput(status="success", summary="done", theirs=1)  # type: ignore[call-arg]
+
+    assert repr(answer) == (
+        "AgentOutput(status='success', summary='done', evidence=(), agent_id=None, "
+        "task_id=None, timestamp=None, theirs=1)"
+    )
 
 
 def test_a_key_never_says_how_to_copy():
