@@ -39,6 +39,8 @@ TEND_S = 1.0
 # look at most 1,000 times a second.
 _SHORTEST_S, _LONGEST_S = 0.005, 0.05
 _PER_THREAD_S = 0.001
+# Looking takes at most a tenth of a processor, however many answers are awaited.
+_SHARE = 9
 # The time of a folder may be that of the kernel's last tick: a later change within the
 # same tick does not show.
 _TICK_NS = 20_000_000
@@ -70,8 +72,10 @@ def wait_for(
     yield from there
     tend_at_s = began_s + TEND_S
     while open_ids and timeout_s > 0:
-        if watched.may_hold(open_ids):
-            yield from _look(opening, watched, path, open_ids)
+        began_look_s = time.thread_time()
+        found = watched.may_hold(open_ids) and _look(opening, watched, path, open_ids)
+        spent_s = time.thread_time() - began_look_s
+        yield from found or ()
         now_s = clock.monotonic_s()
         left_s = began_s + timeout_s - now_s
         if left_s <= 0:
@@ -83,12 +87,13 @@ def wait_for(
             watched.forget()
         elif open_ids:
             # Not `time.sleep`: libfaketime, which some test with, makes it fail.
-            threading.Event().wait(min(_pause_s(now_s - began_s), left_s))
+            pause_s = _pause_s(now_s - began_s, spent_s)
+            threading.Event().wait(min(pause_s, left_s))
 
 
-def _pause_s(waited_s: float) -> float:
+def _pause_s(waited_s: float, spent_s: float) -> float:
     pause_s = min(max(_SHORTEST_S, waited_s / 200), _LONGEST_S)
-    return max(pause_s, _PER_THREAD_S * threading.active_count())
+    return max(pause_s, _PER_THREAD_S * threading.active_count(), _SHARE * spent_s)
 
 
 class _Watched:

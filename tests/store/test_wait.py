@@ -268,12 +268,34 @@ def test_an_answer_counts_although_the_time_of_its_folder_stays(real, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("waited_s", "threads", "pause_s"),
-    [(0, 1, 0.005), (4, 1, 0.02), (1000, 1, 0.05), (1000, 300, 0.3)],
+    ("waited_s", "threads", "spent_s", "pause_s"),
+    [
+        (0, 1, 0, 0.005),
+        (4, 1, 0, 0.02),
+        (1000, 1, 0, 0.05),
+        (1000, 300, 0, 0.3),
+        (1000, 1, 0.5, 4.5),
+    ],
 )
 def test_the_longer_and_the_more_wait_the_seldomer_each_looks(
-    monkeypatch, waited_s, threads, pause_s
+    monkeypatch, waited_s, threads, spent_s, pause_s
 ):
     monkeypatch.setattr(threading, "active_count", lambda: threads)
 
-    assert wait._pause_s(waited_s) == pause_s
+    assert wait._pause_s(waited_s, spent_s) == pause_s
+
+
+def test_costly_looks_are_rare(real, monkeypatch):
+    looks = []
+
+    def search(*_: object) -> bool:
+        looks.append(1)
+        until_s = time.thread_time() + 0.02
+        while time.thread_time() < until_s:
+            pass
+        return False
+
+    monkeypatch.setattr(wait._Watched, "may_hold", search)
+
+    assert list(real.wait([A], timeout_s=1)) == []
+    assert len(looks) < 10
