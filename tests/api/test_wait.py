@@ -81,7 +81,7 @@ def test_error_the_request_of_a_key_ended_without_an_answer(bridge, code):
     asked = bridge.status(request).request
     assert asked is not None
     ended = failed(asked, code, "ended", now_ms=bridge.store.now_ms())
-    assert bridge.store.responses(ended, source="test")
+    assert bridge.store.publish(ended, source="test")
 
     with pytest.raises(NoHost):
         bridge.ask("Which?", dedup_key="key")
