@@ -68,10 +68,15 @@ def problem_of_schema(schema: dict[str, Any]) -> str | None:
     A process that asks and serves meets its schema several times, and checks it once.
     """
     try:
-        return _problem_of_json(orjson.dumps(schema))
-    except TypeError:
-        # It is not JSON, or nested too deeply for the encoder.
-        return _problem_of_schema(schema)
+        try:
+            data = orjson.dumps(schema)
+        except TypeError:
+            # It is not JSON, or nested too deeply for the encoder.
+            return _problem_of_schema(schema)
+        return _problem_of_json(data)
+    except RecursionError:
+        # Not remembered: another caller may have more of the stack left.
+        return "cannot be used: it is nested too deeply"
 
 
 @lru_cache(maxsize=4)
@@ -85,7 +90,7 @@ def _problem_of_schema(schema: dict[str, Any]) -> str | None:
     except TooManySteps:
         return "cannot be used: it is too large to be checked"
     except RecursionError:
-        return "cannot be used: it is nested too deeply"
+        raise
     except ValidationError as exc:
         if exc.instance_path:
             return f"{place_of(exc.instance_path)}: {_message(exc)}"

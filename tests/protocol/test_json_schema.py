@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from typing import Any
 
 import jsonschema
@@ -21,6 +23,20 @@ def test_data_that_looks_like_a_schema_is_not_one():
 
     assert problem_of_schema(schema) is None
     assert problem_of(schema, said) is None
+
+
+def test_a_caller_without_much_stack_left_decides_for_itself_alone():
+    schema: dict[str, Any] = {"title": "deep"}
+    for _ in range(100):
+        schema = {"properties": {"a": schema}}
+
+    def problem_below(calls: int) -> str | None:
+        return problem_below(calls - 1) if calls else problem_of_schema(schema)
+
+    free = sys.getrecursionlimit() - len(inspect.stack())
+
+    assert problem_below(free - 60) == "cannot be used: it is nested too deeply"
+    assert problem_of_schema(schema) is None
 
 
 @pytest.mark.parametrize(
