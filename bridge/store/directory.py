@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from bridge.errors import StateRefused
+from bridge.store.kept_files import KeptFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,9 +64,8 @@ class Folder:
         self._fd = fd
         self._missing = missing
         self.path = path
-        # How many files are kept open to be read only once; see `read`.
-        self.keeps = 0
-        self._kept: dict[str, tuple[int, os.stat_result, bytes]] = {}
+        # None, unless somebody sets their limit.
+        self.kept = KeptFiles()
 
     @classmethod
     def open(cls, path: str) -> Folder:
@@ -92,9 +92,7 @@ class Folder:
     def close(self) -> None:
         """Close the descriptor; may be called more than once."""
         fd, self._fd = self._fd, -1
-        for kept, _, _ in self._kept.values():
-            os.close(kept)
-        self._kept.clear()
+        self.kept.close()
         if fd >= 0:
             os.close(fd)
 
@@ -153,8 +151,7 @@ class Folder:
     def read(self, name: str, max_bytes: int = MAX_FILE_BYTES) -> bytes | None:
         """The bytes of a file; None when there is none.
 
-        One that was read before, and is the same file still, is not read again: held
-        open, it keeps its inode to itself.
+        One that was kept, and is the same file still, is not read again.
 
         Raises:
             NotAPlainFile: it is something else, or larger than `max_bytes`.
@@ -170,7 +167,7 @@ class Folder:
             raise OSError(exc.errno, exc.strerror, path) from exc
 
     def _read(self, name: str, max_bytes: int) -> bytes | None:
-        kept = self._read_again(name)
+        kept = None if self._missing else self.kept.read_again(name, self.fd)
         if kept is not None and len(kept) <= max_bytes:
             return kept
         try:
@@ -196,22 +193,10 @@ class Folder:
                 problem = f"{facts.st_size} bytes, over {max_bytes}"
                 raise NotAPlainFile(f"{self.path}/{name}", problem)
             data = _read_all(fd, facts.st_size)
-            if len(self._kept) < self.keeps:
-                self._kept[name] = (os.dup(fd), facts, data)
+            self.kept.add(name, fd, facts, data)
             return data
         finally:
             os.close(fd)
-
-    def _read_again(self, name: str) -> bytes | None:
-        """What was read before, if it is the same file still."""
-        if name not in self._kept:
-            return None
-        fd, before, data = self._kept.pop(name)
-        if _is_same(self.facts(name), before):
-            self._kept[name] = fd, before, data
-            return data
-        os.close(fd)
-        return None
 
     def create(self, name: str, data: bytes) -> None:
         """Make `name` with `data`, durable on return.
@@ -331,14 +316,6 @@ def _open_directory(name: str, path: str, dir_fd: int | None) -> int:
                 "remove it; hostbridge follows no link",
             ) from None
         raise
-
-
-def _is_same(now: os.stat_result | None, before: os.stat_result) -> bool:
-    """Whether nothing has happened to a file."""
-    facts = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
-    return now is not None and all(
-        getattr(now, fact) == getattr(before, fact) for fact in facts
-    )
 
 
 def _read_all(fd: int, size: int) -> bytes:

@@ -93,7 +93,7 @@ class State:
         if name not in self._open:
             opened = self.directory.folder(name, make=self.make)
             folder = self._stack.enter_context(opened)
-            folder.keeps = _KEPT_FILES
+            folder.kept.limit = _KEPT_FILES
             self._open[name] = folder
         return self._open[name]
 

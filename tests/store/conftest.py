@@ -5,18 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from storeworld import FakeClock, claim_all, request, store_in
+from storeworld import FakeClock, claim_all, place_in, request, store_in
+
+from bridge.store.location import open_state
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from bridge.protocol.request import Request
+    from bridge.store.directory import Folder
     from bridge.store.store import Store
 
 
 @pytest.fixture
 def clock() -> FakeClock:
     return FakeClock()
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[Folder]:
+    """The state directory, open."""
+    with open_state(place_in(tmp_path)) as opened:
+        yield opened
 
 
 @pytest.fixture

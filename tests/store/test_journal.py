@@ -3,27 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
-
-import pytest
-from storeworld import (
-    place_in,
-)
 
 from bridge.store.journal import MAX_BYTES, NAME, lines_about, newest_lines, note
-from bridge.store.location import open_state
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from bridge.store.directory import Folder
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> Iterator[Folder]:
-    with open_state(place_in(tmp_path)) as opened:
-        yield opened
 
 
 def test_the_journal_tells_the_story_of_a_request(state):

@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import orjson
 import pytest
 from storeworld import (
     answer,
-    place_in,
     request,
 )
 
 from bridge.store.directory import NotAPlainFile
-from bridge.store.location import open_state
 from bridge.store.seal import is_genuine, load_key, sealed_json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from bridge.store.directory import Folder
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> Iterator[Folder]:
-    with open_state(place_in(tmp_path)) as opened:
-        yield opened
 
 
 def test_a_seal_covers_every_field(state):
