@@ -197,8 +197,6 @@ def server() -> Iterator[ScriptedServer]:
     """A model server that says what the test has it say."""
     with ScriptedServer() as server:
         yield server
-        server.over.set()
-        server.shutdown()
 
 
 @pytest.fixture

@@ -15,5 +15,3 @@ if TYPE_CHECKING:
 def server() -> Iterator[ScriptedServer]:
     with ScriptedServer() as server:
         yield server
-        server.over.set()
-        server.shutdown()

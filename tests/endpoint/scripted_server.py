@@ -84,6 +84,11 @@ class ScriptedServer(ThreadingHTTPServer):
         self.left = threading.Event()
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.shutdown()
+        self.server_close()
+
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
