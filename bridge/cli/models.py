@@ -6,18 +6,25 @@ is named. Choose another with BRIDGE_LOCAL_MODEL=path.gguf. Ask for a model in
 and gives one reply, which must match a schema. Exit code 1: the model in use is
 missing or broken, or fails its test.
 
+`pull OWNER/NAME/FILE.gguf` fetches a model from the Hugging Face hub (or from
+HF_ENDPOINT) into that folder, and checks it against the SHA-256 that the hub states.
+No account is used. `pull` alone lists some models worth trying.
+
 For example:
   hostbridge models
-  hostbridge models --test
+  hostbridge models pull
 """
 
 from argparse import Namespace
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
-from bridge.cli.options import AS_JSON, at_least, switch, timeout
+from bridge.cli.options import AS_JSON, at_least, option, switch, timeout
 from bridge.cli.output import say, say_json
 from bridge.config import Settings
+from bridge.errors import InvalidRequest
+from bridge.llama import hub
 from bridge.llama.model_files import (
     HOW_TO_USE_ONE,
     SMALL_BELOW,
@@ -31,6 +38,15 @@ MIB = 1024 * 1024
 
 
 OPTIONS = (
+    option(
+        "what",
+        metavar="list|pull",
+        nargs="?",
+        choices=("list", "pull"),
+        default="list",
+        help="What to do; list by default.",
+    ),
+    option("which", metavar="OWNER/NAME/FILE", nargs="?", help="What to fetch."),
     AS_JSON,
     switch("--test", help="Load each model, and have it reply once."),
     timeout(
@@ -42,9 +58,13 @@ OPTIONS = (
 
 
 def command(options: Namespace) -> int:
-    """List the models; returns the exit code."""
-    require_extra()
+    """List the models, or fetch one; returns the exit code."""
     settings = Settings.from_environment()
+    if options.what == "pull":
+        return _pull(options, settings)
+    if options.which is not None:
+        raise InvalidRequest(f"list takes no {options.which!r}")
+    require_extra()
     works = False
     listed = []
     for candidate in known_models(settings):
@@ -62,6 +82,32 @@ def command(options: Namespace) -> int:
     elif not any(facts["inUse"] for facts in listed):
         say(f"none is in use; {HOW_TO_USE_ONE}")
     return 0 if works else 1
+
+
+def _pull(options: Namespace, settings: Settings) -> int:
+    if options.which is None:
+        _recommend(as_json=options.as_json)
+        return 0
+    path, source = hub.pull(hub.parse(options.which), models_folder(settings))
+    if options.as_json:
+        say_json({"model": path, **asdict(source)})
+    else:
+        say(f"{path}\nSHA-256 {source.sha256}, as the hub states")
+        say(f"ask it with: --route local --model {path.name}")
+    return 0
+
+
+def _recommend(*, as_json: bool) -> None:
+    if as_json:
+        say_json({"models": {n: m._asdict() for n, m in hub.RECOMMENDED.items()}})
+        return
+    for name, model in hub.RECOMMENDED.items():
+        say(f"{name}  {model.gigabytes:.1f} GB, licence {model.licence}")
+        say(f"    {model.file}")
+    say(
+        "\nhostbridge's own tests run none of these, only SmolLM2-135M-Instruct, which "
+        "comes with the extra.\nFetch one: hostbridge models pull NAME"
+    )
 
 
 def _facts(candidate: Candidate) -> dict[str, Any]:
