@@ -24,6 +24,16 @@ def test_the_plugin_has_the_packages_name_and_version():
     assert {key: manifest[key] for key in same} == {key: project[key] for key in same}
 
 
+def test_the_repository_is_its_own_marketplace():
+    folder = ROOT / ".claude-plugin"
+    manifest = json.loads((folder / "plugin.json").read_text())
+
+    [entry] = json.loads((folder / "marketplace.json").read_text())["plugins"]
+
+    assert entry.pop("source") == "./"
+    assert entry == {key: manifest[key] for key in entry}
+
+
 def test_hooks_json_is_made_from_the_table():
     """Make it with: python -m bridge.host.hook_table > hooks/hooks.json."""
     command = [sys.executable, "-m", "bridge.host.hook_table"]

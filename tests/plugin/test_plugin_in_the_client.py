@@ -81,7 +81,35 @@ def test_the_client_finds_the_plugin_valid(tmp_path):
 
     assert done.returncode == 0, done.stdout
     assert "Validation passed" in done.stdout
+    assert "warning" not in done.stdout
+    assert {"Validating marketplace manifest", "Validating plugin"} <= {
+        line.partition(":")[0] for line in done.stdout.splitlines()
+    }
     assert "SessionStart command /bin/sh" in done.stdout
+
+
+def test_the_repository_is_a_marketplace(tmp_path: Path, plugin: Path) -> None:
+    """Added and installed as a user does it, the plugin serves a request."""
+    with ScriptedApi(obedient_model()) as api:
+        stage = stage_at(tmp_path / "stage", api)
+        for words in (
+            ("marketplace", "add", str(plugin)),
+            ("install", "hostbridge@hostbridge"),
+        ):
+            subprocess.run(
+                stage.command("plugin", *words),
+                cwd=stage.project,
+                env=stage.environment(),
+                capture_output=True,
+                check=True,
+            )
+        plugins = stage.home / ".claude" / "plugins"
+        python = make_environment(plugins / "data" / "hostbridge-hostbridge" / "venv")
+        with StreamSession(stage) as session:
+            session.ask("hello")
+            answer = ask(python, stage, plugin=plugin)
+
+    assert (answer["success"], answer["route"]) == (True, "host")
 
 
 @pytest.mark.parametrize("where", ["plugin", "data"])
