@@ -1,4 +1,4 @@
-"""README: what it lists is what there is."""
+"""README and docs/: what they list is what there is."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ from bridge.cli.commands import COMMANDS
 from bridge.cli.main import run
 from bridge.config import VARIABLES, Settings
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def page(name: str) -> str:
+    return (DOCS / f"{name}.md").read_text()
 
 
 @pytest.mark.parametrize("command", ["ask", "submit"])
@@ -27,17 +31,20 @@ def test_every_option_of_a_request_is_listed(capsys, command):
     run([command, "--help"])
     options = set(re.findall(r"^  (--[a-z-]+)", capsys.readouterr().out, re.M))
 
-    listed = set(re.findall(r"^\| `(--[a-z-]+)", README, re.M))
+    listed = set(re.findall(r"^\| `(--[a-z-]+)", page("commands"), re.M))
     assert options - listed == set()
     assert "--schema" in options
 
 
 def test_every_command_is_named():
-    assert {name for name in COMMANDS if f"`{name}" not in README} == set()
+    commands = page("commands")
+
+    assert {name for name in COMMANDS if f"`{name}" not in commands} == set()
 
 
 def test_every_setting_is_listed_with_its_default():
-    rows = re.findall(r"^\| `(BRIDGE_\w+)` \| [^|]+ \| ([^|]*)\|$", README, re.M)
+    row = r"^\| `(BRIDGE_\w+)` \| [^|]+ \| ([^|]*)\|$"
+    rows = re.findall(row, page("settings"), re.M)
     listed = {name: default.strip(" `") for name, default in rows}
 
     # The bridge itself sets two more, for the programs that its agents start.
@@ -59,7 +66,7 @@ def test_every_field_of_a_definition_is_listed():
         line.partition(":")[0]: [
             set(each.split()) for each in re.findall("`(.+?)`", line)
         ]
-        for line in README.splitlines()
+        for line in page("agents").splitlines()
         if line.startswith("- Fields of ")
     }
 
@@ -74,10 +81,11 @@ def test_every_field_of_a_definition_is_listed():
 
 def test_its_python_is_python_of_ours():
     """Every example can be compiled, and what it imports from us is there."""
-    code = "\n".join(re.findall(r"^```python\n(.*?)^```", README, re.M | re.S))
+    blocks = re.findall(r"^```python\n(.*?)^```", page("python"), re.M | re.S)
+    code = "\n".join(blocks)
     tree = compile(
         code,
-        "README.md",
+        "python.md",
         "exec",
         ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
     )

@@ -137,7 +137,8 @@ class World:
         for line in shell.stdout:
             if line.startswith(_END):
                 return int(line.removeprefix(_END)), "".join(said)
-            said.append(line)
+            if not line.startswith("hostbridge: the project is "):
+                said.append(line)
         raise AssertionError(f"the shell ended at: {command}\n{''.join(said)}")
 
     def _python(self, text: str) -> None:
