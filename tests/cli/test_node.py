@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from bridge.extras import how_to_add
+
 SOURCE = """\
 class Cart:
     def total(self):
@@ -56,7 +58,7 @@ def test_error_a_node_without_the_extra_asks_nothing(project, tmp_path):
     ran.fails(
         2,
         "reading python takes tree-sitter, which is not installed; "
-        "run: pip install 'hostbridge[local]'",
+        f"run: {how_to_add('local')}",
     )
     assert not list(project.state.glob("requests/*.json"))
 

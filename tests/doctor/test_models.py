@@ -14,6 +14,7 @@ from bridge.doctor import models
 from bridge.doctor.examine import CHECKS
 from bridge.doctor.finding import Verdict, ok, warning
 from bridge.errors import ExtraMissing
+from bridge.extras import how_to_add
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,8 +84,8 @@ def test_without_the_extra_nothing_is_wrong(patient):
 
     assert found == [
         ok(
-            "not set up: llama-cpp-python is not installed; run: pip install "
-            "'hostbridge[local]'; that needs a C++ compiler, and none is on PATH",
+            f"not set up: llama-cpp-python is not installed; run: {how_to_add('local')}"
+            "; that needs a C++ compiler, and none is on PATH",
         )
     ]
 
@@ -97,7 +98,7 @@ def test_warns_if_the_settings_name_the_local_route(patient, env):
     (found,) = patient.found(models.local, **env)
 
     assert found.verdict is Verdict.WARNING
-    assert found.cure == "pip install 'hostbridge[local]'"
+    assert found.cure == how_to_add("local")
 
 
 def test_the_model_and_what_it_keeps(patient):

@@ -21,6 +21,7 @@ from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.endpoint.endpoint_model import open_endpoint
 from bridge.errors import BadSetting, ExtraMissing
+from bridge.extras import how_to_add
 from bridge.protocol.response import RequestFailed
 
 
@@ -165,5 +166,5 @@ def test_error_the_client_is_not_installed(monkeypatch):
         open_endpoint("openai:m", settings("http://127.0.0.1:1/v1"))
 
     assert str(caught.value) == (
-        "openai is not installed; run: pip install 'hostbridge[endpoint]'"
+        f"openai is not installed; run: {how_to_add('endpoint')}"
     )

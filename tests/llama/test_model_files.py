@@ -11,6 +11,7 @@ from ggufs import gguf
 from bridge.agent_loop.chat_model import ModelFailed
 from bridge.config import Settings
 from bridge.errors import ExtraMissing
+from bridge.extras import how_to_add
 from bridge.llama import model_files
 from bridge.llama.model_files import (
     SMALL_BELOW,
@@ -130,7 +131,7 @@ def test_error_extra_missing(settings, monkeypatch):
     with pytest.raises(ExtraMissing) as caught:
         require_extra()
     assert str(caught.value) == (
-        "llama-cpp-python is not installed; run: pip install 'hostbridge[local]'"
+        f"llama-cpp-python is not installed; run: {how_to_add('local')}"
     )
     with pytest.raises(ExtraMissing):
         find_model(None, Settings(home=settings.home))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ExtraMissing, InvalidRequest
+from bridge.extras import how_to_add
 from bridge.nodes.lookup import MAX_FILE_BYTES, find_node
 from bridge.protocol.request import Node
 
@@ -232,5 +233,5 @@ def test_error_missing_grammar(project, monkeypatch):
 
     assert str(caught.value) == (
         "reading python takes tree-sitter, which is not installed; "
-        "run: pip install 'hostbridge[local]'"
+        f"run: {how_to_add('local')}"
     )
