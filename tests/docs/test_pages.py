@@ -1,58 +1,182 @@
-"""Every code block of README and of the pages under docs/ does what it says."""
+"""README and the pages under docs/: what they show is what happens."""
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import needs
 import pytest
-from docs.pages import World, blocks
+from docs.pages import Reader, blocks
+from endpoint.scripted_server import ScriptedServer, say
 from stage.api import ScriptedApi
 from stage.client import Stage
-from stage.models import agent_output, obedient_model
-from stage.replies import Answer, reply
+from stage.models import launching, obedient_model
+from stage.replies import Answer, reply, tool_use
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from endpoint.scripted_server import Talk
     from stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md"]
-# What the agents of the pages answer, by a part of their prompt.
-ANSWERS = {
+README = ROOT / "README.md"
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+FIRST_ANSWER = "Install, and a first answer"
+SERVER = "http://127.0.0.1:8080/v1"
+
+# What an agent answers, by a part of what it was told; the first that fits.
+ANSWERS: dict[str, Any] = {
+    '"verdict"': {
+        "verdict": "APPROVED", "summary": "as it should be", "checks": [], "issues": []
+    },
     '"modules"': {"modules": ["billing"]},
     '"pages"': {"pages": []},
-    "Which modules under src/": {
-        "status": "success", "summary": "billing has no test", "evidence": []
-    },
+    '"approved"': {"approved": True, "remarks": []},
+    "": {"status": "success", "summary": "billing has no test", "evidence": []},
 }  # fmt: skip
 
 
-def answer(prompt: str, request: ApiRequest) -> Answer:
-    for part, value in ANSWERS.items():
-        if part in prompt:
-            return reply(json.dumps(value))
-    return agent_output(prompt, request)
+def answer_to(told: str) -> Any:
+    return next(value for part, value in ANSWERS.items() if part in told)
+
+
+def agent(prompt: str, _: ApiRequest) -> Answer:
+    return reply(json.dumps(answer_to(prompt)))
+
+
+def main_thread(request: ApiRequest) -> Answer:
+    """The session's own model; and that of `claude -p`, which has one tool more."""
+    form = [
+        tool["input_schema"]
+        for tool in request.body["tools"]
+        if tool["name"] == "StructuredOutput"
+    ]
+    if not form:
+        return launching()(request)
+    if request.own_calls:
+        return reply("done")
+    return reply(tool_use("StructuredOutput", answer_to(json.dumps(form))))
+
+
+def chat(talk: Talk, asked: dict[str, Any]) -> None:
+    """The model behind the OpenAI-compatible server: it ends the work at once."""
+    answer = answer_to(json.dumps(asked["response_format"]))
+    call = {"tool": "submit_result", "arguments": answer}
+    say(json.dumps(call))(talk, asked)
+
+
+def executable(path: Path, *lines: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join(("#!/bin/sh", *lines, "")))
+    path.chmod(0o755)
+
+
+@contextmanager
+def reader(folder: Path, *, has_hostbridge: bool = True) -> Iterator[Reader]:
+    """Somebody with a project, a checkout in ~/src, and an account (of the stage)."""
+    needs.tool("tmux")
+    with (
+        ScriptedApi(obedient_model(agent, main=main_thread)) as api,
+        ScriptedServer() as server,
+    ):
+        server.acts.append(chat)
+        stage = Stage(folder / "stage", api, program=needs.client())
+        make_project(stage.project)
+        (stage.home / "src").mkdir()
+        (stage.home / "src" / "hostbridge").symlink_to(ROOT)
+        (stage.home / "your").mkdir()
+        (stage.home / "your" / "project").symlink_to(stage.project)
+        programs = folder / "bin"
+        env = stage.environment()
+        proxies = [f"export {name}='{env.pop(name)}'" for name in PROXIES]
+        # What the client sends stays on this machine; what pip fetches does not.
+        executable(programs / "claude", *proxies, f"exec '{stage.program}' \"$@\"")
+        env |= {key: value for key, value in os.environ.items() if is_of_pip(key)}
+        if has_hostbridge:
+            here = Path(sys.executable).parent
+            executable(programs / "hostbridge", f"exec '{here}/hostbridge' \"$@\"")
+            executable(programs / "python", f"exec '{sys.executable}' \"$@\"")
+            # What this page installs is here already.
+            executable(
+                programs / "pip", f"exec '{sys.executable}' -m pip \"$@\" --dry-run"
+            )
+        env |= {
+            "PATH": f"{programs}:{env['PATH']}",
+            "PWD": str(stage.project),
+            "SERVER": server.url,
+            **{f"GIT_{who}_NAME": "Ada" for who in ("AUTHOR", "COMMITTER")},
+            **{f"GIT_{who}_EMAIL": "ada@x.org" for who in ("AUTHOR", "COMMITTER")},
+        }
+        with Reader(stage, env, {SERVER: server.url}) as made:
+            yield made
+
+
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY")
+
+
+def is_of_pip(name: str) -> bool:
+    return name.startswith("PIP_") or name.lower().endswith("_proxy")
+
+
+def make_project(project: Path) -> None:
+    files = {
+        "src/app.py": "class Class:\n    def method(self):\n        return 1\n",
+        "src/billing.py": "",
+        "docs/index.md": "# Orders\n",
+    }
+    for file, words in files.items():
+        path = project / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(words)
+    subprocess.run(["git", "init", "-q", project], check=True)
+
+
+def follow(who: Reader, page: Path, *sections: str | None) -> None:
+    text = page.read_text()
+    for section in sections or (None,):
+        for block in blocks(text, section):
+            try:
+                who.follow(block)
+            except Exception as exc:
+                exc.add_note(f"{page.name}:{block.line}")
+                raise
+
+
+def test_readme(tmp_path):
+    """All but the install, for which see below."""
+    needs.local_model()
+    titles = ["", *(w[3:] for w in README.read_text().splitlines() if w[:3] == "## ")]
+    titles.remove(FIRST_ANSWER)
+
+    with reader(tmp_path) as who:
+        follow(who, README, *titles)
+
+
+def test_a_first_answer_with_nothing_but_readme(tmp_path):
+    """A fresh home, a new environment, a session at a terminal, a typed answer.
+
+    `pytest -rP` prints the transcript, with seconds.
+    """
+    with reader(tmp_path, has_hostbridge=False) as who:
+        try:
+            follow(who, README, FIRST_ANSWER)
+        finally:
+            print("\n".join(who.transcript))  # noqa: T201 - for whoever wants to read it
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_block_does_what_it_says(tmp_path: Path, page: Path) -> None:
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    (programs / "hostbridge").symlink_to(Path(sys.executable).with_name("hostbridge"))
-    (programs / "claude").symlink_to(needs.client())
-    changes = {"path/to/hostbridge": str(ROOT), "cd your/project": "cd ../project"}
-    with ScriptedApi(obedient_model(answer)) as api:
-        stage = Stage(tmp_path / "stage", api, program=needs.client())
-        (stage.project / ".git" / "hooks").mkdir(parents=True)
-        with World(stage, programs, changes) as world:
-            for block in blocks(page.read_text()):
-                try:
-                    world.follow(block)
-                except Exception as exc:
-                    exc.add_note(f"{page.name}:{block.line}")
-                    raise
+def test_each_block_does_what_it_says(tmp_path, page):
+    needs.local_model()
+    with reader(tmp_path) as who:
+        who.type("hostbridge install")
+        who.type("claude")
+        follow(who, page)
