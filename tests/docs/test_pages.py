@@ -29,7 +29,7 @@ pytestmark = pytest.mark.host
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES: list[Path] = []  # the pages follow
 FIRST_ANSWER = "Install, and a first answer"
 SERVER = "http://127.0.0.1:8080/v1"
 
@@ -83,7 +83,8 @@ def executable(path: Path, *lines: str) -> None:
 @contextmanager
 def reader(folder: Path, *, has_hostbridge: bool = True) -> Iterator[Reader]:
     """Somebody with a project, a checkout in ~/src, and an account (of the stage)."""
-    needs.tool("tmux")
+    for program in ("tmux", "git", "make"):
+        needs.tool(program)
     with (
         ScriptedApi(obedient_model(agent, main=main_thread)) as api,
         ScriptedServer() as server,
