@@ -34,6 +34,8 @@ _OF_A_CLIENT = (
     "CLAUDE_PLUGIN_DATA",
 )
 
+_FORCE_COLOUR = ("FORCE_COLOR", "CLICOLOR_FORCE")
+
 # A process with one of these was started by a client.
 SIGNS_OF_A_CLIENT = frozenset({"CLAUDECODE", "CLAUDE_PID", "CLAUDE_CODE_SESSION_ID"})
 
@@ -136,6 +138,29 @@ class Settings:
 def environment() -> dict[str, str]:
     """A copy of the process environment."""
     return dict(os.environ)
+
+
+def asked_columns() -> int | None:
+    """How wide the user says the terminal is (`COLUMNS`)."""
+    value = os.environ.get("COLUMNS", "")
+    return int(value[:4]) if value.isascii() and value.isdigit() else None
+
+
+def colour_is_wanted(
+    *, is_terminal: bool, env: Mapping[str, str] | None = None
+) -> bool:
+    """Whether a stream gets colour: as https://no-color.org and Python itself say."""
+    env = os.environ if env is None else env
+    if env.get("NO_COLOR"):
+        return False
+    if any(env.get(name, "0") not in ("", "0") for name in _FORCE_COLOUR):
+        return True
+    return is_terminal and env.get("TERM") != "dumb" and env.get("CLICOLOR") != "0"
+
+
+def forbid_colour() -> None:
+    """Do as if the user had set NO_COLOR, which other libraries obey, too."""
+    os.environ["NO_COLOR"] = "1"
 
 
 def environment_for_a_client(env: Mapping[str, str] | None = None) -> dict[str, str]:

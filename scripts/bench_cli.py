@@ -69,7 +69,7 @@ def cases(root: Path, files: int) -> list[Callable[[], dict[str, float]]]:
         floor,
         submit(idle, "submit"),
         submit(finished, "submit, finished"),
-        status(idle, "status", "alive"),
+        status(idle, "status", "SESSION"),
         status(finished, "status, finished", f"{files:,} ended in all"),
         status(waiting, "status, waiting", f"{files:,} in all"),
         lambda: {"help": timed(idle, ["--help"], "submit")},

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import NewerSchema
 from bridge.host.eligibility import may_take
+from bridge.host.output import one_line
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.status import FINAL, Stage
 from bridge.store import journal, queries, sessions, switch
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 SHOWN_WAITING = 20
 SHOWN_ENDED = 5
+EXCERPT_CHARS = 120
 # How many lines of the journal are read to find what ended last.
 _LINES_READ = 500
 
@@ -56,7 +58,7 @@ class LiveRequest:
 
     `route` is the one that holds it, or may take it; on routes other than host,
     `session` is the process. `is_abandoned`: its process is gone; the next sweep lets
-    it wait again or ends it.
+    it wait again or ends it. `excerpt` is how the prompt begins.
     """
 
     request_id: str
@@ -69,6 +71,7 @@ class LiveRequest:
     session: str | None
     age_s: float
     left_s: float
+    excerpt: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,7 @@ class EndedRequest:
     agent: str
     ago_s: float
     duration_s: float
+    excerpt: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +185,7 @@ def _live(request: Request, hosts: list[Session], now_ms: int) -> LiveRequest:
         session=claim.session if claim else None,
         age_s=(now_ms - request.asked_ms) / 1000,
         left_s=(request.deadline_ms - now_ms) / 1000,
+        excerpt=one_line(request.prompt, EXCERPT_CHARS),
     )
 
 
@@ -199,6 +204,7 @@ def _last_ended(state: State) -> Iterator[EndedRequest]:
                 agent=request.agent_type if request else "",
                 ago_s=(state.now_ms() - response.completed_at) / 1000,
                 duration_s=response.duration / 1000,
+                excerpt=one_line(request.prompt, EXCERPT_CHARS) if request else "",
             )
 
 

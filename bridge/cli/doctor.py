@@ -13,6 +13,7 @@ For example:
 import sys
 from argparse import Namespace
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
 from itertools import chain
@@ -20,12 +21,18 @@ from pathlib import Path
 
 from bridge.cli.options import AS_JSON, at_least, switch, timeout
 from bridge.cli.output import counted, say, say_json
+from bridge.cli.screen import Line, Style, Styled, screen_of, wrapped
 from bridge.config import environment
 from bridge.doctor.examine import examine, guarded, worst
 from bridge.doctor.finding import Finding, Verdict
 from bridge.doctor.subject import subject
 
-_COLOURS = {Verdict.OK: "32", Verdict.WARNING: "33", Verdict.PROBLEM: "31"}
+_COLOURS: dict[Verdict, Style] = {
+    Verdict.OK: "green",
+    Verdict.WARNING: "yellow",
+    Verdict.PROBLEM: "red",
+}
+_WIDE = 80
 _WIDTH = max(map(len, Verdict))
 _NAME_WIDTH = 12
 
@@ -49,10 +56,11 @@ def command(options: Namespace) -> int:
         live = partial(ask, looked_at, timeout_s=options.timeout_s)
         checks = chain(checks, guarded("live", live))
     findings = []
+    width = screen_of(sys.stdout).width
     for finding in checks:
         findings.append(finding)
         if not options.as_json:
-            _print(finding)
+            say(*finding_lines(finding, width))
     verdict = worst(findings)
     if options.as_json:
         say_json({"verdict": verdict, "checks": [asdict(f) for f in findings]})
@@ -61,19 +69,20 @@ def command(options: Namespace) -> int:
     return 1 if verdict is Verdict.PROBLEM else 0
 
 
-def _print(finding: Finding) -> None:
-    verdict = f"{finding.verdict:<{_WIDTH}}"
-    indent = " " * (_WIDTH + _NAME_WIDTH + 2)
-    lines = [f"{finding.name:<{_NAME_WIDTH}} {finding.found}"]
+def finding_lines(finding: Finding, width: int | None) -> Iterator[Line]:
+    """One finding; on a narrow terminal its words are below its name."""
+    words = finding.found
     if finding.verdict is not Verdict.OK:
-        lines += [f"{indent}cause: {finding.cause}", f"{indent}cure:  {finding.cure}"]
-    if sys.stdout.isatty():
-        # Not with `say`, which strips escape sequences.
-        sys.stdout.write(f"\x1b[{_COLOURS[finding.verdict]}m{verdict}\x1b[0m ")
-    else:
-        sys.stdout.write(f"{verdict} ")
-    say("\n".join(lines))
-    sys.stdout.flush()
+        words = f"{words}\ncause: {finding.cause}\ncure:  {finding.cure}"
+    verdict = Styled(f"{finding.verdict:<{_WIDTH}}", _COLOURS[finding.verdict])
+    if width is not None and width < _WIDE:
+        yield verdict, f" {finding.name}"
+        yield from wrapped(words, width, "    ", whole_words=True)
+        return
+    indent = " " * (_WIDTH + _NAME_WIDTH + 2)
+    first, *others = wrapped(words, width, indent, whole_words=True)
+    yield verdict, f" {finding.name:<{_NAME_WIDTH}} {first.lstrip()}"
+    yield from others
 
 
 def _sum_up(findings: list[Finding]) -> None:

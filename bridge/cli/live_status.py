@@ -11,8 +11,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.cli.output import say_json
-from bridge.cli.status_text import fitted, overview_text
-from bridge.host.output import clean
+from bridge.cli.screen import printed
+from bridge.cli.status_text import overview_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,13 +25,6 @@ if TYPE_CHECKING:
 _FOLDERS = ("requests", "processing", "responses", "sessions", "agents")
 _REFRESH_S = 1.0
 _POLL_S = 0.1
-# The group names are rich styles.
-_COLOURS = (
-    r"^\S+ +(?P<green>running|completed)\b",
-    r"^\S+ +(?P<cyan>offered)\b",
-    r"^\S+ +(?P<red>no host|invalid answer|failed|timeout|cancelled)\b",
-    r"^(?P<bold>(SESSION|REQUEST) .*)",
-)
 
 
 def watch_table(bridge: Bridge) -> None:
@@ -71,9 +64,7 @@ def _times(state: Path) -> list[int]:
 def _drawn(bridge: Bridge, width: int) -> Text:
     from rich.text import Text
 
-    words = overview_text(bridge.overview())
-    # An id that is longer than a line continues on the next.
-    text = Text(fitted(clean(words, len(words)), width), overflow="fold")
-    for pattern in _COLOURS:
-        text.highlight_regex(f"(?m){pattern}")
-    return text
+    lines = overview_lines(bridge.overview(), width)
+    # An id that is longer than a line continues on the next. The escape sequences are
+    # only ours; rich leaves them out where the terminal shows no colour.
+    return Text.from_ansi(printed(lines, colour=True), overflow="fold")

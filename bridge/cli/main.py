@@ -14,6 +14,7 @@ from importlib import import_module
 
 from bridge.cli.commands import COMMANDS
 from bridge.cli.exit_codes import Exit, exit_code
+from bridge.config import forbid_colour
 from bridge.errors import BridgeError
 
 _HELP = """\
@@ -117,16 +118,21 @@ def _run_there(arguments: list[str]) -> int:
 
 
 def _call(name: str, arguments: list[str]) -> int:
+    from bridge.cli.options import NO_COLOUR
     from bridge.cli.parser import help_text, is_help, parse
 
     module = import_module(f"bridge.cli.{name}")
     prog = f"hostbridge {name}"
+    known = (*module.OPTIONS, NO_COLOUR)
     if is_help(arguments):
         from bridge.cli.output import say
 
-        say(help_text(prog, module.OPTIONS, module.__doc__ or "").rstrip())
+        say(help_text(prog, known, module.__doc__ or "").rstrip())
         return Exit.OK
-    return int(module.command(parse(prog, module.OPTIONS, arguments)) or 0)
+    options = parse(prog, known, arguments)
+    if options.no_color:
+        forbid_colour()
+    return int(module.command(options) or 0)
 
 
 def _report(error: BridgeError, arguments: list[str]) -> int:

@@ -68,6 +68,7 @@ def timeout(
 
 
 AS_JSON = switch("--json", dest="as_json", help="Print JSON, one object per line.")
+NO_COLOUR = switch("--no-color", help="Print without colour, as NO_COLOR=1 does.")
 ACCEPT_DEGRADED = switch(
     "--accept-degraded",
     help="Exit with 0, not 7, for an answer of a small model, or of another model than "

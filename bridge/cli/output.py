@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from bridge.cli.screen import printed, screen_of
 from bridge.host.output import clean
 from bridge.protocol.response import RequestFailed
 from bridge.protocol.value import Value
@@ -22,6 +23,7 @@ from bridge.protocol.value import Value
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from bridge.cli.screen import Line
     from bridge.errors import BridgeError
     from bridge.protocol.response import Response
 
@@ -38,9 +40,10 @@ _FIRST = ("requestId", "success", "route", "parsedOutput")
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
-def say(text: str) -> None:
+def say(*lines: Line) -> None:
     """Print a result for people."""
-    sys.stdout.write(clean(text, len(text)) + "\n")
+    colour = screen_of(sys.stdout).colour
+    sys.stdout.write(printed(lines, colour=colour) + "\n")
     # Whoever reads a pipe wants each result as soon as it is there.
     sys.stdout.flush()
 
@@ -77,12 +80,12 @@ def say_json(value: Any, *, pretty: bool = False) -> None:
     sys.stdout.buffer.flush()
 
 
-def say_result(options: Namespace, value: Any, text: str) -> None:
+def say_result(options: Namespace, value: Any, *lines: Line) -> None:
     """Print a result as JSON with `--json`, otherwise for people."""
     if options.as_json:
         say_json(value)
     else:
-        say(text)
+        say(*lines)
 
 
 def json_text(value: Any, *, pretty: bool = False) -> str:
@@ -134,6 +137,11 @@ def span(seconds: float) -> str:
         if seconds >= unit_s:
             return f"{seconds / unit_s:.0f} {name}"
     return f"{max(0.0, seconds):.0f} s"
+
+
+def ago(seconds: float) -> str:
+    """How long ago, as people say it: `2 min ago`."""
+    return f"{span(seconds)} ago" if seconds >= 1 else "just now"
 
 
 def counted(number: int, what: str) -> str:

@@ -15,7 +15,8 @@ from argparse import Namespace
 from bridge.api.bridge import Bridge
 from bridge.cli.options import AS_JSON, switch
 from bridge.cli.output import say_result
-from bridge.cli.status_text import overview_text
+from bridge.cli.screen import screen_of
+from bridge.cli.status_text import overview_lines
 from bridge.errors import InvalidRequest
 
 OPTIONS = (switch("--watch", help="Keep showing it, until Ctrl-C."), AS_JSON)
@@ -26,7 +27,7 @@ def command(options: Namespace) -> None:
     bridge = Bridge.open()
     if not options.watch:
         seen = bridge.overview()
-        say_result(options, seen, overview_text(seen))
+        say_result(options, seen, *overview_lines(seen, screen_of(sys.stdout).width))
         return
     from bridge.cli.live_status import watch_json, watch_table
 

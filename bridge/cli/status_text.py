@@ -1,18 +1,16 @@
-"""The overview of a project as plain text: tables without colour.
-
-Each line begins with a whole id, which a narrow terminal does not cut: people copy it.
-"""
+"""The overview of a project as a screen: three tables, each line with a whole id."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.cli.output import span
-from bridge.host.output import one_line
+from bridge.cli.output import ago, span
+from bridge.cli.screen import Styled, wrapped
+from bridge.cli.table import Column, table
 from bridge.protocol.ids import is_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from bridge.api.project_status import (
         EndedRequest,
@@ -20,44 +18,74 @@ if TYPE_CHECKING:
         OpenSession,
         Overview,
     )
+    from bridge.cli.screen import Line, Style
 
-_REQUESTER_CHARS = 30
+_SESSIONS = (
+    Column("SESSION"),
+    Column("STATE", least=4),
+    Column("AGENTS"),
+    Column("PID", spare=1),
+)
+_LIVE = (
+    Column("REQUEST"),
+    Column("STAGE", least=15),
+    Column("ASKED", spare=2),
+    Column("LEFT", spare=4),
+    Column("AGENT", least=10, spare=3),
+    Column("BY", least=10, spare=5),
+    Column("PROMPT", least=12, spare=1),
+)
+_ENDED = (
+    Column("REQUEST"),
+    Column("RESULT", least=15),
+    Column("ENDED", spare=2),
+    Column("TOOK", spare=4),
+    Column("AGENT", least=10, spare=3),
+    Column("PROMPT", least=12, spare=1),
+)
+_COLOURS: dict[str, Style] = {
+    "running": "green",
+    "completed": "green",
+    "offered": "cyan",
+    "waiting": "cyan",
+}
 
 
-def overview_text(seen: Overview) -> str:
+def overview_lines(seen: Overview, width: int | None) -> list[Line]:
     """Sessions, requests, and what ended last."""
-    return "\n".join(_lines(seen))
+    return list(_lines(seen, width))
 
 
-def _lines(seen: Overview) -> Iterator[str]:
-    off = "  OFF (`hostbridge on` goes on)" if seen.is_off else ""
-    off_here = "  OFF in this shell (BRIDGE_OFF is set)" if seen.is_off_here else ""
-    yield f"{seen.project}{off}{off_here}"
+def _lines(seen: Overview, width: int | None) -> Iterator[Line]:
+    yield Styled(seen.project, "bold")
+    if seen.is_off:
+        yield Styled("off: `hostbridge on` goes on", "yellow")
+    if seen.is_off_here:
+        yield Styled("off in this shell: BRIDGE_OFF is set", "yellow")
     yield ""
     if seen.sessions:
-        head = ("SESSION", "PID", "SEEN", "WAKES", "AGENTS", "")
-        yield from table(head, map(_session, seen.sessions))
+        yield from table(_SESSIONS, map(_session, seen.sessions), width)
     else:
-        yield "no session is open (`claude` opens one, `hostbridge install` before it)"
+        text = "no session is open (`claude` opens one, `hostbridge install` before it)"
+        yield from wrapped(text, width)
     yield ""
-    if seen.requests or seen.unreadable:
-        head = ("REQUEST", "STAGE", "AGE", "LEFT", "AGENT", "ASKED BY")
-        yield from table(head, map(_request, seen.requests))
-    else:
+    if seen.requests:
+        yield from table(_LIVE, map(_request, seen.requests), width)
+    elif not seen.unreadable:
         yield "nothing waits or runs"
     for name in seen.unreadable:
-        yield f"{name}  {_unreadable(name)}"
+        yield from wrapped(f"{name}  {_unreadable(name)}", width, whole_words=True)
     more = seen.claimed + seen.waiting - len(seen.requests) - len(seen.unreadable)
     if more > 0:
         yield f"and {more:,} more wait; {seen.waiting:,} in all"
     yield ""
     if seen.last:
-        head = ("REQUEST", "ENDED", "AGO", "TOOK", "AGENT", "")
-        yield from table(head, map(_ended, seen.last))
+        yield from table(_ENDED, map(_ended, seen.last), width)
     if seen.exists:
         yield f"{seen.ended:,} ended in all"
     else:
-        yield f"nothing was ever asked here: there is no {seen.state}"
+        text = f"nothing was ever asked here: there is no {seen.state}"
+        yield from wrapped(text, width, whole_words=True)
 
 
 def _unreadable(name: str) -> str:
@@ -68,58 +96,47 @@ def _unreadable(name: str) -> str:
 
 
 def _session(session: OpenSession) -> Sequence[str]:
+    is_seen = session.seen == "alive"
+    notes = (
+        "open" if is_seen else "not visible from here",
+        "off" if session.is_off else "",
+        "" if session.wakes else "not woken while idle",
+    )
     return (
         session.session_id,
+        ", ".join(filter(None, notes)),
+        f"{session.running} of {session.slots}",
         str(session.pid),
-        session.seen,
-        "yes" if session.wakes else "no",
-        f"{session.running}/{session.slots}",
-        "off" if session.is_off else "",
     )
 
 
 def _request(request: LiveRequest) -> Sequence[str]:
-    left = span(request.left_s) if request.left_s > 0 else "overdue"
     usual = ("normal", "host")
     notes = [n for n in (request.priority, request.route) if n not in usual]
     if request.is_abandoned:
         notes.append("its process is gone")
     return (
         request.request_id,
-        f"{request.stage} ({', '.join(notes)})" if notes else str(request.stage),
-        span(request.age_s),
-        left,
+        _status(request.stage.words, f" ({', '.join(notes)})" if notes else ""),
+        ago(request.age_s),
+        span(request.left_s) if request.left_s > 0 else "overdue",
         request.agent,
-        one_line(request.requester, _REQUESTER_CHARS),
+        request.requester,
+        request.excerpt,
     )
 
 
 def _ended(request: EndedRequest) -> Sequence[str]:
+    is_told = request.code in (None, request.status)
     return (
         request.request_id,
-        request.status,
-        span(request.ago_s),
+        _status(request.status, "" if is_told else f": {request.code}"),
+        ago(request.ago_s),
         f"{request.duration_s:.1f} s",
         request.agent,
-        request.code or "",
+        request.excerpt,
     )
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """The rows with their columns aligned."""
-    cells = [head, *rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for row in cells:
-        padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        yield "  ".join(padded).rstrip()
-
-
-def fitted(text: str, width: int) -> str:
-    """The lines cut to a width, but never inside the id at the start of a line."""
-    return "\n".join(_cut(line, width) for line in text.split("\n"))
-
-
-def _cut(line: str, width: int) -> str:
-    if len(line) <= width:
-        return line
-    return line[: max(width - 1, len(line.split(" ", 1)[0]))] + "…"
+def _status(word: str, more: str) -> Styled:
+    return Styled(word + more, _COLOURS.get(word, "red"))

@@ -25,6 +25,11 @@ class Stage(StrEnum):
     RUNNING = "running"
     INVALID_ANSWER = "invalid answer"
 
+    @property
+    def words(self) -> str:
+        """The stage as people read it: for them, a host is an open session."""
+        return "no open session" if self is Stage.NO_HOST else self.value
+
 
 FINAL = frozenset({Status.COMPLETED, Status.FAILED, Status.TIMEOUT, Status.CANCELLED})
 

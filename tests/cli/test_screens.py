@@ -1,0 +1,146 @@
+"""What people see, at 60, 80 and 120 columns: each screen is a file in screens/."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from screens import ESCAPES, on_terminal, same_as_file, too_wide
+
+from bridge.api.project_status import EndedRequest, LiveRequest, OpenSession, Overview
+from bridge.cli.doctor import finding_lines
+from bridge.cli.status_text import overview_lines
+from bridge.doctor.finding import ok, problem, warning
+from bridge.protocol.status import Stage
+
+STATE = "/home/u/.hostbridge/state/home/u/app/@"
+QUESTION = "Which modules under src/ have no test at all, and why is that so?"
+
+
+def live(number, stage, **more):
+    usual = {
+        "is_abandoned": False, "agent": "general-purpose", "priority": "normal",
+        "requester": "make (pid 21358)", "route": "host", "session": None,
+        "age_s": 130.0, "left_s": 170.0, "excerpt": QUESTION,
+    }  # fmt: skip
+    name = f"1k0t3fvvgkr-n-hj92w{number}"
+    return LiveRequest(**{"request_id": name, "stage": stage} | usual | more)
+
+
+def ended(number, status="completed", **more):
+    usual = {
+        "code": None, "agent": "validator-logic", "ago_s": 12.0, "duration_s": 4.25,
+        "excerpt": "Is this change ready?",
+    }  # fmt: skip
+    name = f"1k0t3fvvgka-n-hj92w{number}"
+    return EndedRequest(**{"request_id": name, "status": status} | usual | more)
+
+
+def session(name, **more):
+    usual = {
+        "pid": 4711, "seen": "alive", "wakes": True, "is_off": False, "running": 1,
+        "slots": 4, "cwd": "/home/u/app",
+    }  # fmt: skip
+    return OpenSession(**{"session_id": name} | usual | more)
+
+
+def seen(**more):
+    return Overview(
+        "/home/u/app", STATE, **{"is_off": False, "is_off_here": False} | more
+    )
+
+
+def test_status_of_nothing():
+    same_as_file("status-empty", lambda w: overview_lines(seen(exists=False), w))
+
+
+def test_status_of_every_stage():
+    busy = seen(
+        exists=True,
+        is_off_here=True,
+        sessions=(
+            session("0c5e2a9e-6b0f-4c55-8a53-0f3f1d6b7c11"),
+            session("9f1b", is_off=True, wakes=False, running=0),
+            session("7d2c", seen="unseen", running=0),
+        ),
+        requests=(
+            live(1, Stage.RUNNING, age_s=0.2, left_s=119.0),
+            live(2, Stage.OFFERED, agent="Explore", requester="a hook"),
+            live(3, Stage.INVALID_ANSWER, left_s=-3.0),
+            live(4, Stage.RUNNING, route="local", is_abandoned=True),
+            live(
+                5, Stage.WAITING, priority="high", excerpt="テストのないモジュールは?"
+            ),
+            live(6, Stage.NO_HOST, age_s=90_000.0, left_s=9_000.0, excerpt="Why?"),
+        ),
+        unreadable=("cut", "a b; touch c"),
+        claimed=4,
+        waiting=1_004,
+        ended=1_234,
+        last=(
+            ended(1),
+            ended(2, "failed", code="agent_failed"),
+            ended(3, "timeout", code="timeout", duration_s=120.0, ago_s=7_300.0),
+            ended(4, "cancelled", code="cancelled", excerpt=""),
+        ),
+    )
+    same_as_file("status-busy", lambda w: overview_lines(busy, w))
+
+
+def test_doctor():
+    findings = (
+        replace(ok("/usr/bin/python3 (3.11.7); hostbridge 0.1.0"), name="python"),
+        replace(
+            warning(
+                "no session is open",
+                "a request waits until its deadline",
+                "start `claude` in /home/u/app",
+            ),
+            name="sessions",
+        ),
+        replace(
+            problem(
+                "PostToolUse has another hook; see "
+                "/home/u/app/.claude/settings.local.json",
+                "hooks of another version of hostbridge are registered beside ours",
+                "hostbridge uninstall && hostbridge install --local, in this project",
+            ),
+            name="registered",
+        ),
+    )
+    same_as_file("doctor", lambda w: [x for f in findings for x in finding_lines(f, w)])
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_a_terminal_of_any_width_holds_every_line(project, host, columns):
+    """As the terminal itself says; COLUMNS says it for others."""
+    request_id = project.submit(QUESTION, agent="Explore")
+    host.claim()
+
+    shown = on_terminal(project, "status", columns=columns)
+    asked = on_terminal(project, "status", columns=100, COLUMNS=str(columns))
+
+    assert too_wide(shown, columns) == []
+    assert "\x1b[1mSESSION" in shown
+    assert [len(line) for line in ESCAPES.sub("", asked).split("\n")] == [
+        len(line) for line in ESCAPES.sub("", shown).split("\n")
+    ]
+    assert f"\n{request_id}  \x1b[32mrunning\x1b[0m  " in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "env"),
+    [(["--no-color"], {}), ([], {"NO_COLOR": "1"}), ([], {"TERM": "dumb"})],
+    ids=str,
+)
+@pytest.mark.parametrize("command", ["status", "agents", "doctor", "schema"])
+def test_no_colour(project, command, words, env):
+    shown = on_terminal(project, command, *words, columns=80, **env)
+
+    assert "\x1b" not in shown
+    assert "\x1b" not in project.run(command, *words, env=env).out
+
+
+def test_colour_in_a_pipe_only_where_it_is_forced(project):
+    assert "\x1b" not in project.run("status").out
+    assert "\x1b[1m" in project.run("status", env={"CLICOLOR_FORCE": "1"}).out
