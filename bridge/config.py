@@ -1,26 +1,36 @@
-"""Settings: the one place that reads the environment.
+"""Settings: the one place that reads the environment, and the table of all settings.
 
-Flags win over `BRIDGE_*`, which win over the defaults here. A value that means nothing
-is an error that names the variable, never a silent default.
+Flags win over `BRIDGE_*`, which win over `config.toml` (`bridge.store.config_file`),
+which wins over the defaults here. A value that means nothing is an error that names the
+variable or the line, never a silent default.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import BadSetting
-from bridge.routes import OWN
+from bridge.setting import (
+    ADDRESS,
+    FALLBACK,
+    FILE,
+    FLAG,
+    FOLDER,
+    PID,
+    PLACE,
+    SIGN,
+    TEXT,
+    Setting,
+    count,
+    setting,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from bridge.routes import OwnRoute
-
-_TRUE = frozenset({"1", "true", "yes", "on"})
-_FALSE = frozenset({"", "0", "false", "no", "off"})
 
 # What a client sets for the programs that it starts. A client that we start must not
 # see it: it would think that it runs inside the other one.
@@ -39,77 +49,130 @@ _FORCE_COLOUR = ("FORCE_COLOR", "CLICOLOR_FORCE")
 # A process with one of these was started by a client.
 SIGNS_OF_A_CLIENT = frozenset({"CLAUDECODE", "CLAUDE_PID", "CLAUDE_CODE_SESSION_ID"})
 
+_FINDS_FILES = "it says where the files are"
+_OF_A_REQUEST = "hostbridge itself sets it, for what an agent starts"
+_THE_CLIENTS = "the client itself sets it"
+
 
 # Without a repr: it would show the key.
 @dataclass(frozen=True, slots=True, repr=False)
 class Settings:
-    """Everything that can be set from outside.
+    """Everything that can be set from outside, each with what is known about it.
 
     Attributes:
-        home: where hostbridge keeps its files, `~/.hostbridge` (`BRIDGE_HOME`).
         home_is_default: `BRIDGE_HOME` is not set.
-        state_dir: one state directory instead of the mirror (`BRIDGE_STATE_DIR`).
-        off: do nothing at all (`BRIDGE_OFF`).
-        debug: log what each hook saw and did (`BRIDGE_DEBUG`).
-        slots: agents at once per session (`BRIDGE_SLOTS`).
-        agents_per_hour: agents one session may start in an hour.
-        max_depth: how many agents may stand above a request.
-        max_offers: times a session is asked before its silence counts as a no.
-        lease_s: seconds that an unseen host counts as alive after its last sign.
-        requester: the asker's name, as the user reads it (`BRIDGE_REQUESTER`).
-        cli_fallback: the route that `auto` takes instead of the host's
-            (`BRIDGE_CLI_FALLBACK`).
-        claude: the client for the route `claude`, a path or a name on PATH
-            (`BRIDGE_CLAUDE`).
-        parent_request, parent_depth: the request whose `claude -p`, or whose granted
-            command, this process runs under, and how many agents stand above it
-            (`BRIDGE_PARENT`, `BRIDGE_DEPTH`).
-        local_model: the GGUF file of the local route (`BRIDGE_LOCAL_MODEL`).
-        local_context: tokens that a local model may hold at once, fewer where it was
-            trained on fewer (`BRIDGE_LOCAL_CONTEXT`).
-        local_memory_mb: what the model's process may allocate beside the model file, in
-            MiB; 0 for no limit (`BRIDGE_LOCAL_MEMORY_MB`).
-        local_cache_mb: what saved prompts may take on disk, in MiB; 0 saves none
-            (`BRIDGE_LOCAL_CACHE_MB`).
-        host_pid: pid of the Claude Code client this process runs under (`CLAUDE_PID`).
-        inside_client: a client says that it started this process (`CLAUDECODE`).
-        project_dir: the client's project (`CLAUDE_PROJECT_DIR`).
-        claude_dir: the client's own folder (`CLAUDE_CONFIG_DIR`, `~/.claude`).
         claude_record: the client's record of projects: `.claude.json` in
             `CLAUDE_CONFIG_DIR`, or in the user's home.
-        openai_base_url: the server behind `openai:NAME` (`BRIDGE_OPENAI_BASE_URL`).
-        openai_model: its model that answers if none is named
-            (`BRIDGE_OPENAI_MODEL`).
-        openai_api_key: the key for that server (`BRIDGE_OPENAI_API_KEY`).
+        sources: where each value comes from that is no default: the name of a
+            variable, or the path of a file.
     """
 
-    home: Path
+    home: Path = setting(
+        "BRIDGE_HOME", FOLDER, "where everything is kept", "session", "caller", "serve",
+        default=..., usual="~/.hostbridge", only_variable=_FINDS_FILES,
+    )  # fmt: skip
+    state_dir: Path | None = setting(
+        "BRIDGE_STATE_DIR", FOLDER, "one state directory for every project",
+        "session", "caller", "serve", only_variable=_FINDS_FILES,
+    )  # fmt: skip
+    off: bool = setting(
+        "BRIDGE_OFF", FLAG, "set for the client: its hooks do nothing at all; for a "
+        "program: `ask` says so and fails", "session", "caller", "serve",
+        default=False, only_variable="`hostbridge off` switches off for good",
+    )  # fmt: skip
+    debug: bool = setting(
+        "BRIDGE_DEBUG", FLAG, "log what each hook saw and did to `debug.log`",
+        "session", default=False,
+    )  # fmt: skip
+    slots: int = setting(
+        "BRIDGE_SLOTS", count(1), "agents at once per session", "session",
+        default=4, unit="agents",
+    )  # fmt: skip
+    # A person's busy half hour took 50. A loop around `ask`, which the limit of depth
+    # does not see, starts 240 even if each agent takes 15 s and none run side by side.
+    agents_per_hour: int = setting(
+        "BRIDGE_AGENTS_PER_HOUR", count(0), "agents a session may start in an hour",
+        "session", default=200, unit="agents",
+    )  # fmt: skip
+    max_depth: int = setting(
+        "BRIDGE_MAX_DEPTH", count(0), "how deeply agents may ask agents",
+        "session", "caller", default=2, unit="levels",
+    )  # fmt: skip
+    max_offers: int = setting(
+        "BRIDGE_MAX_OFFERS", count(1), "how often a request is offered to a model that "
+        "ignores it", "session", default=3, unit="times",
+    )  # fmt: skip
+    lease_s: int = setting(
+        "BRIDGE_LEASE_S", count(1), "how long a host in another PID namespace counts "
+        "as alive", "session", "caller", "serve", default=900, unit="seconds",
+    )  # fmt: skip
+    cli_fallback: OwnRoute | None = setting(
+        "BRIDGE_CLI_FALLBACK", FALLBACK, "the route that answers an `ask` without "
+        "`--route`", "caller",
+    )  # fmt: skip
+    claude: str = setting(
+        "BRIDGE_CLAUDE", TEXT, "the program of the route `claude`: a path, or a name "
+        "on `PATH`", "caller", "serve", default="claude",
+    )  # fmt: skip
+    openai_base_url: str | None = setting(
+        "BRIDGE_OPENAI_BASE_URL", ADDRESS, "the OpenAI-compatible server behind "
+        "`openai:NAME`, such as `http://127.0.0.1:8080/v1`", "caller", "serve",
+    )  # fmt: skip
+    openai_model: str | None = setting(
+        "BRIDGE_OPENAI_MODEL", TEXT, "which of its models answers if none is named",
+        "caller", "serve",
+    )  # fmt: skip
+    openai_api_key: str = setting(
+        "BRIDGE_OPENAI_API_KEY", TEXT, "the key it expects", "caller", "serve",
+        default="none", is_secret=True,
+    )  # fmt: skip
+    requester: str | None = setting(
+        "BRIDGE_REQUESTER", TEXT, "who asks, as shown to the user", "caller",
+        usual="program and pid",
+    )  # fmt: skip
+    local_model: Path | None = setting(
+        "BRIDGE_LOCAL_MODEL", FILE, "the GGUF file of the local model", "caller",
+        "serve", usual="SmolLM2-135M-Instruct",
+    )  # fmt: skip
+    local_context: int = setting(
+        "BRIDGE_LOCAL_CONTEXT", count(256), "size of its context, at most what it was "
+        "trained on", "caller", "serve", default=8192, unit="tokens",
+    )  # fmt: skip
+    local_memory_mb: int = setting(
+        "BRIDGE_LOCAL_MEMORY_MB", count(0), "what its process may allocate besides the "
+        "file; 0 for no limit", "caller", "serve", default=0, unit="MiB",
+    )  # fmt: skip
+    local_cache_mb: int = setting(
+        "BRIDGE_LOCAL_CACHE_MB", count(0), "prompts kept on disk; 0 keeps none",
+        "caller", "serve", default=1024, unit="MiB",
+    )  # fmt: skip
+    parent_request: str | None = setting(
+        "BRIDGE_PARENT", TEXT, "the request whose agent started this process",
+        "session", "caller", only_variable=_OF_A_REQUEST,
+    )  # fmt: skip
+    parent_depth: int = setting(
+        "BRIDGE_DEPTH", count(0), "how many agents stand above that request", "caller",
+        default=0, only_variable=_OF_A_REQUEST,
+    )  # fmt: skip
+    host_pid: int | None = setting(
+        "CLAUDE_PID", PID, "the client that this process runs under", "session",
+        "caller", only_variable=_THE_CLIENTS,
+    )  # fmt: skip
+    inside_client: bool = setting(
+        "CLAUDECODE", SIGN, "a client started this process", "caller", default=False,
+        only_variable=_THE_CLIENTS,
+    )  # fmt: skip
+    project_dir: Path | None = setting(
+        "CLAUDE_PROJECT_DIR", PLACE, "the client's project", "session",
+        only_variable=_THE_CLIENTS,
+    )  # fmt: skip
+    claude_dir: Path = setting(
+        "CLAUDE_CONFIG_DIR", PLACE, "the client's own folder", "session", "caller",
+        default=Path("~/.claude"), only_variable="it is the client's",
+    )  # fmt: skip
     home_is_default: bool = True
-    state_dir: Path | None = None
-    off: bool = False
-    debug: bool = False
-    slots: int = 4
-    agents_per_hour: int = 50
-    max_depth: int = 2
-    max_offers: int = 3
-    lease_s: int = 900
-    requester: str | None = None
-    cli_fallback: OwnRoute | None = None
-    claude: str = "claude"
-    parent_request: str | None = None
-    parent_depth: int = 0
-    local_model: Path | None = None
-    local_context: int = 8192
-    local_memory_mb: int = 0
-    local_cache_mb: int = 1024
-    host_pid: int | None = None
-    inside_client: bool = False
-    project_dir: Path | None = None
-    claude_dir: Path = Path("~/.claude")
     claude_record: Path = Path("~/.claude.json")
-    openai_base_url: str | None = None
-    openai_model: str | None = None
-    openai_api_key: str = "none"
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @classmethod
     def from_environment(cls, env: Mapping[str, str] | None = None) -> Settings:
@@ -120,19 +183,30 @@ class Settings:
         """
         env = os.environ if env is None else env
         user_home = Path(env.get("HOME") or os.path.expanduser("~"))
-        of_client = env.get("CLAUDE_CONFIG_DIR")
-        found = {
-            field: read(name, value)
-            for name, (field, read) in VARIABLES.items()
-            if (value := env.get(name))
+        # An empty variable counts as not set.
+        given = {key: each for key, each in TABLE.items() if env.get(each.variable)}
+        found: dict[str, Any] = {
+            key: each.kind.read(each.variable, env[each.variable])
+            for key, each in given.items()
         }
         usual: dict[str, Any] = {
             "home": user_home / ".hostbridge",
             "home_is_default": "home" not in found,
-            "claude_dir": Path(of_client or user_home / ".claude"),
-            "claude_record": Path(of_client or user_home) / ".claude.json",
+            "claude_dir": user_home / ".claude",
+            "claude_record": found.get("claude_dir", user_home) / ".claude.json",
+            "sources": {key: each.variable for key, each in given.items()},
         }
         return cls(**(usual | found))
+
+
+# Every setting, by its key: the name of its field, and its name in `config.toml`.
+TABLE: dict[str, Setting] = {
+    each.name: each.metadata["setting"] for each in fields(Settings) if each.metadata
+}
+DEFAULTS: dict[str, Any] = {
+    each.name: each.default for each in fields(Settings) if each.metadata
+}
+VARIABLES = frozenset(each.variable for each in TABLE.values())
 
 
 def environment() -> dict[str, str]:
@@ -169,92 +243,10 @@ def environment_for_a_client(env: Mapping[str, str] | None = None) -> dict[str, 
     return {name: value for name, value in env.items() if name not in _OF_A_CLIENT}
 
 
-def _fallback(name: str, value: str) -> OwnRoute | None:
-    wanted = value.strip().lower()
-    if wanted in _FALSE:
-        return None
-    if wanted in _TRUE:
-        return "local"
-    for route in OWN:
-        if wanted == route:
-            return route
-    raise BadSetting(f"{name}={value!r}: expected {', '.join(OWN)}, 1 (local) or 0")
+def suggestion(name: str) -> str:
+    """What an unknown key was perhaps meant to be; empty if nothing is near."""
+    from difflib import get_close_matches
 
-
-def _folder(name: str, value: str) -> Path:
-    if not value.startswith("/"):
-        raise BadSetting(f"{name}={value!r}: expected an absolute path")
-    return Path(value)
-
-
-def _file(_name: str, value: str) -> Path:
-    """A path relative to the working folder, or to the home with a `~`."""
-    return Path(os.path.abspath(os.path.expanduser(value)))
-
-
-def _flag(name: str, value: str) -> bool:
-    wanted = value.strip().lower()
-    if wanted in _TRUE | _FALSE:
-        return wanted in _TRUE
-    raise BadSetting(f"{name}={value!r}: expected 1 or 0")
-
-
-def _at_least(least: int) -> Callable[[str, str], int]:
-    """Read a whole number that is not below `least`."""
-
-    def count(name: str, value: str) -> int:
-        try:
-            number = int(value)
-        except ValueError:
-            number = least - 1
-        if number < least:
-            expected = f"a whole number from {least} up"
-            raise BadSetting(f"{name}={value!r}: expected {expected}")
-        return number
-
-    return count
-
-
-def _address(name: str, value: str) -> str:
-    if not value.startswith(("http://", "https://")):
-        raise BadSetting(f"{name}={value!r}: expected http:// or https://")
-    return value
-
-
-def _text(_name: str, value: str) -> str:
-    return value
-
-
-def _pid(_name: str, value: str) -> int | None:
-    """The client's pid; nonsense is ignored, since the user does not set it."""
-    return int(value) if value.isascii() and value.isdigit() else None
-
-
-# Each variable, the setting that it sets, and how its value is read. An empty variable
-# counts as not set.
-VARIABLES: dict[str, tuple[str, Callable[[str, str], Any]]] = {
-    "BRIDGE_HOME": ("home", _folder),
-    "BRIDGE_STATE_DIR": ("state_dir", _folder),
-    "BRIDGE_OFF": ("off", _flag),
-    "BRIDGE_DEBUG": ("debug", _flag),
-    "BRIDGE_SLOTS": ("slots", _at_least(1)),
-    "BRIDGE_AGENTS_PER_HOUR": ("agents_per_hour", _at_least(0)),
-    "BRIDGE_MAX_DEPTH": ("max_depth", _at_least(0)),
-    "BRIDGE_MAX_OFFERS": ("max_offers", _at_least(1)),
-    "BRIDGE_LEASE_S": ("lease_s", _at_least(1)),
-    "BRIDGE_REQUESTER": ("requester", _text),
-    "BRIDGE_CLI_FALLBACK": ("cli_fallback", _fallback),
-    "BRIDGE_CLAUDE": ("claude", _text),
-    "BRIDGE_PARENT": ("parent_request", _text),
-    "BRIDGE_DEPTH": ("parent_depth", _at_least(0)),
-    "BRIDGE_LOCAL_MODEL": ("local_model", _file),
-    "BRIDGE_LOCAL_CONTEXT": ("local_context", _at_least(256)),
-    "BRIDGE_LOCAL_MEMORY_MB": ("local_memory_mb", _at_least(0)),
-    "BRIDGE_LOCAL_CACHE_MB": ("local_cache_mb", _at_least(0)),
-    "BRIDGE_OPENAI_BASE_URL": ("openai_base_url", _address),
-    "BRIDGE_OPENAI_MODEL": ("openai_model", _text),
-    "BRIDGE_OPENAI_API_KEY": ("openai_api_key", _text),
-    "CLAUDE_PID": ("host_pid", _pid),
-    "CLAUDECODE": ("inside_client", lambda _name, _value: True),
-    "CLAUDE_PROJECT_DIR": ("project_dir", lambda _name, value: Path(value)),
-}
+    plain = name.lower().removeprefix("bridge_").replace("-", "_")
+    near = get_close_matches(plain, TABLE, n=2, cutoff=0.7)
+    return f"; did you mean {' or '.join(near)}?" if near else ""

@@ -19,7 +19,8 @@ PACKAGE = Path(bridge.__file__).parent
 ROOMS = (
     "__main__", "cli", "doctor", "__init__", "api", "worker", "claude_cli", "llama",
     "endpoint", "agent_loop", "nodes", "host", "agents", "change", "store", "policy",
-    "protocol", "process", "config", "shipped", "routes", "errors", "extras",
+    "protocol", "process", "config", "setting", "shipped", "routes", "errors",
+    "extras",
 )  # fmt: skip
 
 PURE = (

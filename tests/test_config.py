@@ -6,8 +6,9 @@ import re
 
 import pytest
 
-from bridge.config import VARIABLES, Settings
+from bridge.config import TABLE, VARIABLES, Settings
 from bridge.errors import BadSetting
+from bridge.setting import MOST
 
 LEAST = {
     "BRIDGE_SLOTS": 1,
@@ -24,17 +25,18 @@ LEAST = {
 
 @pytest.mark.parametrize(("name", "least"), LEAST.items())
 def test_a_number_has_a_least_value(name, least):
-    field, _ = VARIABLES[name]
+    (field,) = (key for key, each in TABLE.items() if each.variable == name)
 
     settings = Settings.from_environment({name: str(least)})
 
     assert getattr(settings, field) == least
-    expected = f"{name}='{least - 1}': expected a whole number from {least} up"
-    with pytest.raises(BadSetting, match=re.escape(expected)):
-        Settings.from_environment({name: str(least - 1)})
+    expected = f": expected a whole number from {least} to 1,000,000,000"
+    for wrong in (str(least - 1), str(MOST + 1), "9" * 5000, "many", "1.5"):
+        with pytest.raises(BadSetting, match=re.escape(expected)):
+            Settings.from_environment({name: wrong})
 
 
-@pytest.mark.parametrize("name", VARIABLES)
+@pytest.mark.parametrize("name", sorted(VARIABLES))
 def test_an_empty_variable_is_not_set(name):
     env = {"HOME": "/h"}
 

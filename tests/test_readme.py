@@ -17,7 +17,6 @@ from bridge.agents.subagent_definition import (
 from bridge.agents.yaml_agent import AgentFile
 from bridge.cli.commands import COMMANDS
 from bridge.cli.main import run
-from bridge.config import VARIABLES, Settings
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -40,24 +39,6 @@ def test_every_command_is_named():
     commands = page("commands")
 
     assert {name for name in COMMANDS if f"`{name}" not in commands} == set()
-
-
-def test_every_setting_is_listed_with_its_default():
-    row = r"^\| `(BRIDGE_\w+)` \| [^|]+ \| ([^|]*)\|$"
-    rows = re.findall(row, page("settings"), re.M)
-    listed = {name: default.strip(" `") for name, default in rows}
-
-    # The bridge itself sets two more, for the programs that its agents start.
-    ours = {name for name in VARIABLES if name.startswith("BRIDGE_")}
-    assert ours - set(listed) == {"BRIDGE_DEPTH", "BRIDGE_PARENT"}
-    defaults = {
-        name: str(default)
-        for name in listed
-        if (default := getattr(Settings(Path("/")), VARIABLES[name][0]))
-        and name != "BRIDGE_HOME"
-    }
-    assert {name: listed[name] for name in defaults} == defaults
-    assert len(defaults) > 8
 
 
 def test_every_field_of_a_definition_is_listed():

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Unpack, overload
 
 from bridge.api.hosts import Hosts
 from bridge.api.type_checks import check_seconds, check_text
-from bridge.config import Settings
 from bridge.errors import StateRefused, StateUnavailable
 from bridge.protocol.ids import check_id
 from bridge.protocol.status import ignore
 from bridge.store import wakeups
+from bridge.store.config_file import settings_at
 from bridge.store.lease import is_abandoned
 from bridge.store.location import locate
 from bridge.store.store import Store
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from bridge.api.options import AskOptions, SubmitOptions, WaitOptions
     from bridge.api.project_status import Overview
     from bridge.api.result import Result, Shape
+    from bridge.config import Settings
     from bridge.protocol.ids import RequestId
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
@@ -63,7 +64,7 @@ class Bridge:
         """The bridge of the project that `path` (default: the working folder) is in.
 
         Raises:
-            BadSetting: a `BRIDGE_*` variable has an invalid value.
+            BadSetting: a `BRIDGE_*` variable or a `config.toml` has an invalid value.
             StateRefused: the state directory would not be safe, or `path` is not there.
         """
         start = Path(path or ".")
@@ -73,7 +74,7 @@ class Bridge:
                 "there is no such folder, so no project",
                 "give the path of a folder in the project",
             )
-        return cls(Settings.from_environment(), start)
+        return cls(settings_at(start), start)
 
     # Asking
 

@@ -17,6 +17,7 @@ For example:
 
 import signal
 from argparse import Namespace
+from pathlib import Path
 
 from bridge.cli.exit_codes import of_result
 from bridge.cli.interrupts import Interrupts
@@ -25,6 +26,7 @@ from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, QUESTION, a_number, opt
 from bridge.config import Settings
 from bridge.errors import CannotWaitHere
 from bridge.protocol.status import Stage
+from bridge.store.config_file import settings_at
 
 OPTIONS = (
     *QUESTION,
@@ -49,7 +51,7 @@ OPTIONS = (
 
 def command(options: Namespace) -> int:
     """Ask and print; returns the exit code."""
-    settings = Settings.from_environment()
+    settings = settings_at(Path())
     if is_local(options, settings):
         # A small model loads in about the time that the imports below take.
         from bridge.llama.preload import start_ahead
@@ -61,7 +63,7 @@ def command(options: Namespace) -> int:
     from bridge.cli.output import complain, record, say, say_json
     from bridge.cli.progress import Progress
 
-    bridge = Bridge.open()
+    bridge = Bridge(settings, Path())
     agent, prompt = agent_and_prompt(bridge, options.words)
     progress = Progress(agent)
     interrupts = Interrupts()

@@ -18,6 +18,7 @@ For example:
 from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from bridge.cli.options import AS_JSON, at_least, option, switch, timeout
@@ -33,6 +34,7 @@ from bridge.llama.model_files import (
     models_folder,
     require_extra,
 )
+from bridge.store.config_file import settings_at
 
 MIB = 1024 * 1024
 
@@ -59,7 +61,7 @@ OPTIONS = (
 
 def command(options: Namespace) -> int:
     """List the models, or fetch one; returns the exit code."""
-    settings = Settings.from_environment()
+    settings = settings_at(Path())
     if options.what == "pull":
         return _pull(options, settings)
     if options.which is not None:

@@ -9,10 +9,12 @@ For example:
 """
 
 from argparse import Namespace
+from pathlib import Path
 
 from bridge.api.bridge import Bridge
 from bridge.cli.options import ONE_SESSION
 from bridge.cli.output import say
+from bridge.config import Settings
 from bridge.store.sessions import open_session
 from bridge.store.switch import switch_off
 
@@ -22,7 +24,8 @@ OPTIONS = (ONE_SESSION,)
 def command(options: Namespace) -> None:
     """Switch off and say what that means."""
     session = options.session
-    bridge = Bridge.open()
+    # Whatever a config.toml says, or fails to say: this must work.
+    bridge = Bridge(Settings.from_environment(), Path())
     which = open_session(bridge.store, session) if session else None
     switch_off(bridge.store, which)
     place = f"session {which.session_id}" if which else str(bridge.store.place.owner)

@@ -6,17 +6,19 @@ For example:
 """
 
 from argparse import Namespace
+from pathlib import Path
 
 from bridge.api.bridge import Bridge
 from bridge.cli.options import AS_JSON
 from bridge.cli.output import complain, say, say_json
+from bridge.config import Settings
 
 OPTIONS = (AS_JSON,)
 
 
 def command(options: Namespace) -> None:
     """Print the path."""
-    store = Bridge.open().store
+    store = Bridge(Settings.from_environment(), Path()).store
     place = store.place
     if options.as_json:
         value = {"state": place.state, "project": place.project, "reason": place.reason}

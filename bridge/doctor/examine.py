@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 CHECKS: tuple[tuple[str, Callable[[Subject], Iterator[Finding]]], ...] = (
     ("python", machine.python),
     ("settings", machine.variables),
+    ("config.toml", machine.config_files),
     ("switch", machine.switch),
     ("state", state.directory),
     ("locks", state.locks),

@@ -8,8 +8,9 @@ from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from bridge.config import VARIABLES
+from bridge.config import TABLE, VARIABLES
 from bridge.doctor.finding import Finding, ok, problem, warning
+from bridge.store.config_file import files_of, read_file
 from bridge.store.switch import is_off
 
 if TYPE_CHECKING:
@@ -56,6 +57,22 @@ def variables(subject: Subject) -> Iterator[Finding]:
         if name not in known and near:
             found = f"{name} is set; hostbridge has no such setting"
             yield warning(found, "perhaps it is misspelt", f"was {near[0]} meant?")
+
+
+def config_files(subject: Subject) -> Iterator[Finding]:
+    """Whether what `hostbridge config` keeps can be read, and by whom."""
+    if subject.place is None:
+        return
+    for path in files_of(subject.settings, subject.place.state):
+        file = read_file(path)
+        for found in file.problems:
+            cause = "commands refuse the file; hooks read it as if it were not there"
+            yield problem(found, cause, "correct it, or move it away")
+        if file.is_exposed and any(TABLE[key].is_secret for key in file.values):
+            found = f"{path} holds a key, and others can read it"
+            yield warning(found, "its mode", f"chmod 600 {path}")
+        elif file.text is not None and not file.problems:
+            yield ok(f"{path}: {', '.join(file.values) or 'empty'}")
 
 
 def _shown(name: str, value: str) -> str:

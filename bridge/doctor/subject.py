@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bridge.config import Settings
 from bridge.errors import BadSetting, BridgeError
+from bridge.store.config_file import in_files
 from bridge.store.location import Place, find_project, locate
 from bridge.store.sessions import live_sessions
 from bridge.store.store import Store
@@ -32,7 +33,7 @@ class Subject:
 
     Attributes:
         env: the environment it is seen in.
-        settings: what `env` says, with defaults for invalid variables.
+        settings: what `env` and the files of settings say, without what is invalid.
         complaint: what is invalid in `env`.
         project: the project's folder.
         place: where the state lies; None if it is refused.
@@ -69,6 +70,7 @@ def subject(
     place, refusal = None, ""
     try:
         place = locate(settings, start)
+        settings, _ = in_files(settings, place.state)
     except BridgeError as exc:
         refusal = str(exc)
     return Subject(

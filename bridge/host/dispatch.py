@@ -14,11 +14,12 @@ from bridge.errors import BridgeError
 from bridge.host.context import HookContext
 from bridge.host.events import DECIDED_ONCE, HookEvent
 from bridge.host.gate import last_word
-from bridge.host.hook_log import log_answer
+from bridge.host.hook_log import log_answer, log_settings
 from bridge.host.output import SILENT, HookOutput, specific
 from bridge.host.pins import Pins
 from bridge.protocol.ids import is_id
 from bridge.store import sessions
+from bridge.store.config_file import files_of, in_files
 from bridge.store.host_process import identify
 from bridge.store.location import check, locate
 from bridge.store.store import Store
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.protocol.request import HostProcess
+    from bridge.store.location import Place
     from bridge.store.sessions import Session
 
 LOCK_WAIT_S = 0.2
@@ -53,7 +55,13 @@ def answer(data: bytes, event_name: str, kind: str = "", state: str = "") -> Hoo
     host = _client_of(settings, event)
     if host is None:
         return SILENT
-    store = _store_of(settings, event, pins, host)
+    place = _place_of(settings, event, pins, host)
+    settings = _with_files(settings, place)
+    store = Store(
+        place,
+        lock_wait_s=PATIENT_LOCK_WAIT_S if event.name in DECIDED_ONCE else LOCK_WAIT_S,
+        lease_s=settings.lease_s,
+    )
     with store.open() as opened:
         if kind and not pins.own(opened, event, kind, host):
             return SILENT
@@ -84,7 +92,7 @@ def only_watch(data: bytes) -> HookOutput:
     host = _client_of(settings, event) if event else None
     if event is None or host is None or settings.off or event.agent_id:
         return SILENT
-    place = _store_of(settings, event, Pins.of(settings), host).place
+    place = _place_of(settings, event, Pins.of(settings), host)
     # If others could write there, nothing is watched.
     check(place)
     return specific(event.name, watchPaths=[path_of(place, host)])
@@ -97,17 +105,21 @@ def _client_of(settings: Settings, event: HookEvent) -> HostProcess | None:
     return identify(settings.host_pid or os.getppid())
 
 
-def _store_of(
+def _place_of(
     settings: Settings, event: HookEvent, pins: Pins, host: HostProcess
-) -> Store:
-    """The store of the session that an event came from."""
-    place = pins.find(event.text("session_id"), host, starts=event.is_startup)
-    return Store(
-        place
-        or locate(settings, settings.project_dir or Path(event.text("cwd") or ".")),
-        lock_wait_s=PATIENT_LOCK_WAIT_S if event.name in DECIDED_ONCE else LOCK_WAIT_S,
-        lease_s=settings.lease_s,
-    )
+) -> Place:
+    """Where the state of the session lies that an event came from."""
+    pinned = pins.find(event.text("session_id"), host, starts=event.is_startup)
+    start = settings.project_dir or Path(event.text("cwd") or ".")
+    return pinned or locate(settings, start)
+
+
+def _with_files(settings: Settings, place: Place) -> Settings:
+    """The settings that hold now: they are read anew at each event."""
+    layered, problems = in_files(settings, place.state)
+    if problems:
+        log_settings(files_of(settings, place.state), problems)
+    return layered
 
 
 def _session_of(

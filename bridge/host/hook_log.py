@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import traceback
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.config import Settings
-from bridge.errors import StateVanished
+from bridge.errors import BridgeError, StateVanished
 from bridge.host.events import DECIDED_ONCE
 from bridge.store.location import Place, open_state
 from bridge.store.lock import LockBusy
 from bridge.store.rotating_log import append
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
     from bridge.host.context import HookContext
     from bridge.host.output import HookOutput
     from bridge.store.directory import Folder
 
 MAX_BYTES = 1024 * 1024
+ERRORS = "hook-errors.log"
 
 
 def log_failure(event_name: str) -> None:
@@ -27,14 +33,26 @@ def log_failure(event_name: str) -> None:
     try:
         if not _is_fault(sys.exception(), event_name):
             return
-        home = Settings.from_environment().home
-        # Another user's folder is refused: that user could read the paths.
-        ours = Place(home, home, home, "our own folder")
-        with open_state(ours, make=False) as folder:
-            text = f"{event_name}\n{traceback.format_exc()}"
-            _append(folder, "hook-errors.log", text)
+        with _home() as folder:
+            _append(folder, ERRORS, f"{event_name}\n{traceback.format_exc()}")
     except Exception:  # noqa: BLE001, S110 - there is nowhere left to complain
         pass
+
+
+def log_settings(files: Iterable[Path], problems: list[str]) -> None:
+    """Log what is wrong with the files of settings, once for each change of them."""
+    with suppress(BridgeError, OSError), _home() as folder:
+        facts = folder.facts(ERRORS)
+        changed = [os.lstat(file).st_ctime for file in files if os.path.lexists(file)]
+        if facts is None or facts.st_mtime < max(changed, default=0.0):
+            listed = "\n".join(problems)
+            _append(folder, ERRORS, f"settings, read as if not there\n{listed}\n")
+
+
+def _home() -> Folder:
+    home = Settings.from_environment().home
+    # Another user's folder is refused: that user could read the paths.
+    return open_state(Place(home, home, home, "our own folder"), make=False)
 
 
 def _is_fault(error: BaseException | None, event_name: str) -> bool:

@@ -1,0 +1,160 @@
+"""One setting: its variable, how its value is read, who reads it, what it means.
+
+The table of all settings is the class `Settings` in `bridge.config`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import MISSING, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from bridge.errors import BadSetting
+from bridge.routes import OWN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.routes import OwnRoute
+
+# The hooks of an open session, with the environment of its client; the program that
+# asks; and `hostbridge serve`.
+Reader = Literal["session", "caller", "serve"]
+
+# More than anybody needs, and every reader of JSON keeps it exact.
+MOST = 1_000_000_000
+_MAX_QUOTED = 40
+_MAX_PID_DIGITS = 10
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_FALSE = frozenset({"", "0", "false", "no", "off"})
+
+
+class Kind(NamedTuple):
+    """What a setting may hold.
+
+    Attributes:
+        what: the same in words.
+        read: takes the name to complain about, and the text of the value.
+        types: what it may be in a TOML file.
+    """
+
+    what: str
+    read: Callable[[str, str], Any]
+    types: tuple[type, ...] = (str,)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Everything known about a setting but its name and its default.
+
+    Attributes:
+        variable: its environment variable.
+        kind: what it may hold.
+        meaning: one line for people.
+        readers: who reads it.
+        unit: what a number counts.
+        usual: the default in words, where the value says less.
+        only_variable: why no file can hold it; empty if one can.
+        is_secret: its value is never shown.
+    """
+
+    variable: str
+    kind: Kind
+    meaning: str
+    readers: tuple[Reader, ...]
+    unit: str = ""
+    usual: str = ""
+    only_variable: str = ""
+    is_secret: bool = False
+
+
+def setting(
+    variable: str,
+    kind: Kind,
+    meaning: str,
+    *readers: Reader,
+    default: Any = None,
+    **more: Any,
+) -> Any:
+    """A field of `Settings`; with `default=...` it has none."""
+    about = Setting(variable, kind, meaning, readers, **more)
+    if default is ...:
+        default = MISSING
+    return field(default=default, metadata={"setting": about})
+
+
+def count(least: int) -> Kind:
+    """A whole number that is not below `least`."""
+    what = f"a whole number from {least} to {MOST:,}"
+
+    def read(name: str, value: str) -> int:
+        digits = value.strip().removeprefix("-")
+        # Thousands of digits are no number of ours, and slow to read.
+        is_number = (
+            digits.isascii() and digits.isdigit() and len(digits) <= len(str(MOST))
+        )
+        if not is_number or not least <= int(value) <= MOST:
+            raise BadSetting(f"{name}={_short(value)}: expected {what}")
+        return int(value)
+
+    return Kind(what, read, (int,))
+
+
+def _read_fallback(name: str, value: str) -> OwnRoute | None:
+    wanted = value.strip().lower()
+    if wanted in _FALSE:
+        return None
+    if wanted in _TRUE:
+        return "local"
+    for route in OWN:
+        if wanted == route:
+            return route
+    raise BadSetting(f"{name}={_short(value)}: expected {FALLBACK.what}")
+
+
+def _read_folder(name: str, value: str) -> Path:
+    if not value.startswith("/"):
+        raise BadSetting(f"{name}={_short(value)}: expected {FOLDER.what}")
+    return Path(value)
+
+
+def _read_file(_name: str, value: str) -> Path:
+    """A path relative to the working folder, or to the home with a `~`."""
+    return Path(os.path.abspath(os.path.expanduser(value)))
+
+
+def _read_flag(name: str, value: str) -> bool:
+    wanted = value.strip().lower()
+    if wanted in _TRUE | _FALSE:
+        return wanted in _TRUE
+    raise BadSetting(f"{name}={_short(value)}: expected {FLAG.what}")
+
+
+def _read_address(name: str, value: str) -> str:
+    if not value.startswith(("http://", "https://")):
+        raise BadSetting(f"{name}={_short(value)}: expected {ADDRESS.what}")
+    return value
+
+
+def _short(value: str) -> str:
+    return repr(value if len(value) <= _MAX_QUOTED else value[:_MAX_QUOTED] + "…")
+
+
+FALLBACK = Kind(f"{', '.join(OWN)}, 1 (local) or 0", _read_fallback, (str, bool))
+FOLDER = Kind("an absolute path", _read_folder)
+FILE = Kind("a path", _read_file)
+FLAG = Kind("1 or 0", _read_flag, (bool,))
+ADDRESS = Kind("http:// or https://", _read_address)
+TEXT = Kind("text", lambda _name, value: value)
+
+
+def _read_pid(_name: str, value: str) -> int | None:
+    """The client's pid; nonsense is ignored, since the user does not set it."""
+    is_number = value.isascii() and value.isdigit() and len(value) <= _MAX_PID_DIGITS
+    return int(value) if is_number else None
+
+
+PID = Kind("a pid", _read_pid)
+SIGN = Kind("anything", lambda _name, _value: True)
+PLACE = Kind("a path", lambda _name, value: Path(value))

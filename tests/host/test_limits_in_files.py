@@ -1,0 +1,57 @@
+"""Limits from `config.toml`: read at each event, and never a reason to fail."""
+
+from __future__ import annotations
+
+import pytest
+
+from bridge.store.config_file import NAME
+
+
+def configure(world, text: str, folder=None):
+    file = (folder or world.home / ".hostbridge") / NAME
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file.write_text(text)
+    file.chmod(0o600)
+    return file
+
+
+def offered(world) -> int:
+    said = world.say("UserPromptSubmit", prompt="hello")
+    words = said.get("hookSpecificOutput", {}).get("additionalContext", "")
+    return words.count('"bridge:')
+
+
+def test_a_limit_holds_from_the_next_event(world):
+    """No session is restarted for it."""
+    for _ in range(5):
+        world.submit()
+    configure(world, "slots = 1\n")
+    first = offered(world)
+
+    configure(world, "slots = 3\n", world.store.place.state)
+
+    assert (first, offered(world)) == (1, 2)
+
+
+def test_the_environment_of_the_session_wins(world, monkeypatch):
+    monkeypatch.setenv("BRIDGE_SLOTS", "2")
+    configure(world, "slots = 1\n")
+    for _ in range(3):
+        world.submit()
+
+    assert offered(world) == 2
+
+
+@pytest.mark.parametrize("text", ["slots 1", "slots = 0\n", "slot = 1\n"])
+def test_error_a_broken_file_breaks_no_session(world, text):
+    """It counts as not there; the log and doctor say so, once for each change."""
+    file = configure(world, text)
+    for _ in range(5):
+        world.submit()
+
+    assert offered(world) == 4
+    world.say("UserPromptSubmit", prompt="hello")
+
+    log = (world.home / ".hostbridge" / "hook-errors.log").read_text()
+    assert log.count("settings, read as if not there") == 1
+    assert f"{file}:1:" in log
