@@ -1,8 +1,9 @@
 """Errors that a user can cause and fix.
 
-Every error is a `BridgeError` with the code, stage and request id that apply, so that a
-program can act on it without reading prose. A programming mistake stays a `ValueError`.
-The codes are the table of `bridge.protocol.failure_codes`. `RequestFailed`, which
+Every error is a `BridgeError` with its code, and the stage and request id that apply:
+a program can act on it without reading prose. A programming mistake stays a
+`ValueError`. state/FAILURES.md lists the codes; those that a request may end with are
+the table of `bridge.protocol.failure_codes`. `RequestFailed`, which
 carries a response, is beside `Response` in `bridge.protocol.response`.
 """
 
@@ -19,12 +20,12 @@ class BridgeError(Exception):
     """Something a user can cause and fix.
 
     Attributes:
-        code: the failure code, or None if no request failed.
+        code: which kind of error it is; see state/FAILURES.md.
         stage: where the request stood, or None.
         request_id: the request concerned, or None.
     """
 
-    code: str | None = None
+    code: str = "error"
 
     def __init__(
         self,
@@ -41,6 +42,14 @@ class BridgeError(Exception):
 class InvalidRequest(BridgeError):
     """The request is not valid."""
 
+    code = "bad_request"
+
+
+class UsageError(InvalidRequest):
+    """The command must be called differently."""
+
+    code = "usage"
+
 
 class UnknownAgent(BridgeError):
     """No agent has this name."""
@@ -55,7 +64,7 @@ class BadDefinition(BridgeError):
         problems: each with its file, line and place.
     """
 
-    code = "AGENT_001"
+    code = "bad_definition"
 
     def __init__(self, name: str, problems: Sequence[object]) -> None:
         listed = "".join(f"\n  {problem}" for problem in problems)
@@ -66,7 +75,7 @@ class BadDefinition(BridgeError):
 class NotTrusted(BridgeError):
     """The project brings a definition that its user has not trusted."""
 
-    code = "AGENT_001"
+    code = "not_trusted"
 
     def __init__(self, name: str, file: Path) -> None:
         super().__init__(
@@ -86,8 +95,7 @@ class NoHost(BridgeError):
 class NoRoute(BridgeError):
     """The route is not available here: something that it needs is missing."""
 
-    # For a program this is the same case: nobody could answer.
-    code = "no_host"
+    code = "no_route"
 
 
 class DepthExceeded(BridgeError):
@@ -99,9 +107,13 @@ class DepthExceeded(BridgeError):
 class UnknownRequest(BridgeError):
     """There is no such request, or its file cannot be read."""
 
+    code = "unknown_request"
+
 
 class CannotWaitHere(BridgeError):
     """The caller runs inside the only host, which would have to wait for itself."""
+
+    code = "cannot_wait"
 
 
 class WaitTimeout(BridgeError):
@@ -113,6 +125,8 @@ class WaitTimeout(BridgeError):
 class StateRefused(BridgeError):
     """The state directory is not safe to use."""
 
+    code = "state_refused"
+
     def __init__(self, path: Path, problem: str, cure: str) -> None:
         super().__init__(f"{path}: {problem}; {cure}")
         self.path = path
@@ -121,17 +135,25 @@ class StateRefused(BridgeError):
 class StateUnavailable(BridgeError):
     """The state directory cannot be used just now: a lock, a disk, a file system."""
 
+    code = "state_unavailable"
+
 
 class StateVanished(StateUnavailable):
     """The state directory was removed or replaced while it was in use."""
+
+    code = "state_vanished"
 
 
 class NewerSchema(BridgeError):
     """The file was written by a newer hostbridge."""
 
+    code = "newer_schema"
+
 
 class BadSetting(BridgeError):
     """A setting holds a value that means nothing."""
+
+    code = "bad_setting"
 
 
 class ExtraMissing(BridgeError):
@@ -141,6 +163,8 @@ class ExtraMissing(BridgeError):
         extra: the extra that brings it.
         missing: the package that was not found.
     """
+
+    code = "extra_missing"
 
     def __init__(self, extra: str, missing: str, *, needed_for: str = "") -> None:
         from bridge.extras import how_to_add

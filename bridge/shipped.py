@@ -12,6 +12,8 @@ _PACKAGE = Path(__file__).resolve().parent
 class NotShipped(BridgeError):
     """A folder that belongs to hostbridge is missing from this installation."""
 
+    code = "not_shipped"
+
 
 def hooks_folder() -> Path:
     """The folder of the hook executables.

@@ -12,14 +12,17 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 
 from bridge.api.record_schemas import schema_for, schema_names
 from bridge.cli import exit_codes
 from bridge.config import Settings
-from bridge.protocol.failure_codes import CURES, MEANINGS
+from bridge.errors import BridgeError
+from bridge.protocol.failure_codes import ALIASES, CURES, MEANINGS
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import judge
 from bridge.protocol.request import HostProcess, Request
@@ -28,6 +31,9 @@ from bridge.store import Claimant
 from bridge.store.location import locate
 from bridge.store.store import Store
 from bridge.store.subagent_runs import AgentRun, note_call
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 STATE = Path(__file__).resolve().parents[1] / "state"
 ID = RequestId("1k0t3fvvgkr-n-hj92wn")
@@ -39,6 +45,8 @@ HOST = HostProcess(
     pid_namespace="pid:[4026531836]",
 )
 
+
+_KIND = re.compile(r'^class (\w+)\(\w+\):(?=(?:\n(?!class ).*)*?\n    code = ")', re.M)
 
 FAILURES = """\
 # How a request can fail
@@ -54,18 +62,30 @@ Written by `scripts/make_state.py` from the tables that the program itself obeys
 ## Failure codes
 
 A response has the code in `error.code`, and `--json` prints it.
+`error.alias` is the code's name in the first description of hostbridge.
+Records of earlier versions have that as their code, and are still read.
 `ask`, and `wait` for one request, end with the exit code beside it.
 A request that is refused before it is submitted leaves no record.
 Then the command ends with 2 if it must be called differently, or if something must be
 mended first: an unknown agent, a definition with problems or without trust, options
 that exclude one another, an extra that `--node` or `models` needs.
 It ends with the exit code of `depth` if too many agents stand above the request, and
-with that of `no_host` if the extra of its route is missing.
+with that of `no_route` if this machine lacks what its route needs.
 With an unknown id, `show`, `wait`, `cancel` and `respond` end with 1.
 
-| code | exit | meaning | what to do |
-| --- | --- | --- | --- |
+| code | exit | meaning | what to do | alias |
+| --- | --- | --- | --- | --- |
 {failures}
+
+## Other errors of a command
+
+With `--json`, every error of a command is one object on stdout: `requestId`, `success`
+(false) and `error`, with `code`, `message` and `stage`.
+A code is one of the table above or of this one. The message says what helps.
+
+| code | exit | meaning |
+| --- | --- | --- |
+{others}
 """
 
 
@@ -109,13 +129,39 @@ def write_failures(file: Path) -> None:
     for code, meaning in MEANINGS.items():
         cure = CURES[code]
         exit_code = exit_codes.of_failure(code)
-        rows.append(f"| `{code}` | {exit_code} | {meaning} | {cure} |")
+        alias = ALIASES.get(code, "")
+        rows.append(f"| `{code}` | {exit_code} | {meaning} | {cure} | {alias} |")
+    others = {kind.code: kind for kind in all_kinds()}
     file.write_text(
         FAILURES.format(
             exits="\n".join(f"| {code} | {means} |" for code, means in exits),
             failures="\n".join(rows),
+            others="\n".join(
+                f"| `{code}` | {exit_codes.of_kind(kind)} | {_first_line(kind)} |"
+                for code, kind in sorted(others.items())
+                if code not in MEANINGS
+            ),
         )
     )
+
+
+def all_kinds() -> Iterator[type[BridgeError]]:
+    """Every kind of error that has a code of its own."""
+    package = STATE.parent / "bridge"
+    for file in sorted(package.rglob("*.py")):
+        if named := _KIND.findall(file.read_text()):
+            module = import_module(".".join(_parts(file)))
+            kinds = (getattr(module, name) for name in named)
+            yield from (kind for kind in kinds if issubclass(kind, BridgeError))
+
+
+def _parts(file: Path) -> tuple[str, ...]:
+    return file.relative_to(STATE.parent).with_suffix("").parts
+
+
+def _first_line(kind: type[BridgeError]) -> str:
+    line = (kind.__doc__ or "").partition("\n")[0].rstrip(".")
+    return line[:1].lower() + line[1:]
 
 
 def write_example(folder: Path) -> None:

@@ -69,10 +69,10 @@ class Reply:
 class ModelFailed(Exception):
     """The model gave no reply; `code` is one of the failure table.
 
-    AGENT_001: the shape cannot be compiled. AGENT_002: the model cannot be loaded.
-    AGENT_003: the reply does not satisfy the shape after all. AGENT_004: the reply or
-    the conversation is too long. AGENT_005: the deadline passed. AGENT_006: the process
-    died. cancelled: the reply is no longer wanted. Other codes: errors of an endpoint.
+    bad_request: the shape cannot be compiled. model_unavailable: the model cannot be
+    loaded. schema_mismatch: the reply does not satisfy the shape after all. too_long:
+    the reply or the conversation is. timeout: the deadline passed. model_died: its
+    process did. cancelled: the reply is no longer wanted. An endpoint has others, too.
     """
 
     def __init__(self, code: FailureCode, message: str) -> None:

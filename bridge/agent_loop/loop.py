@@ -140,7 +140,7 @@ class _Run:
 
     def _verdict(self) -> Verdict:
         if self._problem:
-            raise _Ended("AGENT_001", f"the schema of the answer: {self._problem}")
+            raise _Ended("bad_request", f"the schema of the answer: {self._problem}")
         while self._turn < self._max_turns:
             self._turn += 1
             reply = self._ask()
@@ -154,7 +154,7 @@ class _Run:
                     return verdict
             else:
                 self._call(call)
-        raise _Ended("AGENT_004", f"no answer within {self._max_turns} turns")
+        raise _Ended("turn_limit", f"no answer within {self._max_turns} turns")
 
     # The model
 
@@ -206,11 +206,11 @@ class _Run:
         # The deadline comes first: the caller stops waiting at the same moment, which
         # is no cancellation.
         if job.clock.monotonic_s() >= job.deadline_s:
-            raise _Ended("AGENT_005", f"the deadline passed in turn {self._turn}")
+            raise _Ended("timeout", f"the deadline passed in turn {self._turn}")
         if job.is_cancelled():
             raise _Ended("cancelled", "the request was cancelled")
         if self._spent_tokens() >= job.limits.tokens:
-            raise _Ended("AGENT_004", f"no answer within {job.limits.tokens} tokens")
+            raise _Ended("turn_limit", f"no answer within {job.limits.tokens} tokens")
 
     def _spent_tokens(self) -> int:
         return sum(reply.tokens for reply in self._replies)
@@ -259,9 +259,7 @@ class _Run:
         if code == "unverified":
             # To be verified, it needs its tools again.
             self._history.repeats = 0
-        self._count_mistake(
-            "AGENT_003" if code == "schema_mismatch" else str(code), why
-        )
+        self._count_mistake(str(code), why)
         return None
 
     def _judged(self, call: Call) -> Verdict:
@@ -296,7 +294,7 @@ class _Run:
             if not result.ok:
                 how = "failed" if result.is_crash else "refused it"
                 return Verdict(
-                    code="AGENT_001" if result.is_crash else "AGENT_003",
+                    code="bad_definition" if result.is_crash else "check_failed",
                     complaint=f"the script of {SUBMIT} {how}: {result.text}",
                 )
         return verdict
@@ -336,7 +334,7 @@ def _carry_out(
     try:
         return tool(arguments)
     except ExtraMissing as exc:
-        raise _Ended("AGENT_001", str(exc)) from None
+        raise _Ended("extra_missing", str(exc)) from None
     except (Refused, NotGranted, OSError) as exc:
         return refused(exc)
 

@@ -120,7 +120,7 @@ def load_subagent_definition(path: Path, agents_dir: Path) -> SubagentDefinition
     `hostbridge agents check`.
 
     Raises:
-        BadDefinition: it cannot be used (AGENT_001); lists every problem.
+        BadDefinition: it cannot be used (bad_definition); lists every problem.
     """
     reader = Reader(agents_dir, is_confined=False)
     try:

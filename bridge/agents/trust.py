@@ -92,6 +92,8 @@ class Trust:
 class InsideSession(BridgeError):
     """This runs inside a Claude Code session, whose model might be the one to agree."""
 
+    code = "inside_session"
+
 
 def refuse_inside_a_session(
     settings: Settings, clients: Collection[int], command: str = "hostbridge trust"

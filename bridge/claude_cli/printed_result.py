@@ -29,8 +29,8 @@ _TOO_MANY_REQUESTS = 429
 # The types of the client's events, without the result.
 _EVENTS = frozenset({"system", "assistant", "user", "stream_event"})
 _BY_SUBTYPE: dict[str, FailureCode] = {
-    "error_max_turns": "AGENT_004",
-    "error_max_budget_usd": "AGENT_004",
+    "error_max_turns": "turn_limit",
+    "error_max_budget_usd": "turn_limit",
     "error_max_structured_output_retries": "schema_mismatch",
 }
 

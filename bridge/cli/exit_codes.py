@@ -25,6 +25,7 @@ from bridge.errors import (
     InvalidRequest,
     NotTrusted,
     UnknownAgent,
+    UsageError,
 )
 
 if TYPE_CHECKING:
@@ -47,22 +48,32 @@ class Exit(IntEnum):
 
 # Errors that are raised before anything is asked.
 _USAGE = frozenset(
-    {InvalidRequest, UnknownAgent, BadSetting, ExtraMissing, BadDefinition, NotTrusted}
+    {
+        *(InvalidRequest, UsageError, UnknownAgent, BadSetting, ExtraMissing),
+        *(BadDefinition, NotTrusted),
+    }
 )
 _BY_CODE = {
     "timeout": Exit.DEADLINE,
-    "AGENT_005": Exit.DEADLINE,
     "no_host": Exit.NO_ROUTE,
+    "no_route": Exit.NO_ROUTE,
+    "no_server": Exit.NO_ROUTE,
 }
 
 
 def exit_code(error: BridgeError) -> Exit:
     """The exit code for an error that ends a command."""
-    if type(error) in _USAGE:
+    # Of a failed request by its own code, not by that of its kind.
+    return of_kind(type(error), error.code)
+
+
+def of_kind(kind: type[BridgeError], code: str | None = None) -> Exit:
+    """The exit code for a kind of error, with the failure code that it carries."""
+    if kind in _USAGE:
         return Exit.USAGE
-    # The others exit as the failure code that they carry.
-    is_submitted = isinstance(error, CannotWaitHere)
-    return Exit.SUBMITTED if is_submitted else of_failure(error.code)
+    if issubclass(kind, CannotWaitHere):
+        return Exit.SUBMITTED
+    return of_failure(code or kind.code)
 
 
 def of_result(result: Result, *, accept_degraded: bool = False) -> Exit:

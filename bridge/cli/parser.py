@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from bridge.cli.options import Option
-from bridge.errors import InvalidRequest
+from bridge.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         name = self.prog.rpartition(" ")[2]
         problem = message.removeprefix("argument ")
-        raise InvalidRequest(f"{name}: {problem}; see `{self.prog} --help`")
+        raise UsageError(f"{name}: {problem}; see `{self.prog} --help`")
 
 
 def is_help(words: Sequence[str]) -> bool:
@@ -50,7 +50,7 @@ def parse(
     """The options and arguments in `words`.
 
     Raises:
-        InvalidRequest: an option is unknown or wrong, or an argument is missing.
+        UsageError: an option is unknown or wrong, or an argument is missing.
     """
     flags = [option for option in options if option.is_flag]
     arguments = [option for option in options if not option.is_flag]

@@ -14,6 +14,8 @@ from bridge.host.output import clean
 class NoTerminal(BridgeError):
     """There is no terminal to ask on."""
 
+    code = "no_terminal"
+
 
 def confirm(text: str, question: str) -> bool:
     """Show `text`, ask the question, and return whether the answer was `yes`.

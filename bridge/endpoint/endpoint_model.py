@@ -124,7 +124,7 @@ class EndpointModel:
 
     def close(self) -> None:
         """Stop waiting at once, and close the connection."""
-        self._chunks.put(ModelFailed("AGENT_006", "the model was closed"))
+        self._chunks.put(ModelFailed("model_died", "the model was closed"))
         self._connections.cut()
         with suppress(Exception):
             self._client.close()
@@ -140,7 +140,7 @@ class EndpointModel:
                 break
             if left_s <= LOOK_S:
                 raise ModelFailed(
-                    "AGENT_005", f"{self.name} did not answer by the deadline"
+                    "timeout", f"{self.name} did not answer by the deadline"
                 )
         if isinstance(chunk, BaseException):
             raise chunk

@@ -1,12 +1,12 @@
 """Turn an error of a server into a failure code and a sentence.
 
-no connection           no_host     there is no server
-404                     AGENT_002   the server has no such model
-a redirect              AGENT_002   the server is somewhere else
+no connection           no_server           there is none
+a redirect              no_server           it is somewhere else
+404                     model_unavailable   the server has no such model
 429                     quota
-400, too long           AGENT_004   the conversation is longer than the context
-400, 422                AGENT_001   the server cannot use the shape
-a timeout               AGENT_005
+400, too long           too_long            the conversation does not fit the context
+400, 422                bad_request         the server cannot use the shape
+a timeout               timeout
 anything else           agent_error
 """
 
@@ -32,16 +32,16 @@ def failure_of(exc: Exception, client: Any) -> ModelFailed:
             return known
     words = _words(exc, client)
     if isinstance(exc, openai.APITimeoutError):
-        return ModelFailed("AGENT_005", "the server did not answer by the deadline")
+        return ModelFailed("timeout", "the server did not answer by the deadline")
     if isinstance(exc, openai.APIConnectionError):
         why = _words(exc.__cause__, client) if exc.__cause__ else words
         if type(exc.__cause__).__name__ == "ConnectError":
-            return ModelFailed("no_host", f"no server at {client.base_url}: {why}")
+            return ModelFailed("no_server", f"no server at {client.base_url}: {why}")
         return ModelFailed("agent_error", f"the connection broke: {why}")
     if isinstance(exc, openai.APIStatusError) and exc.response.is_redirect:
         elsewhere = _short(exc.response.headers.get("Location", "nowhere"))
         return ModelFailed(
-            "AGENT_002",
+            "no_server",
             f"{client.base_url} points to {elsewhere}, and is not followed; set "
             "BRIDGE_OPENAI_BASE_URL to where the server is",
         )
@@ -54,12 +54,12 @@ def failure_of(exc: Exception, client: Any) -> ModelFailed:
 
 def _code(status: int, words: str) -> FailureCode:
     if status == 404:  # noqa: PLR2004 - HTTP's own numbers
-        return "AGENT_002"
+        return "model_unavailable"
     if status == 429:  # noqa: PLR2004
         return "quota"
     if any(sign in words.lower() for sign in _TOO_LONG):
-        return "AGENT_004"
-    return "AGENT_001" if status in {400, 422} else "agent_error"
+        return "too_long"
+    return "bad_request" if status in {400, 422} else "agent_error"
 
 
 def _words(exc: BaseException, client: Any) -> str:

@@ -38,7 +38,7 @@ def limit_size(response: Any) -> None:
                 left -= len(part)
                 if left < 0:
                     raise ModelFailed(
-                        "AGENT_004", f"the server sent over {MAX_BYTES:,} bytes"
+                        "too_long", f"the server sent over {MAX_BYTES:,} bytes"
                     )
                 yield part
 

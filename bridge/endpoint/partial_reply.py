@@ -57,7 +57,7 @@ class PartialReply:
             self._chars += len(text)
         if self._chars + len(self._refusal) > _MAX_REPLY_CHARS:
             raise ModelFailed(
-                "AGENT_004", f"the reply has over {_MAX_REPLY_CHARS:,} characters"
+                "too_long", f"the reply has over {_MAX_REPLY_CHARS:,} characters"
             )
 
     def reply(self, seconds: float) -> Reply:
@@ -70,7 +70,7 @@ class PartialReply:
         if self._refusal:
             raise ModelFailed("agent_error", f"the model refused: {self._refusal}")
         if self._finish == "length":
-            raise ModelFailed("AGENT_004", "the reply is longer than its limit")
+            raise ModelFailed("too_long", "the reply is longer than its limit")
         if self._finish == "content_filter":
             raise ModelFailed("agent_error", "the server's filter ended the reply")
         if self._finish is None:

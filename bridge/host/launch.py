@@ -28,6 +28,7 @@ from bridge.host.request_tokens import (
     offered_in,
 )
 from bridge.protocol.contract import full_prompt, prompt_digest
+from bridge.protocol.failure_codes import code_of
 from bridge.protocol.ids import RequestId
 from bridge.protocol.names import CARRIER, CLIENT_MODELS
 from bridge.protocol.record import LATEST_MS
@@ -235,7 +236,7 @@ def _unusable(hook: HookContext, request_id: RequestId, exc: BridgeError) -> Hoo
         # Another call of this session may have launched it meanwhile.
         if (held := _held(hook, request)) is not None:
             return held
-        response = failed(request, "AGENT_001", str(exc), now_ms=hook.now_ms())
+        response = failed(request, code_of(exc), str(exc), now_ms=hook.now_ms())
         hook.store.publish(response, source="launch")
     return deny(f"hostbridge: request {request_id} cannot run. No agent is needed.")
 

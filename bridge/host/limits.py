@@ -50,7 +50,7 @@ def refuse(hook: HookContext, run: AgentRun) -> HookOutput | None:
         return _hurry(hook, run, "the time for this request is", "timeout")
     if not has_turns(hook.agents_folder, run.to_data(), run.agent_id):
         limit = f"the {run.max_turns} tool calls of this request are"
-        return _hurry(hook, run, limit, "AGENT_004")
+        return _hurry(hook, run, limit, "turn_limit")
     return _refuse_tool(hook, run)
 
 

@@ -23,6 +23,8 @@ _NAMES = {dict: "an object", list: "a list", str: "a string", bool: "true or fal
 class SettingsUnreadable(BridgeError):
     """The settings are not in Claude Code's form, or may not be changed."""
 
+    code = "settings_unreadable"
+
 
 def read(text: str, name: str) -> Node:
     """Parse settings; `name` is the file's, for the message.

@@ -37,6 +37,8 @@ _PARTIAL = ".partial"
 class PullFailed(BridgeError):
     """A model could not be fetched; says why, and what to do."""
 
+    code = "pull_failed"
+
 
 class HubFile(NamedTuple):
     """A file on the hub: the repository (`owner/name`) and the path inside it."""

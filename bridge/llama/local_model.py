@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Low: an answer should be right rather than varied.
 TEMPERATURE = 0.2
 # After these the worker is gone, or no longer knows what is asked.
-_FATAL = frozenset({"AGENT_002", "AGENT_005", "AGENT_006", "cancelled"})
+_FATAL = frozenset({"model_unavailable", "timeout", "model_died", "cancelled"})
 
 
 class LlamaModel:
@@ -70,8 +70,8 @@ class LlamaModel:
     def reply(self, request: ChatRequest) -> Reply:
         """Continue a conversation, as `ChatModel.reply`.
 
-        After AGENT_002, AGENT_005, AGENT_006 or cancelled the process is gone, and
-        every further call fails in the same way.
+        After a code of `_FATAL` the process is gone, and every further call fails in
+        the same way.
         """
         with self._busy:
             if self._gone is not None:
@@ -84,7 +84,7 @@ class LlamaModel:
                 raise
             except BaseException:
                 # The worker's next lines would be taken for another reply.
-                self._end(ModelFailed("AGENT_006", "the reply was interrupted"))
+                self._end(ModelFailed("model_died", "the reply was interrupted"))
                 raise
         check_reply(request.shape, reply.text)
         return reply
@@ -94,7 +94,7 @@ class LlamaModel:
         self._closed = True
         self._process.kill()
         with self._busy:
-            self._end(ModelFailed("AGENT_006", "the model was closed"))
+            self._end(ModelFailed("model_died", "the model was closed"))
 
     def __enter__(self) -> Self:
         return self
@@ -127,16 +127,16 @@ class LlamaModel:
         """End the process; returns the failure of this and of every further reply."""
         self._finalizer()
         code, message = failed.code, str(failed)
-        if code == "AGENT_002" and (words := self._process.last_words()):
+        if code == "model_unavailable" and (words := self._process.last_words()):
             message = f"{message}: {words}"
-        elif code == "AGENT_006" and self._closed:
+        elif code == "model_died" and self._closed:
             message = "the model was closed"
         self._gone = ModelFailed(code, message)
         return self._gone
 
 
 def check_reply(shape: dict[str, Any], text: str) -> None:
-    """Raise `ModelFailed` (AGENT_003) if a reply does not satisfy its schema.
+    """Raise `ModelFailed` (schema_mismatch) if a reply does not satisfy its schema.
 
     The grammar has already enforced the schema. This checks it again with another
     library, in a process whose memory llama.cpp cannot have damaged.
@@ -146,7 +146,9 @@ def check_reply(shape: dict[str, Any], text: str) -> None:
     except (ValueError, RecursionError) as exc:
         problem = f"not JSON: {exc}"
     if problem is not None:
-        raise ModelFailed("AGENT_003", f"the reply does not satisfy it: {problem}")
+        raise ModelFailed(
+            "schema_mismatch", f"the reply does not satisfy it: {problem}"
+        )
 
 
 def _started(order: dict[str, Any]) -> WorkerProcess:

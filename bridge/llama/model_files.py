@@ -110,7 +110,7 @@ def find_model(
     up in the folder `beside` (that of the definition) and in `<home>/models`.
 
     Raises:
-        ModelFailed: AGENT_002: no such file, not a whole model, or an unknown name.
+        ModelFailed: no such file, not a whole model, or an unknown name.
         ExtraMissing: the default model is wanted, and not installed.
     """
     if wanted is None or wanted in MODEL_NAMES:
@@ -121,7 +121,7 @@ def find_model(
     if not wanted.endswith(MODEL_FILE):
         names = ", ".join(sorted(MODEL_NAMES))
         raise ModelFailed(
-            "AGENT_002",
+            "model_unavailable",
             f"no local model {wanted!r}: expected the path of a {MODEL_FILE} file, or "
             f"{names}",
         )
@@ -171,7 +171,7 @@ def _load(path: Path, stands_in_for: str | None = None) -> ModelFile:
     try:
         return ModelFile(path, _header(path), stands_in_for)
     except NotAModel as exc:
-        raise ModelFailed("AGENT_002", f"{path}: {exc}") from None
+        raise ModelFailed("model_unavailable", f"{path}: {exc}") from None
 
 
 def _header(path: Path) -> Header:

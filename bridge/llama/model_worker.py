@@ -68,9 +68,9 @@ def _load(order: dict[str, Any]) -> Replier:
             resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
         return _replier(order)
     except (ModelFailed, NotAModel) as exc:
-        raise ModelFailed("AGENT_002", f"{path}: {exc}{note}") from None
+        raise ModelFailed("model_unavailable", f"{path}: {exc}{note}") from None
     except MemoryError:
-        raise ModelFailed("AGENT_002", f"{path}: out of memory{note}") from None
+        raise ModelFailed("model_unavailable", f"{path}: out of memory{note}") from None
     except (ImportError, OSError, RuntimeError) as exc:
         why = str(exc).strip().rpartition("\n")[2]
         what = (
@@ -78,7 +78,7 @@ def _load(order: dict[str, Any]) -> Replier:
             if out_of_memory.is_reported(why)
             else "llama.cpp cannot be used"
         )
-        raise ModelFailed("AGENT_002", f"{path}: {what}: {why}{note}") from None
+        raise ModelFailed("model_unavailable", f"{path}: {what}: {why}{note}") from None
 
 
 def _replier(order: dict[str, Any]) -> Replier:

@@ -59,15 +59,15 @@ class Replier:
         """Reply to one order of `bridge.llama.local_model`.
 
         Raises:
-            ModelFailed: AGENT_001 for the schema, AGENT_002 for the template,
-                AGENT_004 if something is too long.
+            ModelFailed: bad_request for the schema, model_unavailable for the template,
+                too_long if something is too long.
         """
         started = time.monotonic()
         matching = self._pool.submit(self._matcher, order["shape"])
         try:
             prompt = self._prompt(order)
         except TemplateFailed as exc:
-            raise ModelFailed("AGENT_002", str(exc)) from None
+            raise ModelFailed("model_unavailable", str(exc)) from None
         room = self._room(prompt, order["maxTokens"])
         cached = self._read(prompt)
         matcher = matching.result()
@@ -87,11 +87,11 @@ class Replier:
             )
         except GrammarFailed as exc:
             message = f"the schema is too complex: {exc}"
-            raise ModelFailed("AGENT_001", message) from None
+            raise ModelFailed("bad_request", message) from None
         text = self._text(decoded.tokens)
         if not decoded.is_whole:
             raise ModelFailed(
-                "AGENT_004",
+                "too_long",
                 f"the reply was cut after {len(decoded.tokens)} tokens, before it was "
                 f"whole; it began: {text[:200]}",
             )
@@ -113,10 +113,10 @@ class Replier:
         try:
             grammar = grammar_of(shape)
         except ShapeRefused as exc:
-            raise ModelFailed("AGENT_001", str(exc)) from None
+            raise ModelFailed("bad_request", str(exc)) from None
         matcher = LLMatcher(self._tokenizer.result(), grammar, log_level=0)
         if matcher.is_error():
-            raise ModelFailed("AGENT_001", matcher.get_error())
+            raise ModelFailed("bad_request", matcher.get_error())
         return matcher
 
     def _prompt(self, order: dict[str, Any]) -> Prompt:
@@ -136,7 +136,7 @@ class Replier:
         room = length - len(prompt.tokens)
         if room < min(max_tokens, LEAST_ROOM):
             raise ModelFailed(
-                "AGENT_004",
+                "too_long",
                 f"the conversation has {len(prompt.tokens)} tokens; the context of "
                 f"{length} leaves no room for a reply",
             )

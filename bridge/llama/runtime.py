@@ -151,7 +151,7 @@ class Vocabulary:
         for token in range(self.size):
             length = spell(pointer, token, room, _PIECE_BYTES, 0, 1)
             if length < 0:
-                raise ModelFailed("AGENT_002", f"token {token} is too long")
+                raise ModelFailed("model_unavailable", f"token {token} is too long")
             piece = read(start, length)
             pieces.append(piece)
             if (kind := kind_of(pointer, token)) & odd and _is_control(kind, piece):
@@ -198,7 +198,7 @@ class Llama:
             os.fsencode(path), lib.llama_model_default_params()
         )
         if not self._model:
-            raise ModelFailed("AGENT_002", "llama.cpp cannot load it")
+            raise ModelFailed("model_unavailable", "llama.cpp cannot load it")
         self._wanted = context
         # With all cores, decoding is a tenth faster on an idle machine, and several
         # times slower on a busy one: each step waits for the last thread.
@@ -224,7 +224,7 @@ class Llama:
         context: Any = lib.llama_init_from_model(self._model, params)
         if not context:
             raise ModelFailed(
-                "AGENT_002",
+                "model_unavailable",
                 f"llama.cpp has no room for a context of {self._wanted} tokens",
             )
         return context

@@ -85,7 +85,7 @@ class WorkerProcess:
         second.
 
         Raises:
-            ModelFailed: AGENT_006: it is gone. AGENT_005: the deadline passed.
+            ModelFailed: model_died: it is gone. timeout: the deadline passed.
                 cancelled: it should stop.
         """
         self.send(order)
@@ -93,7 +93,7 @@ class WorkerProcess:
             left_s = deadline_s - time.monotonic()
             if left_s <= 0:
                 raise ModelFailed(
-                    "AGENT_005", "the deadline passed while the model was at work"
+                    "timeout", "the deadline passed while the model was at work"
                 )
             if should_stop():
                 raise ModelFailed("cancelled", "the reply is no longer wanted")
@@ -103,7 +103,7 @@ class WorkerProcess:
             for line in lines:
                 yield self._parse(bytes(line))
             if len(rest) > _MAX_LINE or not self._streams.stdout_is_open:
-                raise ModelFailed("AGENT_006", self.close())
+                raise ModelFailed("model_died", self.close())
 
     def kill(self) -> None:
         """End it at once, with everything in its group; its streams stay open."""
@@ -140,7 +140,7 @@ class WorkerProcess:
         if not isinstance(answer, dict) or "is" not in answer:
             self.close()
             raise ModelFailed(
-                "AGENT_006", f"the model's process wrote nonsense: {line[:80]!r}"
+                "model_died", f"the model's process wrote nonsense: {line[:80]!r}"
             )
         return answer
 

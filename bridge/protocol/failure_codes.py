@@ -1,81 +1,149 @@
-"""How a request can fail: each code, what it means, and what to do about it."""
+"""How a request can fail: the one table of codes, what each means, and what helps.
+
+`ask`, `wait`, `show`, `doctor`, the exceptions and state/FAILURES.md all read it.
+"""
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from bridge.protocol.status import Stage
 
+if TYPE_CHECKING:
+    from bridge.errors import BridgeError
+
 FailureCode = Literal[
-    "no_host", "host_gone", "declined", "agent_missing", "agent_error", "agent_stopped",
-    "quota", "empty_answer", "prompt_echo", "no_json", "schema_mismatch", "unverified",
-    "prompt_replaced", "agent_failed", "agent_blocked", "timeout", "cancelled", "depth",
-    "budget", "AGENT_001", "AGENT_002", "AGENT_003", "AGENT_004", "AGENT_005",
-    "AGENT_006",
+    "no_host", "no_route", "no_server", "host_gone", "declined", "agent_missing",
+    "agent_error", "agent_stopped", "quota", "empty_answer", "prompt_echo", "no_json",
+    "schema_mismatch", "check_failed", "unverified", "prompt_replaced", "agent_failed",
+    "agent_blocked", "timeout", "cancelled", "depth", "budget", "bad_request",
+    "bad_definition", "not_trusted", "extra_missing", "model_unavailable", "model_died",
+    "turn_limit", "too_long",
+]  # fmt: skip
+# The names of the local route's failures in the first description of hostbridge.
+SeedCode = Literal[
+    "AGENT_001", "AGENT_002", "AGENT_003", "AGENT_004", "AGENT_005", "AGENT_006",
 ]  # fmt: skip
 
-MEANINGS: dict[FailureCode, str] = {
-    "no_host": "no session or server could take the request",
-    "host_gone": "the process that held the request died, and no tries were left",
-    "declined": "the session's model ignored every offer",
-    "agent_missing": "no agent has this name",
-    "agent_error": "the Agent tool, or the model behind it, failed",
-    "agent_stopped": "the agent was stopped before it answered",
-    "quota": "the model refused because of usage limits",
-    "empty_answer": "the agent ended without an answer",
-    "prompt_echo": "the agent repeated the prompt instead of answering it",
-    "no_json": "text instead of JSON",
-    "schema_mismatch": "JSON that does not satisfy the schema",
-    "unverified": "the answer rests on a command that was not seen to run",
-    "prompt_replaced": "another hook replaced the prompt: the agent did not get ours",
-    "agent_failed": "a valid answer that reports failure",
-    "agent_blocked": "a valid answer that reports being blocked",
-    "timeout": "the deadline passed",
-    "cancelled": "the request was cancelled",
-    "depth": "too many agents asked for one another",
-    "budget": "the session may start no more agents in this hour",
-    "AGENT_001": "the definition, or the schema of the answer, cannot be used",
-    "AGENT_002": "the model cannot be loaded",
-    "AGENT_003": "the answer does not satisfy the schema, or the agent's own check",
-    "AGENT_004": "a limit of turns or tokens was reached",
-    "AGENT_005": "the deadline passed while the model was working",
-    "AGENT_006": "the model's process died",
-}
+# What happened, in one plain sentence; what to do. ID stands for the request's id.
+_TABLE: dict[FailureCode, tuple[str, str]] = {
+    "no_host": (
+        "no Claude Code session could take the request",
+        "start `claude` in the project first",
+    ),
+    "no_route": (
+        "this machine lacks what the route needs",
+        "the message names what is missing; or choose another --route",
+    ),
+    "no_server": (
+        "no server answers at the address of the endpoint",
+        "start the server, or correct BRIDGE_OPENAI_BASE_URL",
+    ),
+    "host_gone": (
+        "the process that held the request died, and no tries were left",
+        "ask again, and keep the session open (or the process that serves it)",
+    ),
+    "declined": (
+        "the session's model ignored every offer",
+        "hostbridge doctor --live; restart the session, perhaps with another model",
+    ),
+    "agent_missing": (
+        "no agent has this name",
+        "see which there are: hostbridge agents list; restart the session if it is new",
+    ),
+    "agent_error": (
+        "the Agent tool, or the model behind it, failed",
+        "read the error: hostbridge show ID; /status in the session",
+    ),
+    "agent_stopped": ("the agent was stopped before it answered", "ask again"),
+    "quota": (
+        "the model refused because of usage limits",
+        "wait, or ask with another --model",
+    ),
+    "empty_answer": (
+        "the agent ended without an answer",
+        "ask again; see what it did: hostbridge show ID",
+    ),
+    "prompt_echo": (
+        "the agent repeated the prompt instead of answering it",
+        "ask more plainly, or with a stronger --model",
+    ),
+    "no_json": (
+        "the agent answered with text, where JSON was due",
+        "ask again, or with a stronger --model",
+    ),
+    "schema_mismatch": (
+        "the agent's JSON does not satisfy the schema",
+        "ask again with a simpler --schema, or a stronger --model",
+    ),
+    "check_failed": (
+        "the check in the agent's definition refused the answer",
+        "see what it said: hostbridge show ID; use a larger model, or mend the check",
+    ),
+    "unverified": (
+        "the answer rests on a command that was not seen to run",
+        "see its evidence: hostbridge show ID",
+    ),
+    "prompt_replaced": (
+        "another hook replaced the prompt: the agent did not get ours",
+        "find that hook in /hooks, and have it ignore prompts that begin with bridge:",
+    ),
+    "agent_failed": (
+        "the agent reports that it failed",
+        "read the answer: it says how",
+    ),
+    "agent_blocked": (
+        "the agent reports that it is blocked",
+        "read the answer: it says by what",
+    ),
+    "timeout": ("the deadline passed", "ask with a longer --timeout"),
+    "cancelled": ("the request was cancelled", "ask again, unless you cancelled it"),
+    "depth": (
+        "too many agents asked for one another",
+        "raise BRIDGE_MAX_DEPTH, or let agents ask for fewer agents",
+    ),
+    "budget": (
+        "the session may start no more agents in this hour",
+        "raise BRIDGE_AGENTS_PER_HOUR for the session, or wait",
+    ),
+    "bad_request": (
+        "the request cannot be served as it is",
+        "correct what the message names, and ask again",
+    ),
+    "bad_definition": (
+        "the agent's definition cannot be used",
+        "see what is wrong in it: hostbridge agents check",
+    ),
+    "not_trusted": (
+        "this project defines the agent, and you have not trusted its definition",
+        "look at it, and trust it: hostbridge trust",
+    ),
+    "extra_missing": (
+        "an optional part of hostbridge is not installed",
+        "the message says what to install",
+    ),
+    "model_unavailable": (
+        "the model cannot be loaded, or the server does not have it",
+        "see which models there are, and whether they work: hostbridge models",
+    ),
+    "model_died": (
+        "the model's process died",
+        "see whether the model works at all: hostbridge models --test",
+    ),
+    "turn_limit": (
+        "the agent used up its turns or tokens without an answer",
+        "raise max_turns in the definition, or ask for less in one request",
+    ),
+    "too_long": (
+        "the conversation or the reply is longer than the model can take",
+        "ask for less in one request, or use a model with a larger context",
+    ),
+}  # fmt: skip
+assert set(_TABLE) == set(get_args(FailureCode))  # noqa: S101
 
-# What to do. ID stands for the request's id.
-CURES: dict[FailureCode, str] = {
-    "no_host": "start `claude` in the project first, or the server that "
-    "BRIDGE_OPENAI_BASE_URL names",
-    "host_gone": "ask again, and keep the session open (or the process that serves it)",
-    "declined": "hostbridge doctor --live; restart the session, perhaps with another "
-    "model",
-    "agent_missing": "see /agents in the session; restart it if the agent is new",
-    "agent_error": "read the error: hostbridge show ID; /status in the session",
-    "agent_stopped": "ask again",
-    "quota": "wait, or ask with another --model",
-    "empty_answer": "see rawOutput and evidence: hostbridge show ID",
-    "prompt_echo": "ask more plainly, or with a stronger --model",
-    "no_json": "see what it said: hostbridge show ID; ask with a stronger --model",
-    "schema_mismatch": "see where it differs: hostbridge show ID; use a simpler "
-    "schema, or a stronger --model",
-    "unverified": "see its evidence: hostbridge show ID",
-    "prompt_replaced": "find that hook in /hooks, and have it ignore prompts that "
-    "begin with bridge:",
-    "agent_failed": "read the answer: it says how",
-    "agent_blocked": "read the answer: it says what",
-    "timeout": "ask with a longer --timeout",
-    "cancelled": "ask again, unless you cancelled it yourself",
-    "depth": "raise BRIDGE_MAX_DEPTH, or let agents ask for fewer agents",
-    "budget": "raise BRIDGE_AGENTS_PER_HOUR for the session, or wait",
-    "AGENT_001": "see why: hostbridge show ID; to check the definition: hostbridge "
-    "agents check",
-    "AGENT_002": "see which models there are, and whether they work: hostbridge models",
-    "AGENT_003": "see where it differs: hostbridge show ID; use a simpler schema, or a "
-    "larger model",
-    "AGENT_004": "raise max_turns in the definition, or ask for less in one request",
-    "AGENT_005": "ask with a longer --timeout, or use a smaller model",
-    "AGENT_006": "see whether the model works at all: hostbridge models --test",
-}
+MEANINGS: dict[FailureCode, str] = {code: entry[0] for code, entry in _TABLE.items()}
+CURES: dict[FailureCode, str] = {code: entry[1] for code, entry in _TABLE.items()}
+
 # A deadline that passed before anybody was at work: a longer one alone does not help.
 TOO_EARLY: dict[Stage, str] = {
     Stage.NO_HOST: "start `claude` in the project first",
@@ -84,10 +152,29 @@ TOO_EARLY: dict[Stage, str] = {
     Stage.OFFERED: "hostbridge doctor --live; look at the session",
 }
 
-assert set(MEANINGS) == set(CURES) == set(get_args(FailureCode))  # noqa: S101
+# A record keeps the name of the first description as `error.alias`.
+ALIASES: dict[FailureCode, SeedCode] = {
+    "bad_definition": "AGENT_001",
+    "bad_request": "AGENT_001",
+    "extra_missing": "AGENT_001",
+    "model_unavailable": "AGENT_002",
+    "schema_mismatch": "AGENT_003",
+    "check_failed": "AGENT_003",
+    "turn_limit": "AGENT_004",
+    "too_long": "AGENT_004",
+    "timeout": "AGENT_005",
+    "model_died": "AGENT_006",
+}
+# Records of earlier versions have it as their code; of several, the first is meant.
+NOW: dict[str, FailureCode] = {old: new for new, old in reversed(ALIASES.items())}
 
 # A valid answer that reports trouble: there is a typed answer to return.
 ANSWERED: frozenset[FailureCode] = frozenset({"agent_failed", "agent_blocked"})
+
+
+def code_of(error: BridgeError) -> FailureCode:
+    """The code of a request that ends because this error kept it from being served."""
+    return error.code if error.code in _TABLE else "bad_definition"
 
 
 def explain(code: FailureCode, detail: str = "") -> str:

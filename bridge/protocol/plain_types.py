@@ -14,7 +14,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     Reader = Callable[[Any], Any]
 
@@ -94,6 +94,26 @@ class Check:
         from pydantic_core import core_schema
 
         return core_schema.no_info_after_validator_function(self.rule, handler(source))
+
+
+class Renamed:
+    """The old names of a value, as earlier versions wrote them, and the new ones."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        """Keep the names."""
+        self.names = names
+
+    def __call__(self, value: Any) -> Any:
+        """Return a value that has a new name already."""
+        return value
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """The rule before what pydantic makes of the type."""
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_before_validator_function(
+            lambda value: self.names.get(str(value), value), handler(source)
+        )
 
 
 _ALLOWS: dict[str, Callable[[Any, Any], bool]] = {

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from bridge.errors import BridgeError
 from bridge.protocol.agent_output import Evidence
-from bridge.protocol.failure_codes import FailureCode
-from bridge.protocol.plain_types import Check
+from bridge.protocol.failure_codes import ALIASES, NOW, FailureCode, SeedCode
+from bridge.protocol.plain_types import Check, Renamed
 from bridge.protocol.record import Milliseconds, Record, printable
 from bridge.protocol.request import Request, RequestIdField
 from bridge.protocol.status import Stage, Status
@@ -18,7 +18,6 @@ Route = Literal["host", "manual", OwnRoute, "none"]
 
 _STATUS_OF: dict[str, Status] = {
     "timeout": Status.TIMEOUT,
-    "AGENT_005": Status.TIMEOUT,
     "cancelled": Status.CANCELLED,
 }
 
@@ -49,11 +48,20 @@ class RunSummary(Value):
 
 
 class Failure(Value):
-    """Why a request failed, and at which stage."""
+    """Why a request failed, and at which stage.
 
-    code: FailureCode
+    `message` is for people. `alias` is the code's name in the first description of
+    hostbridge, which earlier records have as their code.
+    """
+
+    code: Annotated[FailureCode, Renamed(NOW)]
     message: Words
     stage: Stage
+    alias: SeedCode | None = None
+
+    def _fill(self, found: dict[str, Any], extra: dict[str, Any]) -> None:
+        found["alias"] = ALIASES.get(found["code"])
+        super()._fill(found, extra)
 
 
 class Response(Record):

@@ -89,7 +89,7 @@ def claim_key(state: State, request: Request) -> Response | None:
     try:
         found = find_same(state, request)
     except InvalidRequest as exc:
-        return failed(request, "AGENT_001", str(exc), now_ms=state.now_ms())
+        return failed(request, "bad_request", str(exc), now_ms=state.now_ms())
     if found is None:
         remember_key(state, request)
         return None
@@ -99,7 +99,7 @@ def claim_key(state: State, request: Request) -> Response | None:
         f"the dedup key {key!r} belongs to request {other}, which asks the same: its "
         f"answer is this one's, too; see it with: hostbridge show {other}"
     )
-    return failed(request, "AGENT_001", message, now_ms=state.now_ms())
+    return failed(request, "bad_request", message, now_ms=state.now_ms())
 
 
 def _stands_for(state: State, request: Request) -> Found | None:

@@ -96,7 +96,7 @@ def endpoint(settings: Settings, store: Store) -> Executor:
         is_named = wanted is not None and wanted.startswith(OF_SERVER)
         name = wanted if is_named else settings.openai_model
         if name is None:
-            raise ModelFailed("AGENT_002", NO_SERVER_MODEL)
+            raise ModelFailed("model_unavailable", NO_SERVER_MODEL)
         model = open_endpoint(name, settings)
         try:
             yield OpenModel(model, not is_named and wanted not in (None, INHERIT))

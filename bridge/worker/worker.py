@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from bridge.agents.apply import filled_in
-from bridge.errors import BridgeError, StateUnavailable, StateVanished, UnknownAgent
-from bridge.protocol.failure_codes import explain
+from bridge.errors import BridgeError, StateUnavailable, StateVanished
+from bridge.protocol.failure_codes import code_of, explain
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import Verdict, judge
 from bridge.protocol.outcome import Control, Outcome
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.agents.definition import Definition
-    from bridge.protocol.failure_codes import FailureCode
     from bridge.protocol.outcome import Progress
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
@@ -56,7 +55,7 @@ class Executor(Protocol):
         left.
 
         Raises:
-            BridgeError: the agent's definition cannot be used (AGENT_001).
+            BridgeError: the agent's definition cannot be used (bad_definition).
         """
 
 
@@ -145,9 +144,7 @@ class Worker:
             self.give_back(request_id)
             raise
         except BridgeError as exc:
-            is_unknown = isinstance(exc, UnknownAgent)
-            code: FailureCode = "agent_missing" if is_unknown else "AGENT_001"
-            self._end(request, Outcome(code=code, detail=str(exc)), watch)
+            self._end(request, Outcome(code=code_of(exc), detail=str(exc)), watch)
             return
         if not _is_answer(outcome) and watch.is_given_up:
             # The request has more time than its asker here: somebody else may serve it.
@@ -258,9 +255,6 @@ def response_of(
     """
     model = outcome.model or request.model
     details = {"model": model, "degraded": outcome.degraded, "run": outcome.run}
-    if outcome.code == "timeout":
-        late = expired(request, now_ms)
-        return late.with_(raw_output=outcome.words, **details)
     verdict = outcome.verdict
     if outcome.code is not None:
         verdict = Verdict(code=outcome.code, complaint=outcome.detail)
@@ -273,6 +267,9 @@ def response_of(
             must_verify=must_verify,
         )
     code = verdict.code
+    if code == "timeout":
+        late = expired(request, now_ms, why=verdict.complaint)
+        return late.with_(raw_output=outcome.words, **details)
     if code is not None and not verdict.is_valid:
         message = explain(code, verdict.complaint)
         response = failed(request, code, message, now_ms=now_ms, raw=outcome.words)

@@ -27,9 +27,9 @@ def test_error_turns_run_out(world):
 
     outcome = world.run(*calls, agent=agent)
 
-    assert failure(outcome) == ("AGENT_004", "no answer within 3 turns")
+    assert failure(outcome) == ("turn_limit", "no answer within 3 turns")
     assert outcome.run.turns == 3
-    assert world.log[-1]["code"] == "AGENT_004"
+    assert world.log[-1]["code"] == "turn_limit"
 
 
 def test_error_tokens_run_out(world):
@@ -37,7 +37,7 @@ def test_error_tokens_run_out(world):
 
     outcome = world.run(*calls, limits=Limits(tokens=50))
 
-    assert failure(outcome) == ("AGENT_004", "no answer within 50 tokens")
+    assert failure(outcome) == ("turn_limit", "no answer within 50 tokens")
 
 
 def test_error_the_deadline(world):
@@ -49,7 +49,7 @@ def test_error_the_deadline(world):
 
     outcome = world.run(slow, seconds=0.2)
 
-    assert failure(outcome) == ("AGENT_005", "the deadline passed in turn 2")
+    assert failure(outcome) == ("timeout", "the deadline passed in turn 2")
 
 
 def test_error_the_deadline_in_a_command(world):
@@ -71,7 +71,7 @@ def test_error_cancelled(world):
 
     def closed(_):
         cancelled.append(True)
-        raise ModelFailed("AGENT_006", "the model was closed")
+        raise ModelFailed("model_died", "the model was closed")
 
     outcome = world.run(closed, is_cancelled=lambda: bool(cancelled))
 
@@ -82,7 +82,7 @@ def test_error_the_deadline_comes_before_a_cancellation(world):
     """A caller that stops waiting at the deadline has not cancelled anything."""
     outcome = world.run(AT_WORK, seconds=0, is_cancelled=lambda: True)
 
-    assert failure(outcome) == ("AGENT_005", "the deadline passed in turn 1")
+    assert failure(outcome) == ("timeout", "the deadline passed in turn 1")
 
 
 def test_cancelling_ends_a_command(world):
@@ -139,7 +139,7 @@ def test_cancelling_stops_the_commands_of_a_script(world):
     assert not (world.project / "made-4").exists()
 
 
-@pytest.mark.parametrize("end", ["cancelled", "AGENT_005"])
+@pytest.mark.parametrize("end", ["cancelled", "timeout"])
 def test_a_search_ends_with_the_run(world, end):
     """Inside the tool, not only at the next turn."""
     world.write("a.txt", "x")
@@ -162,7 +162,11 @@ def test_a_search_ends_with_the_run(world, end):
 
 @pytest.mark.parametrize(
     ("said", "code"),
-    [("AGENT_006", "AGENT_006"), ("AGENT_001", "AGENT_001"), ("odd", "agent_error")],
+    [
+        ("model_died", "model_died"),
+        ("bad_request", "bad_request"),
+        ("odd", "agent_error"),
+    ],
 )
 def test_error_of_the_model_keeps_its_code(world, said, code):
     outcome = world.run(ModelFailed(said, "it died"))

@@ -77,7 +77,7 @@ def test_error_a_pattern_that_re_would_never_finish(world):
 
     outcome = world.run(answer({"code": "a" * 60 + "!"}), schema=schema)
 
-    assert outcome.verdict.code == "AGENT_003"
+    assert outcome.verdict.code == "schema_mismatch"
     assert outcome.verdict.complaint.startswith("$.code: ")
 
 
@@ -88,7 +88,7 @@ def test_error_an_answer_is_validated_after_decoding(world):
     outcome = world.run(wrong, schema=FOUND)
 
     problem = '$.files: "a" is not of type "array"'
-    assert outcome.verdict == Verdict(code="AGENT_003", complaint=problem)
+    assert outcome.verdict == Verdict(code="schema_mismatch", complaint=problem)
     assert (outcome.run.turns, outcome.words) == (3, wrong)
     error = f"error: the answer does not count: {problem}"
     assert world.model.results() == [error] * 2
@@ -222,6 +222,6 @@ def test_error_an_unusable_schema(world, schema, problem):
     """A dropped request may hold any schema: that is a failure with a code."""
     outcome = world.run(submit(), schema=schema)
 
-    assert outcome.verdict.code == "AGENT_001"
+    assert outcome.verdict.code == "bad_request"
     assert outcome.verdict.complaint.startswith(f"the schema of the answer: {problem}")
     assert world.model.asked == []

@@ -201,7 +201,7 @@ def test_error_no_sandbox(result_of, world, monkeypatch):
         result_of("1")
 
     verdict = world.outcome.verdict
-    assert verdict.code == "AGENT_001"
+    assert verdict.code == "extra_missing"
     assert verdict.complaint == (
         f"{world.project}/tools/lint.pym takes pydantic-monty, which is not "
         f"installed; run: {how_to_add('local')}"

@@ -68,11 +68,11 @@ def test_the_script_of_submit_result_may_refuse_an_answer(world):
 @pytest.mark.parametrize(
     ("code", "verdict", "how"),
     [
-        ("issues + ''", "AGENT_001", "failed"),
-        ("isues", "AGENT_001", "failed"),
-        ("{}['x']", "AGENT_001", "failed"),
-        ("assert False, 'x'", "AGENT_003", "refused it"),
-        ("raise ValueError('x')", "AGENT_003", "refused it"),
+        ("issues + ''", "bad_definition", "failed"),
+        ("isues", "bad_definition", "failed"),
+        ("{}['x']", "bad_definition", "failed"),
+        ("assert False, 'x'", "check_failed", "refused it"),
+        ("raise ValueError('x')", "check_failed", "refused it"),
     ],
 )
 def test_error_a_broken_script_is_no_schema_mismatch(world, code, verdict, how):

@@ -106,7 +106,7 @@ def test_error_a_broken_definition_hides_lower_ones(world):
         "agent 'a' cannot be used:",
         f"  {file}:2: promt: unknown field; did you mean 'prompt' or 'priority'?",
     ]
-    assert (failed.value.code, len(failed.value.problems)) == ("AGENT_001", 2)
+    assert (failed.value.code, len(failed.value.problems)) == ("bad_definition", 2)
 
 
 @pytest.mark.parametrize("text", ["", "name: [", "\0", "- 1"])

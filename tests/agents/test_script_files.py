@@ -108,7 +108,7 @@ def test_error_in_a_script(world, code, problem):
     with pytest.raises(BadDefinition) as caught:
         world.registry.find("lint")
     assert (caught.value.code, str(caught.value)) == (
-        "AGENT_001",
+        "bad_definition",
         f"agent 'lint' cannot be used:\n  {script}:{problem}",
     )
 

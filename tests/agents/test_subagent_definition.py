@@ -280,7 +280,7 @@ def test_error_without_submit_result(lint):
     with pytest.raises(BadDefinition) as failed:
         load_subagent_definition(lint, lint.parent)
 
-    assert failed.value.code == "AGENT_001"
+    assert failed.value.code == "bad_definition"
     assert (
         str(failed.value)
         == f"agent 'lint' cannot be used:\n  {lint}:8: tools: expected exactly one tool named submit_result, got 0"

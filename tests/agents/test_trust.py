@@ -57,7 +57,7 @@ def test_error_untrusted(world):
         "or not as it is now; look at it with: hostbridge trust; see what is wrong in "
         "it, if anything is, with: hostbridge agents check"
     )
-    assert (failed.value.code, failed.value.file) == ("AGENT_001", file)
+    assert (failed.value.code, failed.value.file) == ("not_trusted", file)
 
 
 def test_trust_ends_with_a_change_and_returns_with_the_old_bytes(world):

@@ -104,7 +104,7 @@ FAILURES = {
             errors=["Reached maximum number of turns (2)"],
         ),
         1,
-        "AGENT_004",
+        "turn_limit",
         "Reached maximum number of turns (2)",
     ),
     "schema": (

@@ -146,8 +146,7 @@ def test_exit_1_when_the_request_failed(project, host):
     assert ran.code == 1
     assert ran.err == (
         f"hostbridge: request {request_id} failed: the last message holds no JSON "
-        f"value\nhostbridge: no_json: see what it said: hostbridge show {request_id}; "
-        "ask with a stronger --model\n"
+        f"value\nhostbridge: no_json: ask again, or with a stronger --model\n"
     )
     assert (record["success"], record["rawOutput"], record["parsedOutput"]) == (
         False,
@@ -244,7 +243,7 @@ def test_exit_5_at_the_deadline(project):
     assert (ran.code, record["status"], record["error"], first) == (
         5,
         "timeout",
-        {"code": "timeout", "stage": "waiting"},
+        {"code": "timeout", "alias": "AGENT_005", "stage": "waiting"},
         "no answer within 0.2 s; stage: waiting",
     )
     assert all(each.endswith("; wait a few seconds and ask again") for each in rest)

@@ -22,7 +22,7 @@ def test_error_no_claude(project):
         "name its program in BRIDGE_CLAUDE"
     )
     assert (ran.code, ran.err) == (4, f"hostbridge: {message}\n")
-    assert ran.json["error"] == {"code": "no_host", "message": message, "stage": None}
+    assert ran.json["error"] == {"code": "no_route", "message": message, "stage": None}
     assert project.bridge.overview().waiting == 0
 
 

@@ -82,7 +82,7 @@ def test_error_another_failure_is_not_retried(server, status, message):
 def test_error_the_deadline(server, act):
     """It holds whatever the server does."""
     assert failure(connect(server, act), seconds=0.5) == (
-        "AGENT_005",
+        "timeout",
         "openai:m did not answer by the deadline",
     )
 
@@ -98,7 +98,7 @@ def test_close_ends_the_wait(server, act):
     closing = threading.Thread(target=close)
     closing.start()
 
-    assert failure(endpoint, seconds=36_000) == ("AGENT_006", "the model was closed")
+    assert failure(endpoint, seconds=36_000) == ("model_died", "the model was closed")
     closing.join()
 
 

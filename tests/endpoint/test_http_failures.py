@@ -13,11 +13,11 @@ from bridge.endpoint.endpoint_model import open_endpoint
 @pytest.mark.parametrize(
     ("status", "message", "code"),
     [
-        (404, "no model m", "AGENT_002"),
+        (404, "no model m", "model_unavailable"),
         (429, "slow down", "quota"),
-        (400, "context length exceeded", "AGENT_004"),
-        (400, "the schema is too odd", "AGENT_001"),
-        (422, "the schema is too odd", "AGENT_001"),
+        (400, "context length exceeded", "too_long"),
+        (400, "the schema is too odd", "bad_request"),
+        (422, "the schema is too odd", "bad_request"),
         (401, "bad key sk-1", "agent_error"),
         (503, "loading", "agent_error"),
     ],
@@ -58,7 +58,7 @@ def test_error_a_redirect_is_not_followed(server, status):
 
     code, message = failure(connect(server, redirect))
 
-    assert code == "AGENT_002"
+    assert code == "no_server"
     assert message == (
         f"{server.url}/ points to http://elsewhere.test/v1, and is not followed; set "
         "BRIDGE_OPENAI_BASE_URL to where the server is"
@@ -71,7 +71,7 @@ def test_error_no_server():
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         code, message = failure(open_endpoint("openai:m", settings(url)))
 
-    assert code == "no_host"
+    assert code == "no_server"
     assert message.startswith(f"no server at {url}/: ")
 
 

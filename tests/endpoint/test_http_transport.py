@@ -29,7 +29,7 @@ def test_error_a_line_without_end(server, monkeypatch, status):
     monkeypatch.setattr("bridge.endpoint.http_transport.MAX_BYTES", 100_000)
 
     assert failure(connect(server, endless(status))) == (
-        "AGENT_004",
+        "too_long",
         "the server sent over 100,000 bytes",
     )
 
@@ -43,7 +43,7 @@ def silent_from_then_on(talk: Talk, asked) -> None:
 @pytest.mark.parametrize("act", [silent, silent_from_then_on])
 @pytest.mark.parametrize(
     ("how", "code"),
-    [("stopped", "cancelled"), ("closed", "AGENT_006"), ("late", "AGENT_005")],
+    [("stopped", "cancelled"), ("closed", "model_died"), ("late", "timeout")],
 )
 def test_a_client_that_no_longer_waits_hangs_up(server, act, how, code):
     """Otherwise the server would go on computing for nobody."""

@@ -31,7 +31,7 @@ def not_json(talk: Talk, _) -> None:
         (break_off, "agent_error", "the reply broke off"),
         (
             say('{"a": "xx', finish="length"),
-            "AGENT_004",
+            "too_long",
             "the reply is longer than its limit",
         ),
         (
@@ -112,13 +112,13 @@ def test_a_reply_may_have_exactly_its_limit(server, monkeypatch, limit):
         assert ask(endpoint).text == "{  }"
     else:
         message = "the reply has over 3 characters"
-        assert failure(endpoint) == ("AGENT_004", message)
+        assert failure(endpoint) == ("too_long", message)
 
 
 def test_error_a_reply_without_end(server, monkeypatch):
     monkeypatch.setattr("bridge.endpoint.partial_reply._MAX_REPLY_CHARS", 10)
 
     assert failure(connect(server, trickle)) == (
-        "AGENT_004",
+        "too_long",
         "the reply has over 10 characters",
     )

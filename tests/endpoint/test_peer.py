@@ -103,7 +103,7 @@ def test_error_the_reply_is_cut(endpoint):
     with pytest.raises(ModelFailed) as caught:
         ask(endpoint, 4)
 
-    assert caught.value.code == "AGENT_004"
+    assert caught.value.code == "too_long"
 
 
 def test_a_whole_run(endpoint, tmp_path):

@@ -38,7 +38,7 @@ def test_error_a_truncated_file(tmp_path, settings, share):
     with pytest.raises(ModelFailed, match=f"{cut}: cut off") as caught:
         open_model(str(cut), settings)
 
-    assert caught.value.code == "AGENT_002"
+    assert caught.value.code == "model_unavailable"
 
 
 def test_error_llama_refuses_the_file(tmp_path, settings):
@@ -50,7 +50,7 @@ def test_error_llama_refuses_the_file(tmp_path, settings):
     with open_model(str(odd), settings) as llama:
         code, message = failure(llama)
 
-    assert code == "AGENT_002"
+    assert code == "model_unavailable"
     assert message.startswith(f"{odd}: llama.cpp cannot load it: ")
 
 
@@ -60,7 +60,7 @@ def test_error_not_the_file_that_was_trusted(model, settings):
 
     with open_model(str(model), settings, digest=digest) as llama:
         assert failure(llama) == (
-            "AGENT_002",
+            "model_unavailable",
             f"{model}: not the file that was trusted: it has changed since",
         )
 
@@ -78,7 +78,7 @@ def test_error_the_file_is_removed_after_it_was_found(model, tmp_path):
         model.unlink()
         code, message = failure(llama)
 
-    assert code == "AGENT_002"
+    assert code == "model_unavailable"
     assert message.startswith(f"{model}: ")
 
 
@@ -94,7 +94,7 @@ def test_error_the_memory_limit_is_named(tmp_path, mib):
     with start(tmp_path, local_memory_mb=mib, local_context=8192) as llama:
         code, message = failure(llama)
 
-    assert code in ("AGENT_002", "AGENT_006")
+    assert code in ("model_unavailable", "model_died")
     assert "out of memory" in message or "has no room" in message
     assert f"its memory is limited to {mib} MiB" in message
     assert "\n" not in message

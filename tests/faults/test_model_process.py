@@ -82,7 +82,7 @@ def test_killed_at_a_random_moment(tmp_path):
         assert llama.pid is None
         assert failure(llama) == (code, message)
         llama.close()
-    assert codes == ["AGENT_006"] * KILLS
+    assert codes == ["model_died"] * KILLS
     assert open_files() == before
 
 
@@ -96,7 +96,7 @@ def test_hung(tmp_path):
         began_s = time.monotonic()
 
         assert failure(llama, within_s=1.5) == (
-            "AGENT_005",
+            "timeout",
             "the deadline passed while the model was at work",
         )
 
@@ -112,7 +112,7 @@ def test_hung_before_it_listens(tmp_path):
 
     code, _ = failure(llama, shape={"enum": ["x" * 2_000_000]}, within_s=1)
 
-    assert code == "AGENT_005"
+    assert code == "timeout"
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_the_reply_breaks_the_schema(tmp_path, replace_worker, text, problem):
     with start(tmp_path) as llama:
         code, message = failure(llama, within_s=20)
 
-    assert code == "AGENT_003"
+    assert code == "schema_mismatch"
     assert message.startswith(f"the reply does not satisfy it: {problem}")
 
 
@@ -143,7 +143,7 @@ def test_the_worker_writes_nonsense(tmp_path, replace_worker, line):
 
     code, message = failure(llama, within_s=20)
 
-    assert code == "AGENT_006"
+    assert code == "model_died"
     assert message.startswith("the model's process wrote nonsense: ")
     assert len(message) < 500
 
@@ -223,7 +223,7 @@ def test_an_abort_is_reported_with_its_assertion(tmp_path, replace_worker, flush
     with start(tmp_path) as llama:
         code, message = failure(llama)
 
-    assert code == "AGENT_006"
+    assert code == "model_died"
     assert message.startswith("the model's process was ended by SIGABRT; it held up to")
     assert message.endswith(f" MiB: {ASSERTION}")
 

@@ -169,16 +169,16 @@ def other_routes(world: HookWorld) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "why"),
+    ("change", "code", "why"),
     [
-        (ruin_trust, "you have not trusted it"),
-        (remove, "the definition of agent 'worker' is gone since it was asked"),
-        (break_it, "promt: unknown field"),
-        (other_routes, "does not take the route host; it takes claude"),
+        (ruin_trust, "not_trusted", "you have not trusted it"),
+        (remove, "bad_request", "the definition of agent 'worker' is gone since"),
+        (break_it, "bad_definition", "promt: unknown field"),
+        (other_routes, "bad_request", "does not take the route host; it takes claude"),
     ],
     ids=lambda v: getattr(v, "__name__", ""),
 )
-def test_error_what_changed_since_it_was_asked(world, change, why):
+def test_error_what_changed_since_it_was_asked(world, change, code, why):
     """Looked at again at the launch: a branch may have been checked out meanwhile."""
     define(world, project=True)
     trust_project(world.bridge)
@@ -193,7 +193,7 @@ def test_error_what_changed_since_it_was_asked(world, change, why):
         f"hostbridge: request {request} cannot run. No agent is needed."
     )
     assert response.error is not None
-    assert response.error.code == "AGENT_001"
+    assert response.error.code == code
     assert why in response.error.message
     assert world.runs() == []
 
@@ -228,7 +228,7 @@ def test_error_a_dropped_file_for_an_untrusted_agent(world):
     world.drop("mine", agentType="worker", prompt="Do it.", createdAt=now)
 
     assert call(world, "mine")["permissionDecision"] == "deny"
-    assert world.code("mine") == "AGENT_001"  # type: ignore[arg-type]
+    assert world.code("mine") == "not_trusted"  # type: ignore[arg-type]
 
 
 def test_what_a_dropped_file_says_of_a_definition_is_ignored(world):

@@ -81,7 +81,7 @@ def test_turns_run_out(world):
     assert [goes_on for _, goes_on in calls] == [True, True, True, True, False]
     reasons = [reason and reason[: len(words)] for reason, _ in calls]
     assert reasons == [None, None, words, words, words]
-    assert world.code(run.request_id) == "AGENT_004"  # type: ignore[arg-type]
+    assert world.code(run.request_id) == "turn_limit"  # type: ignore[arg-type]
 
 
 def test_refused_calls_are_turns(world):

@@ -63,7 +63,7 @@ def test_turns_run_out_by_name(tmp_path):
         world.define("worker", f"{WORKER}max_turns: 2\nallow: [Bash]\n")
         response = world.serve("stream", agent="worker")
 
-    assert code_of(response) == "AGENT_004"
+    assert code_of(response) == "turn_limit"
     assert len(world.api.turns("subagent")) <= 5
 
 
@@ -80,7 +80,7 @@ def test_what_a_clone_brings_runs_only_when_trusted(tmp_path):
             world.wait_until_forgotten()
 
     assert refused.error is not None
-    assert refused.error.code == "AGENT_001"
+    assert refused.error.code == "bad_definition"
     assert "hostbridge trust" in refused.error.message
     assert answered.success
     [turn] = world.api.turns("subagent")

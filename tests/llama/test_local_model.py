@@ -80,7 +80,7 @@ def test_tokens_are_reported_during_the_reply(llama):
 
 def test_error_a_schema_that_cannot_be_compiled_leaves_the_model_usable(llama):
     assert failure(llama, shape={"not": {"type": "string"}}) == (
-        "AGENT_001",
+        "bad_request",
         'the schema cannot be compiled: Unimplemented keys: ["not"]',
     )
     assert ask(llama).tokens
@@ -90,7 +90,7 @@ def test_error_reply_is_cut(llama):
     """Half an answer is no answer."""
     code, message = failure(llama, shape=LONG, max_tokens=12)
 
-    assert code == "AGENT_004"
+    assert code == "too_long"
     assert message.startswith("the reply was cut after 12 tokens, before it was whole")
     assert ask(llama).tokens
 
@@ -99,7 +99,7 @@ def test_error_conversation_is_longer_than_the_context(llama):
     """It fails before anything is read, as there is no room for it."""
     code, message = failure(llama, [Message("user", "word " * 5000)])
 
-    assert code == "AGENT_004"
+    assert code == "too_long"
     assert re.fullmatch(
         "the conversation has 50[0-9]{2} tokens; the context of 2048 leaves no room "
         "for a reply",
@@ -113,7 +113,7 @@ def test_error_after_close(tmp_path):
     llama.close()
     llama.close()
 
-    assert failure(llama) == ("AGENT_006", "the model was closed")
+    assert failure(llama) == ("model_died", "the model was closed")
 
 
 def test_close_from_another_thread_ends_a_reply(tmp_path):
@@ -135,7 +135,7 @@ def test_close_from_another_thread_ends_a_reply(tmp_path):
         closing.start()
 
         assert failure(llama, shape=LONG, max_tokens=1500, on_tokens=count) == (
-            "AGENT_006",
+            "model_died",
             "the model was closed",
         )
         closing.join()

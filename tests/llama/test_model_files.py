@@ -87,7 +87,7 @@ def test_small_is_below_the_bound(rows, is_small):
 def failure(wanted, settings, **where) -> str:
     with pytest.raises(ModelFailed) as caught:
         find_model(wanted, settings, **where)
-    assert caught.value.code == "AGENT_002"
+    assert caught.value.code == "model_unavailable"
     return str(caught.value)
 
 

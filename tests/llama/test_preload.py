@@ -85,7 +85,7 @@ def test_a_worker_that_was_killed_fails_the_reply(settings, children):
     with open_model(None, settings) as llama:
         with pytest.raises(Exception, match="was ended by SIGKILL") as failed:
             ask(llama)
-        assert failed.value.code == "AGENT_006"
+        assert failed.value.code == "model_died"
 
     assert children() == []
 

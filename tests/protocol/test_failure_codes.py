@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.protocol.failure_codes import CURES, cure_of, explain
+from bridge.protocol.failure_codes import CURES, MEANINGS, cure_of, explain
 from bridge.protocol.status import Stage
 
 
@@ -23,4 +23,4 @@ def test_the_cure_depends_on_the_stage_and_names_the_request(code, stage, cure):
 
 def test_the_detail_follows_the_meaning():
     assert explain("depth") == ("too many agents asked for one another")
-    assert explain("no_json", "see there") == "text instead of JSON: see there"
+    assert explain("no_json", "see there") == f"{MEANINGS['no_json']}: see there"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
+from bridge.protocol.failure_codes import SeedCode
+from bridge.protocol.record import as_json, parse
 from bridge.protocol.request import Claim, HostProcess, Request
-from bridge.protocol.response import Failure, RequestFailed, answered, failed
+from bridge.protocol.response import Failure, RequestFailed, Response, answered, failed
 from bridge.protocol.status import Stage, Status
 
 HOST = HostProcess(pid=1, start_time="1", boot="b")
@@ -17,7 +21,6 @@ REQUEST = Request(request_id="a", prompt="Which?", created_at=10, task_id="t")
     ("code", "status"),
     [
         ("timeout", Status.TIMEOUT),
-        ("AGENT_005", Status.TIMEOUT),
         ("cancelled", Status.CANCELLED),
         ("no_json", Status.FAILED),
     ],
@@ -65,3 +68,30 @@ def test_an_answer_that_reports_failure():
     end = answered(REQUEST, raw="", parsed={}, now_ms=17, route="host", failure=failure)
 
     assert (end.success, end.status, end.error) == (False, Status.COMPLETED, failure)
+
+
+def test_a_record_of_an_earlier_version_is_read():
+    """It has the name of the first description as its code; both names are shown."""
+    old = failed(REQUEST, "timeout", "why", now_ms=17).to_data()
+    old["error"] = {"code": "AGENT_005", "message": "why", "stage": "running"}
+
+    read = parse(Response, as_json(old))
+
+    assert read.error is not None
+    assert (read.error.code, read.error.alias) == ("timeout", "AGENT_005")
+    assert parse(Response, read.to_json()) == read
+
+
+@pytest.mark.parametrize("alias", get_args(SeedCode))
+def test_every_old_code_has_a_name_of_today(alias):
+    failure = Failure.model_validate(
+        {"code": alias, "message": "why", "stage": "running"}
+    )
+
+    assert failure.alias == alias
+    assert Failure.model_validate(failure.to_data()) == failure
+
+
+def test_error_a_code_that_nobody_gave():
+    with pytest.raises(ValueError, match="code"):
+        Failure.model_validate({"code": "odd", "message": "", "stage": "running"})

@@ -194,7 +194,7 @@ def test_a_dropped_request_with_the_key_of_another_is_not_worked_on(
     assert found is not None
     assert found.response is not None
     assert found.response.error is not None
-    assert found.response.error.code == "AGENT_001"
+    assert found.response.error.code == "bad_request"
     assert f"the dedup key 'k' belongs to request a, {expected}" in (
         found.response.error.message
     )

@@ -116,14 +116,14 @@ def test_a_deadline_is_not_reported_as_a_cancellation(store, clock):
     def work(_asked: Request, control: Control) -> Outcome:
         while not control.should_stop():
             if clock.monotonic_s() >= control.deadline_s:
-                return Outcome(code="AGENT_005", detail="at work")
+                return Outcome(code="timeout", detail="at work")
             clock.go_on(10)
         return Outcome(code="cancelled", detail="the reply was not wanted any more")
 
     until_s = clock.monotonic_s() + 600
     new_worker(store, Scripted(work)).serve(A, until_s=until_s)
 
-    assert failure(store).code == "AGENT_005"
+    assert failure(store).code == "timeout"
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_error_a_definition_that_cannot_be_used_is_no_bug(store):
 
     ended = served(store, failing(BridgeError("nobody knows it")), bugs)
 
-    assert ("bad", "AGENT_001") in ended
+    assert ("bad", "bad_definition") in ended
     assert (len(ended), bugs) == (3, [])
 
 

@@ -103,11 +103,11 @@ ENDS = {
     ),
     "no answer": (Outcome("half", "agent_error", "it broke"), "agent_error", "failed"),
     "late": (Outcome("half", "timeout"), "timeout", "timeout"),
-    "late, locally": (Outcome("half", "AGENT_005"), "AGENT_005", "timeout"),
+    "late, locally": (Outcome("half", "timeout"), "timeout", "timeout"),
     "unseen calls": (Outcome(CLAIMED, calls=()), "unverified", "failed"),
     "rejected by the executor": (
-        Outcome(GOOD, verdict=Verdict(code="AGENT_003", complaint="no")),
-        "AGENT_003",
+        Outcome(GOOD, verdict=Verdict(code="schema_mismatch", complaint="no")),
+        "schema_mismatch",
         "failed",
     ),
 }
@@ -175,12 +175,9 @@ def test_error_a_definition_that_cannot_be_used(store):
     assert new_worker(store, Scripted(failing(problem))).serve(A)
 
     ended = failure(store)
-    assert (ended.code, ended.message) == (
-        "AGENT_001",
-        (
-            "the definition, or the schema of the answer, cannot be used: "
-            "agents/a.yaml: tools: expected a list"
-        ),
+    assert (ended.code, ended.alias) == ("bad_request", "AGENT_001")
+    assert ended.message == (
+        "the request cannot be served as it is: agents/a.yaml: tools: expected a list"
     )
 
 
