@@ -59,6 +59,7 @@ from bridge.agents.yaml_source import read_tree
 from bridge.errors import BadDefinition, ExtraMissing
 from bridge.policy.tool_names import SUBMIT, rule_on_host
 from bridge.protocol.names import MODEL_FILE
+from bridge.protocol.type_checks import check as check_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -112,7 +113,9 @@ class SubagentDefinition(StrictModel):
         return {tool.name: tool for tool in self.tools}
 
 
-def load_subagent_definition(path: Path, agents_dir: Path) -> SubagentDefinition:
+def load_subagent_definition(
+    path: str | Path, agents_dir: str | Path
+) -> SubagentDefinition:
     """Read one file for a program's own runner; its paths are relative to `agents_dir`.
 
     The file may be anywhere, and so may the files that it names: the caller trusts it.
@@ -121,8 +124,11 @@ def load_subagent_definition(path: Path, agents_dir: Path) -> SubagentDefinition
 
     Raises:
         BadDefinition: it cannot be used (bad_definition); lists every problem.
+        InvalidRequest: an argument is no path.
     """
-    reader = Reader(agents_dir, is_confined=False)
+    check_arguments(path=path, agents_dir=agents_dir)
+    path = Path(path)
+    reader = Reader(Path(agents_dir), is_confined=False)
     try:
         text = reader.note(path, read_bytes(path))
     except Unreadable as exc:

@@ -19,12 +19,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, Unpack
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 
 from bridge.api.bridge import Bridge
 from bridge.api.upkeep import Abandoned
 from bridge.errors import InvalidRequest
 from bridge.protocol.status import ignore
+from bridge.protocol.type_checks import check
+from bridge.protocol.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -34,16 +36,19 @@ if TYPE_CHECKING:
         Coroutine,
         Iterable,
         Iterator,
+        Mapping,
     )
     from pathlib import Path
-    from typing import Any, ParamSpec, TypeVar
 
-    from bridge.api.options import AskOptions, WaitOptions
+    from typing_extensions import TypeForm
+
+    from bridge.api.bridge import Json
+    from bridge.api.options import WaitOptions
     from bridge.api.result import Result
     from bridge.protocol.status import Stage
 
-    P = ParamSpec("P")
-    T = TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def _in_thread(
@@ -54,6 +59,50 @@ def _in_thread(
     @wraps(method)
     async def call(self: AsyncBridge, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.to_thread(method, self.bridge, *args, **kwargs)
+
+    return call
+
+
+@contextmanager
+def _own_thread(
+    options: Mapping[str, Any],
+) -> Iterator[tuple[Callable[[Callable[[], T]], Awaitable[T]], Any]]:
+    """A thread for blocking calls, one at a time, and the options of those calls.
+
+    Nobody waits for its end, except the interpreter: a call that was left has a moment
+    to notice that, at the next stage that it reports.
+    """
+    is_left = threading.Event()
+    on_stage = options.get("on_stage")
+    on_stage = ignore if on_stage is None else on_stage
+    check(on_stage=on_stage)
+
+    def report(stage: Stage) -> None:
+        if is_left.is_set():
+            raise Abandoned("the awaiting task was cancelled")
+        on_stage(stage)
+
+    thread = ThreadPoolExecutor(1, thread_name_prefix="hostbridge")
+    loop = asyncio.get_running_loop()
+    try:
+        yield (
+            lambda call: loop.run_in_executor(thread, copy_context().run, call),
+            {**options, "on_stage": report},
+        )
+    finally:
+        is_left.set()
+        thread.shutdown(wait=False)
+
+
+def _waiting(
+    method: Callable[Concatenate[Bridge, P], T],
+) -> Callable[Concatenate[AsyncBridge, P], Coroutine[Any, Any, T]]:
+    """The same method, which may take long, run in a thread of its own."""
+
+    @wraps(method)
+    async def call(self: AsyncBridge, /, *args: P.args, **options: P.kwargs) -> T:
+        with _own_thread(options) as (in_thread, same):
+            return await in_thread(lambda: method(self.bridge, *args, **same))
 
     return call
 
@@ -81,69 +130,80 @@ class AsyncBridge:
     story = _in_thread(Bridge.story)
     prune = _in_thread(Bridge.prune)
 
-    async def ask(
-        self,
-        prompt: str,
-        agent: str = "general-purpose",
-        **options: Unpack[AskOptions],
-    ) -> Result:
-        """Ask and await the answer; see `Bridge.ask`."""
-        with _own_thread(options) as in_thread:
-            return await in_thread(lambda: self.bridge.ask(prompt, agent, **options))
+    ask = _waiting(Bridge.ask)
 
-    async def wait(self, request: str, **options: Unpack[WaitOptions]) -> Result:
+    @overload
+    async def wait(
+        self, request: str, *, schema: type[T], **options: Unpack[WaitOptions]
+    ) -> Result[T]: ...
+
+    @overload
+    async def wait(
+        self, request: str, *, schema: TypeForm[T], **options: Unpack[WaitOptions]
+    ) -> Result[T]: ...
+
+    @overload
+    async def wait(
+        self, request: str, *, schema: Json = None, **options: Unpack[WaitOptions]
+    ) -> Result[Any]: ...
+
+    async def wait(
+        self, request: str, *, schema: Any = None, **options: Unpack[WaitOptions]
+    ) -> Result[Any]:
         """Await one request; see `Bridge.wait`. For many there is `as_completed`.
 
         Raises:
-            TypeError: it is not an id.
+            InvalidRequest: it is not an id.
         """
         if not isinstance(request, str):
-            kind = type(request).__name__
-            raise TypeError(
-                f"wait awaits one request, by its id, not a {kind}; for many: "
+            raise InvalidRequest(
+                f"request {quoted(request)}: expected the id of one request; for many: "
                 "async for result in bridge.as_completed(requests)"
             )
-        with _own_thread(options) as in_thread:
-            return await in_thread(lambda: self.bridge.wait(request, **options))
+        wait = self.bridge.wait
+        with _own_thread(options) as (in_thread, same):
+            return await in_thread(lambda: wait(request, schema=schema, **same))
+
+    @overload
+    def as_completed(
+        self,
+        requests: Iterable[str],
+        *,
+        schema: type[T],
+        **options: Unpack[WaitOptions],
+    ) -> AsyncIterator[Result[T | None]]: ...
+
+    @overload
+    def as_completed(
+        self,
+        requests: Iterable[str],
+        *,
+        schema: TypeForm[T],
+        **options: Unpack[WaitOptions],
+    ) -> AsyncIterator[Result[T | None]]: ...
+
+    @overload
+    def as_completed(
+        self,
+        requests: Iterable[str],
+        *,
+        schema: Json = None,
+        **options: Unpack[WaitOptions],
+    ) -> AsyncIterator[Result[Any]]: ...
 
     async def as_completed(
-        self, requests: Iterable[str], **options: Unpack[WaitOptions]
-    ) -> AsyncIterator[Result]:
+        self,
+        requests: Iterable[str],
+        *,
+        schema: Any = None,
+        **options: Unpack[WaitOptions],
+    ) -> AsyncIterator[Result[Any]]:
         """Yield a result for each request as it ends; see `Bridge.wait`."""
-        if isinstance(requests, str):
-            raise InvalidRequest(
-                "as_completed is for many ids; for one there is `wait`"
-            )
+        check(requests=requests)
         wanted = list(requests)
-        with _own_thread(options) as in_thread:
+        wait = self.bridge.wait
+        with _own_thread(options) as (in_thread, same):
             # In the thread, since it reads a file for each request.
-            results = await in_thread(lambda: self.bridge.wait(wanted, **options))
+            results = await in_thread(lambda: wait(wanted, schema=schema, **same))
             while result := await in_thread(lambda: next(results, None)):
                 yield result
-
-
-@contextmanager
-def _own_thread(
-    options: AskOptions | WaitOptions,
-) -> Iterator[Callable[[Callable[[], T]], Awaitable[T]]]:
-    """A thread for blocking calls, one at a time; nobody waits for its end.
-
-    Except the interpreter: a call that was left has a moment to notice that, at the
-    next stage that it reports. `options` are those of the calls.
-    """
-    is_left = threading.Event()
-    on_stage = options.get("on_stage", ignore)
-
-    def report(stage: Stage) -> None:
-        if is_left.is_set():
-            raise Abandoned("the awaiting task was cancelled")
-        on_stage(stage)
-
-    options["on_stage"] = report
-    thread = ThreadPoolExecutor(1, thread_name_prefix="hostbridge")
-    loop = asyncio.get_running_loop()
-    try:
-        yield lambda call: loop.run_in_executor(thread, copy_context().run, call)
-    finally:
-        is_left.set()
-        thread.shutdown(wait=False)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bridge.api.hosts import Hosts
 from bridge.api.model_support import check_here
-from bridge.api.options import check_names
+from bridge.api.options import checked
 from bridge.api.request_builder import draft
 from bridge.api.routing import plan
 from bridge.api.submission import Submitter
@@ -40,22 +40,24 @@ class Asker(Submitter):
         super().__init__(store, settings)
         self.quick = quick
 
-    def ask(self, prompt: str, agent: str, options: AskOptions) -> Response:
+    def ask(
+        self, prompt: str, agent: str, schema: object, options: AskOptions
+    ) -> Response:
         """Ask and wait for the end of the request; raises as `Bridge.ask`.
 
         The response may be a failure.
         """
-        check_names("ask", options)
-        fallback_after_s = options.get("fallback_after_s")
+        given = checked("ask", options)
+        fallback_after_s = given.get("fallback_after_s")
         request = None
         try:
             with self.opened() as store:
                 hosts = Hosts(store, self.settings)
-                begun = draft(store, self.settings, prompt, agent, options)
+                begun = draft(store, self.settings, prompt, agent, schema, given)
                 planned = plan(
-                    options.get("route", "auto"),
+                    given.get("route", "auto"),
                     flag=self.settings.cli_fallback,
-                    fallback=options.get("fallback"),
+                    fallback=given.get("fallback"),
                     fallback_after_s=fallback_after_s,
                     has_host=fallback_after_s is not None
                     and hosts.can_answer(begun.request),
@@ -78,7 +80,7 @@ class Asker(Submitter):
                 if hosts.is_off or not (own or hosts.of(request)):
                     raise hosts.none_for(request)
                 deadline_s = store.clock.monotonic_s() + request.timeout / 1000
-                worker = own and self._worker(begun, own, deadline_s, options)
+                worker = own and self._worker(begun, own, deadline_s, given)
                 submitted = self.make_durable(store, request, routes, deadline_s)
                 is_stuck = worker is None and hosts.would_wait_for_itself(request)
             if planned.own != "local" or not submitted.is_new:
@@ -90,7 +92,7 @@ class Asker(Submitter):
                     f"hostbridge show {submitted.request_id}",
                     request_id=submitted.request_id,
                 )
-            return self._wait(request, submitted, planned, worker, deadline_s, options)
+            return self._wait(request, submitted, planned, worker, deadline_s, given)
         except (KeyboardInterrupt, Abandoned):
             # By its own id: a request found by its key belongs to another caller.
             if request is not None:
@@ -104,10 +106,10 @@ class Asker(Submitter):
         planned: Plan,
         worker: Worker | None,
         deadline_s: float,
-        options: AskOptions,
+        given: dict[str, Any],
     ) -> Response:
         """Wait for the end of the request, and serve it if nobody else does."""
-        waiter = Waiter(self.quick, on_stage=options.get("on_stage", ignore))
+        waiter = Waiter(self.quick, on_stage=given.get("on_stage", ignore))
         request_id, is_new = submitted.request_id, submitted.is_new
         left_s = max(0.0, deadline_s - self.store.clock.monotonic_s())
         timeout_s = request.timeout / 1000
@@ -124,7 +126,7 @@ class Asker(Submitter):
             return waiter.expire(request_id, Stage(str(exc.stage)))
 
     def _worker(
-        self, begun: Draft, route: OwnRoute, deadline_s: float, options: AskOptions
+        self, begun: Draft, route: OwnRoute, deadline_s: float, given: dict[str, Any]
     ) -> Worker:
         from bridge.worker.executors import open_worker
 
@@ -133,8 +135,8 @@ class Asker(Submitter):
             self.settings,
             route,
             define=begun.define,
-            on_stage=options.get("on_stage", ignore),
-            on_progress=options.get("on_progress", ignore),
+            on_stage=given.get("on_stage", ignore),
+            on_progress=given.get("on_progress", ignore),
         )
 
     def _is_for(self, worker: Worker, request_id: RequestId) -> bool:

@@ -9,17 +9,30 @@ loses nothing, and `Bridge.open().wait(request_id)` in another process finds the
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import update_wrapper
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack, overload
+from types import MethodType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    ParamSpec,
+    TypeAlias,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
 from bridge.api.hosts import Hosts
-from bridge.api.type_checks import check_seconds, check_text
+from bridge.api.options import checked
 from bridge.errors import StateRefused, StateUnavailable
 from bridge.protocol.ids import check_id
 from bridge.protocol.status import ignore
+from bridge.protocol.type_checks import check
 from bridge.store import wakeups
 from bridge.store.config_file import settings_at
 from bridge.store.lease import is_abandoned
@@ -29,18 +42,25 @@ from bridge.store.store import Store
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from typing_extensions import TypeForm
+
     from bridge.api.history import Story
     from bridge.api.options import AskOptions, SubmitOptions, WaitOptions
     from bridge.api.project_status import Overview
-    from bridge.api.result import Result, Shape
+    from bridge.api.result import Result
     from bridge.config import Settings
+    from bridge.protocol.agent_output import AgentOutput
     from bridge.protocol.ids import RequestId
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
-    from bridge.protocol.status import Stage
     from bridge.store import Found
     from bridge.store.clock import Clock
     from bridge.store.prune import Pruned
+
+    Json: TypeAlias = dict[str, Any] | None
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 DEFAULT_TIMEOUT_S = 120.0
 
@@ -67,8 +87,11 @@ class Bridge:
             BadSetting: a `BRIDGE_*` variable or a `config.toml` has an invalid value.
             StateRefused: the state directory would not be safe, or `path` is not there.
         """
+        if path is not None:
+            check(path=path)
         start = Path(path or ".")
-        if path and not start.exists():
+        # Unlike Path's, this one says no to a path that is too long.
+        if path and not os.path.exists(start):
             raise StateRefused(
                 start,
                 "there is no such folder, so no project",
@@ -78,13 +101,63 @@ class Bridge:
 
     # Asking
 
+    @overload
+    def ask(
+        self,
+        prompt: str,
+        agent: str = ...,
+        *,
+        schema: None = None,
+        **options: Unpack[AskOptions],
+    ) -> Result[AgentOutput]: ...
+
+    # For type checkers that do not know `TypeForm`.
+    @overload
+    def ask(
+        self,
+        prompt: str,
+        agent: str = ...,
+        *,
+        schema: type[T],
+        **options: Unpack[AskOptions],
+    ) -> Result[T]: ...
+
+    @overload
+    def ask(
+        self,
+        prompt: str,
+        agent: str = ...,
+        *,
+        schema: TypeForm[T],
+        **options: Unpack[AskOptions],
+    ) -> Result[T]: ...
+
+    @overload
+    def ask(
+        self,
+        prompt: str,
+        agent: str = ...,
+        *,
+        schema: dict[str, Any],
+        **options: Unpack[AskOptions],
+    ) -> Result[Any]: ...
+
     def ask(
         self,
         prompt: str,
         agent: str = "general-purpose",
+        *,
+        schema: object = None,
         **options: Unpack[AskOptions],
-    ) -> Result:
+    ) -> Result[Any]:
         """Ask an agent and wait for its answer; `AskOptions` explains the options.
+
+        `schema` is the form of the answer, and the type of `Result.parsed`: a pydantic
+        model or another type that pydantic can check (a dataclass, a TypedDict,
+        `list[Model]`, `Literal["a", "b"]`); a JSON Schema as a dict; or None for an
+        `AgentOutput`. A schema with only unknown keywords is refused, since any answer
+        would pass; beside known keywords, unknown ones are ignored, as the standard
+        says.
 
         The result may report failure (`success` False) in a valid answer; anything less
         raises. `Result.trusted` says whether the answer can be relied on.
@@ -103,20 +176,22 @@ class Bridge:
         from bridge.api.result import result_or_raise
 
         asker = Asker(self.store, self.settings, self._quick)
-        response = asker.ask(prompt, agent, options)
-        return result_or_raise(response, options.get("schema"))
+        response = asker.ask(prompt, agent, schema, options)
+        return result_or_raise(response, schema)
 
     def submit(
         self,
         prompt: str,
         agent: str = "general-purpose",
+        *,
+        schema: TypeForm[Any] | Json = None,
         **options: Unpack[SubmitOptions],
     ) -> RequestId:
         """Ask without waiting; the request is durable on return.
 
         Needs no live session: on `route` auto the request waits for one; on claude,
         local or endpoint it waits for `hostbridge serve`. `SubmitOptions` explains the
-        options.
+        options; `schema` is that of `ask`, and `wait` takes it, too.
 
         Raises:
             UnknownAgent, InvalidRequest, DepthExceeded: nothing was asked.
@@ -124,50 +199,83 @@ class Bridge:
         """
         from bridge.api.submission import Submitter
 
-        return Submitter(self.store, self.settings).submit(prompt, agent, options)
+        return Submitter(self.store, self.settings).submit(
+            prompt, agent, schema, options
+        )
 
     # Waiting
 
     @overload
     def wait(  # type: ignore[overload-overlap]  # a str is an iterable of str, too
-        self, request: str, **options: Unpack[WaitOptions]
-    ) -> Result: ...
+        self, request: str, *, schema: type[T], **options: Unpack[WaitOptions]
+    ) -> Result[T]: ...
+
+    @overload
+    def wait(  # type: ignore[overload-overlap]
+        self, request: str, *, schema: TypeForm[T], **options: Unpack[WaitOptions]
+    ) -> Result[T]: ...
+
+    @overload
+    def wait(  # type: ignore[overload-overlap]
+        self, request: str, *, schema: Json = None, **options: Unpack[WaitOptions]
+    ) -> Result[Any]: ...
 
     @overload
     def wait(
-        self, request: Iterable[str], **options: Unpack[WaitOptions]
-    ) -> Iterator[Result]: ...
+        self, request: Iterable[str], *, schema: type[T], **options: Unpack[WaitOptions]
+    ) -> Iterator[Result[T | None]]: ...
+
+    @overload
+    def wait(
+        self,
+        request: Iterable[str],
+        *,
+        schema: TypeForm[T],
+        **options: Unpack[WaitOptions],
+    ) -> Iterator[Result[T | None]]: ...
+
+    @overload
+    def wait(
+        self,
+        request: Iterable[str],
+        *,
+        schema: Json = None,
+        **options: Unpack[WaitOptions],
+    ) -> Iterator[Result[Any]]: ...
 
     def wait(
         self,
         request: str | Iterable[str],
         *,
-        schema: Shape = None,
-        timeout_s: float = DEFAULT_TIMEOUT_S,
-        on_stage: Callable[[Stage], None] = ignore,
-    ) -> Result | Iterator[Result]:
+        schema: Any = None,
+        **options: Unpack[WaitOptions],
+    ) -> Result[Any] | Iterator[Result[Any]]:
         """Wait for one request, or for many as they are completed.
 
         One: returns its result, or raises as `ask` does. Many: yields a result for each
         as it ends, also for those that failed (`error` is set, `parsed` is None). The
         requests are left as they are when the time is up.
 
-        `schema` is the pydantic model they were asked with: only its JSON Schema is on
-        disk, not the class. Without it `parsed` is an `AgentOutput` if that was asked
-        for, and the decoded JSON otherwise; either way it was checked.
+        `schema` is the type they were asked with: only its JSON Schema is on disk. With
+        none, `parsed` is an `AgentOutput` if that was asked for, and decoded JSON
+        otherwise; either way it was checked. `timeout_s` is 120 by default; `on_stage`
+        is called with the stage of a request.
 
         Raises:
             UnknownRequest: there is no such request.
-            InvalidRequest: `timeout_s` is not a number, or an id is not an id.
+            InvalidRequest: an option is not what it should be, or an id is not an id.
             WaitTimeout: `timeout_s` seconds passed.
             StateVanished: the state directory was removed meanwhile.
         """
-        from bridge.api.result import result_or_raise
+        from bridge.api.result import result_or_raise, schema_of
         from bridge.api.wait import Waiter
 
-        check_seconds(timeout_s)
-        waiter = Waiter(self._quick, on_stage=on_stage)
-        if isinstance(request, Iterable) and not isinstance(request, str):
+        given = checked("wait", options)
+        timeout_s = given.get("timeout_s", DEFAULT_TIMEOUT_S)
+        if schema is not None:
+            schema_of(schema)
+        waiter = Waiter(self._quick, on_stage=given.get("on_stage", ignore))
+        if isinstance(request, Iterable) and not isinstance(request, str | bytes):
             ids = {self._known(each) for each in request}
             return waiter.many(ids, schema, timeout_s)
         response = waiter.one(self._known(request), timeout_s)
@@ -198,7 +306,7 @@ class Bridge:
 
         return cancel(self._quick, self._known(request))
 
-    def respond(self, request: str, words: str) -> Result:
+    def respond(self, request: str, words: str) -> Result[Any]:
         """Answer a request by hand; the answer is marked `route: manual`.
 
         Raises:
@@ -207,7 +315,7 @@ class Bridge:
         """
         from bridge.api.respond import respond
 
-        check_text("words", words)
+        check(words=words)
         return respond(self.store, self.status(request), words)
 
     # Looking: this also ends overdue requests and gives back those of dead hosts, since
@@ -261,6 +369,8 @@ class Bridge:
         """
         from bridge.host.pins import Pins
 
+        limits = {"older_than_days": older_than_days, "max_bytes": max_bytes}
+        check(**{name: limit for name, limit in limits.items() if limit is not None})
         gone = self.store.prune(older_than_days=older_than_days, max_bytes=max_bytes)
         bells = wakeups.remove_gone(self.store)
         Pins(self.store.place.guard).forget_gone()
@@ -286,12 +396,16 @@ class Bridge:
         return True
 
 
-def ask(
-    prompt: str, agent: str = "general-purpose", **options: Unpack[AskOptions]
-) -> Result:
-    """Ask an agent of the project around the working folder; see `Bridge.ask`."""
-    return Bridge.open().ask(prompt, agent, **options)
+def _here(method: Callable[Concatenate[Bridge, P], T]) -> Callable[P, T]:
+    """A method, of the bridge of the project around the working folder."""
+
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        return method(Bridge.open(), *args, **kwargs)
+
+    # As a bound method, whose signature has no `self`.
+    return update_wrapper(call, MethodType(method, Bridge))
 
 
+ask = _here(Bridge.ask)
 spawn_agent = ask
 start_agent = ask

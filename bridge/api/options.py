@@ -1,27 +1,31 @@
-"""The options of `ask` and `submit`, spelt out and explained once."""
+"""The options of `ask`, `submit` and `wait`, spelt out and explained once.
+
+`schema`, which decides the type of the answer, stands in the methods themselves.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from bridge.errors import InvalidRequest
+from bridge.protocol.type_checks import check, seconds_in
 
-    from bridge.api.result import Shape
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import timedelta
+
+    from bridge.api.routing import RouteChoice
     from bridge.protocol.ids import Priority
     from bridge.protocol.outcome import Progress
     from bridge.protocol.request import Node
     from bridge.protocol.status import Stage
+    from bridge.routes import OwnRoute
 
 
 class RequestOptions(TypedDict, total=False):
     """What both `ask` and `submit` take; anything missing or None is the default.
 
     Attributes:
-        schema: the form of the answer: a pydantic model, a JSON Schema, or None for
-            `AgentOutput`. A schema with only unknown keywords is refused, since any
-            answer would pass; beside known keywords, unknown ones are ignored, as the
-            standard says.
         timeout_s: seconds until the request ends without an answer; by default the
             definition's, or 120.
         model: the model that is to answer; by default the definition's.
@@ -38,8 +42,7 @@ class RequestOptions(TypedDict, total=False):
         answer_to_host: whether the open session reads the answer, too.
     """
 
-    schema: Shape
-    timeout_s: float | None
+    timeout_s: float | timedelta | None
     model: str | None
     priority: Priority | None
     arguments: dict[str, Any] | None
@@ -48,7 +51,7 @@ class RequestOptions(TypedDict, total=False):
     task_id: str | None
     dedup_key: str | None
     session: str | None
-    route: str
+    route: RouteChoice
     answer_to_host: bool
 
 
@@ -74,8 +77,8 @@ class AskOptions(RequestOptions, total=False):
         on_progress: receives the progress of what this process serves.
     """
 
-    fallback: str | None
-    fallback_after_s: float | None
+    fallback: OwnRoute | None
+    fallback_after_s: float | timedelta | None
     on_stage: Callable[[Stage], None]
     on_progress: Callable[[Progress], None]
 
@@ -83,13 +86,32 @@ class AskOptions(RequestOptions, total=False):
 class WaitOptions(TypedDict, total=False):
     """The options of `wait`; see `Bridge.wait`."""
 
-    schema: Shape
-    timeout_s: float
+    timeout_s: float | timedelta
     on_stage: Callable[[Stage], None]
 
 
-def check_names(of: Literal["ask", "submit"], options: Mapping[str, object]) -> None:
-    """Raise TypeError for an unknown option, as Python does for a keyword."""
-    known = AskOptions if of == "ask" else SubmitOptions
-    for name in options.keys() - known.__optional_keys__:
-        raise TypeError(f"{of}() got an unexpected keyword argument {name!r}")
+_KNOWN = {
+    "ask": AskOptions.__optional_keys__,
+    "submit": SubmitOptions.__optional_keys__,
+    "wait": WaitOptions.__optional_keys__,
+}
+
+
+def checked(of: Literal["ask", "submit", "wait"], options: Any) -> dict[str, Any]:
+    """The options that were given, those that are not None; durations in seconds.
+
+    Raises:
+        InvalidRequest: there is no such option, or its value is of a wrong kind.
+    """
+    known = _KNOWN[of]
+    for name in options:
+        if name not in known:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, sorted({*known, "schema"}), n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise InvalidRequest(f"{of} has no option {name!r}{hint}")
+    given = {name: value for name, value in options.items() if value is not None}
+    check(**given)
+    durations = {n: seconds_in(each) for n, each in given.items() if n.endswith("_s")}
+    return given | durations

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bridge.api.routing import on_route
-from bridge.api.type_checks import check_seconds, check_text
 from bridge.errors import DepthExceeded, InvalidRequest
 from bridge.host.output import one_line
 from bridge.protocol.ids import PRIORITIES, check_id, new_request_id
 from bridge.protocol.record import first_problem
 from bridge.protocol.request import Request
+from bridge.protocol.type_checks import check
 from bridge.store.clock import uptime
 from bridge.store.host_process import name_of
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from bridge.agents.definition import Definition
     from bridge.agents.known_agents import Agents
-    from bridge.api.result import Shape
     from bridge.config import Settings
     from bridge.protocol.request import Node, RouteName
     from bridge.store.store import Store
@@ -125,9 +124,10 @@ def draft(
     settings: Settings,
     prompt: str,
     agent: str,
+    schema: object,
     options: Mapping[str, Any],
 ) -> Draft:
-    """Begin a request; `options` are those of `Bridge.submit`.
+    """Begin a request; `options` are those of `Bridge.submit`, checked.
 
     Raises:
         UnknownAgent: there is no such agent.
@@ -138,8 +138,7 @@ def draft(
     """
     from bridge.agents.known_agents import Agents
 
-    check_text("prompt", prompt)
-    check_text("agent", agent)
+    check(prompt=prompt, agent=agent)
     fields = {
         name: value
         for name, value in options.items()
@@ -149,7 +148,7 @@ def draft(
     agents = Agents.open(settings, store.place.project)
     definition = agents.find(agent)
     timeout_s = options.get("timeout_s")
-    fields["answer_schema"] = _checked_schema(options.get("schema"))
+    fields["answer_schema"] = _checked_schema(schema)
     fields["timeout"] = None if timeout_s is None else _milliseconds(timeout_s)
     fields = {name: value for name, value in fields.items() if value is not None}
     if definition is not None:
@@ -216,15 +215,15 @@ def _node(node: str | Node | None, project: Path) -> Node | None:
     return find_node(node, project)
 
 
-def _checked_schema(shape: Shape) -> dict[str, Any] | None:
-    """The JSON Schema of a shape, itself checked."""
-    if shape is None:
+def _checked_schema(form: object) -> dict[str, Any] | None:
+    """The JSON Schema of the form of the answer, itself checked."""
+    if form is None:
         return None
     from bridge.api.result import schema_of
     from bridge.protocol.json_schema import problem_of_schema
     from bridge.protocol.keywords import constrains_nothing, misspelt_keywords
 
-    schema = schema_of(shape)
+    schema = schema_of(form)
     problem = problem_of_schema(schema)
     if problem:
         raise InvalidRequest(f"the schema is not a JSON Schema: {problem}")
@@ -236,7 +235,7 @@ def _checked_schema(shape: Shape) -> dict[str, Any] | None:
 
 
 def _milliseconds(timeout_s: float) -> int:
-    if not 0 < check_seconds(timeout_s) < math.inf:
+    if not 0 < timeout_s < math.inf:
         raise InvalidRequest(
             f"timeout {timeout_s:g}: expected seconds, more than 0 and not for ever"
         )

@@ -8,7 +8,7 @@ reader that a person answered.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bridge.api.result import result_of
 from bridge.errors import InvalidRequest
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bridge.store.store import Store
 
 
-def respond(store: Store, found: Found, words: str) -> Result:
+def respond(store: Store, found: Found, words: str) -> Result[Any]:
     """Publish `words` as the answer, marked `route: manual`.
 
     Raises:

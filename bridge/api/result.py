@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import orjson
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.agent_output import AgentOutput, Evidence
@@ -11,26 +15,26 @@ from bridge.protocol.claimed_commands import rests_on_evidence
 from bridge.protocol.record import first_problem
 from bridge.protocol.response import Failure, RequestFailed
 from bridge.protocol.status import Stage, Status
-from bridge.protocol.value import Value
+from bridge.protocol.wording import quoted
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel, ValidationError
+    from pydantic import TypeAdapter, ValidationError
 
     from bridge.protocol.response import Response
 
-# The form of an answer: a pydantic model, a JSON Schema, or None for AgentOutput.
-Shape: TypeAlias = "type[BaseModel | Value] | dict[str, Any] | None"
+_SENTENCE = re.compile(r"\. |\n")
+T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """One answer.
+class Result(Generic[T_co]):
+    """One answer; a type checker knows the type of `parsed`.
 
     Attributes:
         request_id: the request it belongs to.
         success: a valid answer that reports neither failure nor being blocked.
-        parsed: an instance of the pydantic model, decoded JSON if a JSON Schema was
-            given, otherwise an `AgentOutput`; None without a valid answer.
+        parsed: a value of the type given as `schema`, decoded JSON if that was a JSON
+            Schema, otherwise an `AgentOutput`; None without a valid answer.
         raw: the agent's answer, unchanged.
         route: which route gave it: host, manual, claude, local, endpoint.
         model: the model that answered, if known; on the host route the one asked for,
@@ -48,7 +52,7 @@ class Result:
 
     request_id: str
     success: bool
-    parsed: Any
+    parsed: T_co
     raw: str
     route: str
     model: str | None
@@ -65,43 +69,53 @@ class Result:
         return not self.degraded or rests_on_evidence(self.response)
 
 
-def schema_of(shape: type[BaseModel | Value] | dict[str, Any]) -> dict[str, Any]:
-    """The JSON Schema of a shape.
+def schema_of(form: object) -> dict[str, Any]:
+    """The JSON Schema of the form of an answer.
 
     Raises:
-        InvalidRequest: it is not one.
+        InvalidRequest: it has none.
     """
-    if isinstance(shape, dict):
-        return shape
-    # Imported here because it takes longer than a whole `submit` on the command line.
-    from pydantic import BaseModel
-
-    if not (isinstance(shape, type) and issubclass(shape, (BaseModel, Value))):
+    if isinstance(form, dict):
+        return form
+    try:
+        return _adapter(form).json_schema()
+    except Exception as exc:  # noqa: BLE001 - pydantic asks the program's own types
         raise InvalidRequest(
-            f"schema {shape!r}: expected a pydantic model, a JSON Schema as a dict, or "
-            "None"
-        )
-    return shape.model_json_schema()
+            f"schema {quoted(form)}: expected a pydantic model or another type that "
+            "pydantic can check, a JSON Schema as a dict, or None: "
+            f"{_SENTENCE.split(str(exc), 1)[0]}"
+        ) from None
 
 
-def result_of(response: Response, shape: Shape = None) -> Result:
+def _adapter(form: Any) -> TypeAdapter[Any]:
+    """What checks and reads an answer of this form, which is no JSON Schema."""
+    if isinstance(form, str | FunctionType | MethodType):
+        raise TypeError(f"a {type(form).__name__} is not a type")
+    # Imported here because it takes longer than a whole `submit` on the command line.
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(form)
+
+
+def result_of(response: Response, form: object = None) -> Result[Any]:
     """Turn a response into a result; one without a valid answer has `parsed` None.
 
-    An answer that satisfies the JSON Schema of a pydantic model, but not the model's
-    own validators, is not valid: `error` and `response` say so.
+    An answer that satisfies the JSON Schema of a type, but not the type's own
+    validators, is not valid: `error` and `response` say so.
     """
     parsed: Any = response.parsed_output
     evidence: tuple[Evidence, ...] = ()
-    if parsed is not None and isinstance(shape, type):
+    if form is None:
+        if not response.own_form and _is_output(parsed):
+            parsed = AgentOutput.model_validate(parsed)
+            evidence = parsed.evidence
+    elif response.status is Status.COMPLETED and not isinstance(form, dict):
         from pydantic import ValidationError
 
         try:
-            parsed = shape.model_validate(parsed)
+            parsed = _adapter(form).validate_json(orjson.dumps(parsed))
         except ValidationError as exc:
             parsed, response = None, _mismatch(response, exc)
-    elif shape is None and not response.own_form and _is_output(parsed):
-        parsed = AgentOutput.model_validate(parsed)
-        evidence = parsed.evidence
     return Result(
         request_id=response.request_id,
         success=response.success,
@@ -130,7 +144,7 @@ def _mismatch(response: Response, exc: ValidationError) -> Response:
     return response.with_(success=False, error=failure)
 
 
-def result_or_raise(response: Response, shape: Shape = None) -> Result:
+def result_or_raise(response: Response, form: object = None) -> Result[Any]:
     """The result of a response with a valid answer.
 
     Raises:
@@ -138,7 +152,7 @@ def result_or_raise(response: Response, shape: Shape = None) -> Result:
     """
     if response.error is not None and response.status is not Status.COMPLETED:
         raise RequestFailed(response)
-    result = result_of(response, shape)
+    result = result_of(response, form)
     if result.error is not response.error:
         raise RequestFailed(result.response)
     return result

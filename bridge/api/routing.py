@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from bridge.api.model_support import check_model
-from bridge.api.type_checks import check_seconds
 from bridge.errors import InvalidRequest
 from bridge.protocol.request import RouteName
 from bridge.routes import OWN, check_own
@@ -91,8 +90,10 @@ def _fallback(
             f"route {choice!r} is served here at once: --fallback-after (in Python: "
             "fallback_after_s) belongs to the routes auto and host"
         )
-    if not 0 <= check_seconds(fallback_after_s, "fallback_after_s") < float("inf"):
-        raise InvalidRequest(f"fallback_after_s {fallback_after_s!r}: expected seconds")
+    if not 0 <= fallback_after_s < float("inf"):
+        raise InvalidRequest(
+            f"fallback_after_s {fallback_after_s:g}: expected seconds, 0 or more"
+        )
     if own is None:
         raise InvalidRequest(
             "--fallback-after does not say what to fall back to: name it with "

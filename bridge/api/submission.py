@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.api.hosts import Hosts
 from bridge.api.model_support import check_schema
-from bridge.api.options import check_names
+from bridge.api.options import checked
 from bridge.api.request_builder import draft
 from bridge.api.routing import plan
 from bridge.store.lock import LockBusy
@@ -31,12 +31,14 @@ class Submitter:
         self.store = store
         self.settings = settings
 
-    def submit(self, prompt: str, agent: str, options: SubmitOptions) -> RequestId:
+    def submit(
+        self, prompt: str, agent: str, schema: object, options: SubmitOptions
+    ) -> RequestId:
         """Ask without waiting; raises as `Bridge.submit`."""
-        check_names("submit", options)
+        given = checked("submit", options)
         with self.opened() as store:
-            begun = draft(store, self.settings, prompt, agent, options)
-            route = plan(options.get("route", "auto"), accepted=begun.routes).route
+            begun = draft(store, self.settings, prompt, agent, schema, given)
+            route = plan(given.get("route", "auto"), accepted=begun.routes).route
             request = begun.on(route)
             check_schema(route, request, begun.definition_on(route))
             # Submitting it after its own deadline would be useless.

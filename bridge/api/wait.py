@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bridge.api.result import result_of
 from bridge.api.upkeep import TEND_S, Tender, complaint_of, late_response, stage_of
@@ -16,7 +16,7 @@ from bridge.protocol.wording import seconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bridge.api.result import Result, Shape
+    from bridge.api.result import Result
     from bridge.protocol.ids import RequestId
     from bridge.protocol.response import Response
     from bridge.protocol.status import Stage
@@ -101,8 +101,8 @@ class Waiter:
             pause_s = _TRY_AGAIN_S
 
     def many(
-        self, ids: set[RequestId], shape: Shape, timeout_s: float
-    ) -> Iterator[Result]:
+        self, ids: set[RequestId], form: object, timeout_s: float
+    ) -> Iterator[Result[Any]]:
         """Yield a result for each request as it ends, and take it out of `ids`.
 
         Raises:
@@ -111,7 +111,7 @@ class Waiter:
         tend = Tender(self._store, ids, on_stage=self._on_stage)
         for response in self._store.wait(ids, timeout_s=timeout_s, tend=tend):
             ids.discard(check_id(response.request_id))
-            yield result_of(response, shape)
+            yield result_of(response, form)
         if ids:
             raise self.late(sorted(ids), timeout_s)
 

@@ -31,7 +31,7 @@ def _evidence(item: Evidence) -> str:
     return f"  [{', '.join(marks)}]\n{words}"
 
 
-def by_whom(result: Result) -> str | None:
+def by_whom(result: Result[Any]) -> str | None:
     """Who answered, unless an open session did."""
     if result.route == "host":
         return None
@@ -42,7 +42,7 @@ def by_whom(result: Result) -> str | None:
     return f"{who}, degraded: not to be relied on" if result.degraded else who
 
 
-def result_line(result: Result) -> str:
+def result_line(result: Result[Any]) -> str:
     """One line for one of many: id, how it ended, after how long, its first words."""
     how: str
     if result.error is not None:

@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bridge.errors import (
     BadDefinition,
@@ -76,7 +76,7 @@ def of_kind(kind: type[BridgeError], code: str | None = None) -> Exit:
     return of_failure(code or kind.code)
 
 
-def of_result(result: Result, *, accept_degraded: bool = False) -> Exit:
+def of_result(result: Result[Any], *, accept_degraded: bool = False) -> Exit:
     """The exit code for a result; `accept_degraded`: a degraded answer is a success."""
     if result.success:
         return Exit.OK if accept_degraded or result.trusted else Exit.DEGRADED

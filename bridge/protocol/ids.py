@@ -16,7 +16,7 @@ import re
 from typing import Literal, NewType
 
 from bridge.errors import InvalidRequest
-from bridge.protocol.wording import shortened
+from bridge.protocol.wording import quoted
 
 RequestId = NewType("RequestId", str)
 Priority = Literal["high", "normal", "low"]
@@ -37,9 +37,8 @@ def check_id(text: str) -> RequestId:
         InvalidRequest: it is no text, empty, too long, or holds another character.
     """
     if not is_id(text):
-        shown = shortened(text, 60) if isinstance(text, str) else text
         raise InvalidRequest(
-            f"request id {shown!r}: expected 1 to 128 of A-Z a-z 0-9 _ -"
+            f"request id {quoted(text)}: expected 1 to 128 of A-Z a-z 0-9 _ -"
         )
     return RequestId(text)
 

@@ -18,6 +18,16 @@ def shortened(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[:limit] + "…"
 
 
+def quoted(value: object, limit: int = 60) -> str:
+    """A value of any kind as Python writes it, cut after `limit` characters."""
+    if isinstance(value, str):
+        return repr(shortened(value, limit))
+    try:
+        return shortened(repr(value), limit)
+    except Exception:  # noqa: BLE001 - a number may be too long to be written
+        return f"(a {type(value).__name__})"
+
+
 def squeezed(text: str) -> str:
     """The text on one line, with single blanks."""
     return _SPACE.sub(" ", text).strip()

@@ -3,26 +3,80 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Literal
 
 import pytest
+from pydantic import BaseModel
+from typing_extensions import TypedDict
 
 from bridge.api.result import Result, result_of, schema_of
 from bridge.errors import InvalidRequest
-from bridge.protocol.agent_output import AgentOutput
+from bridge.protocol.agent_output import AgentOutput, Evidence
 from bridge.protocol.judge import judge
 from bridge.protocol.request import Request
 from bridge.protocol.response import answered
+from bridge.protocol.status import Status
 
 
-@pytest.mark.parametrize("shape", [int, "modules.json", 3])
-def test_error_not_a_schema(shape):
-    with pytest.raises(InvalidRequest) as caught:
-        schema_of(shape)  # type: ignore[arg-type]
+class Page(BaseModel):
+    title: str
 
-    assert str(caught.value) == (
-        f"schema {shape!r}: expected a pydantic model, a JSON Schema as a dict, or None"
-    )
+
+class Point(TypedDict):
+    x: int
+
+
+@dataclass
+class Line:
+    begin: int
+    day: date | None = None
+
+
+FORMS: dict[str, tuple[Any, Any, Any]] = {
+    "model": (Page, {"title": "a"}, Page(title="a")),
+    "models": (list[Page], [{"title": "a"}], [Page(title="a")]),
+    "typed dict": (Point, {"x": 1}, {"x": 1}),
+    "dataclass": (
+        Line, {"begin": 1, "day": "2026-01-31"}, Line(1, date(2026, 1, 31))
+    ),
+    "literal": (Literal["yes", "no"], "no", "no"),
+    "none of it": (Page | None, None, None),
+    "enum": (Status, "failed", Status.FAILED),
+    "set": (frozenset[int], [1, 2], frozenset({1, 2})),
+    "ours": (Evidence, {"type": "a", "content": "b"}, Evidence(type="a", content="b")),
+    "schema": ({"type": "integer"}, 5, 5),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_of_an_answer(name):
+    """What pydantic can check, an agent can be asked for."""
+    form, said, parsed = FORMS[name]
+
+    result = waited_for(said, schema_of(form), form)
+
+    assert (result.parsed, result.error) == (parsed, None)
+
+
+@pytest.mark.parametrize("name", sorted(FORMS.keys() - {"schema"}))
+def test_error_an_answer_that_its_type_refuses(name):
+    result = waited_for({"y": 1}, {"type": "object"}, FORMS[name][0])
+
+    assert result.error is not None
+    assert (result.parsed, result.error.code) == (None, "schema_mismatch")
+
+
+NOT_FORMS = [3, True, "modules.json", b"x", ["a"], object(), Page(title="a")]
+NOT_FORMS += [Line(1), lambda: Page, len, print, Callable, Ellipsis, 10**5000]
+
+
+@pytest.mark.parametrize("form", NOT_FORMS, ids=lambda form: type(form).__name__)
+def test_error_not_a_form(form):
+    with pytest.raises(InvalidRequest, match=r"^schema .{0,70}: expected a pydantic"):
+        schema_of(form)
 
 
 OPEN: dict[str, Any] = {"type": "object"}
@@ -38,15 +92,18 @@ FORGED = {
 }
 
 
-def waited_for(value: object, schema: dict[str, Any] | None) -> Result:
+def waited_for(
+    value: object, schema: dict[str, Any] | None, form: object = None
+) -> Result[Any]:
     """What a waiter gets that does not pass the schema."""
     request = Request(request_id="a", prompt="?", schema=schema)
     words = json.dumps(value)
     verdict = judge(request, words, now_ms=1)
     assert verdict.is_valid
-    return result_of(
-        answered(request, raw=words, parsed=verdict.parsed, now_ms=1, route="claude")
+    response = answered(
+        request, raw=words, parsed=verdict.parsed, now_ms=1, route="claude"
     )
+    return result_of(response, form)
 
 
 def test_with_a_schema_of_its_own_nothing_is_verified():

@@ -68,7 +68,7 @@ def test_error_a_fallback_without_a_time():
     )
 
 
-@pytest.mark.parametrize("after", [-1.0, float("inf"), float("nan")])
+@pytest.mark.parametrize("after", [-1.5, float("inf"), float("nan")])
 def test_error_not_a_time(after):
     with pytest.raises(InvalidRequest) as caught:
         plan("auto", flag=None, fallback_after_s=after, has_host=True)

@@ -14,7 +14,7 @@ USAGE = {
     "x --timeout inf": "timeout inf: expected seconds, more than 0 and not for ever",
     "x --timeout -1": "timeout -1: expected seconds, more than 0 and not for ever",
     "x --timeout 0": "timeout 0: expected seconds, more than 0 and not for ever",
-    "x --timeout nan": "timeout nan: expected a number of seconds",
+    "x --timeout nan": "timeout_s nan: expected a number of seconds, or a timedelta",
     "x --timeout soon": f"ask: --timeout: expected a number, got 'soon'; {HELP}",
     "x --model hauku": "an open session knows no model 'hauku'; did you mean haiku?",
     "x --model claude-opus-4": "an open session knows no model 'claude-opus-4'; did "

@@ -1,0 +1,109 @@
+"""Check what a program passes in, since Python does not.
+
+One table says what each argument of the public functions may be. A test passes every
+wrong kind of value to every argument.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from bridge.errors import InvalidRequest
+from bridge.protocol.record import as_json
+from bridge.protocol.request import Node
+from bridge.protocol.wording import quoted
+
+
+class _Kind(NamedTuple):
+    expected: str
+    fits: Callable[[Any], object]
+
+
+def seconds_in(value: Any) -> float:
+    """The seconds in a duration; TypeError or ValueError for anything else."""
+    if hasattr(value, "total_seconds"):
+        return float(value.total_seconds())
+    if not _is_number(value):
+        raise TypeError(value)
+    return float(value)
+
+
+def _is_number(value: Any) -> bool:
+    is_one = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_one and not math.isnan(value)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value.encode() is not None
+
+
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, dict) and as_json(value) is not None
+
+
+def _is_path(value: Any) -> bool:
+    return _is_text(value.__fspath__() if hasattr(value, "__fspath__") else value)
+
+
+def _is_many(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes)
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+_TEXT = _Kind("text", _is_text)
+_SECONDS = _Kind(
+    "a number of seconds, or a timedelta", lambda v: seconds_in(v) is not None
+)
+_MAPPING = _Kind("a dict that JSON can hold", _is_mapping)
+_CALL = _Kind("a function", callable)
+_MANY = _Kind("the ids of requests, such as a list", _is_many)
+_PATH = _Kind("a path, as text or a Path", _is_path)
+_KINDS = {
+    "prompt": _TEXT,
+    "agent": _TEXT,
+    "words": _TEXT,
+    "model": _TEXT,
+    "priority": _TEXT,
+    "route": _TEXT,
+    "fallback": _TEXT,
+    "task_id": _TEXT,
+    "dedup_key": _TEXT,
+    "session": _TEXT,
+    "request_id": _TEXT,
+    "timeout_s": _SECONDS,
+    "fallback_after_s": _SECONDS,
+    "arguments": _MAPPING,
+    "variables": _MAPPING,
+    "node": _Kind("FILE::NAME or a Node", lambda v: isinstance(v, Node) or _is_text(v)),
+    "answer_to_host": _Kind("True or False", lambda v: isinstance(v, bool)),
+    "on_stage": _CALL,
+    "on_progress": _CALL,
+    "requests": _MANY,
+    "path": _PATH,
+    "agents_dir": _PATH,
+    "older_than_days": _Kind(
+        "a number of days, 0 or more", lambda v: _is_number(v) and v >= 0
+    ),
+    "max_bytes": _Kind("a number of bytes, 0 or more", _is_size),
+}
+
+
+def check(**arguments: object) -> None:
+    """Check arguments, each by its name.
+
+    Raises:
+        InvalidRequest: one is something else than it must be.
+    """
+    for name, value in arguments.items():
+        kind = _KINDS[name]
+        try:
+            is_right = kind.fits(value)
+        except (TypeError, ValueError, OverflowError):
+            is_right = False
+        if not is_right:
+            raise InvalidRequest(f"{name} {quoted(value)}: expected {kind.expected}")
