@@ -96,24 +96,32 @@ class Hosts:
 
     def none_for(self, request: Request) -> NoHost:
         """The error for a request that none could take: why, and what to do."""
-        if self._settings.off:
-            reason = OFF_HERE
-        elif self.is_off:
-            reason = OFF
-        else:
-            import shlex
-
-            from bridge.host.nearby_sessions import find_nearby
-
-            live = sessions.live_sessions(self._store)
-            reason = why_no_host(request, live, str(self._store.place.owner))
-            if not live and (nearby := find_nearby(self._store)):
-                there = shlex.quote(str(nearby.project))
-                ask_there = f"ask that one: `hostbridge -C {there} ask`"
-                why = f"{reason.why}; one is open in {nearby.project}"
-                reason = NoHostReason(why, (ask_there, *reason.ways))
+        reason = self._why_none(request)
         ways = "; ".join(reason.ways)
         return NoHost(f"{reason.why}. Ways out: {ways}", stage=str(Stage.NO_HOST))
+
+    def why_waiting(self, request: Request) -> NoHostReason | None:
+        """Why a request waits, if it waits for a session and none could take it."""
+        is_off = self.is_off
+        return self._why_none(request) if is_off or not self.of(request) else None
+
+    def _why_none(self, request: Request) -> NoHostReason:
+        if self._settings.off:
+            return OFF_HERE
+        if self.is_off:
+            return OFF
+        import shlex
+
+        from bridge.host.nearby_sessions import find_nearby
+
+        live = sessions.live_sessions(self._store)
+        reason = why_no_host(request, live, str(self._store.place.owner))
+        if live or not (nearby := find_nearby(self._store)):
+            return reason
+        there = shlex.quote(str(nearby.project))
+        ask_there = f"ask that one: `hostbridge -C {there} ask`"
+        why = f"{reason.why}; one is open in {nearby.project}"
+        return NoHostReason(why, (ask_there, *reason.ways))
 
 
 def why_no_host(

@@ -13,6 +13,7 @@ from bridge.api.bridge import Bridge
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import AS_JSON, IDS
 from bridge.cli.output import complain, say, say_json
+from bridge.cli.which_request import which
 from bridge.errors import BridgeError
 
 OPTIONS = (IDS, AS_JSON)
@@ -22,7 +23,8 @@ def command(options: Namespace) -> int:
     """Cancel each; returns the exit code."""
     bridge = Bridge.open()
     as_json = options.as_json
-    outcomes = [_cancel(bridge, each, as_json=as_json) for each in options.ids]
+    ids = [which(bridge, each) for each in options.ids]
+    outcomes = [_cancel(bridge, each, as_json=as_json) for each in ids]
     return Exit.OK if all(outcomes) else Exit.FAILED
 
 

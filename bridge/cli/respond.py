@@ -17,6 +17,7 @@ from bridge.api.bridge import Bridge
 from bridge.cli.inputs import read_words
 from bridge.cli.options import AS_JSON, ID, option
 from bridge.cli.output import record, say_result
+from bridge.cli.which_request import which
 from bridge.errors import InvalidRequest
 
 OPTIONS = (
@@ -35,8 +36,9 @@ OPTIONS = (
 def command(options: Namespace) -> None:
     """Respond and say so."""
     bridge = Bridge.open()
-    bridge.status(options.request_id)
-    result = bridge.respond(options.request_id, _answer(options.file))
+    request_id = which(bridge, options.request_id)
+    bridge.status(request_id)
+    result = bridge.respond(request_id, _answer(options.file))
     said = f"answered {result.request_id}"
     say_result(options, record(result.response), said)
 

@@ -1,19 +1,34 @@
 """The history of one request: what was asked, what happened, how it was answered.
 
+Without an ID it is the latest request; the beginning of an id will do, if no other one
+begins with it.
+
 For example:
-  hostbridge show $(hostbridge submit "Which modules lack tests?")
+  hostbridge show
   hostbridge show --full $(hostbridge submit "Which modules lack tests?")
 """
 
+import sys
 from argparse import Namespace
 
 from bridge.api.bridge import Bridge
 from bridge.cli.options import AS_JSON, ID, switch
 from bridge.cli.output import say_result
-from bridge.cli.show_text import story_text
+from bridge.cli.screen import screen_of
+from bridge.cli.show_text import StoryScreen
+from bridge.cli.which_request import latest, which
+from bridge.protocol.status import Status
 
 OPTIONS = (
-    ID,
+    ID._replace(
+        settings=ID.settings
+        | {
+            "metavar": "[ID]",
+            "nargs": "?",
+            "help": "The id that `submit` printed, or how it begins; by default the "
+            "latest request.",
+        }
+    ),
     switch("--full", help="Everything uncut, and the whole prompt that the agent got."),
     AS_JSON,
 )
@@ -22,6 +37,15 @@ OPTIONS = (
 def command(options: Namespace) -> None:
     """Print the history."""
     bridge = Bridge.open()
-    story = bridge.story(options.request_id)
-    text = story_text(story, now_ms=bridge.store.now_ms(), full=options.full)
-    say_result(options, story, text)
+    named = options.request_id
+    story = bridge.story(which(bridge, named) if named is not None else latest(bridge))
+    request = story.request
+    waits = story.status == Status.PENDING and request and request.route == "host"
+    screen = StoryScreen(
+        story,
+        now_ms=bridge.store.now_ms(),
+        width=screen_of(sys.stdout).width,
+        full=options.full,
+        why_waiting=bridge.hosts.why_waiting(request) if request and waits else None,
+    )
+    say_result(options, story, *screen.lines())

@@ -1,218 +1,240 @@
-"""The history of one request, as text.
+"""The story of one request as a screen: who asked what, what happened, how it ended.
 
 Text from outside is indented: no line of a prompt or an answer can pose as ours.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.api.result import result_of
 from bridge.cli.answer_text import answer_text
-from bridge.cli.output import counted, indented, json_text, span
+from bridge.cli.output import ago, counted, json_text, span
+from bridge.cli.screen import Styled, wrapped
+from bridge.cli.show_history import (
+    call_lines,
+    clock,
+    history_lines,
+    kept_lines,
+    run_lines,
+)
 from bridge.host.output import one_line
+from bridge.protocol.failure_codes import cure_of
+from bridge.protocol.status import Status
 from bridge.protocol.wording import seconds
 from bridge.store.host_process import Liveness, liveness
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from bridge.api.history import Story
-    from bridge.protocol.claimed_commands import ToolCall
-    from bridge.protocol.request import Claim, Request
+    from bridge.api.hosts import NoHostReason
+    from bridge.cli.screen import Line
+    from bridge.protocol.request import Request
     from bridge.protocol.response import Response
 
 _LINES = 8
 _CHARS = 1_000
 _FACT_CHARS = 200
-_NAMED = frozenset({"at", "requestId", "event", "turn"})
-_OUTCOME = {None: "not seen to end", True: "ok", False: "failed"}
+_NAME_WIDTH = 10
+_INDENT = "    "
+_ROUTES = {
+    "host": "an open session (host)",
+    "manual": "a person (manual)",
+    "none": "none: nobody took it",
+}
 
 
-def story_text(story: Story, *, now_ms: int, full: bool = False) -> str:
-    """The story in sections; long words are cut unless `full`."""
-    return "\n".join(_sections(story, now_ms, full=full))
+class StoryScreen:
+    """Draws one story.
 
-
-def _sections(story: Story, now_ms: int, *, full: bool) -> Iterator[str]:
-    request, response = story.request, story.response
-    yield _fact("request", story.request_id)
-    yield _fact("status", _status(story))
-    if story.problem is not None:
-        yield from _titled("problem", [indented(story.problem)])
-    if request is not None:
-        is_over = response is not None
-        yield from _asked(request, now_ms, is_over=is_over, full=full)
-        yield from _matter(request, is_over=is_over, full=full)
-        if request.claim is not None:
-            yield from _held(request.claim, is_over=is_over)
-    if full:
-        for role, words in story.messages:
-            title = f"sent as {role} ({counted(len(words), 'character')})"
-            yield from _titled(one_line(title, _FACT_CHARS), [indented(words)])
-    yield from _titled("history", [_event(event, full=full) for event in story.history])
-    yield from _titled("tool calls", [_call(call, full=full) for call in story.calls])
-    yield from _titled("run", [_event(event, full=full) for event in story.turns])
-    kept = [_kept(evidence, full=full) for evidence in story.evidence]
-    yield from _titled("kept as evidence", kept)
-    if response is not None:
-        yield from _answer(response, full=full)
-    yield from _titled("files", [f"    {path}" for path in story.files])
-
-
-def _status(story: Story) -> str:
-    response = story.response
-    if response is not None:
-        return f"{story.status} after {response.duration / 1000:.1f} s"
-    if story.problem is not None:
-        return "there, but it cannot be read"
-    if story.status is None:
-        return "gone; only traces are left"
-    stage = story.request.stage if story.request else story.status
-    return f"{story.status}, {stage}" if stage != story.status else f"{stage}"
-
-
-def _asked(
-    request: Request, now_ms: int, *, is_over: bool, full: bool
-) -> Iterator[str]:
-    age = span((now_ms - request.asked_ms) / 1000)
-    parent, route = request.parent_request_id, request.route
-    facts = {
-        "agent": request.agent_type + (f" ({request.model})" if request.model else ""),
-        "asked by": f"{request.requester or 'a program'}, {age} ago",
-        "for": f"route {route}" if route != "host" else None,
-        "parent": f"{parent} (depth {request.depth})" if parent else None,
-        "deadline": _deadline(request, now_ms, is_over=is_over),
-        "task": request.task_id,
-        "priority": request.priority if request.priority != "normal" else None,
-        "only for": f"session {request.session}" if request.session else None,
-        "key": request.dedup_key,
-    }
-    yield from (_fact(name, value) for name, value in facts.items() if value)
-    for name in ("arguments", "variables"):
-        if value := getattr(request, name):
-            yield _fact(name, json_text(value), full=full)
-
-
-def _matter(request: Request, *, is_over: bool, full: bool) -> Iterator[str]:
-    """The prompt, and what else its agent gets."""
-    yield from _titled(
-        f"prompt ({counted(len(request.prompt), 'character')})",
-        [_words(request.prompt, full=full)],
-    )
-    if request.definition is not None and request.claim is None and not is_over:
-        spoken = request.definition.prompt
-        title = f"with its definition ({counted(len(spoken), 'character')})"
-        yield from _titled(title, [_words(spoken, full=full)])
-    if request.node is not None:
-        node = request.node
-        text = [_words(node.text, full=full)]
-        title = f"node {node.file}, line {node.line}, {node.type} {node.name}"
-        yield from _titled(one_line(title, _FACT_CHARS), text)
-    if request.answer_schema is not None:
-        schema = json_text(request.answer_schema, pretty=True)
-        yield from _titled("schema", [_words(schema, full=full)])
-
-
-def _deadline(request: Request, now_ms: int, *, is_over: bool) -> str:
-    left_s = (request.deadline_ms - now_ms) / 1000
-    left = f"in {span(left_s)}" if left_s > 0 else f"passed {span(-left_s)} ago"
-    allowed = f"{seconds(request.timeout / 1000)} after it was asked"
-    return allowed if is_over else f"{allowed}: {left}"
-
-
-def _held(claim: Claim, *, is_over: bool) -> Iterator[str]:
-    is_gone = not is_over and liveness(claim.host) is Liveness.GONE
-    pid = f"pid {claim.host.pid}" + (", which is gone" if is_gone else "")
-    if claim.route != "host":
-        who = f"a process of route {claim.route} ({pid}), {_clock(claim.at)}"
-        yield _fact("served by", who)
-        return
-    yield _fact("session", f"{claim.session} ({pid})")
-    offers = ", ".join(_clock(at) for at in claim.offers)
-    yield _fact("offered", f"{counted(len(claim.offers), 'time')}: {offers}")
-    if claim.agent_id:
-        yield _fact("agent id", claim.agent_id)
-    if claim.corrections:
-        why = f" (last: {claim.last_failure})" if claim.last_failure else ""
-        yield _fact("corrected", f"{counted(claim.corrections, 'time')}{why}")
-
-
-def _answer(response: Response, *, full: bool) -> Iterator[str]:
-    error = response.error
-    verdict = f"{error.code}: {error.message}" if error else "valid"
-    # A session does not say which of its models answered.
-    model = response.model if response.route != "host" else None
-    notes = ", ".join(filter(None, (model, "degraded" if response.degraded else None)))
-    yield _fact("route", f"{response.route} ({notes})" if notes else response.route)
-    if response.agent_id:
-        yield _fact("agent id", response.agent_id)
-    yield _fact("verdict", verdict, full=full)
-    if response.raw_output:
-        title = f"words ({counted(len(response.raw_output), 'character')})"
-        yield from _titled(title, [_words(response.raw_output, full=full)])
-    if response.parsed_output is not None:
-        value = answer_text(result_of(response).parsed)
-        yield from _titled("answer", [_words(value, full=full)])
-
-
-def _fact(name: str, value: str, *, full: bool = False) -> str:
-    return f"{name:<10}{one_line(value, len(value) if full else _FACT_CHARS)}"
-
-
-def _titled(title: str, lines: list[str]) -> Iterator[str]:
-    if lines:
-        yield title
-        yield from lines
-
-
-def _event(event: dict[str, Any], *, full: bool) -> str:
-    """One event of a request or of a run: when, in which turn, and its facts."""
-    facts = {k: v for k, v in event.items() if k not in _NAMED and v not in (None, "")}
-    words = " ".join(f"{name}={value}" for name, value in facts.items())
-    turn = f"{event['turn']}. " if "turn" in event else ""
-    at = event.get("at")
-    when = _clock(at) if isinstance(at, int) else "?"
-    line = f"{when} {turn}{event.get('event')} {words}"
-    return _line(line, full=full)
-
-
-def _call(call: ToolCall, *, full: bool) -> str:
-    line = f"{_OUTCOME[call.ok]}: {call.tool} {call.command or ''}"
-    return _line(line, full=full)
-
-
-def _line(text: str, *, full: bool) -> str:
-    """One entry of a list, cut to a line; if `full`, with its further lines below.
-
-    Those are indented once more, so that none can pose as the next entry.
+    Args:
+        story: what is known.
+        now_ms: the time it is looked at.
+        width: of the terminal; None for a pipe.
+        full: nothing is cut.
+        why_waiting: why no open session takes it, if none does.
     """
-    if not full:
-        return indented(one_line(text, _FACT_CHARS))
-    first, *others = text.rstrip().splitlines() or [""]
-    return "\n".join([indented(first), *(indented(indented(o)) for o in others)])
 
+    def __init__(
+        self,
+        story: Story,
+        *,
+        now_ms: int,
+        width: int | None = None,
+        full: bool = False,
+        why_waiting: NoHostReason | None = None,
+    ) -> None:
+        self._story = story
+        self._now_ms = now_ms
+        self._width = width
+        self._full = full
+        self._why_waiting = why_waiting
 
-def _kept(evidence: dict[str, Any], *, full: bool) -> str:
-    why = _line(f"{evidence.get('source')}: {evidence.get('reason')}", full=full)
-    words = _words(str(evidence.get("rawOutput") or ""), full=full)
-    return "\n".join([why, *([indented(words)] if words else [])])
+    def lines(self) -> list[Line]:
+        """All sections, in the order in which things happened."""
+        return list(self._lines())
 
+    def _lines(self) -> Iterator[Line]:
+        story, width, full = self._story, self._width, self._full
+        request, response = story.request, story.response
+        yield from self._fact("request", Styled(story.request_id, "bold"))
+        yield from self._fact("status", self._status())
+        if story.problem is not None:
+            yield from self._section("problem", self._whole(story.problem))
+        if request is not None:
+            yield from self._asked(request)
+            yield from self._served(request, response)
+            yield from self._matter(request)
+        if self._why_waiting is not None:
+            why, ways, _ = self._why_waiting
+            yield from self._section("why it waits", self._whole(f"{why}: {ways[0]}"))
+        if full:
+            for role, words in story.messages:
+                title = f"sent as {role} ({counted(len(words), 'character')})"
+                yield from self._section(title, self._words(words))
+        happened = history_lines(story, width, full=full)
+        yield from self._section("what happened", happened)
+        calls = call_lines(story, width, full=full)
+        yield from self._section("tool calls", calls)
+        yield from self._section("run", run_lines(story, width, full=full))
+        yield from self._section(
+            "rejected answers", kept_lines(story, width, full=full)
+        )
+        if response is not None:
+            yield from self._answer(response)
+        files = [f"{_INDENT}{path}" for path in story.files]
+        yield from self._section("files", files)
 
-def _words(text: str, *, full: bool) -> str:
-    """Words from outside, indented; the first few lines unless `full`."""
-    if full:
-        return indented(text)
-    short = "\n".join(text[:_CHARS].splitlines()[:_LINES])
-    cut = len(text.rstrip()) - len(short.rstrip())
-    more = f"\n    … {counted(cut, 'more character')} (--full)" if cut > 0 else ""
-    return indented(short) + more
+    # Facts: a name, and a value beside it
 
+    def _fact(self, name: str, value: str, *, whole: bool = False) -> Iterator[Line]:
+        text = one_line(value, len(value) if whole else _FACT_CHARS)
+        first, *others = wrapped(text, self._width, " " * _NAME_WIDTH)
+        first = first[_NAME_WIDTH:]
+        if isinstance(value, Styled):
+            first = Styled(first, value.style)
+        yield Styled(f"{name:<{_NAME_WIDTH}}", "dim"), first
+        yield from others
 
-def _clock(at_ms: int) -> str:
-    try:
-        moment = datetime.fromtimestamp(at_ms / 1000, UTC).astimezone()
-    except (OverflowError, ValueError, OSError):
-        return "?"
-    return moment.strftime("%H:%M:%S.%f")[:-3]
+    def _status(self) -> Styled:
+        story = self._story
+        response, request = story.response, story.request
+        if response is not None:
+            words = f"{story.status} after {response.duration / 1000:.1f} s"
+            return Styled(words, "green" if response.success else "red")
+        if story.problem is not None:
+            return Styled("there, but it cannot be read", "red")
+        if story.status is None:
+            return Styled("gone; only traces are left", "red")
+        stage = request.stage.words if request else story.status
+        return Styled(stage, "cyan" if story.status == Status.PENDING else "green")
+
+    def _asked(self, request: Request) -> Iterator[Line]:
+        asked_ms, parent = request.asked_ms, request.parent_request_id
+        when = f"{ago((self._now_ms - asked_ms) / 1000)}, {clock(asked_ms)}"
+        model = f" ({request.model})" if request.model else ""
+        facts = {
+            "asked by": f"{request.requester or 'a program'}, {when}",
+            "agent": f"{request.agent_type}{model}",
+            "parent": f"{parent} (depth {request.depth})" if parent else None,
+            "deadline": self._deadline(request),
+            "task": request.task_id,
+            "priority": request.priority if request.priority != "normal" else None,
+            "only for": f"session {request.session}" if request.session else None,
+            "key": request.dedup_key,
+        }
+        for name, value in facts.items():
+            if value:
+                yield from self._fact(name, value)
+        for name in ("arguments", "variables"):
+            if value := getattr(request, name):
+                yield from self._fact(name, json_text(value), whole=self._full)
+
+    def _deadline(self, request: Request) -> str:
+        allowed = f"{seconds(request.timeout / 1000)} after it was asked"
+        if self._story.response is not None:
+            return allowed
+        left_s = (request.deadline_ms - self._now_ms) / 1000
+        return f"{allowed}: {f'in {span(left_s)}' if left_s > 0 else ago(-left_s)}"
+
+    def _served(self, request: Request, response: Response | None) -> Iterator[Line]:
+        """The route, and who serves on it."""
+        claim = request.claim
+        route = response.route if response else request.served_on
+        words = [_ROUTES.get(route, route)]
+        if response is not None and route != "host" and response.model:
+            # A session does not say which of its models answered.
+            words.append(response.model)
+        if response is not None and response.degraded:
+            words.append("degraded: not to be relied on without verified evidence")
+        yield from self._fact("route", ", ".join(words))
+        if claim is None:
+            return
+        is_gone = response is None and liveness(claim.host) is Liveness.GONE
+        pid = f"pid {claim.host.pid}" + (", which is gone" if is_gone else "")
+        if claim.route == "host":
+            yield from self._fact("session", f"{claim.session} ({pid})")
+        else:
+            yield from self._fact("served by", pid)
+        if claim.agent_id:
+            yield from self._fact("agent id", claim.agent_id)
+        if claim.corrections:
+            why = f" (last: {claim.last_failure})" if claim.last_failure else ""
+            times = counted(claim.corrections, "time")
+            yield from self._fact("corrected", f"{times}{why}")
+
+    # Sections: a heading, and lines that are moved in
+
+    def _section(self, title: str, lines: Iterable[Line]) -> Iterator[Line]:
+        found = list(lines)
+        if found:
+            yield Styled(one_line(title, _FACT_CHARS), "bold")
+            yield from found
+
+    def _whole(self, text: str) -> Iterator[str]:
+        """Words of ours: paths and commands in them are not divided."""
+        return wrapped(text, self._width, _INDENT, whole_words=True)
+
+    def _words(self, text: str) -> Iterator[str]:
+        """Words from outside; the first few lines unless everything is wanted."""
+        if self._full:
+            yield from wrapped(text, self._width, _INDENT)
+            return
+        short = "\n".join(text[:_CHARS].splitlines()[:_LINES])
+        yield from wrapped(short, self._width, _INDENT)
+        left = len(text.rstrip()) - len(short.rstrip())
+        if left > 0:
+            yield f"{_INDENT}… {counted(left, 'more character')} (--full)"
+
+    def _matter(self, request: Request) -> Iterator[Line]:
+        """The prompt, and what else its agent gets."""
+        is_over = self._story.response is not None
+        title = f"prompt ({counted(len(request.prompt), 'character')})"
+        yield from self._section(title, self._words(request.prompt))
+        if request.definition is not None and request.claim is None and not is_over:
+            spoken = request.definition.prompt
+            title = f"with its definition ({counted(len(spoken), 'character')})"
+            yield from self._section(title, self._words(spoken))
+        if request.node is not None:
+            node = request.node
+            title = f"node {node.file}, line {node.line}, {node.type} {node.name}"
+            yield from self._section(title, self._words(node.text))
+        if request.answer_schema is not None:
+            schema = json_text(request.answer_schema, pretty=True)
+            yield from self._section("schema", self._words(schema))
+
+    def _answer(self, response: Response) -> Iterator[Line]:
+        """The agent's words only where they are not the answer itself."""
+        error, raw = response.error, response.raw_output
+        if raw and (self._full or response.parsed_output is None):
+            title = f"the agent's words ({counted(len(raw), 'character')})"
+            yield from self._section(title, self._words(raw))
+        if response.parsed_output is not None:
+            value = answer_text(result_of(response).parsed)
+            yield from self._section("answer", self._words(value))
+        if error is not None:
+            yield Styled(f"failed: {error.code}", "red")
+            yield from self._words(error.message)
+            cure = cure_of(error.code, error.stage, response.request_id)
+            yield from self._whole(f"what helps: {cure}")

@@ -17,6 +17,7 @@ from bridge.cli.exit_codes import Exit, of_result
 from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, IDS, timeout
 from bridge.cli.output import record, say_result
 from bridge.cli.progress import Progress
+from bridge.cli.which_request import which
 
 OPTIONS = (
     IDS,
@@ -32,9 +33,10 @@ OPTIONS = (
 def command(options: Namespace) -> int:
     """Wait and print; returns the exit code."""
     codes = set()
-    ids, timeout_s = options.ids, options.timeout_s
+    bridge, timeout_s = Bridge.open(), options.timeout_s
+    ids = [which(bridge, each) for each in options.ids]
     with Progress(", ".join(ids[:2]) + (", ..." if len(ids) > 2 else "")) as progress:  # noqa: PLR2004
-        for result in Bridge.open().wait(ids, timeout_s=timeout_s, on_stage=progress):
+        for result in bridge.wait(ids, timeout_s=timeout_s, on_stage=progress):
             say_result(options, record(result.response), result_line(result))
             codes.add(of_result(result, accept_degraded=options.accept_degraded))
     codes.discard(Exit.OK)

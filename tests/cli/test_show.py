@@ -30,34 +30,31 @@ def test_prints_the_history_from_every_file(project, host):
 
     ran = project.run("show", request_id)
 
-    text = re.sub(r"\d\d:\d\d:\d\d\.\d{3}", "TIME", ran.out)
-    text = re.sub(r"\d+ s ago|\d+\.\d s\b", "SPAN", text)
+    text = re.sub(r"\d\d:\d\d:\d\d +(\+\d\.\d s)? *", "TIME ", ran.out)
+    text = re.sub(r"(just now|\d+ s ago), \d\d:\d\d:\d\d", "AGO", text)
+    text = re.sub(r"\d+\.\d s\b", "SPAN", text)
     evidence = next((project.state / "evidence").iterdir())
     assert (ran.code, ran.err) == (0, "")
     assert text == (
         f"request   {request_id}\n"
         "status    completed after SPAN\n"
+        "asked by  a test, AGO\n"
         "agent     general-purpose (haiku)\n"
-        "asked by  a test, SPAN\n"
         "deadline  120 s after it was asked\n"
+        "route     an open session (host)\n"
+        "session   session-1 (pid {pid})\n"
         "prompt (25 characters)\n"
         "    Which modules\n"
         "    lack tests?\n"
-        "session   session-1 (pid {pid})\n"
-        "offered   1 time: TIME\n"
-        "history\n"
-        "    TIME submitted agent=general-purpose by=a test\n"
-        "    TIME claimed session=session-1 pid={pid}\n"
-        "    TIME launched\n"
-        "    TIME evidence source=SubagentStop reason=prose where JSON was due\n"
-        "    TIME completed source=the test\n"
-        "kept as evidence\n"
+        "what happened\n"
+        "    TIME asked by a test\n"
+        "    TIME taken by session-1 (pid {pid})\n"
+        "    TIME the agent was started\n"
+        "    TIME answer rejected (SubagentStop): prose where JSON was due\n"
+        "    TIME answered (the test)\n"
+        "rejected answers\n"
         "    SubagentStop: prose where JSON was due\n"
         "        Hm.\n"
-        "route     host\n"
-        "verdict   valid\n"
-        "words (43 characters)\n"
-        '    {{"status": "success", "summary": "billing"}}\n'
         "answer\n"
         "    success: billing\n"
         "files\n"
@@ -89,8 +86,8 @@ def test_shows_the_tool_calls_of_a_running_agent(project, host):
 
     ran = project.run("show", request_id)
 
-    assert "status    processing, running\n" in ran.out
-    assert "tool calls\n    ok: Bash pytest -q\n" in ran.out
+    assert "status    running\n" in ran.out
+    assert "tool calls\n    ok      Bash pytest -q\n" in ran.out
     assert f"    {project.state}/agents/agent-1.calls\n" in ran.out
 
 
@@ -144,12 +141,15 @@ def test_a_long_prompt_is_cut_unless_full(project):
 
 def test_a_prompt_cannot_pose_as_our_own_lines(project):
     """A prompt with lines that look like ours stands indented."""
-    request_id = project.submit("x\nverdict   valid\u2028route     host")
+    request_id = project.submit("x\nstatus    completed\u2028route     host")
 
     lines = project.run("show", request_id).out.splitlines()
 
-    assert "    verdict   valid" in lines
-    assert not any(line.startswith(("verdict", "route")) for line in lines)
+    assert "    status    completed" in lines
+    assert [line for line in lines if line.startswith(("status", "route"))] == [
+        "status    waiting",
+        "route     an open session (host)",
+    ]
 
 
 def test_traces_of_a_pruned_request(project):
@@ -161,7 +161,7 @@ def test_traces_of_a_pruned_request(project):
     ran = project.run("show", request_id)
 
     assert ran.out.startswith(
-        f"request   {request_id}\nstatus    gone; only traces are left\nhistory\n"
+        f"request   {request_id}\nstatus    gone; only traces are left\nwhat happened\n"
     )
 
 
@@ -172,7 +172,10 @@ def test_what_is_overdue_is_ended(project):
     ran = project.run("show", request_id)
 
     assert "\nstatus    timeout after 0.0 s\n" in ran.out
-    assert "\nverdict   timeout: no answer within 0.001 s; stage: waiting\n" in ran.out
+    assert (
+        "\nfailed: timeout\n    no answer within 0.001 s; stage: waiting\n"
+    ) in ran.out
+    assert "\n    what helps: see `session` and `hooks run` in " in ran.out
 
 
 def test_a_program_that_looks_ends_what_is_overdue(project):
@@ -202,9 +205,7 @@ def test_a_run_of_our_own_is_shown_turn_by_turn(project):
     shown = project.run("show", request_id).out
     as_json = project.run("show", request_id, "--json")
 
-    lines = [
-        re.sub(r"\d\d:\d\d:\d\d\.\d{3}", "TIME", line) for line in shown.split("\n")
-    ]
+    lines = [re.sub(r"\d\d:\d\d:\d\d", "TIME", line) for line in shown.split("\n")]
     start = lines.index("run")
     assert lines[start + 1 : start + 3] == [
         "    TIME 1. model_request messages=2",

@@ -76,7 +76,7 @@ def test_what_was_put_aside_says_so(project):
 
     aside.write_text(aside.read_text().replace("mars", "host"))
     aside.rename(file)
-    assert "status    pending, waiting\n" in project.run("show", "a").out
+    assert "status    waiting\n" in project.run("show", "a").out
 
 
 def test_what_was_put_aside_and_removed_is_gone(project):

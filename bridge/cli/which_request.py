@@ -1,0 +1,75 @@
+"""Which request is meant: the beginning of an id names it, if it is the only one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.errors import InvalidRequest, UnknownRequest
+from bridge.host.output import one_line
+from bridge.protocol.ids import check_id, find_rank
+
+if TYPE_CHECKING:
+    from bridge.api.bridge import Bridge
+
+_FOLDERS = ("requests", "processing", "responses", "done")
+_SHOWN = 10
+_EXCERPT_CHARS = 60
+
+
+def which(bridge: Bridge, words: str) -> str:
+    """The id that is meant; `words` itself if no request begins with it.
+
+    Raises:
+        InvalidRequest: several begin with it; lists them.
+    """
+    ids = _ids(bridge)
+    found = sorted(each for each in ids if each.startswith(words)) if words else []
+    if words in ids or not found:
+        return words
+    if len(found) == 1:
+        return found[0]
+    listed = "".join(f"\n  {each}  {_about(bridge, each)}" for each in found[:_SHOWN])
+    more = f"\n  and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
+    raise InvalidRequest(
+        f"request {words}: the ids of {len(found):,} requests begin so; which one?"
+        f"{listed}{more}"
+    )
+
+
+def latest(bridge: Bridge) -> str:
+    """The request that was asked last.
+
+    Raises:
+        UnknownRequest: nothing was ever asked here.
+    """
+    ids = _ids(bridge)
+    if not ids:
+        raise UnknownRequest(
+            f"nothing was ever asked here ({bridge.store.place.owner}); try: "
+            'hostbridge ask "Which modules lack tests?"'
+        )
+    return max(ids, key=lambda each: (_asked_us(bridge, each), each))
+
+
+def _ids(bridge: Bridge) -> set[str]:
+    if not bridge.store.exists():
+        return set()
+    with bridge.store.state(make=False) as state:
+        return {name for folder in _FOLDERS for name in state.ids(folder)}
+
+
+def _asked_us(bridge: Bridge, request_id: str) -> int:
+    """Our own ids say when they were asked; of others the file does."""
+    rank = find_rank(request_id)
+    if rank is not None:
+        return rank[1]
+    found = bridge.store.find(check_id(request_id))
+    return found.request.asked_ms * 1000 if found and found.request else 0
+
+
+def _about(bridge: Bridge, request_id: str) -> str:
+    found = bridge.store.find(check_id(request_id))
+    if found is None or found.request is None:
+        return ""
+    prompt = one_line(found.request.prompt, _EXCERPT_CHARS)
+    return f"{found.status}  {found.request.agent_type}  {prompt}"
