@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 _NAMED = re.compile(
-    r"(?:#!.*\n)?(?:#|//) ((?:~/)?(?:\.?[\w-]+/)*\.?[\w.-]+)(?:,|$)", re.M
+    r"(?:(?:#!.*|---)\n)?(?:#|//) ((?:~/)?(?:\.?[\w-]+/)*\.?[\w-]+(?:\.\w+)?)$", re.M
 )
 _END = "end of command, exit code"
 _ANSWERED = (0, 7)
