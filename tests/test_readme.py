@@ -1,14 +1,13 @@
-"""README and docs/: what they list is what there is."""
+"""README and docs/: what they list is what there is, and their links lead somewhere."""
 
 from __future__ import annotations
 
-import ast
 import re
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from bridge.agents.definition import Example, ExampleCall
 from bridge.agents.subagent_definition import (
     InitialContext,
     SubagentDefinition,
@@ -16,67 +15,60 @@ from bridge.agents.subagent_definition import (
 )
 from bridge.agents.yaml_agent import AgentFile
 from bridge.cli.commands import COMMANDS
-from bridge.cli.main import run
 
-DOCS = Path(__file__).parents[1] / "docs"
-
-
-def page(name: str) -> str:
-    return (DOCS / f"{name}.md").read_text()
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES += sorted((ROOT / "state").glob("*.md"))
 
 
-@pytest.mark.parametrize("command", ["ask", "submit"])
-def test_every_option_of_a_request_is_listed(capsys, command):
-    run([command, "--help"])
-    options = set(re.findall(r"^  (--[a-z-]+)", capsys.readouterr().out, re.M))
-
-    listed = set(re.findall(r"^\| `(--[a-z-]+)", page("commands"), re.M))
-    assert options - listed == set()
-    assert "--schema" in options
+def section(page: str, title: str) -> str:
+    """The text below a heading, up to the next of its kind."""
+    text = (ROOT / "docs" / f"{page}.md").read_text()
+    return text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
-def test_every_command_is_named():
-    commands = page("commands")
+def rows(text: str) -> dict[str, str]:
+    """What the tables of a text say of each `name` in their first column."""
+    found = re.findall(r"^\| (`[a-z_`, ]+`) \| (.*) \|$", text, re.M)
+    return {name: said for names, said in found for name in re.findall(r"\w+", names)}
 
-    assert {name for name in COMMANDS if f"`{name}" not in commands} == set()
+
+def test_every_command_is_listed():
+    listed = re.findall(r"^### (.+)$", section("commands", "Every command"), re.M)
+
+    assert listed == list(COMMANDS), "run python scripts/make_commands.py"
 
 
-def test_every_field_of_a_definition_is_listed():
-    """Of both spellings that are hostbridge's own."""
-    listed = {
-        line.partition(":")[0]: [
-            set(each.split()) for each in re.findall("`(.+?)`", line)
+def test_every_field_of_a_yaml_agent_is_listed():
+    listed = rows(section("agents", "A YAML agent"))
+
+    assert set(listed) == set(AgentFile.model_fields)
+    parts = set(Example.model_fields) | set(ExampleCall.model_fields)
+    assert {name for name in parts if f"`{name}`" not in listed["examples"]} == set()
+
+
+def test_every_field_of_a_subagent_definition_is_listed():
+    listed = rows(section("agents", "A small model with tools of its own"))
+
+    assert set(listed) == set(SubagentDefinition.model_fields)
+    for field, model in ("initial_context", InitialContext), ("tools", ToolDefinition):
+        absent = [
+            name for name in model.model_fields if f"`{name}`" not in listed[field]
         ]
-        for line in page("agents").splitlines()
-        if line.startswith("- Fields of ")
-    }
-
-    yaml = set().union(*listed["- Fields of a YAML agent"])
-    assert set(AgentFile.model_fields) - yaml == set()
-    top, _, context, _, tool = listed["- Fields of a subagent definition"]
-    for model, fields in (
-        (SubagentDefinition, top), (InitialContext, context), (ToolDefinition, tool),
-    ):  # fmt: skip
-        assert fields == set(model.model_fields)
+        assert absent == []
 
 
-def test_its_python_is_python_of_ours():
-    """Every example can be compiled, and what it imports from us is there."""
-    blocks = re.findall(r"^```python\n(.*?)^```", page("python"), re.M | re.S)
-    code = "\n".join(blocks)
-    tree = compile(
-        code,
-        "python.md",
-        "exec",
-        ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
-    )
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_link_leads_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        name, _, heading = target.partition("#")
+        file = page.parent / name if name else page
+        assert file.exists(), target
+        if heading:
+            titles = re.findall(r"^#+ (.+)$", file.read_text(), re.M)
+            assert heading in map(anchor, titles), target
 
-    imports = [
-        (node.module, alias.name)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("bridge")
-        for alias in node.names
-    ]
-    assert {("bridge", "Bridge"), ("bridge", "AsyncBridge")} <= set(imports)
-    for module, name in imports:
-        assert hasattr(import_module(str(module)), name)
+
+def anchor(title: str) -> str:
+    """The part of an address that leads to a heading."""
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
