@@ -60,7 +60,7 @@ class Asker(Submitter):
                     fallback=given.get("fallback"),
                     fallback_after_s=fallback_after_s,
                     has_host=fallback_after_s is not None
-                    and hosts.can_answer(begun.request),
+                    and hosts.can_answer(begun.request, within_s=fallback_after_s),
                     accepted=begun.routes,
                 )
                 request = begun.on(planned.route)
@@ -69,6 +69,8 @@ class Asker(Submitter):
                 if fallback_after_s is not None:
                     # It is the same question whether or not a session is open.
                     routes.add("host")
+                if planned.route == "host" and own:
+                    request = request.with_(falls_back_to=own)
                 # An existing answer needs neither a session nor a wait.
                 known = store.answer_of_key(request, routes=routes)
                 if known is not None:

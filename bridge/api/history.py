@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bridge.api.hosts import waits_for
 from bridge.protocol.contract import full_prompt
 from bridge.protocol.ids import check_id
 from bridge.store import subagent_runs
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from bridge.host.budgets import HeldBack
     from bridge.protocol.claimed_commands import ToolCall
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
@@ -41,6 +43,7 @@ class Story:
         turns: the log of its run on the route local or endpoint, oldest first.
         evidence: rejected answers, with the reason.
         files: all of these files, to be read with `cat`.
+        held_back: the limit of a session that it waits for.
     """
 
     request_id: str
@@ -55,6 +58,7 @@ class Story:
     turns: tuple[dict[str, Any], ...]
     evidence: tuple[dict[str, Any], ...]
     files: tuple[Path, ...]
+    held_back: HeldBack | None = None
 
 
 def tell(store: Store, request: str) -> Story:
@@ -93,6 +97,7 @@ def tell(store: Store, request: str) -> Story:
             turns=tuple(event for event in turns if event.get("event") != _MESSAGE),
             evidence=tuple(opened.evidence(request_id)),
             files=tuple(files),
+            held_back=waits_for(opened, found.request) if found else None,
         )
 
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import NoHost, StateRefused, StateUnavailable
+from bridge.host.budgets import held_back
 from bridge.host.eligibility import eligible, may_take
 from bridge.protocol.ids import check_id
 from bridge.protocol.status import Stage
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bridge.config import Settings
+    from bridge.host.budgets import HeldBack
     from bridge.protocol.request import Request
     from bridge.store.sessions import Session
     from bridge.store.store import Store
@@ -34,6 +36,20 @@ def eligible_hosts(store: Store, request: Request) -> list[Session]:
         store, which=lambda session: may_take(session, request)
     )
     return eligible(store, live, request)
+
+
+def held_back_of(
+    store: Store, request: Request, able: Sequence[Session]
+) -> HeldBack | None:
+    """What holds a request back in these sessions, which may take it."""
+    return held_back(request, able, store.claimed(), store.now_ms()) if able else None
+
+
+def waits_for(store: Store, request: Request | None) -> HeldBack | None:
+    """The limit that a request waits for; None where none holds it back."""
+    if request is None or request.stage is not Stage.WAITING:
+        return None
+    return held_back_of(store, request, eligible_hosts(store, request))
 
 
 class NoHostReason(NamedTuple):
@@ -68,9 +84,17 @@ class Hosts:
         """The sessions that may take the request."""
         return eligible_hosts(self._store, request)
 
-    def can_answer(self, request: Request) -> bool:
-        """Whether any may take it while the caller waits."""
-        return bool(self.of(request)) and not self.would_wait_for_itself(request)
+    def can_answer(self, request: Request, *, within_s: float) -> bool:
+        """Whether any may take it in this time, while the caller waits.
+
+        A budget that is used up for longer is known beforehand; when a busy agent ends
+        is not.
+        """
+        able = self.of(request)
+        if not able or self.would_wait_for_itself(request):
+            return False
+        limit = held_back_of(self._store, request, able)
+        return limit is None or (limit.frees_in_s or 0) <= within_s
 
     def wake(self, request: Request) -> None:
         """Wake the sessions that may take it."""
@@ -101,9 +125,12 @@ class Hosts:
         return NoHost(f"{reason.why}. Ways out: {ways}", stage=str(Stage.NO_HOST))
 
     def why_waiting(self, request: Request) -> NoHostReason | None:
-        """Why a request waits, if it waits for a session and none could take it."""
-        is_off = self.is_off
-        return self._why_none(request) if is_off or not self.of(request) else None
+        """Why a request waits for a session: none could take it, or none may now."""
+        able = self.of(request)
+        if self.is_off or not able:
+            return self._why_none(request)
+        limit = held_back_of(self._store, request, able)
+        return NoHostReason(limit.why, (limit.cure,)) if limit else None
 
     def _why_none(self, request: Request) -> NoHostReason:
         if self._settings.off:

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from bridge.errors import NewerSchema
+from bridge.host.budgets import HeldBack, held_back, limits_of
 from bridge.host.eligibility import may_take
 from bridge.host.output import one_line
 from bridge.protocol.ids import RequestId, is_id
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.protocol.request import Request
     from bridge.store.directory import Folder
-    from bridge.store.sessions import Session
+    from bridge.store.sessions import Session, SessionLimits
     from bridge.store.state import State
     from bridge.store.store import Store
+    from bridge.store.switch import Off
 
 SHOWN_WAITING = 20
 SHOWN_ENDED = 5
@@ -40,7 +42,11 @@ _LINES_READ = 500
 
 @dataclass(frozen=True, slots=True)
 class OpenSession:
-    """One open session: `seen` is alive, or unseen in another PID namespace."""
+    """One open session: `seen` is alive, or unseen in another PID namespace.
+
+    It has started `started` agents within an hour, of `agents_per_hour`. `off_s` says
+    for how many seconds it has been off, if it was switched off by itself.
+    """
 
     session_id: str
     pid: int
@@ -50,6 +56,9 @@ class OpenSession:
     running: int
     slots: int
     cwd: str
+    started: int
+    agents_per_hour: int
+    off_s: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +67,8 @@ class LiveRequest:
 
     `route` is the one that holds it, or may take it; on routes other than host,
     `session` is the process. `is_abandoned`: its process is gone; the next sweep lets
-    it wait again or ends it. `excerpt` is how the prompt begins.
+    it wait again or ends it. `excerpt` is how the prompt begins. `held_back` is the
+    limit of a session that it waits for.
     """
 
     request_id: str
@@ -72,6 +82,7 @@ class LiveRequest:
     age_s: float
     left_s: float
     excerpt: str
+    held_back: HeldBack | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +102,8 @@ class EndedRequest:
 class Overview:
     """The project at one moment; `requests` are those claimed and the first waiting.
 
-    `is_off` is set by `hostbridge off`, `is_off_here` by the caller's environment.
+    `is_off` is set by `hostbridge off`, `off_s` seconds ago; `is_off_here` by the
+    caller's environment.
     Without a state directory (`exists` False) nothing was ever asked here. `unreadable`
     are the ids of waiting files that cannot be read.
     """
@@ -108,6 +120,7 @@ class Overview:
     waiting: int = 0
     ended: int = 0
     last: tuple[EndedRequest, ...] = ()
+    off_s: float | None = None
 
 
 def overview(store: Store, settings: Settings) -> Overview:
@@ -120,6 +133,7 @@ def overview(store: Store, settings: Settings) -> Overview:
     live = sessions.live_sessions(store)
     off = switch.switched_off(store)
     hosts = [s for s in live if s.session_id not in off]
+    now_ms = store.now_ms()
     with store.state() as state:
         ended = set(state["responses"].names())
 
@@ -135,45 +149,58 @@ def overview(store: Store, settings: Settings) -> Overview:
             project,
             path,
             exists=True,
-            is_off=state.directory.has("off"),
+            is_off=off.is_everything,
             is_off_here=settings.off,
             sessions=tuple(
-                _open_session(s, claimed, settings.slots, is_off=s.session_id in off)
+                _open_session(s, claimed, limits_of(settings), off, now_ms)
                 for s in live
             ),
             requests=tuple(
-                _live(r, hosts, store.now_ms()) for r in (*claimed, *waiting)
+                _live(r, hosts, claimed, now_ms) for r in (*claimed, *waiting)
             ),
             unreadable=tuple(sorted(state.unread)),
             claimed=len(claimed),
             waiting=len(names),
             ended=len(ended),
             last=tuple(islice(_last_ended(state), SHOWN_ENDED)),
+            off_s=off.age_s(now_ms),
         )
 
 
 def _open_session(
-    session: Session, claimed: list[Request], slots: int, *, is_off: bool
+    session: Session,
+    claimed: list[Request],
+    usual: SessionLimits,
+    off: Off,
+    now_ms: int,
 ) -> OpenSession:
+    limits = session.limits or usual
     held = (r.claim for r in claimed if r.claim and r.claim.host == session.host)
     return OpenSession(
         session_id=session.session_id,
         pid=session.host.pid,
         seen=liveness(session.host).value,
         wakes=session.wakes,
-        is_off=is_off,
+        is_off=session.session_id in off,
         running=sum(claim.launched_at is not None for claim in held),
-        slots=slots,
+        slots=limits.slots,
         cwd=session.cwd,
+        started=len(session.launches_of_hour(now_ms)),
+        agents_per_hour=limits.agents_per_hour,
+        off_s=off.age_s(now_ms, session.session_id),
     )
 
 
-def _live(request: Request, hosts: list[Session], now_ms: int) -> LiveRequest:
+def _live(
+    request: Request, hosts: list[Session], claimed: list[Request], now_ms: int
+) -> LiveRequest:
     claim = request.claim
     stage = request.stage
-    waits_for_host = claim is None and request.route == "host"
-    if waits_for_host and not any(may_take(host, request) for host in hosts):
-        stage = Stage.NO_HOST
+    limit = None
+    if claim is None and request.route == "host":
+        able = [host for host in hosts if may_take(host, request)]
+        stage = stage if able else Stage.NO_HOST
+        limit = held_back(request, able, claimed, now_ms)
     return LiveRequest(
         request_id=request.request_id,
         stage=stage,
@@ -186,6 +213,7 @@ def _live(request: Request, hosts: list[Session], now_ms: int) -> LiveRequest:
         age_s=(now_ms - request.asked_ms) / 1000,
         left_s=(request.deadline_ms - now_ms) / 1000,
         excerpt=one_line(request.prompt, EXCERPT_CHARS),
+        held_back=limit,
     )
 
 

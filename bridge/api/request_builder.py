@@ -162,7 +162,7 @@ def draft(
     if depth > settings.max_depth:
         raise DepthExceeded(
             f"{depth} agents stand above this request; {settings.max_depth} is the "
-            "limit (BRIDGE_MAX_DEPTH)"
+            "limit (max_depth)"
         )
     if depth:
         # Its parent holds a slot while it waits.

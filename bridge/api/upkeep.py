@@ -12,7 +12,7 @@ from contextlib import suppress
 from math import inf
 from typing import TYPE_CHECKING
 
-from bridge.api.hosts import eligible_hosts
+from bridge.api.hosts import eligible_hosts, held_back_of
 from bridge.errors import StateUnavailable
 from bridge.host.sweep_and_wake import sweep
 from bridge.host.wake_problems import complaint
@@ -87,10 +87,12 @@ def stage_of(store: Store, found: Found | None) -> Stage:
 
 
 def complaint_of(store: Store, request: Request | None, stage: Stage) -> str:
-    """Why no open session has heard of a waiting request; empty if one has."""
+    """Why a request waits: a limit, or no session has heard of it; empty if unknown."""
     if request is None or request.route != "host" or stage is not Stage.WAITING:
         return ""
-    return complaint(store, eligible_hosts(store, request))
+    able = eligible_hosts(store, request)
+    limit = held_back_of(store, request, able)
+    return f"{limit.why}; more now: {limit.cure}" if limit else complaint(store, able)
 
 
 def late_response(store: Store, request: Request, stage: Stage) -> Response:

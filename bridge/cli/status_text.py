@@ -59,7 +59,9 @@ def overview_lines(seen: Overview, width: int | None) -> list[Line]:
 def _lines(seen: Overview, width: int | None) -> Iterator[Line]:
     yield Styled(seen.project, "bold")
     if seen.is_off:
-        yield Styled("off: `hostbridge on` goes on", "yellow")
+        since = span(seen.off_s or 0)
+        text = f"off for {since}, by `hostbridge off`; `hostbridge on` turns it on"
+        yield Styled(text, "yellow")
     if seen.is_off_here:
         yield Styled("off in this shell: BRIDGE_OFF is set", "yellow")
     yield ""
@@ -71,6 +73,7 @@ def _lines(seen: Overview, width: int | None) -> Iterator[Line]:
     yield ""
     if seen.requests:
         yield from table(_LIVE, map(_request, seen.requests), width)
+        yield from _held_back(seen, width)
     elif not seen.unreadable:
         yield "nothing waits or runs"
     for name in seen.unreadable:
@@ -88,6 +91,14 @@ def _lines(seen: Overview, width: int | None) -> Iterator[Line]:
         yield from wrapped(text, width, whole_words=True)
 
 
+def _held_back(seen: Overview, width: int | None) -> Iterator[Line]:
+    """The limits that requests wait for, and what helps now."""
+    limits = {r.held_back.why: r.held_back for r in seen.requests if r.held_back}
+    for why, limit in limits.items():
+        text = f"held back: {why}; more now: {limit.cure}"
+        yield from wrapped(text, width, whole_words=True)
+
+
 def _unreadable(name: str) -> str:
     """How to learn why; no command is shown for a name that the shell could run."""
     if is_id(name):
@@ -99,7 +110,7 @@ def _session(session: OpenSession) -> Sequence[str]:
     is_seen = session.seen == "alive"
     notes = (
         "open" if is_seen else "not visible from here",
-        "off" if session.is_off else "",
+        "" if session.off_s is None else f"off for {span(session.off_s)}",
         "" if session.wakes else "not woken while idle",
     )
     return (

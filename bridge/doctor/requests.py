@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bridge.api.hosts import OFF, OFF_HERE, why_no_host
 from bridge.doctor.finding import Finding, ok, problem, warning
+from bridge.host.budgets import held_back
 from bridge.host.eligibility import may_take
 from bridge.host.wake_problems import JUST_STARTED, NO_WATCH, find_wake_problem
 from bridge.protocol.ids import RequestId
@@ -154,14 +155,11 @@ def _why_no_session(request: Request, queue: Queue) -> Finding:
         is_off = queue.settings.off and not queue.live
         why_none = why_no_host(request, queue.live, queue.project)
         return _no_host(OFF_HERE if is_off else why_none)
-    if all(_has_spent(session, queue) for session in able):
-        return warning(
-            "waiting, and the sessions have used up their agents of this hour",
-            "BRIDGE_AGENTS_PER_HOUR",
-            "wait, or raise it for the session that answers",
-        )
-    if all(_is_full(session, queue) for session in able):
-        return ok("waiting for a free slot")
+    if limit := held_back(request, able, queue.held, queue.now_ms):
+        if limit.limit == "slots":
+            return ok(f"waiting for a free slot ({limit.why}; more now: {limit.cure})")
+        found = "waiting, and the sessions have used up their agents of this hour"
+        return warning(found, limit.why, limit.cure)
     if _is_new(request, queue):
         return ok("asked just now")
     deaf = [why for s in able if (why := queue.unheard.get(s.session_id))]
@@ -210,12 +208,3 @@ def why_held(request: Request, queue: Queue) -> Finding | None:
 
 def _is_new(request: Request, queue: Queue) -> bool:
     return queue.now_ms - request.asked_ms < _SOON_MS
-
-
-def _has_spent(session: Session, queue: Queue) -> bool:
-    return len(session.launches_of_hour(queue.now_ms)) >= queue.settings.agents_per_hour
-
-
-def _is_full(session: Session, queue: Queue) -> bool:
-    held = sum(r.claim is not None and r.claim.host == session.host for r in queue.held)
-    return held >= queue.settings.slots

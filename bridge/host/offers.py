@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
+from bridge.host.budgets import find_limit, frees_at_ms, limits_of
 from bridge.host.eligibility import eligible, may_take
 from bridge.host.offer_text import instruction
 from bridge.protocol.ids import RequestId
@@ -42,6 +43,9 @@ def offer(hook: HookContext, *, repeat_at_once: bool = False) -> str | None:
         withdraw(hook)
         return None
     sessions.mark_looked(store, hook.session.session_id)
+    # Housekeeping: callers are told of it.
+    with suppress(StateUnavailable):
+        sessions.note_limits(store, hook.session, limits_of(hook.settings))
     ignored = _repeat(hook, at_once=repeat_at_once)
     before = open_offers(hook)
     taken = len(before)
@@ -87,7 +91,7 @@ def judge_for(hook: HookContext, request: Request, *, promised: int = 0) -> Verd
     if request.depth > hook.settings.max_depth:
         message = (
             f"{request.depth} agents stand above this request; "
-            f"{hook.settings.max_depth} is the limit (BRIDGE_MAX_DEPTH)"
+            f"{hook.settings.max_depth} is the limit (max_depth)"
         )
         return failed(request, "depth", message, now_ms=now_ms)
     budget = hook.settings.agents_per_hour
@@ -97,15 +101,15 @@ def judge_for(hook: HookContext, request: Request, *, promised: int = 0) -> Verd
     if len(recent) < budget:
         # A promised request may never be launched: the next look decides.
         return "leave"
-    frees_at = recent[-budget] + sessions.HOUR_MS if budget else None
-    if frees_at is not None and frees_at < request.deadline_ms:
+    if budget and frees_at_ms(recent, budget, now_ms) < request.deadline_ms:
         return "leave"
-    if _others(hook, request):
+    # Somebody else will take it, or the caller falls back.
+    if request.falls_back_to is not None or _others(hook, request):
         return "leave"
-    message = (
-        f"session {session.session_id} has started {len(recent)} agents within an "
-        f"hour; {budget} is the limit (BRIDGE_AGENTS_PER_HOUR)"
-    )
+    obeyed = session.with_(limits=limits_of(hook.settings))
+    limit = find_limit(obeyed, request, (), now_ms)
+    assert limit is not None  # noqa: S101 - as was just seen
+    message = f"{limit.why}, too late for this request; more now: {limit.cure}"
     return failed(request, "budget", message, now_ms=now_ms)
 
 

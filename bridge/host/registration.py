@@ -50,6 +50,7 @@ def register(
             wakes=event.name in WATCHING or (before is not None and before.wakes),
             # The process knows what it knew when it started.
             carrier=before.carrier if before else carrier,
+            limits=before.limits if before else None,
         )
         sessions.save(store, session)
         off = switch.switched_off(store).sessions

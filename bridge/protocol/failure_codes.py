@@ -100,11 +100,11 @@ _TABLE: dict[FailureCode, tuple[str, str]] = {
     "cancelled": ("the request was cancelled", "ask again, unless you cancelled it"),
     "depth": (
         "too many agents asked for one another",
-        "raise BRIDGE_MAX_DEPTH, or let agents ask for fewer agents",
+        "hostbridge config set max_depth 3, or let agents ask for fewer agents",
     ),
     "budget": (
         "the session may start no more agents in this hour",
-        "raise BRIDGE_AGENTS_PER_HOUR for the session, or wait",
+        "hostbridge config set agents_per_hour 400, or wait; then ask again",
     ),
     "bad_request": (
         "the request cannot be served as it is",

@@ -173,6 +173,8 @@ class Request(Record):
     max_attempts: Annotated[int, Limits(ge=1, le=100)] = 2
     dedup_key: str | None = None
     answer_to_host: bool = False
+    # The route on which its asker serves it if no session takes it in time.
+    falls_back_to: OwnRoute | None = None
     claim: Claim | None = None
     declined_by: tuple[str, ...] = ()
     _set_ms = 0

@@ -21,6 +21,7 @@ from bridge.errors import InvalidRequest
 from bridge.protocol.ids import is_id
 from bridge.protocol.record import Count, Milliseconds, Record
 from bridge.protocol.request import HostProcess, SessionId
+from bridge.protocol.value import Value
 from bridge.store.host_process import Liveness, liveness
 from bridge.store.lease import host_is_gone
 from bridge.store.records import read_all, read_quietly
@@ -36,6 +37,14 @@ HOUR_MS = 3_600_000
 # of the file system's clock would not show.
 _SETTLED_MS = 2_000
 _SUFFIXES = (".json", ".beat", ".looked", ".passed", ".offer", ".off")
+
+
+class SessionLimits(Value):
+    """The limits that a session obeys; its own environment has set `by_variable`."""
+
+    slots: Count
+    agents_per_hour: Count
+    by_variable: tuple[str, ...] = ()
 
 
 class Session(Record):
@@ -58,6 +67,8 @@ class Session(Record):
     wakes: bool = False
     # The client's name for our own read-only agent, if it knows one.
     carrier: str | None = None
+    # As they were when it last looked at the queue.
+    limits: SessionLimits | None = None
 
     @property
     def ids(self) -> frozenset[str]:
@@ -166,6 +177,12 @@ def note_launch(store: Store, session: Session) -> None:
         return current.with_(launches=(*recent, now_ms), stop_offers=0)
 
     _change(store, session, counted)
+
+
+def note_limits(store: Store, session: Session, limits: SessionLimits) -> None:
+    """Write down the limits that it obeys from now on."""
+    if session.limits != limits:
+        _change(store, session, lambda s: s.with_(limits=limits))
 
 
 def note_watch(store: Store, session: Session) -> None:

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bridge.store.sessions import Session
     from bridge.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
 class Off:
-    """What the user switched off: everything, or these sessions."""
+    """What the user switched off: everything, or these sessions.
+
+    `since` says when, in milliseconds since 1970; the name of everything is empty.
+    """
 
     is_everything: bool
     sessions: frozenset[str]
+    since: Mapping[str, int] = field(default_factory=dict)
 
     def __contains__(self, session_id: object) -> bool:
         return self.is_everything or session_id in self.sessions
+
+    def age_s(self, now_ms: int, session_id: str = "") -> float | None:
+        """How long ago everything, or this session, was switched off; None if not."""
+        at = self.since.get(session_id)
+        return None if at is None else max(0.0, (now_ms - at) / 1000)
 
 
 def switched_off(store: Store) -> Off:
@@ -26,8 +37,15 @@ def switched_off(store: Store) -> Off:
     if not store.exists():
         return Off(is_everything=False, sessions=frozenset())
     with store.state() as state:
-        named = frozenset(state["sessions"].names(".off"))
-        return Off(state.directory.has("off"), named)
+        folder = state["sessions"]
+        marks = {name: folder.facts(f"{name}.off") for name in folder.names(".off")}
+        marks[""] = state.directory.facts("off")
+        since = {
+            name: facts.st_mtime_ns // 1_000_000
+            for name, facts in marks.items()
+            if facts is not None
+        }
+        return Off("" in since, frozenset(filter(None, since)), since)
 
 
 def is_off(store: Store, session_id: str | None = None) -> bool:

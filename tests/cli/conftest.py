@@ -24,6 +24,7 @@ from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import judge
+from bridge.protocol.record import parse
 from bridge.protocol.response import answered, failed
 from bridge.store import Claimant
 from bridge.store.host_process import identify
@@ -120,8 +121,13 @@ class Host:
         )
         with self.store.state() as state, state["sessions"]:
             pass
-        file = project.state / "sessions" / f"{session_id}.json"
-        file.write_bytes(session.to_json())
+        self._file = project.state / "sessions" / f"{session_id}.json"
+        self._file.write_bytes(session.to_json())
+
+    def change(self, **fields: Any) -> None:
+        """Change the record of the session."""
+        session = parse(Session, self._file.read_bytes())
+        self._file.write_bytes(session.with_(**fields).to_json())
 
     def claim(self) -> list[Request]:
         """Take what waits, and launch it."""

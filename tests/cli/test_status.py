@@ -92,6 +92,9 @@ def test_json_has_the_same_facts(project):
                 "running": 0,
                 "slots": 4,
                 "cwd": str(project.folder),
+                "started": 0,
+                "agentsPerHour": 200,
+                "offS": None,
             }
         ],
         "unreadable": [],
@@ -99,6 +102,7 @@ def test_json_has_the_same_facts(project):
         "waiting": 1,
         "ended": 0,
         "last": [],
+        "offS": None,
     }
     assert (request["requestId"], request["stage"]) == (request_id, "waiting")
     assert 119 <= request["ageS"] + request["leftS"] <= 120
@@ -158,7 +162,7 @@ def test_off_is_shown_with_its_cause(project):
 
     assert ran.out.splitlines()[:3] == [
         str(project.folder),
-        "off: `hostbridge on` goes on",
+        "off for 0 s, by `hostbridge off`; `hostbridge on` turns it on",
         "off in this shell: BRIDGE_OFF is set",
     ]
 

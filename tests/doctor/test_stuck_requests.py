@@ -16,7 +16,7 @@ from bridge.doctor.requests import Queue, judge
 from bridge.host.wake_problems import JUST_STARTED, NO_WATCH, UNANSWERED
 from bridge.protocol.request import Claim, HostProcess, Request
 from bridge.store.host_process import identify
-from bridge.store.sessions import HOUR_MS, Session
+from bridge.store.sessions import HOUR_MS, Session, SessionLimits
 from bridge.store.switch import Off
 
 if TYPE_CHECKING:
@@ -67,13 +67,16 @@ def held(*, timeout: int = 120_000, **fields: Any) -> Queue:
 EVERYTHING = Off(is_everything=True, sessions=frozenset())
 THIS_SESSION = Off(is_everything=False, sessions=frozenset({"s1"}))
 IS_OFF = Settings(Path("/home"), off=True)
-NO_SLOT = Settings(Path("/home"), slots=0)
-TWO_AN_HOUR = Settings(Path("/home"), agents_per_hour=2)
+NO_SLOT = session(limits=SessionLimits(slots=0, agents_per_hour=2))
 NONE_CAN = "waiting, and no session can take it"
 NEW = "ok: asked just now"
 NOBODY = {"live": ()}
 OTHER_SESSION = session(session_id="s2")
-SPENT = session(launches=(NOW - HOUR_MS - 1, NOW - 2, NOW - 1))
+NO_FREE_SLOT = (
+    "session s1: 0 of 0 agents are busy (slots); it goes on when one of them ends; "
+    "more now: hostbridge config set slots 4"
+)
+SPENT = NO_SLOT.with_(launches=(NOW - HOUR_MS - 1, NOW - 2, NOW - 1))
 LEFT_ALONE = "waiting, though a session is open that should have taken it"
 CASES = {
     "nothing": (queue(), "ok: none waits; 0 running"),
@@ -103,10 +106,13 @@ CASES = {
     "declined": (waits(declined_by=("s1",)), f"problem: {NONE_CAN}"),
     "session off": (waits({"off": THIS_SESSION}), f"warning: {NONE_CAN}"),
     "budget": (
-        waits({"live": (SPENT,), "settings": TWO_AN_HOUR}),
+        waits({"live": (SPENT,)}),
         "warning: waiting, and the sessions have used up their agents of this hour",
     ),
-    "slots": (waits({"settings": NO_SLOT}), "ok: waiting for a free slot"),
+    "slots": (
+        waits({"live": (NO_SLOT,)}),
+        f"ok: waiting for a free slot ({NO_FREE_SLOT})",
+    ),
     "for a process of ours": (
         waits(route="local"),
         "warning: waiting for `hostbridge serve`",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from bridge.protocol.ids import RequestId
 from bridge.store.config_file import NAME
+from bridge.store.sessions import SessionLimits
 
 
 def configure(world, text: str, folder=None):
@@ -55,3 +57,37 @@ def test_error_a_broken_file_breaks_no_session(world, text):
     log = (world.home / ".hostbridge" / "hook-errors.log").read_text()
     assert log.count("settings, read as if not there") == 1
     assert f"{file}:1:" in log
+
+
+def test_a_spent_budget_leaves_what_falls_back(world, monkeypatch):
+    """Its caller serves it; an end would be final."""
+    monkeypatch.setenv("BRIDGE_AGENTS_PER_HOUR", "0")
+    world.drop("backed", prompt="?", fallsBackTo="local")
+    request = world.submit()
+
+    assert offered(world) == 0
+
+    assert world.code(RequestId("backed")) is None
+    assert world.code(request) == "budget"
+    assert world.response(request).error.message == (
+        "session session-1: 0 of 0 agents of this hour are used up (agents_per_hour); "
+        "it takes none, too late for this request; more now: start the session again "
+        "without BRIDGE_AGENTS_PER_HOUR=0"
+    )
+
+
+def test_a_session_writes_down_what_it_obeys(world, monkeypatch):
+    """Callers do not know its environment."""
+    monkeypatch.setenv("BRIDGE_SLOTS", "2")
+    configure(world, "agents_per_hour = 7\n")
+
+    offered(world)
+
+    (session,) = world.live()
+    assert session.limits == SessionLimits(
+        slots=2, agents_per_hour=7, by_variable=("slots",)
+    )
+    world.session = "session-2"
+    world.fire("SessionStart", source="clear")
+    (after,) = world.live()
+    assert after.limits == session.limits

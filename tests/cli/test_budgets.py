@@ -1,0 +1,103 @@
+"""What is said, and done, while a limit of the session holds a request back."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from fakeclaude import BY_CLAUDE, SERVED
+
+from bridge.store.sessions import HOUR_MS, SessionLimits
+
+FALLBACK = ("--fallback-after", "1000", "--fallback", "claude")
+MINUTE_MS = 60_000
+CURE = "hostbridge config set agents_per_hour 4"
+
+
+def spend(host, *, left_ms: int = 20 * MINUTE_MS) -> None:
+    """The session has started its two agents of this hour."""
+    oldest = int(time.time() * 1000) - HOUR_MS + left_ms
+    limits = SessionLimits(slots=4, agents_per_hour=2)
+    host.change(launches=(oldest, oldest + 1), limits=limits)
+
+
+def fill(project, host) -> None:
+    """The only slot of the session is taken."""
+    host.change(limits=SessionLimits(slots=1, agents_per_hour=200))
+    project.submit("the first")
+    assert len(host.claim()) == 1
+
+
+def shown_by(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_a_spent_budget_is_shown(project, host):
+    spend(host)
+    request = project.submit(timeout_s=7200)
+    why = (
+        "session session-1: 2 of 2 agents of this hour are used up "
+        "(agents_per_hour); the next may start in 20 min"
+    )
+
+    status, show = project.run("status"), project.run("show", request)
+    waited = project.run("wait", request, "--timeout", "0.2")
+    as_json = project.run("status", "--json").json["requests"][0]["heldBack"]
+
+    assert f"held back: {why}; more now: {CURE}" in shown_by(status.out)
+    assert f"why it waits {why}: {CURE}" in shown_by(show.out)
+    assert f"{why}; more now: {CURE}" in shown_by(waited.err)
+    left_s = as_json.pop("freesInS")
+    assert 1190 < left_s <= 1200
+    assert as_json == {
+        "limit": "agents_per_hour",
+        "session": "session-1",
+        "used": 2,
+        "most": 2,
+        "why": why,
+        "cure": CURE,
+    }
+
+
+def test_taken_slots_are_shown(project, host):
+    fill(project, host)
+    project.submit()
+
+    ran = project.run("status")
+
+    assert shown_by(
+        "held back: session session-1: 1 of 1 agents are busy (slots); it goes on when "
+        "one of them ends; more now: hostbridge config set slots 2"
+    ) in shown_by(ran.out)
+
+
+@pytest.mark.usefixtures("claude")
+def test_a_spent_budget_falls_back_at_once(project, host):
+    """When it frees is known: waiting for a session would be in vain."""
+    spend(host)
+
+    ran = project.run("ask", "?", *FALLBACK)
+
+    assert ran == (0, SERVED, BY_CLAUDE)
+
+
+@pytest.mark.usefixtures("claude")
+def test_busy_agents_are_waited_for(project, host):
+    """Any of them may end at any moment."""
+    fill(project, host)
+
+    ran = project.run("ask", "?", "--fallback-after", "0.5", *FALLBACK[2:], "--json")
+
+    record = ran.json
+    assert (ran.code, record["route"]) == (0, "claude")
+    assert record["duration"] > 500
+
+
+@pytest.mark.usefixtures("claude")
+def test_a_budget_that_frees_in_time_is_waited_for(project, host):
+    spend(host, left_ms=1000)
+
+    with host.serving(after_s=0.1):
+        ran = project.run("ask", "?", *FALLBACK, "--json")
+
+    assert (ran.code, ran.json["route"]) == (0, "host")
