@@ -120,7 +120,7 @@ class Settings:
     )  # fmt: skip
     openai_model: str | None = setting(
         "BRIDGE_OPENAI_MODEL", TEXT, "which of its models answers if none is named",
-        "caller", "serve",
+        "caller", "serve", usual="its only one",
     )  # fmt: skip
     openai_api_key: str = setting(
         "BRIDGE_OPENAI_API_KEY", TEXT, "the key it expects", "caller", "serve",
@@ -132,7 +132,7 @@ class Settings:
     )  # fmt: skip
     local_model: Path | None = setting(
         "BRIDGE_LOCAL_MODEL", FILE, "the GGUF file of the local model", "caller",
-        "serve", usual="SmolLM2-135M-Instruct",
+        "serve", usual="the largest that can be loaded",
     )  # fmt: skip
     local_context: int = setting(
         "BRIDGE_LOCAL_CONTEXT", count(256), "size of its context, at most what it was "

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.agents import known_agents
-from bridge.errors import BadSetting, ExtraMissing, InvalidRequest
+from bridge.errors import ExtraMissing, InvalidRequest
 from bridge.protocol.names import MODEL_FILE, MODEL_NAMES, OF_CLIENT, OF_SERVER
 
 if TYPE_CHECKING:
@@ -78,19 +78,11 @@ def check_here(
     Raises:
         InvalidRequest: the named file does not exist, or is not a model; the caller's
             schema cannot be enforced on a local model.
-        BadSetting: no model of the endpoint is named.
     """
     model = request.model
     if route == "local" and model is not None and model.endswith(MODEL_FILE):
         _check_file(model, definition, settings)
     check_schema(route, request, definition)
-    is_named = model is not None and model.startswith(OF_SERVER)
-    # Without a server the model does not matter.
-    is_known = is_named or not settings.openai_base_url or settings.openai_model
-    if route == "endpoint" and not is_known:
-        from bridge.endpoint.endpoint_model import NO_SERVER_MODEL
-
-        raise BadSetting(NO_SERVER_MODEL)
 
 
 def _check_file(model: str, definition: Definition | None, settings: Settings) -> None:

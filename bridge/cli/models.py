@@ -1,18 +1,22 @@
 """Which models this machine has for the local route, and which one is in use.
 
-The one with a star answers for `haiku`, `sonnet`, `opus` and `fable`, and if no model
-is named. Choose another with BRIDGE_LOCAL_MODEL=path.gguf. Ask for a model in
-~/.hostbridge/models by its name: --model NAME.gguf. With --test each model is loaded
-and gives one reply, which must match a schema. Exit code 1: the model in use is
-missing or broken, or fails its test.
+Looks in ~/.hostbridge/models, in the extra, and for the file of BRIDGE_LOCAL_MODEL. The
+one with a star answers for `haiku`, `sonnet`, `opus` and `fable`, and if no model is
+named: the one of BRIDGE_LOCAL_MODEL, or else the largest that can be loaded here. Ask
+for another by its name: --model NAME.gguf. With --test each model is loaded and gives
+one reply, which must match a schema. Exit code 1: no model can answer, because none is
+there, or the one in use is broken or fails its test, or llama.cpp is not installed.
 
-`pull OWNER/NAME/FILE.gguf` fetches a model from the Hugging Face hub (or from
-HF_ENDPOINT) into that folder, and checks it against the SHA-256 that the hub states.
-No account is used. `pull` alone lists some models worth trying.
+`pull NAME` fetches a model from the Hugging Face hub (or from HF_ENDPOINT) into
+~/.hostbridge/models, and checks it against the SHA-256 that the hub states. No account
+is used. What was interrupted goes on where it stopped. `pull` alone lists some models
+worth trying; `pull OWNER/NAME` lists the files of a repository.
+
+With --route endpoint: the models of the server behind BRIDGE_OPENAI_BASE_URL.
 
 For example:
   hostbridge models
-  hostbridge models pull
+  hostbridge models pull smollm2-1.7b
 """
 
 from argparse import Namespace
@@ -22,9 +26,10 @@ from pathlib import Path
 from typing import Any
 
 from bridge.cli.options import AS_JSON, at_least, option, switch, timeout
-from bridge.cli.output import say, say_json
+from bridge.cli.output import complain, say, say_json
 from bridge.config import Settings
-from bridge.errors import InvalidRequest
+from bridge.errors import BridgeError, ExtraMissing, InvalidRequest, NoRoute
+from bridge.host.output import one_line
 from bridge.llama import hub
 from bridge.llama.model_files import (
     HOW_TO_USE_ONE,
@@ -34,10 +39,15 @@ from bridge.llama.model_files import (
     models_folder,
     require_extra,
 )
+from bridge.llama.recommended import RECOMMENDED, parse
 from bridge.store.config_file import settings_at
 
-MIB = 1024 * 1024
+_NOTE = f"""
+Names, sizes and licences are from the models' pages. None of these was run here:
+hostbridge's own tests run SmolLM2-135M-Instruct, which comes with the extra.
+Answers of a model below {SMALL_BELOW / 1e9:g} billion parameters are marked degraded.
 
+Fetch one: hostbridge models pull NAME"""
 
 OPTIONS = (
     option(
@@ -48,8 +58,19 @@ OPTIONS = (
         default="list",
         help="What to do; list by default.",
     ),
-    option("which", metavar="OWNER/NAME/FILE", nargs="?", help="What to fetch."),
+    option(
+        "which",
+        metavar="NAME",
+        nargs="?",
+        help="What to fetch: a name that `pull` lists, or OWNER/NAME/FILE.gguf.",
+    ),
     AS_JSON,
+    option(
+        "--route",
+        choices=("local", "endpoint"),
+        default="local",
+        help="Whose models to list; local by default.",
+    ),
     switch("--test", help="Load each model, and have it reply once."),
     timeout(
         "How long a test may take, in seconds; by default 120.",
@@ -66,58 +87,116 @@ def command(options: Namespace) -> int:
         return _pull(options, settings)
     if options.which is not None:
         raise InvalidRequest(f"list takes no {options.which!r}")
-    require_extra()
-    works = False
+    if options.route == "endpoint":
+        return _list_of_server(options, settings)
+    missing = _missing()
     listed = []
+    works = False
     for candidate in known_models(settings):
         facts = _facts(candidate)
-        if options.test and candidate.model is not None:
+        if options.test and candidate.model is not None and missing is None:
             facts["test"] = _test(candidate, settings, options.timeout_s)
         if candidate.in_use:
             failed = facts.get("test", {}).get("problem") is not None
-            works = candidate.model is not None and not failed
+            works = candidate.model is not None and not failed and missing is None
         listed.append(facts)
         if not options.as_json:
             _print(facts)
     if options.as_json:
-        say_json({"models": listed, "folder": models_folder(settings)})
-    elif not any(facts["inUse"] for facts in listed):
-        say(f"none is in use; {HOW_TO_USE_ONE}")
+        folder = models_folder(settings)
+        say_json({"models": listed, "folder": folder, "missing": missing})
+    else:
+        for line in _advice(listed, missing, settings):
+            say(line)
     return 0 if works else 1
+
+
+def _missing() -> str | None:
+    """What must be installed before any model can be loaded."""
+    try:
+        require_extra()
+    except ExtraMissing as exc:
+        return str(exc)
+    return None
+
+
+def _list_of_server(options: Namespace, settings: Settings) -> int:
+    from bridge.agent_loop.chat_model import ModelFailed
+    from bridge.endpoint.served_models import HOW_TO_NAME, served_models
+
+    try:
+        names = served_models(settings)
+    except ModelFailed as exc:
+        error = NoRoute if exc.code == "no_server" else BridgeError
+        raise error(str(exc)) from None
+    server, in_use = settings.openai_base_url, settings.openai_model
+    if in_use is None and len(names) == 1:
+        in_use = names[0]
+    if options.as_json:
+        models = [{"name": name, "inUse": name == in_use} for name in names]
+        say_json({"models": models, "server": server})
+        return 0 if in_use in names else 1
+    for name in names:
+        say(f"{'*' if name == in_use else ' '} {name}")
+    if not names:
+        say(f"{server} has no model: load one first")
+    elif in_use is None:
+        say(f"none is in use: {HOW_TO_NAME}")
+    elif in_use not in names:
+        say(f"the server has no {in_use!r}, which BRIDGE_OPENAI_MODEL names")
+    return 0 if in_use in names else 1
 
 
 def _pull(options: Namespace, settings: Settings) -> int:
     if options.which is None:
         _recommend(as_json=options.as_json)
         return 0
-    path, source = hub.pull(hub.parse(options.which), models_folder(settings))
+    wanted, folder = parse(options.which), models_folder(settings)
+    try:
+        path, source = hub.pull(wanted, folder, complain)
+    except KeyboardInterrupt:
+        complain("what has arrived is kept; the same command goes on from there")
+        raise
     if options.as_json:
         say_json({"model": path, **asdict(source)})
+        return 0
+    say(f"{path}\nSHA-256 {source.sha256}, as the hub states")
+    pulled = next(each for each in known_models(settings) if each.path == path)
+    if pulled.in_use:
+        say("it is the model in use now; try it: hostbridge models --test")
     else:
-        say(f"{path}\nSHA-256 {source.sha256}, as the hub states")
+        if pulled.why_not is not None:
+            say(f"it does not answer unless it is named: {pulled.why_not}")
         say(f"ask it with: --route local --model {path.name}")
     return 0
 
 
 def _recommend(*, as_json: bool) -> None:
     if as_json:
-        say_json({"models": {n: m._asdict() for n, m in hub.RECOMMENDED.items()}})
+        listed = [
+            {"name": name, **model.file._asdict(), **model._asdict()}
+            for name, model in RECOMMENDED.items()
+        ]
+        say_json({"models": [{k: m[k] for k in m if k != "file"} for m in listed]})
         return
-    for name, model in hub.RECOMMENDED.items():
-        say(f"{name}  {model.gigabytes:.1f} GB, licence {model.licence}")
+    for name, model in RECOMMENDED.items():
+        say(
+            f"{name:<14}{model.billions:.1f} billion parameters  "
+            f"{model.gigabytes:.2f} GB  {model.licence}"
+        )
         say(f"    {model.file}")
-    say(
-        "\nhostbridge's own tests run none of these, only SmolLM2-135M-Instruct, which "
-        "comes with the extra.\nFetch one: hostbridge models pull NAME"
-    )
+    say(_NOTE)
 
 
 def _facts(candidate: Candidate) -> dict[str, Any]:
+    source = hub.source_of(candidate.path)
     facts: dict[str, Any] = {
         "path": candidate.path,
         "found": candidate.found,
         "inUse": candidate.in_use,
         "problem": candidate.problem,
+        "whyNot": candidate.why_not,
+        "source": asdict(source) if source else None,
     }
     model = candidate.model
     if model is not None:
@@ -130,6 +209,7 @@ def _facts(candidate: Candidate) -> dict[str, Any]:
             "architecture": header.architecture,
             "parameters": header.parameters,
             "contextLength": header.context_length,
+            "licence": one_line(str(header.metadata.get("general.license", "")), 40),
             "chatTemplate": not model.is_base,
             "degraded": model.is_small,
         }
@@ -150,24 +230,26 @@ def _test(candidate: Candidate, settings: Settings, timeout_s: float) -> dict[st
 
 
 def _print(facts: dict[str, Any]) -> None:
-    mark = "*" if facts["inUse"] else " "
-    say(f"{mark} {facts.get('name', facts['path'])}")
-    lines = [f"{facts['path']} ({facts['found']})"]
+    say(f"{'*' if facts['inUse'] else ' '} {facts['path'].stem}")
     if facts["problem"] is not None:
-        lines.append(f"cannot be used: {facts['problem']}")
+        lines = [f"cannot be used: {facts['problem']}"]
     else:
-        lines += _details(facts)
+        lines = [*_details(facts)]
+    path, found = facts["path"], facts["found"]
+    lines.append(str(path) if found == str(path.parent) else f"{path} ({found})")
     say("\n".join(f"    {line}" for line in lines))
 
 
 def _details(facts: dict[str, Any]) -> Iterator[str]:
-    yield (
-        f"{facts['format']} {facts['quantization']}, {facts['bytes'] / MIB:.0f} MiB, "
-        f"{facts['parameters'] / 1e6:,.0f} million parameters, "
-        f"context {facts['contextLength']:,}"
-    )
-    if not facts["chatTemplate"]:
-        yield "no chat template: a base model, which continues text"
+    parts = [
+        f"{_many(facts['parameters'])} parameters",
+        facts["quantization"],
+        hub.size_text(facts["bytes"]),
+        f"context {facts['contextLength']:,}",
+    ]
+    yield ", ".join(parts + ([facts["licence"]] if facts["licence"] else []))
+    if facts["whyNot"] is not None:
+        yield f"does not answer unless it is named: {facts['whyNot']}"
     if facts["degraded"]:
         bound = f"{SMALL_BELOW / 1e9:g} billion parameters"
         yield f"small (below {bound}): its answers are marked degraded"
@@ -178,3 +260,30 @@ def _details(facts: dict[str, Any]) -> Iterator[str]:
         speed = f"{test['tokensPerSecond']:.0f} tokens/s"
         yield f"test: {test['seconds']:.1f} s with loading, then {speed}"
         yield f"it said: {test['reply']}"
+
+
+def _many(count: int) -> str:
+    for unit, name in ((1e9, "billion"), (1e6, "million")):
+        if count >= unit:
+            return f"{count / unit:.3g} {name}"
+    return str(count)
+
+
+def _advice(
+    listed: list[dict[str, Any]], missing: str | None, settings: Settings
+) -> Iterator[str]:
+    """What to do next."""
+    folder = models_folder(settings)
+    in_use = next((facts for facts in listed if facts["inUse"]), None)
+    if in_use is None:
+        yield f"no model is in use (none in {folder}); {HOW_TO_USE_ONE}"
+    elif in_use["problem"] is not None:
+        yield "\ncorrect BRIDGE_LOCAL_MODEL, or unset it"
+    elif settings.local_model is not None:
+        yield "\nin use (*): BRIDGE_LOCAL_MODEL names it"
+    else:
+        yield f"\nin use (*): the largest that can be loaded, also from {folder}"
+    if in_use is not None and in_use.get("degraded"):
+        yield "larger models answer better: hostbridge models pull"
+    if missing is not None:
+        yield missing

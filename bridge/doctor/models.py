@@ -21,7 +21,6 @@ from bridge.llama.model_files import (
     known_models,
     require_extra,
 )
-from bridge.protocol.names import OF_SERVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,8 +150,8 @@ def endpoint(subject: Subject) -> Iterator[Finding]:
             "start it, or correct BRIDGE_OPENAI_BASE_URL",
         )
         return
-    none = f"none by default; name one with --model {OF_SERVER}…"
-    yield ok(f"{url} takes connections; model: {settings.openai_model or none}")
+    model = settings.openai_model or "its only one: hostbridge models --route endpoint"
+    yield ok(f"{url} takes connections; model: {model}")
 
 
 def _unreachable(url: str) -> str | None:

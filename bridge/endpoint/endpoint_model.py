@@ -31,10 +31,6 @@ if TYPE_CHECKING:
     from bridge.agent_loop.chat_model import ChatRequest, Reply
     from bridge.config import Settings
 
-NO_SERVER_MODEL = (
-    f"no model of the endpoint is named: --model {OF_SERVER}NAME, or "
-    "BRIDGE_OPENAI_MODEL"
-)
 # How a server rejects a form that it does not know; llama-cpp-python reports an
 # internal error.
 _UNKNOWN_FORM = frozenset({400, 422, 500, 501})
@@ -66,6 +62,16 @@ def open_endpoint(model: str, settings: Settings) -> EndpointModel:
     name = model.removeprefix(OF_SERVER).strip()
     if not name:
         raise BadSetting(f"model {model!r}: expected {OF_SERVER}NAME")
+    return EndpointModel(name, *open_client(settings))
+
+
+def open_client(settings: Settings) -> tuple[Any, Connections]:
+    """An `openai.OpenAI` for the server, and its connections; nothing is sent yet.
+
+    Raises:
+        BadSetting: no server is set.
+        ExtraMissing: the `openai` package is not installed.
+    """
     check_endpoint(settings)
     import openai
 
@@ -83,7 +89,7 @@ def open_endpoint(model: str, settings: Settings) -> EndpointModel:
             follow_redirects=False,
         ),
     )
-    return EndpointModel(name, client, connections)
+    return client, connections
 
 
 class EndpointModel:

@@ -12,6 +12,7 @@ anything else           agent_error
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from bridge.agent_loop.chat_model import ModelFailed
@@ -65,6 +66,7 @@ def _code(status: int, words: str) -> FailureCode:
 def _words(exc: BaseException, client: Any) -> str:
     """The message in one line, without the API key."""
     words = " ".join(str(exc).split()) or type(exc).__name__
+    words = re.sub(r"^Error code: \d+ - ", "", words)
     key = client.api_key
     if key and key != "none":
         words = words.replace(key, "…")

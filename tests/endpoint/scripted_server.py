@@ -36,6 +36,20 @@ class Talk(BaseHTTPRequestHandler):
         self.close_connection = True
         act(self, asked)
 
+    def do_GET(self) -> None:
+        served = self.server.served
+        if served is None:
+            self.fail(404, "no such page")
+            return
+        listed = [{"id": name, "object": "model"} for name in served]
+        value = {"object": "list", "data": listed} if served != ["odd"] else {}
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(json.dumps(value).encode())
+        self.close_connection = True
+
     def log_message(self, *_: Any) -> None:
         """Log nothing."""
 
@@ -78,6 +92,8 @@ class ScriptedServer(ThreadingHTTPServer):
         self.acts: list[Act] = []
         self.asked: list[dict[str, Any]] = []
         self.keys: list[str] = []
+        # The models that it lists; None if it does not know how.
+        self.served: list[str] | None = None
         self.over = threading.Event()
         # Set by an act: it has begun to wait; the client has hung up.
         self.begun = threading.Event()

@@ -6,13 +6,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from ggufs import gguf
+from ggufs import METADATA, gguf
 
 from bridge.agent_loop.chat_model import ModelFailed
 from bridge.config import Settings
 from bridge.errors import ExtraMissing
 from bridge.extras import how_to_add
-from bridge.llama import model_files
+from bridge.llama import choice, model_files
 from bridge.llama.model_files import (
     SMALL_BELOW,
     find_model,
@@ -169,18 +169,37 @@ def test_the_default_is_a_file_of_its_package(tmp_path, monkeypatch):
     assert listed.in_use
 
 
-def test_without_a_default_no_file_is_in_use(settings, monkeypatch):
-    """A file in the folder answers only by its name."""
+def test_the_largest_that_can_be_loaded_answers(settings, monkeypatch):
+    """What is only found by name is no default, and a configured file goes first."""
     monkeypatch.setattr(model_files, "find_spec", lambda _name: None)
     folder = settings.home / "models"
     folder.mkdir(parents=True)
-    (folder / "own.gguf").write_bytes(gguf())
+    base = {"general.architecture": "llama"}
+    for name, data in {
+        "b-small": gguf(),
+        "a-large": gguf(tensors={"weight": (64, 4)}),
+        "base": gguf(base, {"weight": (64, 8)}),
+        "part-00001-of-00002": gguf(tensors={"weight": (64, 8)}),
+        "newer": gguf(METADATA | {"general.architecture": "x9"}, {"weight": (64, 8)}),
+        "cut": gguf(tensors={"weight": (64, 8)})[:-1],
+    }.items():
+        (folder / f"{name}.gguf").write_bytes(data)
     bare = Settings(home=settings.home)
 
-    (found,) = known_models(bare)
+    found = {each.path.stem: each for each in known_models(bare)}
 
-    assert (found.path, found.in_use) == (folder / "own.gguf", False)
-    assert find_model("own.gguf", bare).path == found.path
+    assert next(iter(found)) == "a-large"
+    assert [name for name, each in found.items() if each.in_use] == ["a-large"]
+    assert {name: each.why_not for name, each in found.items() if each.why_not} == {
+        "base": "a base model, which continues text",
+        "part-00001-of-00002": "one part of a model in several files",
+        "newer": "the installed llama.cpp does not know 'x9' models",
+    }
+    assert find_model("haiku", bare).path == folder / "a-large.gguf"
+    assert find_model("base.gguf", bare).path == folder / "base.gguf"
+    assert find_model(None, settings).path == settings.local_model
+
+    monkeypatch.setattr(choice, "_memory", lambda: 10)
+    assert not any(each.in_use for each in known_models(bare))
     with pytest.raises(ExtraMissing):
         find_model(None, bare)
-    assert [each.in_use for each in known_models(settings)] == [True, False]
