@@ -21,20 +21,59 @@ if TYPE_CHECKING:
     from bridge.api.aio import AsyncBridge
     from bridge.api.bridge import Bridge, ask, spawn_agent, start_agent
     from bridge.api.result import Result
-    from bridge.errors import BridgeError, NoHost, WaitTimeout
+    from bridge.errors import (
+        BadDefinition,
+        BadSetting,
+        BridgeError,
+        CannotWaitHere,
+        DepthExceeded,
+        ExtraMissing,
+        InvalidRequest,
+        NewerSchema,
+        NoHost,
+        NoRoute,
+        NotTrusted,
+        StateRefused,
+        StateUnavailable,
+        StateVanished,
+        UnknownAgent,
+        UnknownRequest,
+        WaitTimeout,
+    )
     from bridge.protocol.agent_output import AgentOutput, Evidence
-    from bridge.protocol.response import RequestFailed
+    from bridge.protocol.outcome import Progress
+    from bridge.protocol.request import Node
+    from bridge.protocol.response import RequestFailed, Response
+    from bridge.protocol.status import Stage
 
 __all__ = [
     "AgentOutput",
     "AsyncBridge",
+    "BadDefinition",
+    "BadSetting",
     "Bridge",
     "BridgeError",
+    "CannotWaitHere",
+    "DepthExceeded",
     "Evidence",
+    "ExtraMissing",
+    "InvalidRequest",
+    "NewerSchema",
     "NoHost",
+    "NoRoute",
+    "Node",
+    "NotTrusted",
+    "Progress",
     "RequestFailed",
+    "Response",
     "Result",
+    "Stage",
+    "StateRefused",
+    "StateUnavailable",
+    "StateVanished",
     "SubagentDefinition",
+    "UnknownAgent",
+    "UnknownRequest",
     "WaitTimeout",
     "ask",
     "load_subagent_definition",
@@ -42,22 +81,35 @@ __all__ = [
     "start_agent",
 ]
 
+# All others are in `errors`.
 _MODULES = {
-    "agents.subagent_definition": ("SubagentDefinition", "load_subagent_definition"),
-    "api.aio": ("AsyncBridge",),
-    "api.bridge": ("Bridge", "ask", "spawn_agent", "start_agent"),
-    "api.result": ("Result",),
-    "errors": ("BridgeError", "NoHost", "WaitTimeout"),
-    "protocol.agent_output": ("AgentOutput", "Evidence"),
-    "protocol.response": ("RequestFailed",),
+    "AgentOutput": "protocol.agent_output",
+    "AsyncBridge": "api.aio",
+    "Bridge": "api.bridge",
+    "Evidence": "protocol.agent_output",
+    "Node": "protocol.request",
+    "Progress": "protocol.outcome",
+    "RequestFailed": "protocol.response",
+    "Response": "protocol.response",
+    "Result": "api.result",
+    "Stage": "protocol.status",
+    "SubagentDefinition": "agents.subagent_definition",
+    "ask": "api.bridge",
+    "load_subagent_definition": "agents.subagent_definition",
+    "spawn_agent": "api.bridge",
+    "start_agent": "api.bridge",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used."""
-    for module, names in _MODULES.items():
-        if name in names:
-            from importlib import import_module
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-            return getattr(import_module(f"bridge.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"bridge.{_MODULES.get(name, 'errors')}"), name)
+
+
+def __dir__() -> list[str]:
+    """The public names, also those that are not loaded yet."""
+    return __all__

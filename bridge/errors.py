@@ -25,7 +25,12 @@ class BridgeError(Exception):
         request_id: the request concerned, or None.
     """
 
+    # The name that people import it by, and that a traceback shows.
+    __module__ = "bridge"
     code: str = "error"
+
+    def __init_subclass__(cls) -> None:
+        cls.__module__ = cls.__module__.removesuffix(".errors")
 
     def __init__(
         self,
@@ -38,27 +43,25 @@ class BridgeError(Exception):
         self.stage = stage
         self.request_id = request_id
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Let it leave a process pool: by what it says, not by what it was made of."""
+        return _restored, (type(self), self.args, self.__dict__)
+
 
 class InvalidRequest(BridgeError):
-    """The request is not valid."""
+    """An argument, an option or an id is not what it must be; nothing was done."""
 
     code = "bad_request"
 
 
-class UsageError(InvalidRequest):
-    """The command must be called differently."""
-
-    code = "usage"
-
-
 class UnknownAgent(BridgeError):
-    """No agent has this name."""
+    """No agent has this name, or not on this route; nothing was asked."""
 
     code = "agent_missing"
 
 
 class BadDefinition(BridgeError):
-    """The definition of the agent cannot be used.
+    """The definition of the agent cannot be used; nothing was asked.
 
     Attributes:
         problems: each with its file, line and place.
@@ -73,7 +76,7 @@ class BadDefinition(BridgeError):
 
 
 class NotTrusted(BridgeError):
-    """The project brings a definition that its user has not trusted."""
+    """The project's own definition has not been trusted; nothing was asked."""
 
     code = "not_trusted"
 
@@ -87,19 +90,19 @@ class NotTrusted(BridgeError):
 
 
 class NoHost(BridgeError):
-    """No live Claude Code session can take the request."""
+    """No open Claude Code session can take the request; nothing was asked."""
 
     code = "no_host"
 
 
 class NoRoute(BridgeError):
-    """The route is not available here: something that it needs is missing."""
+    """This machine lacks what the route needs; nothing was asked."""
 
     code = "no_route"
 
 
 class DepthExceeded(BridgeError):
-    """Too many agents asked for one another."""
+    """Too many agents asked for one another; nothing was asked."""
 
     code = "depth"
 
@@ -173,6 +176,14 @@ class ExtraMissing(BridgeError):
         super().__init__(f"{fact} is not installed; run: {how_to_add(extra)}")
         self.extra = extra
         self.missing = missing
+
+
+def _restored(
+    kind: type[BridgeError], said: tuple[str, ...], facts: dict[str, object]
+) -> BridgeError:
+    made = kind.__new__(kind, *said)
+    made.__dict__.update(facts)
+    return made
 
 
 def _encodable(text: str) -> str:

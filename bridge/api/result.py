@@ -53,13 +53,13 @@ class Result(Generic[T_co]):
     request_id: str
     success: bool
     parsed: T_co
-    raw: str
+    raw: str = field(repr=False)
     route: str
     model: str | None
     degraded: bool
-    task_id: str | None
+    task_id: str | None = field(repr=False)
     duration_s: float
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[Evidence, ...] = field(repr=False)
     error: Failure | None
     response: Response = field(repr=False)
 

@@ -25,7 +25,6 @@ from bridge.errors import (
     InvalidRequest,
     NotTrusted,
     UnknownAgent,
-    UsageError,
 )
 
 if TYPE_CHECKING:
@@ -49,11 +48,12 @@ class Exit(IntEnum):
 # Errors that are raised before anything is asked.
 _USAGE = frozenset(
     {
-        *(InvalidRequest, UsageError, UnknownAgent, BadSetting, ExtraMissing),
+        *(InvalidRequest, UnknownAgent, BadSetting, ExtraMissing),
         *(BadDefinition, NotTrusted),
     }
 )
 _BY_CODE = {
+    "usage": Exit.USAGE,
     "timeout": Exit.DEADLINE,
     "no_host": Exit.NO_ROUTE,
     "no_route": Exit.NO_ROUTE,

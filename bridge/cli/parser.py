@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from bridge.cli.options import Option
-from bridge.errors import UsageError
+from bridge.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 _HELP = ("-h", "--help")
 # Nothing on a command line can begin with this: every word is an argument.
 _NO_PREFIX = "\0"
+
+
+class UsageError(InvalidRequest):
+    """The command must be called differently."""
+
+    code = "usage"
 
 
 class _Parser(argparse.ArgumentParser):

@@ -92,6 +92,10 @@ class Response(Record):
     request_digest: str = ""
     seal: str = ""
 
+    def __repr__(self) -> str:
+        """Without what only proves where it comes from."""
+        return Value.__repr__(self.with_(request_digest="", seal=""))
+
 
 class RequestFailed(BridgeError):
     """The request ended without a valid answer.
@@ -99,6 +103,8 @@ class RequestFailed(BridgeError):
     Attributes:
         response: the record of the end, with the agent's words if there were any.
     """
+
+    __module__ = "bridge"
 
     def __init__(self, response: Response) -> None:
         failure = response.error

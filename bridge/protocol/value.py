@@ -28,6 +28,7 @@ from bridge.protocol.plain_types import (
     field,
     reader_of,
 )
+from bridge.protocol.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -250,9 +251,13 @@ class Value:
         return hash(tuple(self.__dict__[name] for name in self.fields))
 
     def __repr__(self) -> str:
-        """The class, its fields and its other keys, as one would write it."""
-        parts = {name: self.__dict__[name] for name in self.fields} | self.model_extra
-        shown = ", ".join(f"{name}={part!r}" for name, part in parts.items())
+        """The class, what was said of it, and its other keys; long parts cut short."""
+        parts = {
+            name: part
+            for name, each in self.fields.items()
+            if (part := self.__dict__[name]) != each.get_default()
+        } | self.model_extra
+        shown = ", ".join(f"{name}={quoted(part, 200)}" for name, part in parts.items())
         return f"{type(self).__name__}({shown})"
 
 

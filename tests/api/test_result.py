@@ -114,6 +114,22 @@ def test_with_a_schema_of_its_own_nothing_is_verified():
     assert result.response.own_form
 
 
+def test_a_repr_shows_what_counts():
+    """In a notebook, where the last line of a cell is shown."""
+    result = waited_for({"title": "a"}, {"type": "object"}, Page)
+
+    assert repr(result) == (
+        "Result(request_id='a', success=True, parsed=Page(title='a'), route='claude', "
+        "model=None, degraded=False, duration_s=0.001, error=None)"
+    )
+    sealed = result.response.with_(seal="s" * 64, request_digest="d" * 64)
+    assert repr(sealed) == (
+        "Response(request_id='a', success=True, status=<Status.COMPLETED: 'completed'>,"
+        " raw_output='{\"title\": \"a\"}', parsed_output={'title': 'a'}, "
+        "own_form=True, completed_at=1, duration=1, route='claude')"
+    )
+
+
 def test_in_the_default_form_the_bridge_decides_what_is_verified():
     result = waited_for(FORGED, None)
 

@@ -162,7 +162,9 @@ class Reader:
         path.write_text(text)
 
     def _python(self, text: str) -> None:
-        code = compile(text, "page", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        # As a program of its own, without this file's `from __future__`.
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        code = compile(text, "page", "exec", flags, dont_inherit=True)
         before = dict(os.environ), os.getcwd()
         os.environ.clear()
         os.environ.update(self.env)

@@ -126,12 +126,12 @@ def test_a_key_may_have_any_name(key):
     assert answer.model_copy().to_data()[key] == "theirs"
 
 
-def test_a_repr_shows_all_keys():
-    answer = AgentOutput(status="success", summary="done", theirs=1)  # type: ignore[call-arg]
+def test_a_repr_shows_what_was_said():
+    """In a notebook: neither what is as usual, nor pages of text."""
+    answer = AgentOutput(status="success", summary="x" * 300, theirs=1)  # type: ignore[call-arg]
 
     assert repr(answer) == (
-        "AgentOutput(status='success', summary='done', evidence=(), agent_id=None, "
-        "task_id=None, timestamp=None, theirs=1)"
+        f"AgentOutput(status='success', summary='{'x' * 200}…', theirs=1)"
     )
 
 
