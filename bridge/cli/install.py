@@ -115,9 +115,12 @@ def _report_carrier(carrier: CarrierFile, *, dry_run: bool = False) -> None:
 
 
 def _say_what_comes_next() -> None:
-    complain(
-        "sessions that are open pick the hooks up by themselves, but wake from idle, "
-        "and have agents that search, only after a restart. Next: `hostbridge "
-        "doctor`, and with a session open: "
-        'hostbridge ask "Which modules lack tests?"'
+    say(
+        "\nOpen sessions load the hooks at their next event. Restart them so that they "
+        "wake while idle and their agents can search."
+    )
+    say(
+        "Next: open `claude` here, and ask it from another terminal:\n\n"
+        '    hostbridge ask "Which modules lack tests?"\n\n'
+        "If nothing happens: hostbridge doctor"
     )

@@ -29,7 +29,12 @@ pytestmark = pytest.mark.host
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [
+    page
+    for folder in ("docs", "state")
+    for page in sorted((ROOT / folder).glob("*.md"))
+    if "```" in page.read_text()
+]
 FIRST_ANSWER = "Install, and a first answer"
 SERVER = "http://127.0.0.1:8080/v1"
 

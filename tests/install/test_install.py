@@ -12,14 +12,15 @@ from installed import MINE, expected
 
 from bridge.shipped import hooks_folder
 
-NEXT = (
-    "hostbridge: sessions that are open pick the hooks up by themselves, but wake from "
-    "idle, and have agents that search, only after a restart. Next: `hostbridge "
-    "doctor`, and with a session open: "
-    'hostbridge ask "Which modules lack tests?"\n'
-)
+NEXT = """
+Open sessions load the hooks at their next event. Restart them so that they wake while \
+idle and their agents can search.
+Next: open `claude` here, and ask it from another terminal:
 
+    hostbridge ask "Which modules lack tests?"
 
+If nothing happens: hostbridge doctor
+"""
 RUN = f"  they run {hooks_folder()} with {sys.executable}\n"
 
 
@@ -32,7 +33,7 @@ def test_install_is_for_the_user_in_this_project(world):
         "  Claude Code keeps that file out of git from the next session on\n"
         f"{world.wrote}"
     )
-    assert (code, out, err) == (0, said, NEXT)
+    assert (code, out, err) == (0, said + NEXT, "")
     assert json.loads(world.local.read_text()) == expected("local")
     assert sorted(world.tree()) == [
         "home/.claude/agents/hostbridge-reader.md",
@@ -45,7 +46,7 @@ def test_install_for_every_project(world):
 
     said = f"installed for you, in every project: 15 hooks in {world.user}\n{RUN}"
     said += world.wrote
-    assert (code, out, err) == (0, said, NEXT)
+    assert (code, out, err) == (0, said + NEXT, "")
     assert json.loads(world.user.read_text()) == expected("user")
 
 
@@ -60,7 +61,7 @@ def test_install_for_the_project_names_no_path(world):
         "  it counts for sessions that are started in the project's top folder\n"
         f"{world.wrote}"
     )
-    assert (code, out, err) == (0, said, NEXT)
+    assert (code, out, err) == (0, said + NEXT, "")
     text = world.shared.read_text()
     assert json.loads(text) == expected("project")
     for path in (world.root, hooks_folder(), sys.prefix):
@@ -79,7 +80,7 @@ def test_installing_twice_is_installing_once(world):
 
     said = f"installed already, for you, in this project: {world.local} is as it was\n"
     said += RUN
-    assert (code, out, err) == (0, said, NEXT)
+    assert (code, out, err) == (0, said + NEXT, "")
     assert world.tree() == before
 
 
