@@ -60,9 +60,7 @@ def model_in_use(settings: Settings) -> str:
         return names[0]
     server = settings.openai_base_url
     if not names:
-        raise ModelFailed(
-            "model_unavailable", f"{server} has no model: load one there first"
-        )
+        raise ModelFailed("model_unavailable", f"{server} has no model: load one first")
     more = ", …" if len(names) > _MOST_NAMED else ""
     raise ModelFailed(
         "model_unavailable",
