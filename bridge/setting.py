@@ -68,6 +68,11 @@ class Setting:
     only_variable: str = ""
     is_secret: bool = False
 
+    @property
+    def is_internal(self) -> bool:
+        """Whether no person sets it: hostbridge or the client does, for each other."""
+        return "itself sets it" in self.only_variable
+
 
 def setting(
     variable: str,

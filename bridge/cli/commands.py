@@ -20,6 +20,7 @@ COMMANDS = {
     "models": "Which models this machine has for the local route.",
     "off": "Stop everything at once, here or in one session.",
     "on": "Go on after `off`.",
+    "config": "The settings, where each comes from; change them.",
     "schema": "Print the JSON Schema of a record.",
     "prune": "Remove finished requests by age and size.",
     "hook": "What the hook executables call.",

@@ -70,6 +70,11 @@ class Pins:
                 return self._place(name)
         return None
 
+    def places(self) -> list[Place]:
+        """Where any session belongs, each once."""
+        found = map(self._place, self._names())
+        return list(dict.fromkeys(place for place in found if place is not None))
+
     def of_process(self, pid: int) -> list[Place]:
         """Where the sessions of a process belong.
 

@@ -17,7 +17,7 @@ def rows() -> list[str]:
     """The table, without what hostbridge and the client set for each other."""
     listed = []
     for key, each in TABLE.items():
-        if "itself sets it" in each.only_variable:
+        if each.is_internal:
             continue
         default = each.usual or DEFAULTS[key]
         shown = "" if default is None or default is False else f"`{default}`"

@@ -1,0 +1,136 @@
+"""The settings, where each comes from, and changing what lasts.
+
+`list` shows them all; it is the default. `get KEY` prints one value. `set KEY VALUE`
+writes it into a config.toml: this project's, if that has the setting already, or else
+yours, for all your projects; - as VALUE reads it from stdin. `unset KEY` takes it out
+again. A variable such as BRIDGE_SLOTS wins over both files, and the project's file wins
+over yours. Open sessions obey new limits at once.
+
+Changes are refused inside a Claude Code session: its model must not raise the limits
+that its user set.
+
+For example:
+  hostbridge config
+  hostbridge config set agents_per_hour 400
+"""
+
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from bridge.api.setting_files import Listed, Scope, SettingFiles
+from bridge.cli.exit_codes import Exit
+from bridge.cli.options import AS_JSON, option, switch
+from bridge.cli.output import complain, say, say_json, say_result
+from bridge.cli.screen import screen_of
+from bridge.cli.table import Column, table
+from bridge.config import TABLE
+from bridge.errors import InvalidRequest
+from bridge.store.sessions import live_sessions
+from bridge.store.store import Store
+
+_USES = {
+    "list": "list",
+    "get": "get KEY",
+    "set": "set KEY VALUE",
+    "unset": "unset KEY",
+}
+_COLUMNS = (
+    Column("SETTING"),
+    Column("VALUE", least=12),
+    Column("FROM"),
+    Column("MEANING", least=20, spare=1),
+)
+
+OPTIONS = (
+    option(
+        "words",
+        metavar=f"[{'|'.join(_USES.values())}]",
+        nargs="*",
+        help="What to do; by default list.",
+    ),
+    switch("--user", help="Change your own file, for all your projects."),
+    switch("--project", help="Change the file of this project."),
+    AS_JSON,
+)
+
+
+def command(options: Namespace) -> int:
+    """Print or change settings; returns the exit code."""
+    what, *words = options.words or ["list"]
+    if what not in _USES or len(words) != _USES[what].count(" "):
+        uses = ", ".join(_USES.values())
+        raise InvalidRequest(f"config {' '.join(options.words)}: expected {uses}")
+    if options.user and options.project:
+        raise InvalidRequest("--user and --project: choose one of them")
+    if what in ("list", "get") and (options.user or options.project):
+        raise InvalidRequest(f"--user and --project say what to change, not to {what}")
+    files = SettingFiles(Path())
+    if what == "list":
+        return _list(options, files)
+    if what == "get":
+        found = files.find(words[0])
+        say_result(options, found, _words(found))
+        return _warn(files)
+    scope: Scope | None = None
+    if options.user or options.project:
+        scope = "user" if options.user else "project"
+    text = words[1] if what == "set" else None
+    if text == "-":
+        text = sys.stdin.readline().rstrip("\n")
+    key, path = files.change(words[0], text, scope)
+    done = f"set in {path}" if what == "set" else f"no longer set in {path}"
+    after = SettingFiles(Path())
+    if key not in TABLE:
+        say_result(options, {"key": key, "value": None}, f"{key}: {done}")
+        return _warn(after)
+    found = after.find(key)
+    say_result(options, found, f"{key} = {_words(found)}  ({found.source}; {done})")
+    _warn_of_others(after, found, path)
+    return _warn(after)
+
+
+def _list(options: Namespace, files: SettingFiles) -> int:
+    listed = files.listed()
+    if options.as_json:
+        paths = {f"{scope}File": path for scope, path in files.paths.items()}
+        say_json({"settings": listed, "problems": files.problems} | paths)
+        return _warn(files)
+    rows = [(each.key, _words(each), each.source, each.meaning) for each in listed]
+    say(*table(_COLUMNS, rows, screen_of(sys.stdout).width))
+    if sys.stdout.isatty():
+        for scope, path in files.paths.items():
+            yet = "" if path.exists() else " (not there)"
+            say(f"{scope} file: {path}{yet}")
+    return _warn(files)
+
+
+def _words(each: Listed) -> str:
+    if each.value is None or (each.value == "" and each.usual):
+        return each.usual
+    return str(each.value).lower() if isinstance(each.value, bool) else str(each.value)
+
+
+def _warn(files: SettingFiles) -> int:
+    """Say what is wrong with the files; 2 if anything is."""
+    for problem in files.problems:
+        complain(problem)
+    for file in files.files():
+        if file.is_exposed and any(TABLE[key].is_secret for key in file.values):
+            path = file.path
+            complain(f"{path} holds a key, and others can read it: chmod 600 {path}")
+    return Exit.USAGE if files.problems else Exit.OK
+
+
+def _warn_of_others(files: SettingFiles, found: Listed, path: Path) -> None:
+    """Say what wins over the file that was changed."""
+    if found.source == found.variable:
+        complain(f"{found.variable} is set in this shell, and wins over {path}")
+    elif found.source == "project file" and path != files.paths["project"]:
+        complain(f"{files.paths['project']} wins over {path} in this project")
+    for session in live_sessions(Store(files.place)):
+        if session.limits and found.key in session.limits.by_variable:
+            complain(
+                f"session {session.session_id} was started with {found.variable}, "
+                "which wins there; start it again without"
+            )
