@@ -1,14 +1,19 @@
-"""Which agents are defined, where, which one hides which, and what is wrong.
+"""Which agents can be asked, where they come from, and what is wrong with them.
 
 `list` shows all agents, `show NAME` one of them, and `check [PATH]` every problem in a
-file, in a folder, or in all definitions. An agent of the project hides one of the user,
-which hides a built-in one. Exit code 1: a definition has errors.
+file, in a folder, or in all definitions. `new NAME` writes a definition with comments
+for you to edit: into ~/.hostbridge/agents, or into .bridge/agents with --project.
+
+An agent of the project hides one of yours, which hides a built-in one, which hides one
+of Claude Code's. Exit code 1: a definition has errors; 2: there is none to check.
 
 For example:
   hostbridge agents
-  hostbridge agents check .bridge/agents
+  hostbridge agents new release-notes
 """
 
+import shlex
+import sys
 from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
@@ -17,16 +22,13 @@ from bridge.agents.agent_names import SUFFIXES
 from bridge.agents.known_agents import check_agent
 from bridge.agents.load import Loaded, load
 from bridge.agents.registry import Registry
-from bridge.cli.definition_text import (
-    entry_text,
-    entry_value,
-    list_text,
-    problem_value,
-)
+from bridge.cli.agent_list import all_agents, list_lines
+from bridge.cli.definition_text import entry_text, entry_value, problem_value
 from bridge.cli.exit_codes import Exit
-from bridge.cli.options import AS_JSON, option
+from bridge.cli.options import AS_JSON, option, switch
 from bridge.cli.output import counted, say, say_json, say_result, visible
 from bridge.cli.schema_limits import shape_problems
+from bridge.cli.screen import screen_of
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
 from bridge.store.location import locate
@@ -34,13 +36,17 @@ from bridge.store.location import locate
 OPTIONS = (
     option(
         "what",
-        metavar="list|show|check",
+        metavar="list|show|check|new",
         nargs="?",
-        choices=("list", "show", "check"),
+        choices=("list", "show", "check", "new"),
         default="list",
         help="What to do; list by default.",
     ),
-    option("which", metavar="NAME|PATH", nargs="?", help="What to show, or to check."),
+    option(
+        "which", metavar="NAME|PATH", nargs="?", help="What to show, check or write."
+    ),
+    switch("--project", help="For `new`: into this project, for all who work on it."),
+    switch("--markdown", help="For `new`: as Claude Code writes agents, not as YAML."),
     AS_JSON,
 )
 
@@ -50,23 +56,57 @@ def command(options: Namespace) -> int:
     which = options.which
     settings = Settings.from_environment()
     registry = Registry.open(settings, locate(settings, Path()).project)
+    if options.what != "new" and (options.project or options.markdown):
+        raise InvalidRequest("--project and --markdown are for: hostbridge agents new")
     if options.what == "check":
         return _check(registry, options)
     if options.what == "show":
         return _show(registry, options)
+    if options.what == "new":
+        return _new(registry, options)
     if which is not None:
         raise InvalidRequest(f"list takes no {which!r}; try: agents show {which}")
-    return _list(registry, options)
+    return _list(registry, settings, options)
 
 
-def _list(registry: Registry, options: Namespace) -> int:
-    entries = registry.entries()
+def _list(registry: Registry, settings: Settings, options: Namespace) -> int:
+    agents = all_agents(registry, settings)
     if options.as_json:
-        for entry in entries:
-            say_json(entry_value(entry))
+        for each in agents:
+            say_json(each.value)
     else:
-        say(list_text(entries))
-    return _code([entry.loaded for entry in entries])
+        say(*list_lines(agents, screen_of(sys.stdout).width))
+    levels = {p["level"] for each in agents for p in each.value["problems"]}
+    return Exit.FAILED if "error" in levels else Exit.OK
+
+
+def _new(registry: Registry, options: Namespace) -> int:
+    from bridge.api.bridge import Bridge
+    from bridge.cli.agents_new import write_new
+    from bridge.store.sessions import live_sessions
+
+    name = options.which
+    if name is None:
+        raise InvalidRequest("new needs a name: hostbridge agents new release-notes")
+    bridge = Bridge.open()
+    file = write_new(
+        name,
+        registry,
+        bridge,
+        [session.host.pid for session in live_sessions(bridge.store)],
+        in_project=options.project,
+        markdown=options.markdown,
+    )
+    say_result(options, {"name": name, "file": file}, *_next_steps(name, file, options))
+    return Exit.OK
+
+
+def _next_steps(name: str, file: Path, options: Namespace) -> list[str]:
+    ask = "hostbridge ask " + shlex.join([name, "Which modules lack tests?"])
+    check = f"hostbridge agents check {shlex.quote(str(file))}"
+    trust = ["hostbridge trust"] if options.project else []
+    steps = [f"  {step}" for step in (check, *trust, ask)]
+    return [str(file), "edit it, then:", *steps]
 
 
 def _show(registry: Registry, options: Namespace) -> int:
@@ -94,6 +134,9 @@ def _check(registry: Registry, options: Namespace) -> int:
             for file in _files(Path(options.which))
         ]
     found = [_with_shapes(loaded) for loaded in found]
+    if not found:
+        suffixes = ", ".join(f"*{suffix}" for suffix in SUFFIXES)
+        raise InvalidRequest(f"{options.which}: no definitions in it ({suffixes})")
     problems = [problem for loaded in found for problem in loaded.problems]
     for problem in problems:
         say_result(options, problem_value(problem), visible(str(problem)))

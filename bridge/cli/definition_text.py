@@ -10,12 +10,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.agent_names import CLIENT_LAYERS
-from bridge.cli.output import counted, indented, visible
+from bridge.cli.output import indented, visible
 from bridge.policy.grant_description import what_it_lets
 from bridge.policy.permissions import parse_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from bridge.agents.definition import Definition, ScriptTool
     from bridge.agents.diagnostic import Diagnostic
@@ -30,30 +30,6 @@ _MODES = {
     "merge": "lifecycle_variables",
     "replace": "lifecycle_variables, replacing those of the agent that asks",
 }
-
-
-def list_text(entries: Sequence[Entry]) -> str:
-    """One line for each definition; below it what is wrong with it."""
-    width = max((len(visible(entry.loaded.name)) for entry in entries), default=0)
-    layers = max((len(entry.loaded.layer) for entry in entries), default=0)
-    lines = []
-    for entry in entries:
-        loaded = entry.loaded
-        name = visible(loaded.name) if entry.is_used else ""
-        lines.append(f"{name:<{width}}  {loaded.layer:<{layers}}  {_state(entry)}")
-        lines += [f"{'':<{width}}    {p}" for p in _problems(loaded)]
-    return "\n".join(lines)
-
-
-def _state(entry: Entry) -> str:
-    loaded = entry.loaded
-    if not entry.is_used:
-        return visible(f"{loaded.file}, hidden by {entry.hidden_by}")
-    if loaded.errors:
-        return f"cannot be used: {counted(len(loaded.errors), 'error')}"
-    if not entry.is_trusted:
-        return _untrusted(loaded)
-    return visible(loaded.definition.description.strip()) if loaded.definition else ""
 
 
 def _untrusted(loaded: Loaded) -> str:
@@ -111,7 +87,7 @@ def parts_of(loaded: Loaded) -> list[str]:
         lines = [f"{loaded.name}: cannot be used"]
     else:
         title = ": ".join(filter(None, (definition.name, definition.description)))
-        facts = [("file", str(loaded.file)), *_facts(definition)]
+        facts = [("file", str(loaded.file)), *_facts(loaded, definition)]
         width = max(len(name) for name, _ in facts)
         lines = [title.strip(), *(f"{name:<{width}}  {value}" for name, value in facts)]
     first, *others = map(visible, lines)
@@ -119,11 +95,11 @@ def parts_of(loaded: Loaded) -> list[str]:
     return ["\n".join(effects), *(_words_of(definition) if definition else ())]
 
 
-def _facts(definition: Definition) -> list[tuple[str, str]]:
+def _facts(loaded: Loaded, definition: Definition) -> list[tuple[str, str]]:
     """The settings that differ from the defaults."""
     named = {
         "routes": ", ".join(definition.routes) or "none yet",
-        "model": definition.model,
+        "model": _model(loaded),
         "runs as": definition.subagent_type,
         "tools": _tools(definition),
         "never": ", ".join(definition.blocked_tools),
@@ -140,6 +116,16 @@ def _facts(definition: Definition) -> list[tuple[str, str]]:
         scripts = (tool.pym, *tool.context_providers)
         facts.append((f"tool {tool.name}", ", ".join(map(str, scripts))))
     return facts
+
+
+def _model(loaded: Loaded) -> str:
+    """The model; loading warns of a file that is not there."""
+    model = loaded.definition and loaded.definition.model
+    is_missing = any(
+        problem.path == "model" and problem.message.startswith("there is no ")
+        for problem in loaded.problems
+    )
+    return f"{model or ''}{' (missing)' if is_missing else ''}"
 
 
 def _grant(text: str) -> str:

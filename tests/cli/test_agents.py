@@ -10,36 +10,94 @@ from agentworld import define, trust_project
 from bridge.shipped import agents_folder
 
 GOOD = "name: worker\ndescription: Works\nprompt: 'As told: {{ task }}'\n"
-BUILT_IN = sorted(file.stem for file in agents_folder().glob("*.yaml"))
-WIDTH = max(map(len, BUILT_IN))
+CLIENTS = [
+    "Explore", "Plan", "claude", "claude-code-guide", "general-purpose",
+    "statusline-setup",
+]  # fmt: skip
+OTHERS = sorted([*CLIENTS, *(file.stem for file in agents_folder().glob("*.yaml"))])
 
 
-def last(out):
-    """What stands below the built-in ones, of which there may be more some day."""
-    assert [line.split()[0] for line in out.splitlines()[: len(BUILT_IN)]] == BUILT_IN
-    return out.splitlines()[len(BUILT_IN) :]
+def mine(out):
+    """The lines of the table that every project has not."""
+    table = out.partition("\n\n")[0].splitlines()[1:]
+    return [line for line in table if line.split("\t")[0] not in OTHERS]
 
 
 def test_list(project):
     """By name, what wins first; a project's own waits for trust."""
     define(project, "worker.yaml", GOOD, layer="user")
-    file = define(project, "worker.yaml", GOOD)
+    define(project, "worker.yaml", GOOD)
 
     ran = project.run("agents", "list")
 
-    user = project.bridge.settings.home / "agents" / "worker.yaml"
     assert (ran.code, ran.err) == (0, "")
-    assert last(ran.out) == [
-        (
-            f"{'worker':<{WIDTH}}  project   not trusted; look at it with: "
-            "hostbridge trust"
-        ),
-        f"{'':<{WIDTH}}  user      {user}, hidden by {file}",
+    assert ran.out.startswith("AGENT\tFROM\tROUTES\tWHAT IT IS\n")
+    assert mine(ran.out) == [
+        "worker\t.bridge\t\tnot trusted",
+        "worker\t~/.hostbridge\t\thidden: the one from .bridge is used",
     ]
     assert (
-        f"{'researcher':<{WIDTH}}  built-in  Answers a question about the project from "
-        "its files, and names the places\n"
+        "\nresearcher\tbuilt-in\tall\tAnswers a question about the project from its "
+        "files, and names the places\n"
     ) in ran.out
+    assert ran.out.endswith(
+        "\nnot trusted: does nothing until you agree, with: hostbridge trust\n"
+    )
+
+
+def test_list_has_the_agents_of_claude_code(project):
+    """Each can be asked, too; one of ours of the same name wins."""
+    define(project, "Plan.yaml", GOOD.replace("worker", "Plan"), layer="user")
+    for folder, name in (("project", "joker"), ("home", "jester")):
+        file = project.folder.parent / folder / ".claude" / "agents" / f"{name}.md"
+        file.parent.mkdir(parents=True)
+        file.write_text(f"---\nname: {name}\ndescription: Jokes\n---\nJoke.\n")
+
+    lines = project.run("agents").out.splitlines()
+
+    for line in (
+        "Explore\tClaude Code\thost, claude\tits own",
+        (
+            "general-purpose\tClaude Code\tall\tits own, and the one that is asked if "
+            "none is named"
+        ),
+        "Plan\t~/.hostbridge\tall\tWorks",
+        "Plan\tClaude Code\t\thidden: the one from ~/.hostbridge is used",
+        "jester\t~/.claude\tall\tJokes",
+        "joker\t.claude\thost\tnot trusted, but known to an open session",
+    ):
+        assert line in lines
+
+
+def test_list_has_the_agents_of_plugins(project):
+    """As the client records them: those of plugins that are enabled here."""
+    claude = project.folder.parent / "home" / ".claude"
+    for plugin in ("tidy", "gone"):
+        folder = claude / "plugins" / "cache" / "shop" / plugin
+        (folder / "agents" / "more").mkdir(parents=True)
+        for file in ("sweeper.md", "more/deep.md"):
+            text = f"---\nname: {file[:-3].split('/')[-1]}\ndescription: Sweeps\n---\n"
+            (folder / "agents" / file).write_text(text)
+    record = {
+        "version": 2,
+        "plugins": {
+            f"{plugin}@shop": [{"installPath": str(folder.with_name(plugin))}]
+            for plugin in ("tidy", "gone")
+        }
+        | {"odd@shop": "x"},
+    }
+    (claude / "plugins" / "installed_plugins.json").write_text(json.dumps(record))
+    (claude / "settings.json").write_text(
+        json.dumps({"enabledPlugins": {"tidy@shop": True, "gone@shop": True}})
+    )
+    ours = project.folder / ".claude" / "settings.local.json"
+    ours.parent.mkdir()
+    ours.write_text(json.dumps({"enabledPlugins": {"gone@shop": False}}))
+
+    ran = project.run("agents")
+
+    file = folder.with_name("tidy") / "agents" / "sweeper.md"
+    assert mine(ran.out) == [f"tidy:sweeper\tplugin tidy\thost, claude\t{file}"]
 
 
 def test_list_is_the_default(project):
@@ -55,10 +113,10 @@ def test_list_says_what_is_wrong_and_fails(project):
     ran = project.run("agents", "list")
 
     assert (ran.code, ran.err) == (1, "")
-    assert last(ran.out) == [
-        f"{'worker':<{WIDTH}}  user      cannot be used: 1 error",
-        f"{'':<{WIDTH}}    {file}:4: tols: unknown field; did you mean 'tools'?",
-    ]
+    assert mine(ran.out) == ["worker\t~/.hostbridge\t\tcannot be used: 1 error"]
+    assert ran.out.endswith(
+        f"\n\n{file}:4: tols: unknown field; did you mean 'tools'?\n"
+    )
 
 
 def test_list_json(project):
@@ -68,7 +126,7 @@ def test_list_json(project):
 
     *others, worker = map(json.loads, ran.out.splitlines())
     assert (ran.code, ran.err) == (0, "")
-    assert [each["name"] for each in others] == BUILT_IN
+    assert [each["name"] for each in others] == OTHERS
     digest = worker.pop("digest")
     assert len(digest) == 64
     assert worker == {
@@ -105,6 +163,17 @@ prompt:
     As told: {{{{ task }}}}
 """,
     )
+
+
+def test_show_marks_a_model_that_is_not_there(project):
+    file = define(project, "worker.yaml", f"{GOOD}model: small.gguf\n", layer="user")
+
+    missing = project.run("agents", "show", "worker").out
+    (file.parent / "small.gguf").write_text("GGUF")
+    there = project.run("agents", "show", "worker").out
+
+    assert f"    model   {file.parent}/small.gguf (missing)\n" in missing
+    assert f"    model   {file.parent}/small.gguf\n" in there
 
 
 def test_show_says_that_a_subagent_has_only_its_own_tools(project):
@@ -171,6 +240,12 @@ def test_show_one_of_the_clients_own(project):
         (("show",), "show which one? try: hostbridge agents list"),
         (("list", "x"), "list takes no 'x'; try: agents show x"),
         (("check", "/nowhere"), "/nowhere: no such file or folder"),
+        (("check", "/dev"), "/dev: no definitions in it (*.yaml, *.yml, *.md)"),
+        (("new",), "new needs a name: hostbridge agents new release-notes"),
+        (
+            ("list", "--project"),
+            "--project and --markdown are for: hostbridge agents new",
+        ),
     ],
 )
 def test_error_usage(project, words, message):

@@ -8,6 +8,7 @@ import pytest
 from screens import ESCAPES, on_terminal, same_as_file, too_wide
 
 from bridge.api.project_status import EndedRequest, LiveRequest, OpenSession, Overview
+from bridge.cli.agent_list import Listed, list_lines
 from bridge.cli.doctor import finding_lines
 from bridge.cli.status_text import overview_lines
 from bridge.doctor.finding import ok, problem, warning
@@ -109,6 +110,32 @@ def test_doctor():
         ),
     )
     same_as_file("doctor", lambda w: [x for f in findings for x in finding_lines(f, w)])
+
+
+def listed(name, place, routes, words, **more):
+    return Listed(name, place, routes, words, {}, **more)
+
+
+def test_agents_list():
+    everywhere = ("host", "claude", "local", "endpoint")
+    file = "/home/u/app/.bridge/agents/broken.yaml"
+    agents = [
+        listed("Explore", "Claude Code", ("host", "claude"), "its own"),
+        listed(
+            "broken", ".bridge", (), "cannot be used: 1 error", style="red",
+            problems=(f"{file}:3: tols: unknown field; did you mean 'tools'?",),
+        ),
+        listed("general-purpose", "Claude Code", everywhere, "its own; the default"),
+        listed("tidy:sweeper", "plugin tidy", ("host", "claude"), "/home/u/.claude/x"),
+        listed("joker", ".claude", ("host",), "not trusted", style="yellow"),
+        listed("researcher", "~/.hostbridge", ("host",), "Finds things in our wiki"),
+        listed(
+            "researcher", "built-in", (), style="dim",
+            words="hidden: the one from ~/.hostbridge is used",
+        ),
+        listed("validator-integration", "built-in", everywhere, "Runs all the tests"),
+    ]  # fmt: skip
+    same_as_file("agents-list", lambda w: list_lines(agents, w))
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])

@@ -1,0 +1,155 @@
+"""Everything that can be asked, one line each: defined, or known to Claude Code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bridge.agents.agent_names import CLIENT_LAYERS
+from bridge.agents.known_agents import BUILT_IN
+from bridge.agents.plugin_agents import plugin_agents
+from bridge.cli.definition_text import entry_value
+from bridge.cli.output import counted, visible
+from bridge.cli.screen import Styled, wrapped
+from bridge.cli.table import Column, table
+from bridge.protocol.names import GENERAL
+from bridge.routes import OWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from bridge.agents.registry import Entry, Registry
+    from bridge.cli.screen import Line, Style
+    from bridge.config import Settings
+
+_COLUMNS = (
+    Column("AGENT"),
+    Column("FROM", least=8),
+    Column("ROUTES", least=6, spare=1),
+    Column("WHAT IT IS", least=20),
+)
+_ALL = ("host", *OWN)
+# These have a client's prompt: only a client can run them.
+_BY_CLIENT = ("host", "claude")
+_PLACES = {
+    "project": ".bridge",
+    "user": "~/.hostbridge",
+    "claude-project": ".claude",
+    "claude-user": "~/.claude",
+}
+
+
+class Listed(NamedTuple):
+    """One line: an agent, where it comes from, its routes, what is to be known of it.
+
+    `value` is the same as JSON.
+    """
+
+    name: str
+    place: str
+    routes: tuple[str, ...]
+    words: str
+    value: dict[str, Any]
+    problems: tuple[str, ...] = ()
+    style: Style | None = None
+
+
+def all_agents(registry: Registry, settings: Settings) -> list[Listed]:
+    """Definitions, plugins' agents and the client's own; by name, what wins first."""
+    entries = registry.entries()
+    used = {entry.loaded.name: entry for entry in entries if entry.is_used}
+    found = [_defined(entry, used) for entry in entries]
+    plugins = plugin_agents(settings.claude_dir, registry.project)
+    found += [
+        _clients(name, f"plugin {name.partition(':')[0]}", used, file)
+        for name, file in plugins.items()
+    ]
+    found += [_clients(name, "Claude Code", used) for name in sorted(BUILT_IN)]
+    return sorted(found, key=lambda listed: listed.name)
+
+
+def _defined(entry: Entry, used: Mapping[str, Entry]) -> Listed:
+    loaded, definition = entry.loaded, entry.loaded.definition
+    routes: tuple[str, ...] = ()
+    style: Style | None = "yellow"
+    if not entry.is_used:
+        words, style = _hidden_by(used[loaded.name]), "dim"
+    elif definition is None:
+        words = f"cannot be used: {counted(len(loaded.errors), 'error')}"
+        style = "red"
+    elif entry.is_trusted:
+        routes, style = tuple(definition.routes), None
+        words = definition.description.strip()
+    elif loaded.layer in CLIENT_LAYERS:
+        routes, words = ("host",), "not trusted, but known to an open session"
+    else:
+        words = "not trusted"
+    return Listed(
+        loaded.name,
+        _place(entry),
+        routes,
+        words,
+        entry_value(entry),
+        tuple(map(str, loaded.problems)),
+        style,
+    )
+
+
+def _place(entry: Entry) -> str:
+    return _PLACES.get(entry.loaded.layer, entry.loaded.layer)
+
+
+def _hidden_by(winner: Entry) -> str:
+    return f"hidden: the one from {_place(winner)} is used"
+
+
+def _clients(
+    name: str, place: str, used: Mapping[str, Entry], file: Path | None = None
+) -> Listed:
+    """An agent whose prompt only the client has; its definition of ours wins."""
+    winner = used.get(name)
+    routes = _ALL if name == GENERAL else _BY_CLIENT
+    words = "its own" if file is None else str(file)
+    if name == GENERAL:
+        words = "its own, and the one that is asked if none is named"
+    if winner is not None:
+        routes, words = (), _hidden_by(winner)
+    value: dict[str, Any] = {
+        "name": name,
+        "layer": "claude-code" if file is None else "plugin",
+        "file": file and str(file),
+        "spelling": file and "markdown",
+        "description": None,
+        "routes": routes,
+        "usable": winner is None,
+        "trusted": True,
+        "hiddenBy": winner and str(winner.loaded.file),
+        "digest": None,
+        "problems": [],
+    }
+    return Listed(name, place, routes, words, value, style="dim" if winner else None)
+
+
+def list_lines(agents: list[Listed], width: int | None) -> Iterator[Line]:
+    """The table; below it what is wrong, and what to do about it."""
+    yield from table(_COLUMNS, map(_row, agents), width)
+    problems = [problem for each in agents for problem in each.problems]
+    if problems:
+        yield ""
+        for problem in problems:
+            yield from wrapped(visible(problem), width, whole_words=True)
+    if any(each.words.startswith("not trusted") for each in agents if each.style):
+        yield ""
+        way_out = "not trusted: does nothing until you agree, with: hostbridge trust"
+        yield from wrapped(way_out, width)
+
+
+def _row(agent: Listed) -> tuple[str, ...]:
+    is_everywhere = set(agent.routes) == set(_ALL)
+    words = visible(agent.words)
+    return (
+        visible(agent.name),
+        visible(agent.place),
+        "all" if is_everywhere else ", ".join(agent.routes),
+        Styled(words, agent.style) if agent.style else words,
+    )

@@ -1,0 +1,137 @@
+"""`hostbridge agents new NAME`: a definition with comments, to be edited.
+
+Whatever is in the user's own folder is trusted at once, and wins over a built-in agent
+of the same name: a model must not put it there. What is in a project is not trusted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING
+
+from bridge.agents.agent_names import MAX_NAME, NAME, SUFFIXES
+from bridge.agents.registry import PROJECT_FOLDER
+from bridge.agents.trust import refuse_inside_a_session
+from bridge.errors import InvalidRequest
+from bridge.store.directory import Folder
+from bridge.store.location import Place, open_state
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.agents.registry import Registry
+    from bridge.api.bridge import Bridge
+
+_YAML = """\
+# An agent for hostbridge. All fields: docs/agents.md
+name: {name}
+description: What it is for, in one line
+
+# What the agent is told; {{{{ task }}}} is the prompt of whoever asks. Jinja2, with
+# {{{{ arguments.NAME }}}} for `hostbridge ask {name} --set NAME=VALUE`.
+prompt: |
+  You answer one question about the project you are in, from its files alone.
+  Say only what you saw, and name the file.
+
+  {{{{ task }}}}
+
+# The tools it may call; without this line, all of them.
+tools: [Read, Grep, Glob]
+
+# Add Bash to the tools to let it run commands. What is listed here runs without asking,
+# anything else is refused.
+# allow: ["Bash(pytest [-q -x] *)"]
+
+# The form of its answer, as a JSON Schema; without it: status, summary and evidence.
+# output_schema:
+#   type: object
+#   required: [findings]
+#   properties:
+#     findings: {{type: array, items: {{type: string}}}}
+
+# Success counts only with a command that was seen to succeed.
+# require_verified_evidence: true
+
+# model: haiku             # or sonnet, opus, fable, FILE.gguf, openai:NAME
+# routes: [host, claude]   # who may answer; without this line, every route
+# timeout: 300             # seconds
+# max_turns: 20
+"""
+_MARKDOWN = """\
+---
+name: {name}
+description: What it is for, in one line
+# The tools it may call; without this line, all of them.
+tools: Read, Grep, Glob
+---
+You answer one question about the project you are in, from its files alone.
+Say only what you saw, and name the file.
+"""
+
+
+def write_new(
+    name: str,
+    registry: Registry,
+    bridge: Bridge,
+    clients: list[int],
+    *,
+    in_project: bool,
+    markdown: bool,
+) -> Path:
+    """Write the definition; returns its file.
+
+    `clients` are the pids of the open sessions.
+
+    Raises:
+        InvalidRequest: this can be no name, or there is a definition already.
+        InsideSession: it is for the user's own folder, and a model could have asked.
+    """
+    if not re.fullmatch(NAME, name) or len(name) > MAX_NAME:
+        raise InvalidRequest(
+            f"agent name {name!r}: expected letters, digits and _ . - (single blanks "
+            "between words are fine), such as release-notes"
+        )
+    if not in_project:
+        refuse_inside_a_session(
+            bridge.settings, clients, f"hostbridge agents new {name}"
+        )
+    folder = registry.folders["project" if in_project else "user"]
+    _refuse_twice(name, folder)
+    file = folder / f"{name}.{'md' if markdown else 'yaml'}"
+    text = (_MARKDOWN if markdown else _YAML).format(name=_as_yaml(name))
+    with _folder(registry, in_project=in_project) as agents:
+        agents.create(file.name, text.encode())
+    return file
+
+
+def _folder(registry: Registry, *, in_project: bool) -> Folder:
+    """The folder, made if needed. No link below the project or the home is followed."""
+    names: tuple[str, ...]
+    if in_project:
+        folder, names = Folder.open(str(registry.project)), PROJECT_FOLDER
+    else:
+        home = registry.home
+        folder, names = open_state(Place(home, home, home, "definitions")), ("agents",)
+    for name in names:
+        with folder as above:
+            folder = above.folder(name)
+    return folder
+
+
+def _refuse_twice(name: str, folder: Path) -> None:
+    for suffix in SUFFIXES:
+        file = folder / f"{name}{suffix}"
+        if os.path.lexists(file):
+            raise InvalidRequest(
+                f"{file} is there already, and stays as it is; edit it, or choose "
+                "another name"
+            )
+
+
+def _as_yaml(name: str) -> str:
+    """The name as YAML reads it: `on` or `1.0` needs quotes."""
+    import yaml
+
+    return name if yaml.safe_load(name) == name else json.dumps(name)
