@@ -121,11 +121,11 @@ def wrapped(
     """
     for line in text.splitlines() or [""]:
         if width is None or cells(indent) + cells(line) <= width:
-            yield indent + line
+            yield styled_as(text, indent + line)
         else:
             room = max(1, width - cells(indent))
             parts = _parts(line, room, room if not whole_words else len(line))
-            yield from (indent + part for part in parts)
+            yield from (styled_as(text, indent + part) for part in parts)
 
 
 def _parts(line: str, room: int, longest: int) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bridge.api.result import result_of
 from bridge.cli.answer_text import answer_text
 from bridge.cli.output import ago, counted, json_text, span
-from bridge.cli.screen import Styled, wrapped
+from bridge.cli.screen import Styled, styled_as, wrapped
 from bridge.cli.show_history import (
     call_lines,
     clock,
@@ -111,10 +111,8 @@ class StoryScreen:
     def _fact(self, name: str, value: str, *, whole: bool = False) -> Iterator[Line]:
         text = one_line(value, len(value) if whole else _FACT_CHARS)
         first, *others = wrapped(text, self._width, " " * _NAME_WIDTH)
-        first = first[_NAME_WIDTH:]
-        if isinstance(value, Styled):
-            first = Styled(first, value.style)
-        yield Styled(f"{name:<{_NAME_WIDTH}}", "dim"), first
+        name = Styled(f"{name:<{_NAME_WIDTH}}", "dim")
+        yield name, styled_as(value, first[_NAME_WIDTH:])
         yield from others
 
     def _status(self) -> Styled:

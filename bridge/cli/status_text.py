@@ -61,7 +61,7 @@ def _lines(seen: Overview, width: int | None) -> Iterator[Line]:
     if seen.is_off:
         since = span(seen.off_s or 0)
         text = f"off for {since}, by `hostbridge off`; `hostbridge on` turns it on"
-        yield Styled(text, "yellow")
+        yield from wrapped(Styled(text, "yellow"), width)
     if seen.is_off_here:
         yield Styled("off in this shell: BRIDGE_OFF is set", "yellow")
     yield ""
@@ -96,7 +96,7 @@ def _held_back(seen: Overview, width: int | None) -> Iterator[Line]:
     limits = {r.held_back.why: r.held_back for r in seen.requests if r.held_back}
     for why, limit in limits.items():
         text = f"held back: {why}; more now: {limit.cure}"
-        yield from wrapped(text, width, whole_words=True)
+        yield from wrapped(Styled(text, "yellow"), width, whole_words=True)
 
 
 def _unreadable(name: str) -> str:
