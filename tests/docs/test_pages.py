@@ -14,6 +14,7 @@ import needs
 import pytest
 from docs.pages import Reader, blocks
 from endpoint.scripted_server import ScriptedServer, say
+from installed import copy_of_repository
 from stage.api import ScriptedApi
 from stage.client import Stage
 from stage.models import launching, obedient_model
@@ -106,8 +107,7 @@ def reader(folder: Path, *, has_hostbridge: bool = True) -> Iterator[Reader]:
         path = {"PATH": f"{programs}:{os.environ['PATH']}"}
         stage = Stage(folder / "stage", api, program=needs.client(), extra_env=path)
         make_project(stage.project)
-        (stage.home / "src").mkdir()
-        (stage.home / "src" / "hostbridge").symlink_to(ROOT)
+        copy_of_repository(stage.home / "src" / "hostbridge")
         (stage.home / "your").mkdir()
         (stage.home / "your" / "project").symlink_to(stage.project)
         env = stage.environment()

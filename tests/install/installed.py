@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,16 @@ ROOT = Path(bridge.__file__).parents[1]
 MINE = (
     '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x"}]}]} ,"model":"opus"}'
 )
+
+
+def copy_of_repository(folder: Path) -> Path:
+    """What is needed to install hostbridge from, or as a plugin; no `.venv`."""
+    ignored = shutil.ignore_patterns("__pycache__", "stage", "_shipped")
+    for part in ("bridge", "agents", "hooks", ".claude-plugin", "state", "scripts"):
+        shutil.copytree(ROOT / part, folder / part, ignore=ignored)
+    for part in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / part, folder / part)
+    return folder
 
 
 def expected(kind: Kind) -> dict[str, Any]:

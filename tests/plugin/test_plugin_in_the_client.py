@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import needs
 import pytest
-from installed import ROOT, command, complaints, stage_at
+from installed import ROOT, command, complaints, copy_of_repository, stage_at
 from pinworld import kinds_at_work
 from stage.api import ScriptedApi
 from stage.models import obedient_model
@@ -29,20 +28,12 @@ pytestmark = pytest.mark.host
 
 # No hostbridge here, whatever the machine of the developer has.
 BARE_PATH = "/usr/bin:/bin"
-PARTS = ("bridge", "agents", "hooks", ".claude-plugin", "state", "scripts")
 
 
 @pytest.fixture
 def plugin(tmp_path: Path) -> Path:
     """A copy of the repository, as the client would have it, without a `.venv`."""
-    copy = tmp_path / "the plug'in"
-    ignored = shutil.ignore_patterns("__pycache__", "stage", "_shipped")
-    for part in PARTS:
-        if (ROOT / part).is_dir():
-            shutil.copytree(ROOT / part, copy / part, ignore=ignored)
-    for part in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / part, copy / part)
-    return copy
+    return copy_of_repository(tmp_path / "the plug'in")
 
 
 def make_environment(folder: Path) -> Path:
@@ -67,11 +58,13 @@ def ask(
     return answer
 
 
-def test_the_client_finds_the_plugin_valid(tmp_path):
+@pytest.mark.parametrize("kind", ["plugin", "marketplace"])
+def test_the_client_finds_the_plugin_and_the_marketplace_valid(tmp_path, kind):
     with ScriptedApi(obedient_model()) as api:
         stage = stage_at(tmp_path / "stage", api, PATH=BARE_PATH)
+        file = ROOT / ".claude-plugin" / f"{kind}.json"
         done = subprocess.run(
-            stage.command("plugin", "validate", str(ROOT)),
+            stage.command("plugin", "validate", str(file)),
             cwd=stage.project,
             env=stage.environment(),
             capture_output=True,
@@ -80,11 +73,9 @@ def test_the_client_finds_the_plugin_valid(tmp_path):
         )
 
     assert done.returncode == 0, done.stdout
-    assert "Validation passed" in done.stdout
-    assert {"Validating marketplace manifest", "Validating plugin"} <= {
-        line.partition(":")[0] for line in done.stdout.splitlines()
-    }
-    assert "SessionStart command /bin/sh" in done.stdout
+    assert done.stdout.startswith(f"Validating {kind} manifest: {file}\n")
+    assert done.stdout.rstrip().endswith("Validation passed")
+    assert ("SessionStart command /bin/sh" in done.stdout) == (kind == "plugin")
 
 
 def test_the_repository_is_a_marketplace(tmp_path: Path, plugin: Path) -> None:
