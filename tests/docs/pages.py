@@ -28,6 +28,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
+from polling import wait_until
 from stage.terminal import TerminalSession
 
 if TYPE_CHECKING:
@@ -132,6 +133,9 @@ class Reader:
         if command.partition("#")[0].strip() == "claude":
             self._session = TerminalSession(self.stage, size=(110, 50))
             self._open.enter_context(self._session)
+            # Nobody asks as quickly as we would.
+            sessions = ".hostbridge/state/**/sessions/*.json"
+            wait_until(lambda: any(self.stage.home.glob(sessions)))
             code, output = 0, ""
         else:
             code, output = self._run(command)
