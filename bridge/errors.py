@@ -21,6 +21,8 @@ class BridgeError(Exception):
 
     Attributes:
         code: which kind of error it is; see state/FAILURES.md.
+        what: what happened.
+        ways: what helps, each on its own; `str()` has both.
         stage: where the request stood, or None.
         request_id: the request concerned, or None.
     """
@@ -34,12 +36,16 @@ class BridgeError(Exception):
 
     def __init__(
         self,
-        message: str,
+        what: str,
         *,
+        ways: Sequence[str] = (),
         stage: str | None = None,
         request_id: str | None = None,
     ) -> None:
-        super().__init__(_encodable(message))
+        self.what = _encodable(what)
+        self.ways = tuple(map(_encodable, ways))
+        more = f". What to do: {'; '.join(self.ways)}" if ways else ""
+        super().__init__(self.what + more)
         self.stage = stage
         self.request_id = request_id
 

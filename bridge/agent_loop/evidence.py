@@ -116,6 +116,7 @@ def judge_submitted(
             code="unverified",
             complaint="nothing was seen to run, so this answer rests on nothing: run "
             "what shows it, or say that you are blocked",
+            told="nothing was seen to run",
         )
     failed = [(what, item) for what, item in last.items() if not item.passed]
     # A failure may be one that no command shows.

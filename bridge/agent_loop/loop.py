@@ -259,7 +259,7 @@ class _Run:
         if code == "unverified":
             # To be verified, it needs its tools again.
             self._history.repeats = 0
-        self._count_mistake(str(code), why)
+        self._count_mistake(str(code), verdict.detail)
         return None
 
     def _judged(self, call: Call) -> Verdict:
@@ -286,6 +286,7 @@ class _Run:
                 code="prompt_echo",
                 complaint="this is word for word the answer of the example "
                 f"{example.prompt!r}; answer the task: {task!r}",
+                told=f"it is the answer of the example {example.prompt!r}",
             )
         if self._toolbox.check is not None:
             result = _carry_out(self._toolbox.check, call.arguments)

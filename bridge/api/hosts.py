@@ -121,8 +121,7 @@ class Hosts:
     def none_for(self, request: Request) -> NoHost:
         """The error for a request that none could take: why, and what to do."""
         reason = self._why_none(request)
-        ways = "; ".join(reason.ways)
-        return NoHost(f"{reason.why}. Ways out: {ways}", stage=str(Stage.NO_HOST))
+        return NoHost(reason.why, ways=reason.ways, stage=str(Stage.NO_HOST))
 
     def why_waiting(self, request: Request) -> NoHostReason | None:
         """Why a request waits for a session: none could take it, or none may now."""

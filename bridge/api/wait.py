@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # The least space that a file takes on a disk.
 _A_BLOCK = 4096
+# How many requests a message names.
+_NAMED = 3
 # How often to check whether a request of somebody else waits again: upkeep takes it
 # back from a dead process first.
 _TRY_AGAIN_S = 1.25 * TEND_S
@@ -130,7 +132,8 @@ class Waiter:
             except StateUnavailable as exc:
                 why = late.error and late.error.message
                 raise WaitTimeout(
-                    f"request {request_id}: {why}; it could not be ended: {exc}",
+                    f"request {request_id}: {why}; it could not be ended: {exc.what}",
+                    ways=exc.ways,
                     stage=str(stage),
                     request_id=request_id,
                 ) from None
@@ -145,9 +148,14 @@ class Waiter:
         stage = stage_of(self._store, found)
         why = complaint_of(self._store, found.request if found else None, stage)
         more = f" (and {len(ids) - 1} more)" if len(ids) > 1 else ""
+        named = " ".join(ids[:_NAMED]) + (" …" if ids[_NAMED:] else "")
         return WaitTimeout(
-            f"request {ids[0]}{more}: no answer within {seconds(timeout_s)}; stage: "
-            f"{stage}{self._trouble()}{why and f'; {why}'}",
+            f"request {ids[0]}{more}: no answer within {seconds(timeout_s)}: "
+            f"{stage.at_the_end}{self._trouble()}{why and f'; {why}'}. It goes on",
+            ways=(
+                f"wait again: hostbridge wait {named}",
+                f"or end it: hostbridge cancel {named}",
+            ),
             stage=str(stage),
             request_id=ids[0],
         )

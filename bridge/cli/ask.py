@@ -62,6 +62,7 @@ def command(options: Namespace) -> int:
     from bridge.cli.inputs import agent_and_prompt, hint_of_quotes, question
     from bridge.cli.output import complain, record, say, say_json
     from bridge.cli.progress import Progress
+    from bridge.protocol.failure_codes import MEANINGS
 
     bridge = Bridge(settings, Path())
     agent, prompt = agent_and_prompt(bridge, options.words)
@@ -92,6 +93,9 @@ def command(options: Namespace) -> int:
         say(answer_text(result.parsed))
         if who := by_whom(result):
             complain(who)
+        if result.error:
+            why = MEANINGS[result.error.code]
+            complain(f"{why}; see all of it: hostbridge show {result.request_id}")
     return of_result(result, accept_degraded=options.accept_degraded)
 
 

@@ -6,9 +6,14 @@ something to undo, an interrupt just ends the process.
 
 import os
 import signal
+import sys
 
 # As in `bridge.cli.exit_codes`, which is slow to import.
 _INTERRUPTED = 130
+_ENDED = (
+    b'{"requestId":null,"success":false,'
+    b'"error":{"code":"interrupted","message":"interrupted","stage":null}}\n'
+)
 
 
 def main() -> None:
@@ -23,5 +28,7 @@ def main() -> None:
 
 
 def _end(_number: int, _frame: object) -> None:
+    if "--json" in sys.argv:
+        os.write(1, _ENDED)
     os.write(2, b"hostbridge: interrupted\n")
     os._exit(_INTERRUPTED)

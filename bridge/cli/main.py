@@ -13,7 +13,7 @@ import sys
 from importlib import import_module
 
 from bridge.cli.commands import COMMANDS
-from bridge.cli.exit_codes import Exit, exit_code
+from bridge.cli.exit_codes import Exit
 from bridge.config import forbid_colour
 from bridge.errors import BridgeError
 
@@ -35,13 +35,16 @@ def main() -> None:
     _print_anything()
     # Most of what a command allocates lives until its end: collect garbage less often.
     gc.set_threshold(100_000)
+    arguments = sys.argv[1:]
     try:
-        code = run(sys.argv[1:])
+        code = run(arguments)
         sys.stdout.flush()
     except OSError as exc:
-        code = _machine(exc)
+        code = _machine(exc, arguments)
     except KeyboardInterrupt:
-        sys.stderr.write("hostbridge: interrupted\n")
+        from bridge.cli.report import report_other
+
+        report_other("interrupted", "interrupted", arguments)
         # Not by sys.exit: an interpreter that was interrupted inside an `exec`, which
         # dataclasses use, ends by killing itself with SIGINT.
         os._exit(Exit.INTERRUPTED)
@@ -50,16 +53,19 @@ def main() -> None:
     sys.exit(code)
 
 
-def _machine(error: OSError) -> int:
-    """Report that the disk is full, a file is not ours, a pipe has no reader.
+def _machine(error: OSError, arguments: list[str]) -> int:
+    """Report that the disk is full, a file is not ours, a pipe has no reader."""
+    from bridge.cli.report import report_other
 
-    Python would try to write the rest of stdout again at the end, and complain.
-    """
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    why = (error.strerror or str(error)).lower()
+    message = f"{error.filename}: {why}" if error.filename else why
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # Python would try to write the rest again at the end, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if not isinstance(error, BrokenPipeError):
-        from bridge.cli.output import complain
-
-        complain(str(error))
+        report_other("os_error", message, arguments)
     return Exit.FAILED
 
 
@@ -75,6 +81,19 @@ def _print_anything() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command; returns the exit code."""
+    try:
+        return _run(arguments)
+    except BridgeError as exc:
+        from bridge.cli.report import report
+
+        return report(exc, arguments)
+    except OSError:
+        raise
+    except Exception as exc:  # noqa: BLE001 - the top: a bug of ours
+        return _bug(exc, arguments)
+
+
+def _run(arguments: list[str]) -> int:
     if arguments[:1] == ["-C"]:
         return _run_there(arguments[1:])
     name = arguments[0] if arguments else "--help"
@@ -86,35 +105,30 @@ def run(arguments: list[str]) -> int:
     if name in ("--help", "-h", "help"):
         return _help()
     if name not in COMMANDS:
-        return _unknown(name, arguments[1:])
+        raise _unknown(name, arguments[1:])
     if name == "hook":
         from bridge.cli.hook import run as run_hook
 
         return run_hook(arguments[1:])
-    try:
-        return _call(name, arguments[1:])
-    except BridgeError as exc:
-        return _report(exc, arguments)
-    except OSError:
-        raise
-    except Exception as exc:  # noqa: BLE001 - the top: a bug of ours
-        return _bug(exc)
+    return _call(name, arguments[1:])
 
 
 def _run_there(arguments: list[str]) -> int:
     """Run a command as if it had been started in another folder."""
-    from bridge.cli.output import complain
+    from bridge.cli.parser import UsageError
 
     if len(arguments) < 2:  # noqa: PLR2004 - a folder, and the command
-        complain("-C: expected a folder, then the command; see `hostbridge --help`")
-        return Exit.USAGE
+        raise UsageError(
+            "-C: expected a folder, then the command; see `hostbridge --help`"
+        )
     try:
         os.chdir(arguments[0])
     except OSError as exc:
         why = os.strerror(exc.errno or 0).lower()
-        complain(f"-C {arguments[0]}: {why}; give the path of a folder")
-        return Exit.USAGE
-    return run(arguments[1:])
+        raise UsageError(
+            f"-C {arguments[0]}: {why}; give the path of a folder"
+        ) from None
+    return _run(arguments[1:])
 
 
 def _call(name: str, arguments: list[str]) -> int:
@@ -135,28 +149,12 @@ def _call(name: str, arguments: list[str]) -> int:
     return int(module.command(options) or 0)
 
 
-def _report(error: BridgeError, arguments: list[str]) -> int:
-    from bridge.cli.output import complain, error_value, say_json
-    from bridge.protocol.failure_codes import cure_of
-    from bridge.protocol.response import RequestFailed
-
-    before_words = arguments[: (*arguments, "--").index("--")]
-    if "--json" in before_words:
-        say_json(error_value(error))
-    complain(str(error))
-    failure = error.response.error if isinstance(error, RequestFailed) else None
-    # A timeout's message says what helps; whoever cancelled knows.
-    if failure and failure.code not in ("timeout", "cancelled"):
-        cure = cure_of(failure.code, failure.stage, error.request_id or "ID")
-        complain(f"{failure.code}: {cure}")
-    return exit_code(error)
-
-
-def _bug(exc: Exception) -> int:
+def _bug(exc: Exception, arguments: list[str]) -> int:
     from bridge.cli.crash_report import log_bug
-    from bridge.cli.output import complain
+    from bridge.cli.report import report_other
 
-    complain(f"a bug: {exc!r}; the log is {log_bug(exc)}")
+    message = f"a bug of hostbridge: {exc!r}; please report it with {log_bug(exc)}"
+    report_other("bug", message, arguments)
     return Exit.BUG
 
 
@@ -169,22 +167,20 @@ def _help() -> int:
     return Exit.OK
 
 
-def _unknown(name: str, others: list[str]) -> int:
+def _unknown(name: str, others: list[str]) -> BridgeError:
     import shlex
     from difflib import get_close_matches
 
-    from bridge.cli.output import complain
+    from bridge.cli.parser import UsageError
 
     command = next((word for word in others if word in COMMANDS), None)
     if name.startswith("-") and command:
         others.remove(command)
         moved = shlex.join([command, name, *others])
-        complain(f"options come after the command: hostbridge {moved}")
-        return Exit.USAGE
+        return UsageError(f"options come after the command: hostbridge {moved}")
     near = get_close_matches(name, COMMANDS, n=2)
     hint = f"did you mean {' or '.join(near)}?" if near else "see `hostbridge --help`"
-    complain(f"no command {name!r}; {hint}")
-    return Exit.USAGE
+    return UsageError(f"no command {name!r}; {hint}")
 
 
 def _version() -> int:

@@ -10,6 +10,7 @@ For example:
 """
 
 from argparse import Namespace
+from typing import TYPE_CHECKING
 
 from bridge.api.bridge import DEFAULT_TIMEOUT_S, Bridge
 from bridge.cli.answer_text import result_line
@@ -18,6 +19,9 @@ from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, IDS, timeout
 from bridge.cli.output import record, say_result
 from bridge.cli.progress import Progress
 from bridge.cli.which_request import which
+
+if TYPE_CHECKING:
+    from bridge.protocol.response import Response
 
 OPTIONS = (
     IDS,
@@ -35,9 +39,16 @@ def command(options: Namespace) -> int:
     codes = set()
     bridge, timeout_s = Bridge.open(), options.timeout_s
     ids = [which(bridge, each) for each in options.ids]
+    failed: list[Response] = []
     with Progress(", ".join(ids[:2]) + (", ..." if len(ids) > 2 else "")) as progress:  # noqa: PLR2004
         for result in bridge.wait(ids, timeout_s=timeout_s, on_stage=progress):
             say_result(options, record(result.response), result_line(result))
             codes.add(of_result(result, accept_degraded=options.accept_degraded))
+            if result.error:
+                failed.append(result.response)
+    if failed:
+        from bridge.cli.report import complain_of_responses
+
+        complain_of_responses(failed)
     codes.discard(Exit.OK)
     return (codes or {Exit.OK}).pop() if len(codes) <= 1 else Exit.FAILED

@@ -89,7 +89,7 @@ def take_words(
     if ahead is not None and _may_correct(hook, run, request):
         return _correct(hook, run, words, verdict, source)
     code = verdict.code or "no_json"
-    fail(hook, run, code, words=words, source=source, detail=verdict.complaint)
+    fail(hook, run, code, words=words, source=source, detail=verdict.detail)
     return None
 
 

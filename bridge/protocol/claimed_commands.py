@@ -49,7 +49,7 @@ def with_what_was_seen(
         if item.command is not None and call is None and calls is not None:
             return (
                 f"evidence[{position}] names the command {quoted}, which was not seen "
-                "to run here: run it, or drop the claim"
+                "to run here"
             )
         if call and item.passed and call.ok is False:
             return (

@@ -33,7 +33,7 @@ _TABLE: dict[FailureCode, tuple[str, str]] = {
     ),
     "no_route": (
         "this machine lacks what the route needs",
-        "the message names what is missing; or choose another --route",
+        "install what is missing, or choose another route (--route)",
     ),
     "no_server": (
         "no server answers at the address of the endpoint",
@@ -58,7 +58,7 @@ _TABLE: dict[FailureCode, tuple[str, str]] = {
     "agent_stopped": ("the agent was stopped before it answered", "ask again"),
     "quota": (
         "the model refused because of usage limits",
-        "wait, or ask with another --model",
+        "wait, or ask another model (--model)",
     ),
     "empty_answer": (
         "the agent ended without an answer",
@@ -66,15 +66,15 @@ _TABLE: dict[FailureCode, tuple[str, str]] = {
     ),
     "prompt_echo": (
         "the agent repeated the prompt instead of answering it",
-        "ask more plainly, or with a stronger --model",
+        "ask more plainly, or a stronger model (--model)",
     ),
     "no_json": (
         "the agent answered with text, where JSON was due",
-        "ask again, or with a stronger --model",
+        "ask again, or ask a stronger model (--model)",
     ),
     "schema_mismatch": (
         "the agent's JSON does not satisfy the schema",
-        "ask again with a simpler --schema, or a stronger --model",
+        "ask again with a simpler schema, or ask a stronger model (--model)",
     ),
     "check_failed": (
         "the check in the agent's definition refused the answer",
@@ -96,7 +96,7 @@ _TABLE: dict[FailureCode, tuple[str, str]] = {
         "the agent reports that it is blocked",
         "read the answer: it says by what",
     ),
-    "timeout": ("the deadline passed", "ask with a longer --timeout"),
+    "timeout": ("the deadline passed", "ask with a longer deadline (--timeout)"),
     "cancelled": ("the request was cancelled", "ask again, unless you cancelled it"),
     "depth": (
         "too many agents asked for one another",
@@ -120,7 +120,7 @@ _TABLE: dict[FailureCode, tuple[str, str]] = {
     ),
     "extra_missing": (
         "an optional part of hostbridge is not installed",
-        "the message says what to install",
+        "install it with the command in the message, and ask again",
     ),
     "model_unavailable": (
         "the model cannot be loaded, or the server does not have it",
@@ -147,7 +147,7 @@ CURES: dict[FailureCode, str] = {code: entry[1] for code, entry in _TABLE.items(
 # A deadline that passed before anybody was at work: a longer one alone does not help.
 TOO_EARLY: dict[Stage, str] = {
     Stage.NO_HOST: "start `claude` in the project first",
-    Stage.WAITING: "see `session` and `hooks run` in hostbridge doctor; for the routes "
+    Stage.WAITING: "see why: hostbridge doctor; for the routes "
     "claude, local and endpoint: hostbridge serve",
     Stage.OFFERED: "hostbridge doctor --live; look at the session",
 }
@@ -186,3 +186,10 @@ def cure_of(code: FailureCode, stage: Stage, request_id: str) -> str:
     """What to do about the failure of a request that ended at `stage`."""
     cure = TOO_EARLY.get(stage, CURES[code]) if code == "timeout" else CURES[code]
     return cure.replace("show ID", f"show {request_id}")
+
+
+def ways_out(code: FailureCode, stage: Stage, request_id: str) -> tuple[str, ...]:
+    """What to do about it, and where all of it is told."""
+    cure = cure_of(code, stage, request_id)
+    show = f"hostbridge show {request_id}"
+    return (cure,) if show in cure else (cure, f"see all of it: {show}")

@@ -6,7 +6,7 @@ again. The message is untrusted: its size and depth are bounded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -44,11 +44,19 @@ class Verdict:
 
     `code` is None for a valid answer, `agent_failed` or `agent_blocked` for a valid
     answer that reports trouble (`parsed` is set), and another code for any other.
+    `complaint` tells the agent what to correct. `told` is for people, who read it after
+    what the code means; by default it is the complaint.
     """
 
     parsed: Any = None
     code: FailureCode | None = None
     complaint: str = ""
+    told: str | None = field(default=None, compare=False)
+
+    @property
+    def detail(self) -> str:
+        """What is wrong, for people."""
+        return self.complaint if self.told is None else self.told
 
     @property
     def is_valid(self) -> bool:
@@ -59,7 +67,7 @@ class Verdict:
         """The failure for the record; None for a success."""
         if self.code is None:
             return None
-        return Failure(code=self.code, message=self.complaint, stage=stage)
+        return Failure(code=self.code, message=self.detail, stage=stage)
 
 
 def judge(
@@ -78,7 +86,9 @@ def judge(
     """
     words = words.lstrip("\ufeff")
     if not words.replace("\ufeff", "").strip():
-        return Verdict(code="empty_answer", complaint="the last message was empty")
+        return Verdict(
+            code="empty_answer", complaint="the last message was empty", told=""
+        )
     if len(words) > MAX_ANSWER_CHARS:
         return Verdict(
             code="schema_mismatch",
@@ -94,6 +104,7 @@ def judge(
             code="unverified",
             complaint="success needs evidence: run the command, and name it in the "
             "`command` of an `evidence` item, letter for letter; or say how it failed",
+            told="it claims success, and names no command that was seen to succeed",
         )
     if schema is not None:
         return verdict
@@ -118,23 +129,25 @@ def _choose(request: Request, words: str) -> Verdict:
             return Verdict(
                 code="prompt_echo",
                 complaint="the last message repeats the prompt instead of answering it",
+                told="",
             )
     found = list(values.values())
     if not found:
         why = next((v.problem for v in said if isinstance(v, Invalid)), None)
         complaint = why or "the last message holds no JSON value"
-        return Verdict(code="no_json", complaint=complaint)
+        return Verdict(code="no_json", complaint=complaint, told=why or "")
     problems = _problems_of(request.answer_schema, found)
     valid = [v for v, problem in zip(found, problems, strict=True) if problem is None]
     if len(valid) == 1:
         return Verdict(parsed=valid[0])
-    complaint = problems[0] or ""
-    if valid:
-        complaint = (
-            f"the last message holds {len(valid)} different JSON values that satisfy "
-            "the schema; send exactly one"
-        )
-    return Verdict(code="schema_mismatch", complaint=complaint)
+    if not valid:
+        return Verdict(code="schema_mismatch", complaint=problems[0] or "")
+    count = f"holds {len(valid)} different JSON values that satisfy the schema"
+    return Verdict(
+        code="schema_mismatch",
+        complaint=f"the last message {count}; send exactly one",
+        told=f"its last message {count}, where one was due",
+    )
 
 
 def _is_echo(prompt: str, words: str) -> bool:
@@ -174,7 +187,8 @@ def _check_output(
     output = AgentOutput.model_validate(_own_words(value))
     evidence = with_what_was_seen(output.evidence, calls)
     if isinstance(evidence, str):
-        return Verdict(code="unverified", complaint=evidence)
+        complaint = f"{evidence}: run it, or drop the claim"
+        return Verdict(code="unverified", complaint=complaint, told=evidence)
     parsed = output.with_(
         evidence=evidence,
         agent_id=agent_id,

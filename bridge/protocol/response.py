@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from bridge.errors import BridgeError
 from bridge.protocol.agent_output import Evidence
-from bridge.protocol.failure_codes import ALIASES, NOW, FailureCode, SeedCode
+from bridge.protocol.failure_codes import ALIASES, NOW, FailureCode, SeedCode, ways_out
 from bridge.protocol.plain_types import Check, Renamed
 from bridge.protocol.record import Milliseconds, Record, printable
 from bridge.protocol.request import Request, RequestIdField
@@ -111,6 +111,7 @@ class RequestFailed(BridgeError):
         assert failure is not None, "a failed response names its failure"  # noqa: S101
         super().__init__(
             f"request {response.request_id} failed: {failure.message}",
+            ways=ways_out(failure.code, failure.stage, response.request_id),
             stage=failure.stage,
             request_id=response.request_id,
         )

@@ -30,6 +30,20 @@ class Stage(StrEnum):
         """The stage as people read it: for them, a host is an open session."""
         return "no open session" if self is Stage.NO_HOST else self.value
 
+    @property
+    def at_the_end(self) -> str:
+        """How things stood when the time was up, for people."""
+        return _AT_THE_END[self]
+
+
+_AT_THE_END = {
+    Stage.NO_HOST: "no open session could take it",
+    Stage.WAITING: "nobody had taken it",
+    Stage.OFFERED: "it had been offered to a session, which started no agent",
+    Stage.RUNNING: "the agent was still at work",
+    Stage.INVALID_ANSWER: "the agent was still correcting its answer",
+}
+
 
 FINAL = frozenset({Status.COMPLETED, Status.FAILED, Status.TIMEOUT, Status.CANCELLED})
 

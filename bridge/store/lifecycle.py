@@ -61,5 +61,5 @@ def expired(
     ended_ms = min(now_ms, request.deadline_ms)
     stage = stage or request.stage
     allowed = seconds(request.timeout / 1000)
-    message = f"no answer within {allowed}; stage: {stage}{why and f'; {why}'}"
+    message = f"no answer within {allowed}: {stage.at_the_end}{why and f'; {why}'}"
     return failed(request, "timeout", message, now_ms=ended_ms, stage=stage)

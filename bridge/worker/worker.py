@@ -268,10 +268,10 @@ def response_of(
         )
     code = verdict.code
     if code == "timeout":
-        late = expired(request, now_ms, why=verdict.complaint)
+        late = expired(request, now_ms, why=verdict.detail)
         return late.with_(raw_output=outcome.words, **details)
     if code is not None and not verdict.is_valid:
-        message = explain(code, verdict.complaint)
+        message = explain(code, verdict.detail)
         response = failed(request, code, message, now_ms=now_ms, raw=outcome.words)
         return response.with_(**details)
     return answered(

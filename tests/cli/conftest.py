@@ -22,6 +22,7 @@ from scripted_server import ScriptedServer
 
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
+from bridge.protocol.failure_codes import explain
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import judge
 from bridge.protocol.record import parse
@@ -75,6 +76,10 @@ class Project:
     def submit(self, prompt: str = "Which modules lack tests?", **fields: Any) -> str:
         """Ask through the library."""
         return self.bridge.submit(prompt, **fields)
+
+    def ids(self) -> list[str]:
+        """The ids of all requests that have ended."""
+        return [file.stem for file in (self.state / "responses").iterdir()]
 
     def response(self, request_id: str) -> Response | None:
         """The response that is on disk."""
@@ -148,7 +153,11 @@ class Host:
         if not verdict.is_valid:
             assert verdict.code is not None
             response = failed(
-                request, verdict.code, verdict.complaint, now_ms=now_ms, raw=words
+                request,
+                verdict.code,
+                explain(verdict.code, verdict.detail),
+                now_ms=now_ms,
+                raw=words,
             )
         else:
             response = answered(

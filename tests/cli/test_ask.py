@@ -11,6 +11,7 @@ import subprocess
 import pytest
 
 from bridge.errors import InvalidRequest
+from bridge.protocol.failure_codes import MEANINGS
 
 MODULES = {
     "type": "object",
@@ -133,7 +134,10 @@ def test_exit_1_when_the_agent_reports_failure(project, host):
     with host.serving('{"status": "blocked", "summary": "no network"}'):
         ran = project.run("ask", "Fetch it")
 
-    assert ran == (1, "blocked: no network\n", "")
+    (request_id,) = project.ids()
+    more = f"see all of it: hostbridge show {request_id}"
+    said = f"hostbridge: {MEANINGS['agent_blocked']}; {more}\n"
+    assert ran == (1, "blocked: no network\n", said)
 
 
 def test_exit_1_when_the_request_failed(project, host):
@@ -142,12 +146,8 @@ def test_exit_1_when_the_request_failed(project, host):
         ran = project.run("ask", "Fetch it", "--json")
 
     record = ran.json
-    request_id = record["requestId"]
     assert ran.code == 1
-    assert ran.err == (
-        f"hostbridge: request {request_id} failed: the last message holds no JSON "
-        f"value\nhostbridge: no_json: ask again, or with a stronger --model\n"
-    )
+    assert "\n    | I would rather not.\n" in ran.err
     assert (record["success"], record["rawOutput"], record["parsedOutput"]) == (
         False,
         "I would rather not.",
@@ -156,8 +156,15 @@ def test_exit_1_when_the_request_failed(project, host):
     assert record["error"]["code"] == "no_json"
 
 
+def screen(message: str) -> str:
+    """A message of an exception as the command line prints it."""
+    what, _, ways = message.partition(". What to do: ")
+    items = "".join(f"    - {way}\n" for way in ways.split("; "))
+    return f"hostbridge: {what}\n  what to do:\n{items}"
+
+
 NO_HOST = (
-    "no Claude Code session with hostbridge is open in {0}. Ways out: start `claude` "
+    "no Claude Code session with hostbridge is open in {0}. What to do: start `claude` "
     "in {0} (after `hostbridge install`); leave it for a later session: "
     "`hostbridge submit --timeout 86400`; have it answered here: `--route local` (a "
     "local model), `--route claude` (claude -p) or `--route endpoint`, or "
@@ -170,7 +177,7 @@ def test_exit_4_when_no_session_is_open(project):
     ran = project.run("ask", "Anybody?", "--json")
 
     message = NO_HOST.format(project.folder)
-    assert (ran.code, ran.err) == (4, f"hostbridge: {message}\n")
+    assert (ran.code, ran.err) == (4, screen(message))
     assert ran.json == {
         "requestId": None,
         "success": False,
@@ -186,7 +193,7 @@ CAUSES = {
         "env BRIDGE_OFF=1",
         "",
         (
-            "the bridge is switched off here (BRIDGE_OFF is set). Ways out: unset "
+            "the bridge is switched off here (BRIDGE_OFF is set). What to do: unset "
             f"BRIDGE_OFF; {LATER}"
         ),
     ),
@@ -194,23 +201,23 @@ CAUSES = {
         "off",
         "",
         (
-            "the bridge is switched off here (`hostbridge off`). Ways out: `hostbridge "
-            f"on`; {LATER}"
+            "the bridge is switched off here (`hostbridge off`). What to do: "
+            f"`hostbridge on`; {LATER}"
         ),
     ),
     "in the session": (
         "off --session session-1",
         "--session session-1",
         (
-            "the bridge is switched off in every session that could take it. Ways out: "
-            f"`hostbridge on --session session-1`; {LATER}"
+            "the bridge is switched off in every session that could take it. What to do"
+            f": `hostbridge on --session session-1`; {LATER}"
         ),
     ),
     "for a session that is not open": (
         "",
         "--session s2",
         (
-            "session 's2' is not open in {0} (open: session-1). Ways out: open it "
+            "session 's2' is not open in {0} (open: session-1). What to do: open it "
             f"again: `claude --resume s2`; ask without naming a session; {LATER}"
         ),
     ),
@@ -228,7 +235,7 @@ def test_exit_4_names_the_ways_out_of_its_cause(project, before, options, messag
 
     ran = project.run("ask", "Anybody?", *options.split())
 
-    assert ran == (4, "", f"hostbridge: {message.format(project.folder)}\n")
+    assert ran == (4, "", screen(message.format(project.folder)))
     assert project.bridge.overview().waiting == 0
 
 
@@ -244,11 +251,12 @@ def test_exit_5_at_the_deadline(project):
         5,
         "timeout",
         {"code": "timeout", "alias": "AGENT_005", "stage": "waiting"},
-        "no answer within 0.2 s; stage: waiting",
+        "no answer within 0.2 s: nobody had taken it",
     )
     assert all(each.endswith("; wait a few seconds and ask again") for each in rest)
-    message = "; session ".join([first, *rest])
-    assert ran.err == (f"hostbridge: request {record['requestId']} failed: {message}\n")
+    assert ran.err.startswith(
+        f"hostbridge: request {record['requestId']} failed: {first} (timeout)\n"
+    )
 
 
 @pytest.mark.usefixtures("host")

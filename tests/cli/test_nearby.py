@@ -31,9 +31,9 @@ def test_the_error_names_the_outer_session_and_what_to_do(project, inner):
     assert (ran.code, ran.out) == (4, "")
     assert ran.err.startswith(
         "hostbridge: no Claude Code session with hostbridge is open in "
-        f"{inner}; one is open in {project.folder}. Ways out: ask that one: "
-        f"`hostbridge -C {project.folder} ask`; start `claude` in {inner} (after "
-        "`hostbridge install`)"
+        f"{inner}; one is open in {project.folder}\n  what to do:\n    - ask that "
+        f"one: `hostbridge -C {project.folder} ask`\n    - start `claude` in {inner} "
+        "(after `hostbridge install`)\n"
     )
 
 

@@ -173,9 +173,9 @@ def test_what_is_overdue_is_ended(project):
 
     assert "\nstatus    timeout after 0.0 s\n" in ran.out
     assert (
-        "\nfailed: timeout\n    no answer within 0.001 s; stage: waiting\n"
+        "\nfailed: timeout\n    no answer within 0.001 s: nobody had taken it\n"
     ) in ran.out
-    assert "\n    what helps: see `session` and `hooks run` in " in ran.out
+    assert "\n    what helps: see why: hostbridge doctor; " in ran.out
 
 
 def test_a_program_that_looks_ends_what_is_overdue(project):

@@ -7,6 +7,8 @@ import json
 import pytest
 from pydantic import BaseModel
 
+from bridge.protocol.failure_codes import explain
+
 SUCCESS = '{"status": "success", "summary": "yes"}'
 
 
@@ -34,7 +36,7 @@ def test_submit_with_a_chosen_id(project):
     assert again.json == {
         "requestId": "mine-1",
         "success": False,
-        "error": {"code": None, "message": message, "stage": None},
+        "error": {"code": "bad_request", "message": message, "stage": None},
     }
 
 
@@ -56,11 +58,12 @@ def test_wait_prints_a_line_for_each_as_completed(project, host):
 
     lines = sorted(line.split("  ") for line in ran.out.splitlines())
     took = {line[0]: line[2] for line in lines}
-    assert (ran.code, ran.err) == (1, "")
+    assert ran.code == 1
+    assert ran.err.startswith(f"hostbridge: request {bad} failed: ")
     assert lines == sorted(
         [
             [good, "success", took[good], "yes"],
-            [bad, "no_json", took[bad], "the last message holds no JSON value"],
+            [bad, "no_json", took[bad], explain("no_json")],
         ]
     )
 
@@ -100,7 +103,12 @@ def test_wait_gives_up_at_its_deadline(project):
 
     ran = project.run("wait", request_id, "--timeout", "0.2")
 
-    ran.fails(5, f"request {request_id}: no answer within 0.2 s; stage: no host")
+    ran.fails(
+        5,
+        f"request {request_id}: no answer within 0.2 s: no open session could take it. "
+        f"It goes on\n  what to do:\n    - wait again: hostbridge wait {request_id}\n"
+        f"    - or end it: hostbridge cancel {request_id}",
+    )
     assert project.bridge.status(request_id).status == "pending"
 
 
@@ -111,7 +119,8 @@ def test_wait_for_a_request_that_ran_out_of_time(project, until):
 
     ran = project.run("wait", request_id)
 
-    assert (ran.code, ran.out.split("  ")[1], ran.err) == (5, "timeout", "")
+    assert (ran.code, ran.out.split("  ")[1]) == (5, "timeout")
+    assert f"see all of it: hostbridge show {request_id}\n" in ran.err
 
 
 def test_a_deadline_with_no_session_open_says_so(project):
@@ -121,7 +130,10 @@ def test_a_deadline_with_no_session_open_says_so(project):
     ran = project.run("wait", request_id, "--json")
 
     assert ran.json["error"]["stage"] == "no host"
-    assert ran.json["error"]["message"] == "no answer within 1 s; stage: no host"
+    assert (
+        ran.json["error"]["message"]
+        == "no answer within 1 s: no open session could take it"
+    )
 
 
 def test_error_wait_for_an_unknown_request(project):

@@ -49,7 +49,9 @@ def test_the_cure_for_a_deadline_depends_on_the_stage(stage):
 
     (finding,) = judge([late], NOW)
 
-    assert finding.cure == TOO_EARLY.get(stage, "ask with a longer --timeout")
+    assert finding.cure == TOO_EARLY.get(
+        stage, "ask with a longer deadline (--timeout)"
+    )
     assert (stage in TOO_EARLY) == (stage not in {Stage.RUNNING, Stage.INVALID_ANSWER})
 
 

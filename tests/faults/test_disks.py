@@ -128,10 +128,10 @@ def test_a_wait_on_a_full_disk_says_so(tmp_path):
         with pytest.raises(WaitTimeout) as caught:
             waiter.one(RequestId("a"), 0)
 
-        assert str(caught.value) == (
-            "request a: no answer within 0 s; stage: no host; no answer can be "
-            f"written: {store.place.state}: No space left on device; see `hostbridge "
-            "doctor`"
+        assert caught.value.what == (
+            "request a: no answer within 0 s: no open session could take it; no answer "
+            f"can be written: {store.place.state}: No space left on device; see "
+            "`hostbridge doctor`. It goes on"
         )
 
     with_mounts_of_its_own(act)

@@ -12,7 +12,7 @@ from bridge.protocol.status import Stage
     ("code", "stage", "cure"),
     [
         ("timeout", Stage.NO_HOST, "start `claude` in the project first"),
-        ("timeout", Stage.RUNNING, "ask with a longer --timeout"),
+        ("timeout", Stage.RUNNING, "ask with a longer deadline (--timeout)"),
         ("no_host", Stage.NO_HOST, CURES["no_host"]),
         ("unverified", Stage.RUNNING, "see its evidence: hostbridge show 01k3-n-7f"),
     ],

@@ -44,7 +44,13 @@ def test_a_call_without_an_end_verifies_nothing():
                 "here: run it, or drop the claim"
             ),
         ),
-        ("make lint", "evidence[0] says that 'make lint' passed, but the call failed"),
+        (
+            "make lint",
+            (
+                "evidence[0] says that 'make lint' passed, but the call failed: run "
+                "it, or drop the claim"
+            ),
+        ),
     ],
     ids=["unseen", "failed"],
 )

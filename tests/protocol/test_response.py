@@ -44,7 +44,11 @@ def test_a_failure_that_nobody_worked_on():
     assert end.error is not None
     assert end.error.stage is Stage.NO_HOST
     raised = RequestFailed(end)
-    assert str(raised) == "request a failed: why"
+    assert (raised.what, raised.ways) == (
+        "request a failed: why",
+        ("start `claude` in the project first", "see all of it: hostbridge show a"),
+    )
+    assert str(raised) == f"{raised.what}. What to do: {'; '.join(raised.ways)}"
     assert (raised.code, raised.stage) == ("timeout", Stage.NO_HOST)
     assert (raised.request_id, raised.response) == ("a", end)
 

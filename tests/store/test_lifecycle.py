@@ -32,4 +32,7 @@ def test_every_fate_of_a_claimed_request():
         "the session that held the request is gone, and 2 attempts were used up"
     )
     ended = fate_of_claimed(late, host_is_gone=False, now_ms=now_ms + 5)
-    assert ended.response.error.message == "no answer within 0.005 s; stage: offered"  # type: ignore[union-attr]
+    assert ended.response.error.message == (  # type: ignore[union-attr]
+        "no answer within 0.005 s: it had been offered to a session, which started no "
+        "agent"
+    )

@@ -181,7 +181,7 @@ def test_a_claim_ends_what_is_overdue(store, clock):
     assert found is not None
     assert found.response is not None
     assert found.response.error is not None
-    assert found.response.error.message == "no answer within 5 s; stage: waiting"
+    assert found.response.error.message == "no answer within 5 s: nobody had taken it"
     assert (found.status, found.response.duration) == (Status.TIMEOUT, 5000)
 
 
