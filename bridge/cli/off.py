@@ -13,10 +13,10 @@ from pathlib import Path
 
 from bridge.api.bridge import Bridge
 from bridge.cli.options import ONE_SESSION
-from bridge.cli.output import say
+from bridge.cli.output import say, span
 from bridge.config import Settings
 from bridge.store.sessions import open_session
-from bridge.store.switch import switch_off
+from bridge.store.switch import switch_off, switched_off
 
 OPTIONS = (ONE_SESSION,)
 
@@ -27,10 +27,16 @@ def command(options: Namespace) -> None:
     # Whatever a config.toml says, or fails to say: this must work.
     bridge = Bridge(Settings.from_environment(), Path())
     which = open_session(bridge.store, session) if session else None
+    name = which.session_id if which else ""
+    since_s = switched_off(bridge.store).age_s(bridge.store.now_ms(), name)
     switch_off(bridge.store, which)
-    place = f"session {which.session_id}" if which else str(bridge.store.place.owner)
-    only = f" --session {which.session_id}" if which else ""
+    if which:
+        place = f"session {name} only; the others of {bridge.store.place.owner} go on"
+    else:
+        place = f"{bridge.store.place.owner}, in every session"
+    was = "" if since_s is None else f" (it was off, for {span(since_s)})"
+    command = f"hostbridge on --session {name}" if which else "hostbridge on"
     say(
-        f"off in {place}: running agents are stopped at their next tool call, "
-        f"requests wait. `hostbridge on{only}` goes on"
+        f"off in {place}{was}: running agents are stopped at their next tool call, "
+        f"requests wait. `{command}` turns it on again"
     )

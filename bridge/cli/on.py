@@ -8,13 +8,15 @@ For example:
 """
 
 from argparse import Namespace
+from pathlib import Path
 
 from bridge.agents.trust import refuse_inside_a_session
 from bridge.api.bridge import Bridge
 from bridge.cli.options import ONE_SESSION
 from bridge.cli.output import complain, say
+from bridge.config import Settings
 from bridge.store.sessions import live_sessions, open_session
-from bridge.store.switch import is_off, switch_on
+from bridge.store.switch import switch_on, switched_off
 
 OPTIONS = (ONE_SESSION,)
 
@@ -22,7 +24,7 @@ OPTIONS = (ONE_SESSION,)
 def command(options: Namespace) -> None:
     """Switch on and say so."""
     session = options.session
-    bridge = Bridge.open()
+    bridge = Bridge(Settings.from_environment(), Path())
     which = open_session(bridge.store, session) if session else None
     live = live_sessions(bridge.store)
     clients = [each.host.pid for each in live]
@@ -30,7 +32,13 @@ def command(options: Namespace) -> None:
     place = f"session {which.session_id}" if which else str(bridge.store.place.owner)
     was = "" if switch_on(bridge.store, which) else " (it was not off)"
     say(f"on in {place}{was}")
-    if session and is_off(bridge.store):
-        complain("the whole project is off; `hostbridge on` goes on")
+    off = switched_off(bridge.store)
+    if session and off.is_everything:
+        complain("every session of the project is off; `hostbridge on` turns them on")
+    for each in () if session else live:
+        if each.session_id in off:
+            name = each.session_id
+            command = f"hostbridge on --session {name}"
+            complain(f"session {name} is still off by itself; `{command}` turns it on")
     if bridge.settings.off:
         complain("BRIDGE_OFF is set in this shell: what is started here stays off")

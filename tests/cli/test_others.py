@@ -94,14 +94,18 @@ def from_outside(project, *words):
 def test_off_and_on_for_the_project(project):
     """One word stops everything; it says what that means."""
     off = project.run("off")
+    repeated = project.run("off")
     asked = project.run("ask", "x")
     on = from_outside(project, "on")
     again = from_outside(project, "on")
 
     off.prints(
         0,
-        f"off in {project.folder}: running agents are stopped at their next tool "
-        "call, requests wait. `hostbridge on` goes on\n",
+        f"off in {project.folder}, in every session: running agents are stopped at "
+        "their next tool call, requests wait. `hostbridge on` turns it on again\n",
+    )
+    assert (
+        f"off in {project.folder}, in every session (it was off, for " in repeated.out
     )
     assert asked.code == 4
     assert "the bridge is switched off here" in asked.err
@@ -114,11 +118,17 @@ def test_off_and_on_for_a_session(project):
     """Another session goes on as before."""
     off = project.run("off", "--session", "session-1")
     seen = project.bridge.overview()
+    still = from_outside(project, "on")
     on = from_outside(project, "on", "--session", "session-1")
 
-    assert off.out.startswith("off in session session-1: ")
-    assert off.out.endswith("`hostbridge on --session session-1` goes on\n")
+    others = f"the others of {project.folder} go on"
+    assert off.out.startswith(f"off in session session-1 only; {others}: ")
+    assert off.out.endswith("`hostbridge on --session session-1` turns it on again\n")
     assert (seen.is_off, seen.sessions[0].is_off) == (False, True)
+    assert still[2] == (
+        "hostbridge: session session-1 is still off by itself; `hostbridge on "
+        "--session session-1` turns it on\n"
+    )
     assert on == (0, "on in session session-1\n", "")
     assert not project.bridge.overview().sessions[0].is_off
 
@@ -164,7 +174,7 @@ def test_off_by_an_id_that_one_session_has_and_another_had(project, host):
 
     off = project.run("off", "--session", host.session_id)
 
-    assert off.out.startswith(f"off in session {host.session_id}: ")
+    assert off.out.startswith(f"off in session {host.session_id} only; ")
 
 
 def test_off_by_an_id_that_a_session_had_before_clear(project, host):
@@ -176,7 +186,7 @@ def test_off_by_an_id_that_a_session_had_before_clear(project, host):
 
     off = project.run("off", "--session", "s-1")
 
-    assert off.out.startswith("off in session s-2: ")
+    assert off.out.startswith("off in session s-2 only; ")
     assert project.bridge.overview().sessions[0].is_off
 
 
