@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bridge.store.store import Store
 
 _OFF = "the bridge is switched off here"
-_LATER = "leave it for a later session: `hostbridge submit --timeout 86400`"
+_LATER = "leave it for a later session: `hostbridge submit --timeout 1d`"
 _HERE = (
     "have it answered here: `--route local` (a local model), `--route claude` "
     "(claude -p) or `--route endpoint`, or BRIDGE_CLI_FALLBACK for every ask"

@@ -1,28 +1,30 @@
 """Ask an agent, wait, and print its answer.
 
-The open Claude Code session answers, or, with --route, a model right here.
+The Claude Code session that is open in this project answers. With --route, `claude -p`,
+a model on this machine or a model server answers instead.
 
-Without --schema the answer is a status, a summary and its evidence; with it, a JSON
-value that satisfies the schema.
+The answer is a status, a summary and its evidence; with --schema, a JSON value that
+satisfies it. Results go to stdout, progress and complaints to stderr.
 
-Ctrl-C and SIGTERM cancel the request. Exit codes: 0 answered with success; 1 the agent
-answered failure, or the request failed; 2 usage; 4 nobody could take it; 5 deadline; 6
+Ctrl-C cancels the request. Exit codes: 0 answered with success; 1 the agent answered
+failure, or the request failed; 2 usage; 4 nobody could take it; 5 deadline; 6
 submitted, cannot wait here; 7 answered with success, but degraded (by a small model, or
 by another model than the one wanted, without verified evidence); 130 interrupted.
 
 For example:
   hostbridge ask "Which modules lack tests?"
-  git diff | hostbridge ask Explore - --timeout 300 --json
+  git diff | hostbridge ask Explore - --timeout 5m --json
 """
 
 import signal
 from argparse import Namespace
 from pathlib import Path
 
+from bridge.cli.durations import duration
 from bridge.cli.exit_codes import of_result
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.model_name import from_here
-from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, QUESTION, a_number, option
+from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, QUESTION, WHO, option
 from bridge.config import Settings
 from bridge.errors import CannotWaitHere
 from bridge.protocol.status import Stage
@@ -33,14 +35,17 @@ OPTIONS = (
     option(
         "--fallback-after",
         dest="fallback_after_s",
-        metavar="S",
-        type=a_number,
-        help="If no session has taken it after S seconds, answer it here, on the route "
+        metavar="TIME",
+        heading=WHO,
+        type=duration(least_s=0),
+        help="If no session has taken it after this time, answer it here, on the route "
         "that --fallback names.",
     ),
     option(
         "--fallback",
-        metavar="R",
+        metavar="ROUTE",
+        heading=WHO,
+        completes="routes",
         help="The route to fall back to: claude, endpoint or local; by default what "
         "BRIDGE_CLI_FALLBACK says.",
     ),
@@ -65,7 +70,7 @@ def command(options: Namespace) -> int:
     from bridge.protocol.failure_codes import MEANINGS
 
     bridge = Bridge(settings, Path())
-    agent, prompt = agent_and_prompt(bridge, options.words)
+    agent, prompt = agent_and_prompt(bridge, options)
     progress = Progress(agent)
     interrupts = Interrupts()
     interrupts.on(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -75,7 +80,7 @@ def command(options: Namespace) -> int:
         progress(stage)
 
     try:
-        with hint_of_quotes(options.words), progress:
+        with hint_of_quotes(options), progress:
             result = bridge.ask(
                 prompt,
                 agent,

@@ -3,8 +3,8 @@
 Exit codes: 0 all were cancelled; 1 one had ended before, or does not exist.
 
 For example:
-  hostbridge cancel $(hostbridge submit "Never mind")
-  hostbridge cancel --json $(hostbridge submit "Never mind")
+  id=$(hostbridge submit "Never mind")
+  hostbridge cancel "$id"
 """
 
 from argparse import Namespace

@@ -19,7 +19,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from bridge.cli.options import AS_JSON, at_least, switch, timeout
+from bridge.cli.options import AS_JSON, switch, timeout
 from bridge.cli.output import counted, say, say_json
 from bridge.cli.screen import Line, Style, Styled, screen_of, wrapped
 from bridge.config import environment
@@ -40,9 +40,7 @@ _NAME_WIDTH = 12
 OPTIONS = (
     AS_JSON,
     switch("--live", help="Also ask an open session for a tiny answer."),
-    timeout(
-        "How long --live waits, in seconds; by default 60.", at_least(0.1), default=60.0
-    ),
+    timeout("How long --live waits; by default 1m.", least_s=0.1, default=60.0),
 )
 
 

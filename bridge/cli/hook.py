@@ -1,11 +1,14 @@
-"""`hostbridge hook EVENT [KIND]`: one hook process, the event on stdin.
+"""Answer one event of Claude Code, which is on stdin.
 
-Unlike the other commands, it parses no options: a usage error exits with 2, which in a
-hook means "block". It fails open.
+Usage: hostbridge hook EVENT [KIND]
+
+Unlike the other commands, it parses no options: a usage
+error exits with 2, which in a hook means "block". Whatever
+fails in it, the session goes on.
 
 For example:
   echo '{}' | hostbridge hook PostToolUse
-  hostbridge hook SessionStart local < event.json
+  echo '{}' | hostbridge hook SessionStart local
 """
 
 from __future__ import annotations

@@ -26,45 +26,46 @@ if TYPE_CHECKING:
     from bridge.api.bridge import Bridge
     from bridge.config import Settings
 
+_EXAMPLE = '"Which modules lack tests?"'
 
-def agent_and_prompt(bridge: Bridge, words: list[str]) -> tuple[str, str]:
+
+def agent_and_prompt(bridge: Bridge, options: Namespace) -> tuple[str, str]:
     """Agent and prompt from one or two words; a prompt of `-` is read from stdin.
 
     Raises:
         InvalidRequest: there is no prompt, it is not UTF-8, or it lacks quotes.
     """
-    if not words:
-        raise InvalidRequest(
-            'no prompt; try: hostbridge ask "Which modules lack tests?"'
-        )
-    first, *others = words
-    if not others:
-        _refuse_agent_alone(bridge, first)
-        agent, prompt = GENERAL, first
-    elif others[1:]:
-        raise _unquoted(bridge, words)
-    else:
-        agent, prompt = first, others[0]
-    return agent, read_words(None, "the prompt") if prompt == "-" else whole(prompt)
+    words, prog = options.words, options.prog
+    if len(words) > 2:  # noqa: PLR2004 - an agent, and the prompt
+        raise _unquoted(bridge, options)
+    if len(words) == 1:
+        _refuse_agent_alone(bridge, words[0], prog)
+    agent, prompt = [GENERAL, *words][-2:] if words else (GENERAL, None)
+    text = read_words(None, "the prompt") if prompt == "-" else whole(prompt or "")
+    if text.strip():
+        return agent, text
+    wrong = "no prompt" if prompt is None else "the prompt is empty"
+    typed = " ".join([prog, *words[:-1]])
+    raise InvalidRequest(f"{wrong}; try: {typed} {_EXAMPLE}")
 
 
-def _refuse_agent_alone(bridge: Bridge, word: str) -> None:
+def _refuse_agent_alone(bridge: Bridge, word: str, prog: str) -> None:
     # Looking up agents reads files; a word with spaces cannot be a name.
     if not any(map(str.isspace, word)) and word in _known(bridge):
         raise InvalidRequest(
-            f"{word!r} is an agent, and there is no prompt; try: hostbridge ask {word} "
-            '"Which modules lack tests?" (to ask about that word alone: hostbridge ask '
-            f"{GENERAL} {word})"
+            f"{word!r} is an agent, and there is no prompt; try: {prog} {word} "
+            f"{_EXAMPLE} (to ask about that word alone: {prog} {GENERAL} {word})"
         )
 
 
-def _unquoted(bridge: Bridge, words: list[str]) -> InvalidRequest:
+def _unquoted(bridge: Bridge, options: Namespace) -> InvalidRequest:
     import shlex
 
+    words = options.words
     agent = words[:1] if words[0] in _known(bridge) else []
     quoted = shlex.join([*agent, " ".join(words[len(agent) :])])
     return InvalidRequest(
-        f"{len(words)} words; put the prompt in quotes: hostbridge ask {quoted}"
+        f"{len(words)} words; put the prompt in quotes: {options.prog} {quoted}"
     )
 
 
@@ -77,11 +78,12 @@ def _known(bridge: Bridge) -> Collection[str]:
 
 
 @contextmanager
-def hint_of_quotes(words: list[str]) -> Iterator[None]:
+def hint_of_quotes(options: Namespace) -> Iterator[None]:
     """Add to the error for an unknown agent that its name may be part of the prompt."""
     try:
         yield
     except UnknownAgent as exc:
+        words = options.words
         looks_like_prompt = len(words) > 1 and not any(map(str.isspace, words[1]))
         if not looks_like_prompt or words[1] == "-":
             raise
@@ -89,7 +91,7 @@ def hint_of_quotes(words: list[str]) -> Iterator[None]:
 
         one = shlex.quote(" ".join(words))
         raise UnknownAgent(
-            f"{exc} (if both words are the prompt, quote them: hostbridge ask {one})"
+            f"{exc} (if both words are the prompt, quote them: {options.prog} {one})"
         ) from None
 
 

@@ -12,21 +12,24 @@ import os
 import sys
 from importlib import import_module
 
-from bridge.cli.commands import COMMANDS
+from bridge.cli.commands import COMMANDS, GROUPS
 from bridge.cli.exit_codes import Exit
 from bridge.config import forbid_colour
 from bridge.errors import BridgeError
 
 _HELP = """\
-hostbridge: ask the agent session that is already open
+hostbridge: ask the Claude Code session that is already open
+
+Usage: hostbridge [-C DIR] COMMAND [ARGUMENTS] [OPTIONS]
+
+To start:
+  hostbridge install        # once, in your project
+  claude                    # in another terminal: a session
+  hostbridge ask "Which modules lack tests?"
 
 {commands}
 
-  hostbridge COMMAND --help says more; hostbridge -C DIR COMMAND runs it in a folder.
-  To start:
-
-    hostbridge install && hostbridge doctor
-    hostbridge ask general-purpose "Which modules lack tests?\"\
+`hostbridge COMMAND --help` says more about a command.\
 """
 
 
@@ -94,9 +97,10 @@ def run(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    if arguments[:1] == ["-C"]:
-        return _run_there(arguments[1:])
     name = arguments[0] if arguments else "--help"
+    if name in ("-C", "--directory"):
+        _go_to(arguments[1:2])
+        return _run(arguments[2:])
     if name in ("--version", "-V"):
         return _version()
     if name == "help" and arguments[1:]:
@@ -113,39 +117,39 @@ def _run(arguments: list[str]) -> int:
     return _call(name, arguments[1:])
 
 
-def _run_there(arguments: list[str]) -> int:
-    """Run a command as if it had been started in another folder."""
+def _go_to(folders: list[str]) -> None:
+    """Go to a folder, as if the command had been started there; then to the next."""
     from bridge.cli.parser import UsageError
 
-    if len(arguments) < 2:  # noqa: PLR2004 - a folder, and the command
+    if not folders:
         raise UsageError(
             "-C: expected a folder, then the command; see `hostbridge --help`"
         )
-    try:
-        os.chdir(arguments[0])
-    except OSError as exc:
-        why = os.strerror(exc.errno or 0).lower()
-        raise UsageError(
-            f"-C {arguments[0]}: {why}; give the path of a folder"
-        ) from None
-    return _run(arguments[1:])
+    for folder in folders:
+        try:
+            os.chdir(folder)
+        except OSError as exc:
+            why = os.strerror(exc.errno or 0).lower()
+            raise UsageError(f"-C {folder}: {why}; give the path of a folder") from None
 
 
 def _call(name: str, arguments: list[str]) -> int:
-    from bridge.cli.options import NO_COLOUR
-    from bridge.cli.parser import help_text, is_help, parse
+    from bridge.cli.parser import is_help, parse
 
     module = import_module(f"bridge.cli.{name}")
     prog = f"hostbridge {name}"
-    known = (*module.OPTIONS, NO_COLOUR)
     if is_help(arguments):
+        from bridge.cli.help_text import help_text
         from bridge.cli.output import say
 
-        say(help_text(prog, known, module.__doc__ or "").rstrip())
+        usage = getattr(module, "USAGE", "")
+        say(help_text(prog, module.OPTIONS, module.__doc__ or "", usage))
         return Exit.OK
-    options = parse(prog, known, arguments)
+    options = parse(prog, module.OPTIONS, arguments)
     if options.no_color:
         forbid_colour()
+    if options.directory:
+        _go_to(options.directory)
     return int(module.command(options) or 0)
 
 
@@ -159,28 +163,48 @@ def _bug(exc: Exception, arguments: list[str]) -> int:
 
 
 def _help() -> int:
+    from bridge.cli.help_text import table
     from bridge.cli.output import say
 
     width = max(map(len, COMMANDS))
-    lines = [f"  {name:<{width}}  {line}" for name, line in COMMANDS.items()]
-    say(_HELP.format(commands="\n".join(lines)))
+    parts = [
+        f"{heading}:\n{table(group.items(), left_width=width)}"
+        for heading, group in GROUPS.items()
+    ]
+    say(_HELP.format(commands="\n\n".join(parts)))
     return Exit.OK
 
 
 def _unknown(name: str, others: list[str]) -> BridgeError:
+    """The error for a word that is no command."""
     import shlex
     from difflib import get_close_matches
 
     from bridge.cli.parser import UsageError
 
-    command = next((word for word in others if word in COMMANDS), None)
-    if name.startswith("-") and command:
+    if name.startswith("-"):
+        command = next((word for word in others if word in COMMANDS), None)
+        if command is None:
+            return UsageError(f"no option {name!r}; see `hostbridge --help`")
         others.remove(command)
         moved = shlex.join([command, name, *others])
         return UsageError(f"options come after the command: hostbridge {moved}")
     near = get_close_matches(name, COMMANDS, n=2)
     hint = f"did you mean {' or '.join(near)}?" if near else "see `hostbridge --help`"
-    return UsageError(f"no command {name!r}; {hint}")
+    may_be_question = not near or (others and not others[0].startswith("-"))
+    asked = f"; to ask: {_as_question([name, *others])}" if may_be_question else ""
+    return UsageError(f"no command {name!r}; {hint}{asked}")
+
+
+def _as_question(words: list[str]) -> str:
+    """The command that asks what was typed without one; its options stay at the end."""
+    import shlex
+
+    first_option = next((i for i, w in enumerate(words) if w[:1] == "-"), len(words))
+    question, options = words[:first_option], words[first_option:]
+    if not any(map(str.isspace, "".join(question[1:]))):
+        question = [" ".join(question)]
+    return shlex.join(["hostbridge", "ask", *question, *options])
 
 
 def _version() -> int:

@@ -25,7 +25,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bridge.cli.options import AS_JSON, at_least, option, switch, timeout
+from bridge.cli.options import AS_JSON, option, switch, timeout
 from bridge.cli.output import complain, say, say_json
 from bridge.config import Settings
 from bridge.errors import BridgeError, ExtraMissing, InvalidRequest, NoRoute
@@ -72,11 +72,7 @@ OPTIONS = (
         help="Whose models to list; local by default.",
     ),
     switch("--test", help="Load each model, and have it reply once."),
-    timeout(
-        "How long a test may take, in seconds; by default 120.",
-        at_least(0.1),
-        default=120.0,
-    ),
+    timeout("How long a test may take; by default 2m.", least_s=0.1, default=120.0),
 )
 
 

@@ -10,15 +10,39 @@ from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bridge.cli.durations import duration
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# The short form of an option, the same in every command.
+SHORT = {
+    "--all": "-a",
+    "--directory": "-C",
+    "--dry-run": "-n",
+    "--help": "-h",
+    "--json": "-j",
+    "--model": "-m",
+    "--route": "-r",
+    "--schema": "-s",
+    "--timeout": "-t",
+    "--watch": "-w",
+    "--yes": "-y",
+}
+
 
 class Option(NamedTuple):
-    """An option or an argument, as `ArgumentParser.add_argument` takes it."""
+    """An option or an argument, as `ArgumentParser.add_argument` takes it.
+
+    `heading` is the part of the help that lists it. `apart`: options with the same word
+    here exclude each other. `completes` names what a shell offers for its value.
+    """
 
     names: tuple[str, ...]
     settings: dict[str, Any]
+    heading: str = "Options"
+    apart: str = ""
+    completes: str = ""
 
     @property
     def is_flag(self) -> bool:
@@ -26,14 +50,22 @@ class Option(NamedTuple):
         return self.names[0].startswith("-")
 
 
-def option(*names: str, **settings: Any) -> Option:
+def option(
+    name: str,
+    *,
+    heading: str = "Options",
+    apart: str = "",
+    completes: str = "",
+    **settings: Any,
+) -> Option:
     """An option with a value, or, by a name without dashes, an argument."""
-    return Option(names, settings)
+    names = (SHORT[name], name) if name in SHORT else (name,)
+    return Option(names, settings, heading, apart, completes)
 
 
-def switch(*names: str, **settings: Any) -> Option:
+def switch(name: str, **settings: Any) -> Option:
     """An option without a value."""
-    return Option(names, settings | {"action": "store_true"})
+    return option(name, **settings, action="store_true")
 
 
 def at_least(least: float) -> Callable[[str], float]:
@@ -51,99 +83,134 @@ def at_least(least: float) -> Callable[[str], float]:
     return number
 
 
-def a_number(text: str) -> float:
-    """The type of an option: any number."""
-    try:
-        return float(text)
-    except ValueError:
-        raise ArgumentTypeError(f"expected a number, got {text!r}") from None
-
-
-def timeout(
-    help_: str, type_: Callable[[str], float] = a_number, **more: Any
-) -> Option:
-    """The option `--timeout`, in seconds."""
-    more |= {"dest": "timeout_s", "metavar": "S", "type": type_, "help": help_}
+def timeout(help_: str, *, least_s: float | None = None, **more: Any) -> Option:
+    """The option `--timeout`: a length of time, in seconds to the program."""
+    type_ = duration(least_s=least_s)
+    more |= {"dest": "timeout_s", "metavar": "TIME", "type": type_, "help": help_}
     return option("--timeout", **more)
 
 
-AS_JSON = switch("--json", dest="as_json", help="Print JSON, one object per line.")
-NO_COLOUR = switch("--no-color", help="Print without colour, as NO_COLOR=1 does.")
+AS_JSON = switch(
+    "--json", dest="as_json", apart="form", help="Print JSON, one object per line."
+)
 ACCEPT_DEGRADED = switch(
     "--accept-degraded",
     help="Exit with 0, not 7, for an answer of a small model, or of another model than "
     "the one that was wanted.",
 )
-ID = option("request_id", metavar="ID", help="The id that `submit` printed.")
-IDS = option("ids", metavar="ID", nargs="+", help="The id that `submit` printed.")
+_ID: dict[str, Any] = {"metavar": "ID", "help": "The id that `submit` printed."}
+ID = option("request_id", completes="ids", **_ID)
+IDS = option("ids", nargs="+", completes="ids", **_ID)
 ONE_SESSION = option("--session", metavar="ID", help="Only in this session.")
+# Of every command; `hostbridge -C DIR COMMAND` works, too.
+COMMON = (
+    option(
+        "--directory",
+        metavar="DIR",
+        action="append",
+        default=[],
+        completes="directory",
+        help="Run in this folder; paths are relative to it.",
+    ),
+    switch("--no-color", help="Print without colour, as NO_COLOR=1 does."),
+    switch("--help", help="Show this help."),
+)
 
 # What `ask` and `submit` have in common.
+_WHAT, WHO, _REQUEST = "The question", "Who answers", "The request"
 QUESTION = (
     option(
         "words",
         metavar="[AGENT] PROMPT|-",
         nargs="*",
-        help="The agent (general-purpose by default) and the prompt, in quotes; - "
-        "reads the prompt from stdin, as UTF-8.",
+        completes="agents",
+        help="The agent (general-purpose by default), and the prompt in quotes; - "
+        "reads the prompt from stdin.",
     ),
     option(
         "--schema",
         metavar="FILE",
+        heading=_WHAT,
         type=Path,
+        completes="file",
         help="A JSON Schema that the answer must satisfy.",
-    ),
-    timeout("Seconds until the deadline; by default the agent's own, or 120."),
-    option(
-        "--route",
-        metavar="R",
-        default="auto",
-        help="Who answers: host (an open session), claude (claude -p), local, "
-        "endpoint, or auto, the default: what the agent's definition says, or an open "
-        "session.",
-    ),
-    option(
-        "--model",
-        metavar="M",
-        help="haiku, sonnet, opus or fable; by default the session's own.",
-    ),
-    option(
-        "--priority",
-        choices=("high", "normal", "low"),
-        help="Which requests go first; by default as the agent's definition says, or "
-        "normal.",
     ),
     option(
         "--set",
         dest="arguments",
         metavar="NAME=VALUE",
+        heading=_WHAT,
         action="append",
-        help="An argument for the agent; NAME:=JSON for a value that is not text.",
+        help="An argument for the agent; NAME:=JSON for what is not text. May be "
+        "repeated.",
     ),
     option(
         "--var",
         dest="variables",
         metavar="NAME=VALUE",
+        heading=_WHAT,
         action="append",
-        help="A variable of the agent; NAME:=JSON for a value that is not text, "
-        "NAME:=null to switch it off.",
+        help="A variable of the agent, instead of its definition's; NAME:=JSON for "
+        "what is not text, NAME:=null to switch it off. May be repeated.",
     ),
     option(
         "--node",
         metavar="FILE::NAME",
-        help="The piece of source code it is about, such as src/app.py::Class.method, "
-        "or a whole file.",
+        heading=_WHAT,
+        completes="file",
+        help="The piece of source code it is about: src/app.py::Class.method, or a "
+        "file.",
     ),
-    option("--task-id", metavar="ID", help="Comes back in the answer."),
+    option(
+        "--route",
+        metavar="ROUTE",
+        heading=WHO,
+        default="auto",
+        completes="routes",
+        help="host (an open session), claude (claude -p), local (a model on this "
+        "machine), endpoint (a model server), or auto, the default: what the agent's "
+        "definition says, or an open session.",
+    ),
+    option(
+        "--model",
+        metavar="MODEL",
+        heading=WHO,
+        completes="models",
+        help="haiku, sonnet, opus or fable, where Claude answers; a GGUF file on the "
+        "route local; openai:NAME on the route endpoint. By default the agent's, or "
+        "the session's own.",
+    ),
+    option(
+        "--session",
+        metavar="ID",
+        heading=WHO,
+        help="Only this Claude Code session may take it.",
+    ),
+    option(
+        "--answer-to-host",
+        action="store_true",
+        heading=WHO,
+        help="Let the open session read the answer, too.",
+    ),
+    timeout(
+        "How long until the deadline; by default the agent's own, or 2m.",
+        heading=_REQUEST,
+    ),
+    option(
+        "--priority",
+        heading=_REQUEST,
+        choices=("high", "normal", "low"),
+        help="Which requests go first; by default as the agent's definition says, or "
+        "normal.",
+    ),
+    option(
+        "--task-id", metavar="ID", heading=_REQUEST, help="Comes back with the answer."
+    ),
     option(
         "--dedup-key",
         metavar="KEY",
-        help="Asking again with the same key finds the same request, and shares how it "
-        "ends: its answer, failure or cancellation. A different question with that key "
-        "is refused.",
+        heading=_REQUEST,
+        help="Asking again with the same key finds the same request, running or "
+        "answered. A different question with that key is refused.",
     ),
-    option(
-        "--session", metavar="ID", help="Only this Claude Code session may take it."
-    ),
-    switch("--answer-to-host", help="Let the open session read the answer, too."),
 )

@@ -1,23 +1,32 @@
-"""Reads the options of a command, and prints its help.
+"""Reads the options of a command.
 
-Options and arguments may come in any order; after `--` everything is an argument.
+Options and arguments may come in any order; after `--` everything is an argument. A
+word with white space in it is an argument, too, even if it begins with a dash.
 """
 
 from __future__ import annotations
 
 import argparse
-from functools import partial
+import re
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from bridge.cli.options import Option
+from bridge.cli.options import COMMON, Option
 from bridge.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_HELP = ("-h", "--help")
 # Nothing on a command line can begin with this: every word is an argument.
 _NO_PREFIX = "\0"
+# What argparse says, and what we say instead.
+_WORDINGS = (
+    (re.compile(r"^(argument )?(-\w/)?"), ""),
+    (re.compile("ignored explicit argument (.*)"), r"takes no value, got \1"),
+    (re.compile("expected one argument"), "expected a value"),
+    (re.compile(r"not allowed with argument (-\w/)?(.*)"), r"cannot go with \2"),
+    (re.compile("the following arguments are required: "), "missing: "),
+    (re.compile("unrecognized arguments: "), "one argument too many: "),
+)
 
 
 class UsageError(InvalidRequest):
@@ -29,80 +38,64 @@ class UsageError(InvalidRequest):
 class _Parser(argparse.ArgumentParser):
     """Raises what is wrong, where argparse prints it and exits."""
 
-    def __init__(
-        self, prog: str, options: Sequence[Option] = (), width: int = 80, **more: Any
-    ) -> None:
-        # Without a width, each formatter imports shutil to ask the terminal.
-        layout = partial(argparse.RawDescriptionHelpFormatter, width=width)
-        more |= {"add_help": False, "allow_abbrev": False, "formatter_class": layout}
-        super().__init__(prog, **more)
+    def __init__(self, prog: str, options: Sequence[Option], **more: Any) -> None:
+        super().__init__(prog, add_help=False, allow_abbrev=False, **more)
+        together: dict[str, Any] = {}
         for option in options:
-            self.add_argument(*option.names, **option.settings)
+            if option.apart and option.apart not in together:
+                together[option.apart] = self.add_mutually_exclusive_group()
+            place = together[option.apart] if option.apart else self
+            place.add_argument(*option.names, **option.settings)
+
+    def _parse_optional(self, arg_string: str) -> Any:
+        first = arg_string.split(maxsplit=1)[:1]
+        is_words = first != [arg_string] and "=" not in "".join(first)
+        return None if is_words else super()._parse_optional(arg_string)
 
     def error(self, message: str) -> NoReturn:
+        for said, meant in _WORDINGS:
+            message = said.sub(meant, message)
         name = self.prog.rpartition(" ")[2]
-        problem = message.removeprefix("argument ")
-        raise UsageError(f"{name}: {problem}; see `{self.prog} --help`")
+        raise UsageError(f"{name}: {message}; see `{self.prog} --help`")
 
 
 def is_help(words: Sequence[str]) -> bool:
     """Whether these words ask for a command's help."""
-    return any(word in _HELP for word in _before_dashes(words))
+    return any(word in ("-h", "--help") for word in _before_dashes(words))
 
 
 def parse(
     prog: str, options: Sequence[Option], words: Sequence[str]
 ) -> argparse.Namespace:
-    """The options and arguments in `words`.
+    """The options and arguments in `words`, and `prog`.
 
     Raises:
         UsageError: an option is unknown or wrong, or an argument is missing.
     """
-    flags = [option for option in options if option.is_flag]
+    flags = [*(option for option in options if option.is_flag), *COMMON]
     arguments = [option for option in options if not option.is_flag]
     before = _before_dashes(words)
     flag_parser = _Parser(prog, flags)
     found, others = flag_parser.parse_known_args(before)
     for word in others:
-        if word.startswith("-") and word != "-" and " " not in word:
-            from difflib import get_close_matches
-
-            known = [name for option in flags for name in option.names]
-            near = get_close_matches(word, known, n=1)
-            meant = f" (did you mean {near[0]}?)" if near else ""
-            flag_parser.error(f"no such option: {word}{meant}")
+        if word.startswith("-") and word != "-" and not any(map(str.isspace, word)):
+            flag_parser.error(_no_such_option(word, flags, arguments))
     others += words[len(before) + 1 :]
     argument_parser = _Parser(prog, arguments, prefix_chars=_NO_PREFIX)
+    found.prog = prog
     return argument_parser.parse_args(others, found)
 
 
-def help_text(prog: str, options: Sequence[Option], doc: str) -> str:
-    """The help of a command: its module's docstring, arguments and options.
+def _no_such_option(
+    word: str, flags: Sequence[Option], arguments: Sequence[Option]
+) -> str:
+    from difflib import get_close_matches
 
-    The examples at the end of the docstring stay at the end.
-    """
-    import shutil
-    import textwrap
-
-    arguments = [option for option in options if not option.is_flag]
-    flags = [option for option in options if option.is_flag]
-    flags.append(Option(_HELP, {"action": "help", "help": "Show this message."}))
-    width = shutil.get_terminal_size().columns - 2
-    *paragraphs, examples = doc.strip().split("\n\n")
-    parser = _Parser(
-        prog,
-        usage=" ".join(
-            [prog, "[OPTIONS]", *(a.settings["metavar"] for a in arguments)]
-        ),
-        description="\n\n".join(textwrap.fill(p, width) for p in paragraphs),
-        epilog=examples,
-        width=width,
-    )
-    for title, group in (("arguments", arguments), ("options", flags)):
-        add = parser.add_argument_group(title).add_argument
-        for option in group:
-            add(*option.names, **option.settings)
-    return parser.format_help()
+    near = get_close_matches(word, [n for flag in flags for n in flag.names], n=1)
+    if near:
+        return f"no such option: {word} (did you mean {near[0]}?)"
+    hint = f" (if it is no option, put -- before it: -- {word})" if arguments else ""
+    return f"no such option: {word}{hint}"
 
 
 def _before_dashes(words: Sequence[str]) -> Sequence[str]:

@@ -4,13 +4,14 @@ Without options: what ended more than 30 days ago. What is overdue is ended firs
 left-over temporary files, and wake-up files of closed sessions, go in any case.
 
 For example:
-  hostbridge prune --days 7
+  hostbridge prune --older-than 7d
   hostbridge prune --max-mib 100
 """
 
 from argparse import Namespace
 
 from bridge.api.bridge import Bridge
+from bridge.cli.durations import DAY_S, duration
 from bridge.cli.options import AS_JSON, at_least, option
 from bridge.cli.output import say_result
 
@@ -20,10 +21,19 @@ MIB = 1024 * 1024
 
 OPTIONS = (
     option(
+        "--older-than",
+        dest="age_s",
+        metavar="TIME",
+        apart="age",
+        type=duration(least_s=0, most_s=3650 * DAY_S),
+        help="Remove what ended longer ago than this, such as 7d or 12h.",
+    ),
+    option(
         "--days",
         metavar="N",
+        apart="age",
         type=at_least(0),
-        help="Remove what ended more than N days ago.",
+        help="The same, in days.",
     ),
     option(
         "--max-mib",
@@ -38,6 +48,8 @@ OPTIONS = (
 def command(options: Namespace) -> None:
     """Prune and say how much was removed."""
     days, max_mib = options.days, options.max_mib
+    if options.age_s is not None:
+        days = options.age_s / DAY_S
     if days is None and max_mib is None:
         days = KEPT_DAYS
     gone = Bridge.open().prune(

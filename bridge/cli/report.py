@@ -13,6 +13,7 @@ in them is visible: nothing in them can pose as a line of ours.
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from bridge.errors import BridgeError
     from bridge.protocol.response import Response
 
+# Also after other short options, as in -jt5m.
+_AS_JSON = re.compile(r"--json\Z|-[anwy]*j")
 _SAID_LINES = 8
 _SAID_CHARS = 1_000
 
@@ -52,7 +55,8 @@ def report_other(
 
 def wants_json(arguments: list[str]) -> bool:
     """Whether these words ask for JSON, whatever else is wrong with them."""
-    return "--json" in arguments[: (*arguments, "--").index("--")]
+    before_dashes = arguments[: (*arguments, "--").index("--")]
+    return any(map(_AS_JSON.match, before_dashes))
 
 
 def complain_of(error: BridgeError) -> None:

@@ -1,12 +1,13 @@
 """Answer a request by hand, from a file or from stdin.
 
 The form of the answer is checked like an agent's; a person needs no evidence. The
-answer is marked `route: manual`. A request that a host is working on cannot be answered
-by hand: cancel it first, or wait.
+answer is marked `route: manual`. A request that a session is working on cannot be
+answered by hand: cancel it first, or wait.
 
 For example:
   id=$(hostbridge submit "Is it Friday?")
-  echo '{"status": "success", "summary": "yes"}' | hostbridge respond "$id"
+  echo '{"status": "success", "summary": "yes"}' |
+    hostbridge respond "$id"
 """
 
 import os

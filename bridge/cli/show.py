@@ -5,7 +5,8 @@ begins with it.
 
 For example:
   hostbridge show
-  hostbridge show --full $(hostbridge submit "Which modules lack tests?")
+  id=$(hostbridge submit "Which modules lack tests?")
+  hostbridge show --full "$id"
 """
 
 import sys
@@ -23,7 +24,7 @@ OPTIONS = (
     ID._replace(
         settings=ID.settings
         | {
-            "metavar": "[ID]",
+            "metavar": "ID",
             "nargs": "?",
             "help": "The id that `submit` printed, or how it begins; by default the "
             "latest request.",

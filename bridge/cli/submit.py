@@ -5,7 +5,7 @@ claude, local or endpoint it waits for `hostbridge serve` instead.
 
 For example:
   id=$(hostbridge submit "Which modules lack tests?")
-  hostbridge wait $(hostbridge submit Explore "Where is main?")
+  hostbridge submit --timeout 1d Explore "Where is main?"
 """
 
 from argparse import Namespace
@@ -30,7 +30,7 @@ OPTIONS = (
 def command(options: Namespace) -> None:
     """Submit and print the id."""
     bridge = Bridge.open()
-    agent, prompt = agent_and_prompt(bridge, options.words)
-    with hint_of_quotes(options.words):
+    agent, prompt = agent_and_prompt(bridge, options)
+    with hint_of_quotes(options):
         submitted = bridge.submit(prompt, agent, **question(options, bridge.settings))
     say_result(options, {"requestId": submitted}, submitted)

@@ -1,12 +1,12 @@
-"""Wait for one or many requests; print a line for each as it is completed.
+"""Wait for requests, and print a line for each as it ends.
 
-Exit codes: 0 all answered with success; if some failed in the same way, the code that
-`ask` would exit with (5 deadline, 4 no route, 7 degraded, 1 most others); 1 if they
-failed in different ways.
+Ctrl-C leaves the requests as they are. Exit codes: 0 all answered with success; if some
+failed in the same way, the code that `ask` would exit with (5 deadline, 4 no route, 7
+degraded, 1 most others); 1 if they failed in different ways.
 
 For example:
-  hostbridge wait $(hostbridge submit "Which modules lack tests?")
-  hostbridge wait --json --timeout 600 $(hostbridge submit "Name a bug")
+  id=$(hostbridge submit "Which modules lack tests?")
+  hostbridge wait "$id" --timeout 10m
 """
 
 from argparse import Namespace
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     IDS,
-    timeout(
-        f"How many seconds to wait; by default {DEFAULT_TIMEOUT_S:g}.",
-        default=DEFAULT_TIMEOUT_S,
-    ),
+    timeout("How long to wait; by default 2m.", least_s=0, default=DEFAULT_TIMEOUT_S),
     ACCEPT_DEGRADED,
     AS_JSON,
 )

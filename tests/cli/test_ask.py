@@ -166,7 +166,7 @@ def screen(message: str) -> str:
 NO_HOST = (
     "no Claude Code session with hostbridge is open in {0}. What to do: start `claude` "
     "in {0} (after `hostbridge install`); leave it for a later session: "
-    "`hostbridge submit --timeout 86400`; have it answered here: `--route local` (a "
+    "`hostbridge submit --timeout 1d`; have it answered here: `--route local` (a "
     "local model), `--route claude` (claude -p) or `--route endpoint`, or "
     "BRIDGE_CLI_FALLBACK for every ask; see what is wrong with `hostbridge doctor`"
 )
@@ -186,7 +186,7 @@ def test_exit_4_when_no_session_is_open(project):
     assert project.bridge.overview().waiting == 0
 
 
-LATER = "leave it for a later session: `hostbridge submit --timeout 86400`"
+LATER = "leave it for a later session: `hostbridge submit --timeout 1d`"
 # What is run before, the options of `ask`, and what it says.
 CAUSES = {
     "by the environment": (

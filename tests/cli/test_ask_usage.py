@@ -7,15 +7,14 @@ import os
 import pytest
 
 HELP = "see `hostbridge ask --help`"
+S = "hostbridge submit"
 USAGE = {
-    "": 'no prompt; try: hostbridge ask "Which modules lack tests?"',
+    "": 'the prompt is empty; try: hostbridge ask "Which modules lack tests?"',
+    "Plan ": "the prompt is empty; try: hostbridge ask Plan "
+    '"Which modules lack tests?"',
+    "--": 'no prompt; try: hostbridge ask "Which modules lack tests?"',
     "x --route moon": "route 'moon': expected one of auto, host, claude, local, "
     "endpoint",
-    "x --timeout inf": "timeout inf: expected seconds, more than 0 and not for ever",
-    "x --timeout -1": "timeout -1: expected seconds, more than 0 and not for ever",
-    "x --timeout 0": "timeout 0: expected seconds, more than 0 and not for ever",
-    "x --timeout nan": "timeout_s nan: expected a number of seconds, or a timedelta",
-    "x --timeout soon": f"ask: --timeout: expected a number, got 'soon'; {HELP}",
     "x --model hauku": "an open session knows no model 'hauku'; did you mean haiku?",
     "x --model claude-opus-4": "an open session knows no model 'claude-opus-4'; did "
     "you mean opus?",
@@ -47,7 +46,20 @@ USAGE = {
     "x --prio high": f"ask: no such option: --prio (did you mean --priority?); {HELP}",
     "x --priority top": "ask: --priority: invalid choice: 'top' (choose from 'high', "
     f"'normal', 'low'); {HELP}",
-    "x --timeout": f"ask: --timeout: expected one argument; {HELP}",
+    "x --timeout": f"ask: --timeout: expected a value; {HELP}",
+    "x --json=1": f"ask: --json: takes no value, got '1'; {HELP}",
+    "--zzz": "ask: no such option: --zzz (if it is no option, put -- before it: "
+    f"-- --zzz); {HELP}",
+}
+USAGE |= {
+    f"x {option} {time}": f"ask: {option}: expected a time such as 90s, 5m or 1h30m, "
+    f"{bound} at most 30d, got '{time}'; {HELP}"
+    for option, bound, times in (
+        ("--timeout", "more than 0 and", ("inf", "-1", "0", "nan", "soon", "1e9")),
+        ("--timeout", "more than 0 and", ("31d", "1m1h", "h", "", "٣")),
+        ("--fallback-after", "at least 0s,", ("-1", "nan", "soon", "1e9")),
+    )
+    for time in times
 }
 
 
@@ -61,10 +73,27 @@ def test_error_usage_is_exit_2(project, words):
     (project.folder / "slip.json").write_text('{"tpye": "object"}')
     (project.folder / "latin.json").write_bytes(b'{"title": "gr\xfc\xdf"}')
 
-    ran = project.run("ask", *words.split())
+    ran = project.run("ask", *words.split(" "))
 
     assert ran == (2, "", f"hostbridge: {USAGE[words]}\n")
     assert not list(project.state.glob("requests/*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("two words", "quote them: hostbridge submit 'two words')"),
+        ("not two words", "in quotes: hostbridge submit 'not two words'"),
+        ("Plan", f"(to ask about that word alone: {S} general-purpose Plan)"),
+        ("-", f'the prompt is empty; try: {S} "Which modules lack tests?"'),
+    ],
+)  # fmt: skip
+def test_error_hint_names_the_command_that_was_typed(project, words, hint):
+    """It is to be pasted."""
+    ran = project.run("submit", *words.split())
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.endswith(f"{hint}\n")
 
 
 @pytest.mark.usefixtures("host")

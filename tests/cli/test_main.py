@@ -31,28 +31,30 @@ from bridge.errors import (
 
 
 def test_help_lists_every_command(project):
-    """One line each; two commands to start with."""
+    """One line each; three lines to start with."""
     ran = project.run("--help")
 
     assert (ran.code, ran.err) == (0, "")
     for name, line in COMMANDS.items():
         assert f"  {name:<9}  {line}\n" in ran.out
-    assert ran.out.endswith(
-        "    hostbridge install && hostbridge doctor\n"
-        '    hostbridge ask general-purpose "Which modules lack tests?"\n'
-    )
+    assert (
+        "To start:\n"
+        "  hostbridge install        # once, in your project\n"
+        "  claude                    # in another terminal: a session\n"
+        '  hostbridge ask "Which modules lack tests?"\n'
+    ) in ran.out
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_help_ends_with_two_commands(capsys, name):
+def test_every_help_ends_with_examples(capsys, name):
     """What one can paste teaches faster than a table of options."""
     code = run([name, "--help"])
 
     out, err = capsys.readouterr()
-    title, *examples = out.splitlines()[-3:]
+    title, first, *others = out.rpartition("\n\n")[2].splitlines()
     assert (code, err, title) == (0, "", "For example:")
-    assert all("hostbridge " in each for each in examples)
-    assert f"hostbridge {name}" in examples[1]
+    assert "hostbridge " in first
+    assert f"hostbridge {name}" in "".join(others)
 
 
 def test_help_of_a_command_is_found_both_ways(capsys):
@@ -104,6 +106,25 @@ def test_error_unknown_command(project):
 
 
 @pytest.mark.parametrize(
+    ("words", "name", "quoted"),
+    [
+        (["which modules lack tests?"], "which modules lack tests?", ""),
+        (["what", "lacks", "tests?"], "what", "'what lacks tests?'"),
+        (["Plan", "what is next?", "-t5"], "Plan", "Plan 'what is next?' -t5"),
+        (["why", "-t", "5m"], "why", "why -t 5m"),
+    ],
+)
+def test_error_a_question_without_a_command(capsys, words, name, quoted):
+    """What was meant, to be pasted."""
+    code = run(words)
+
+    asked = f"to ask: hostbridge ask {quoted or repr(name)}"
+    hint = "did you mean wait?" if name == "what" else "see `hostbridge --help`"
+    message = f"no command {name!r}; {hint}; {asked}"
+    assert (code, *capsys.readouterr()) == (2, "", f"hostbridge: {message}\n")
+
+
+@pytest.mark.parametrize(
     ("words", "moved"),
     [
         (["--json", "status"], "status --json"),
@@ -126,7 +147,9 @@ def test_error_no_time_to_try_anything(project, words):
     ran = project.run(*words.split(), "--timeout", "0")
 
     assert (ran.code, ran.out) == (2, "")
-    assert "--timeout: expected a number, 0.1 or more, got '0'; see" in ran.err
+    assert "--timeout: expected a time such as 90s, 5m or 1h30m, at least 0.1s" in (
+        ran.err
+    )
 
 
 def test_error_bad_setting(project):

@@ -1,0 +1,73 @@
+"""The help: every command's, at every width, with examples that are true."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from contextlib import nullcontext
+from importlib import import_module
+
+import pytest
+
+from bridge.cli.commands import COMMANDS
+from bridge.cli.main import run
+
+# What other exit codes are right where nobody is at a terminal, and a session is open
+# that is no client.
+CODES = {
+    "doctor": {1}, "models": {0, 1}, "on": {1}, "serve": {124, 130}, "status": {2},
+    "trust": {0},
+}  # fmt: skip
+WITH_OPTIONS = sorted({*COMMANDS} - {"hook"})
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize("words", ["--help", *(f"{n} --help" for n in COMMANDS)])
+def test_help_fits(capsys, monkeypatch, words, columns):
+    """A line that wraps by itself cannot be read as a table."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+
+    assert run(words.split()) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if len(line) > columns] == []
+
+
+@pytest.mark.parametrize("name", WITH_OPTIONS)
+def test_every_option_is_explained_in_a_sentence(name):
+    for option in import_module(f"bridge.cli.{name}").OPTIONS:
+        help_ = option.settings["help"]
+        assert re.match(r"[A-Z]|haiku|host", help_), help_
+        assert help_.endswith("."), help_
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_example_runs(project, host, name):
+    """One that is refused teaches the wrong thing; as are those with a bug of ours."""
+    doc = import_module(f"bridge.cli.{name}").__doc__ or ""
+    script = doc.partition("For example:\n")[2]
+    programs = project.folder.with_name("bin")
+    programs.mkdir()
+    shim = programs / "hostbridge"
+    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bridge "$@"\n')
+    shim.chmod(0o755)
+    (programs / "git").write_text("#!/bin/sh\necho a difference\n")
+    (programs / "git").chmod(0o755)
+    (project.folder / ".bridge" / "agents").mkdir(parents=True)
+    path = f"{programs}:{project.env['PATH']}"
+    with host.serving() if name in ("ask", "wait") else nullcontext():
+        ran = subprocess.run(
+            ["timeout", "-k", "5", "-s", "INT", "8", "bash", "-ec", script],
+            start_new_session=True,
+            timeout=60,
+            cwd=project.folder,
+            env=project.env | {"PATH": path},
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            check=False,
+        )
+
+    assert ran.returncode in CODES.get(name, {0}), ran
+    assert "--help`" not in ran.stderr

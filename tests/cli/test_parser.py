@@ -1,0 +1,116 @@
+"""How options and arguments are told apart, in every command."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from bridge.cli import ask, wait
+from bridge.cli.commands import COMMANDS
+from bridge.cli.options import COMMON, SHORT
+from bridge.cli.parser import parse
+from bridge.cli.report import wants_json
+from bridge.errors import InvalidRequest
+
+A_TIME = "expected a time such as 90s, 5m or 1h30m, at least 0s, at most 30d"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "-t 5m -m opus -r local -j x",
+        "x -jt5m -mopus -rlocal",
+        "x --timeout=5m --model opus --route=local --json",
+    ],
+)
+def test_short_and_long_options_are_the_same(words):
+    found = parse("hostbridge ask", ask.OPTIONS, words.split())
+
+    assert (found.timeout_s, found.model, found.route) == (300, "opus", "local")
+    assert (found.as_json, found.words) == (True, ["x"])
+
+
+@pytest.mark.parametrize("name", sorted({*COMMANDS} - {"hook"}))
+def test_a_short_option_means_the_same_in_every_command(name):
+    """And none hides one that every command has."""
+    options = [*import_module(f"bridge.cli.{name}").OPTIONS, *COMMON]
+
+    short = {each.names[-1]: each.names[0] for each in options if each.names[1:]}
+    assert short.items() <= SHORT.items()
+    assert len({n for each in options for n in each.names}) == sum(
+        len(each.names) for each in options
+    )
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "--json or not?", "--what\nis this", "-t is what?", "-j\tor not", "- 1\n- 2",
+        "--timeout\nis too short", "",
+    ],
+)  # fmt: skip
+def test_words_with_white_space_are_a_prompt(prompt):
+    """Whatever they begin with: nobody types an option like that."""
+    found = parse("hostbridge ask", ask.OPTIONS, ["Plan", prompt, "--json"])
+
+    assert (found.words, found.as_json) == (["Plan", prompt], True)
+
+
+def test_after_two_dashes_everything_is_a_prompt():
+    found = parse("hostbridge ask", ask.OPTIONS, ["-j", "--", "--json"])
+
+    assert found.words == ["--json"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("", "missing: ID"),
+        ("x --timeout -1", f"--timeout: {A_TIME}, got '-1'"),
+        ("x --json=1", "--json: takes no value, got '1'"),
+        ("x -j1", "--json: takes no value, got '1'"),
+        ("x --timout 5", "no such option: --timout (did you mean --timeout?)"),
+        ("x -C", "--directory: expected a value"),
+    ],
+)  # fmt: skip
+def test_error_names_what_is_wrong(words, message):
+    with pytest.raises(InvalidRequest) as caught:
+        parse("hostbridge wait", wait.OPTIONS, words.split())
+
+    assert str(caught.value) == f"wait: {message}; see `hostbridge wait --help`"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("x --json", True), ("x -j", True), ("-jt5m x", True), ("-aj", True),
+        ("x --jason", False), ("-sobj.json x", False), ("-- --json", False),
+    ],
+)  # fmt: skip
+def test_an_error_is_json_where_json_was_asked_for(words, expected):
+    """Also where the rest could not be read."""
+    assert wants_json(words.split()) is expected
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["-C ../other where", "where -C ../other", "-C .. where --directory other",
+     "--directory ../other where"],
+)  # fmt: skip
+def test_another_folder_before_or_after_the_command(project, words):
+    other = project.folder.with_name("other")
+    (other / ".git").mkdir(parents=True)
+
+    ran = project.run(*words.split())
+
+    assert (ran.code, ran.err.split(";")[0]) == (
+        0, f"hostbridge: the project is {other}",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("words", ["-C nope where", "where -C nope"])
+def test_error_another_folder_that_is_not_there(project, words):
+    project.run(*words.split()).fails(
+        2, "-C nope: no such file or directory; give the path of a folder"
+    )
