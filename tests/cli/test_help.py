@@ -55,6 +55,7 @@ def test_every_example_runs(project, host, name):
     (programs / "git").write_text("#!/bin/sh\necho a difference\n")
     (programs / "git").chmod(0o755)
     (project.folder / ".bridge" / "agents").mkdir(parents=True)
+    project.submit("asked before")
     path = f"{programs}:{project.env['PATH']}"
     with host.serving() if name in ("ask", "wait") else nullcontext():
         ran = subprocess.run(
