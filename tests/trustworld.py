@@ -28,7 +28,9 @@ class Terminal:
         if self.pid == 0:
             os.chdir(project.folder)
             command = [sys.executable, "-m", "bridge", *words]
-            os.execve(sys.executable, command, project.env)  # noqa: S606 - ours
+            # Nothing is folded, nothing is coloured.
+            env = {**project.env, "COLUMNS": "9999", "NO_COLOR": "1"}
+            os.execve(sys.executable, command, env)  # noqa: S606 - ours
         self.seen = ""
         if early:
             os.write(self.fd, early)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import orjson
 
 from bridge.agents.files import Unreadable, digest_of_model, read_bytes
+from bridge.agents.trusted_texts import keep
 from bridge.config import SIGNS_OF_A_CLIENT
 from bridge.errors import BridgeError, NewerSchema, StateRefused
 from bridge.protocol.names import MODEL_FILE
@@ -78,6 +79,10 @@ class Trust:
         now = self.digests_of(loaded)
         names = sorted(known.keys() | now.keys())
         return tuple(name for name in names if known.get(name) != now.get(name))
+
+    def recorded(self, loaded: Loaded) -> Digests:
+        """What was recorded when a definition was trusted; empty if it is new."""
+        return self._definitions.get(self._name(loaded.file), {})
 
     def digests_of(self, loaded: Loaded) -> Digests:
         """What trusting a definition records."""
@@ -193,7 +198,22 @@ def _change(home: Path, project: Path, trusted: Mapping[str, Digests] | None) ->
         record["schemaVersion"] = VERSION
         data = orjson.dumps(record, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
         folder.replace(FILE, data + b"\n")
+        files = {
+            project / name: digest
+            for digests in (trusted or {}).values()
+            for name, digest in digests.items()
+        }
+        keep(folder, files, _all_digests(record))
     return had
+
+
+def _all_digests(record: Mapping[str, Any]) -> set[str]:
+    return {
+        digest
+        for name in record["projects"]
+        for digests in _definitions(record, Path(name)).values()
+        for digest in digests.values()
+    }
 
 
 def _home(home: Path) -> AbstractContextManager[Folder]:

@@ -54,12 +54,13 @@ def screen_of(stream: TextIO) -> Screen:
     """What a stream can show: COLUMNS or the terminal itself says how wide it is."""
     is_terminal = stream.isatty()
     colour = colour_is_wanted(is_terminal=is_terminal)
-    return Screen(_columns(stream) if is_terminal else None, colour)
+    return Screen(columns_of(stream.fileno()) if is_terminal else None, colour)
 
 
-def _columns(stream: TextIO) -> int:
+def columns_of(fd: int) -> int:
+    """How wide a terminal is."""
     try:
-        return asked_columns() or os.get_terminal_size(stream.fileno()).columns
+        return asked_columns() or os.get_terminal_size(fd).columns or _USUAL
     except OSError:
         return _USUAL
 

@@ -6,9 +6,11 @@ before the question is discarded.
 
 import os
 import termios
+from collections.abc import Iterable
 
+from bridge.cli.screen import Line, columns_of, printed, wrapped
+from bridge.config import colour_is_wanted
 from bridge.errors import BridgeError
-from bridge.host.output import clean
 
 
 class NoTerminal(BridgeError):
@@ -17,8 +19,8 @@ class NoTerminal(BridgeError):
     code = "no_terminal"
 
 
-def confirm(text: str, question: str) -> bool:
-    """Show `text`, ask the question, and return whether the answer was `yes`.
+def confirm(lines: Iterable[Line], question: str) -> bool:
+    """Show the lines, ask the question, and return whether the answer was `yes`.
 
     Raises:
         NoTerminal: this process has no controlling terminal.
@@ -30,8 +32,19 @@ def confirm(text: str, question: str) -> bool:
             "there is no terminal to ask on; run this in one, yourself"
         ) from None
     with open(fd, "r+b", buffering=0) as tty:
-        tty.write(f"{clean(text, len(text))}\n\n".encode("utf-8", "replace"))
+        tty.write(_fitted(lines, fd).encode("utf-8", "replace"))
         termios.tcflush(fd, termios.TCIFLUSH)
         tty.write(f"{question} Type yes to agree: ".encode())
         answer = tty.readline(200)
     return answer.strip().lower() == b"yes"
+
+
+def _fitted(lines: Iterable[Line], fd: int) -> str:
+    """The lines as the terminal shows them, with an empty one below."""
+    width = columns_of(fd)
+    folded = [
+        part
+        for line in lines
+        for part in (wrapped(line, width) if isinstance(line, str) else (line,))
+    ]
+    return printed((*folded, "", ""), colour=colour_is_wanted(is_terminal=True))

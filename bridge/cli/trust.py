@@ -25,7 +25,9 @@ from bridge.cli.definition_text import BROKEN, parts_of
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import switch
 from bridge.cli.output import complain, counted, say, visible
+from bridge.cli.screen import Style, Styled
 from bridge.cli.terminal import confirm
+from bridge.cli.trust_difference import difference
 from bridge.errors import InvalidRequest
 from bridge.store.sessions import live_sessions
 
@@ -33,7 +35,7 @@ from bridge.store.sessions import live_sessions
 _MAX_SHOWN = 4_000
 _MAX_LINE = 1_000
 _MAX_LINES = 60
-
+_COLOURS: dict[str, Style] = {"+": "green", "-": "red", "@": "cyan"}
 
 OPTIONS = (
     switch("--revoke", help="Stop trusting anything of this project."),
@@ -71,11 +73,11 @@ def _ask(bridge: Bridge, project: Path) -> int:
     # `record` checks this, too, but only after a person has read all of it.
     trust.refuse_inside_a_session(bridge.settings, _clients(bridge))
     if all(entry.is_trusted or entry in broken for entry in entries):
-        complain(_text(project, broken, {}))
+        complain("\n".join(_lines(registry, broken, {})))
         return Exit.FAILED
     below = {e.loaded.name: e.loaded for e in reversed(found) if e not in entries}
-    text = _text(project, entries, {**dict.fromkeys(BUILT_IN), **below})
-    if not confirm(text, f"Trust these {len(sound)}?"):
+    lines = _lines(registry, entries, {**dict.fromkeys(BUILT_IN), **below})
+    if not confirm(lines, f"Trust these {len(sound)}?"):
         complain("nothing was changed; only the word yes agrees")
         return Exit.FAILED
     # Trust what was shown: a file that has changed since then is not trusted.
@@ -89,17 +91,35 @@ def _clients(bridge: Bridge) -> list[int]:
     return [session.host.pid for session in live]
 
 
-def _text(
-    project: Path, entries: list[Entry], below: Mapping[str, Loaded | None]
-) -> str:
+def _lines(
+    registry: Registry, entries: list[Entry], below: Mapping[str, Loaded | None]
+) -> Iterator[str]:
     """All of them; `below` has the agents they hide, None for one of the client's."""
-    parts = [f"{project} brings definitions of agents:"]
+    project = registry.project
+    record = trust.Trust.read(registry.home, project)
+    yield f"{project} brings definitions of agents:"
     for entry in entries:
         marks = "".join(f"  ({mark})" for mark in _marks(entry, below))
         first, *others = parts_of(entry.loaded)
-        first = _cut_lines(first, entry).replace("\n", f"{marks}\n", 1)
-        parts += [first, *(_cut(part, entry) for part in others)]
-    return "\n\n".join(parts)
+        title, *effects = _cut_lines(first, entry).split("\n")
+        yield ""
+        yield Styled(f"{title}{marks}", "bold")
+        yield from effects
+        changed = difference(entry, record, registry.home)
+        if changed is not None:
+            yield from ("", "what has changed:")
+            yield from _coloured(_cut(changed, entry))
+            yield f"the rest is as you trusted it: {_where(entry)}"
+            continue
+        for part in others:
+            yield ""
+            yield from _cut(part, entry).split("\n")
+
+
+def _coloured(diff: str) -> Iterator[str]:
+    for line in diff.split("\n"):
+        style = _COLOURS.get(line.strip()[:1])
+        yield Styled(line, style) if style else line
 
 
 def _marks(entry: Entry, below: Mapping[str, Loaded | None]) -> Iterator[str]:

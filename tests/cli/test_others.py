@@ -11,6 +11,7 @@ import time
 import jsonschema
 import pytest
 from polling import wait_until
+from screens import on_terminal
 
 from bridge.api.record_schemas import schema_for, schema_names
 from bridge.cli.main import run
@@ -18,17 +19,25 @@ from bridge.store.clock import SystemClock
 
 
 def test_where_prints_the_path_alone(project):
-    """`ls "$(hostbridge where)"` works; why it is that one is on stderr."""
-    assert project.run("where") == (
-        0,
-        f"{project.state}\n",
-        (
-            f"hostbridge: the project is {project.folder}; it mirrors the project's "
-            "real path under ~/.hostbridge; it is not there yet: nothing was ever "
-            "asked here\n"
-        ),
-    )
+    """`ls "$(hostbridge where)"` works, and shows nothing else."""
+    project.run("where").prints(0, f"{project.state}\n")
     assert not project.state.exists()
+
+
+def test_where_explains_itself_on_a_terminal(project):
+    """And says whether there is anything."""
+    why = (
+        f"the project is {project.folder}; it mirrors the project's real path under "
+        "~/.hostbridge\n"
+    )
+    yet = "it is not there yet: nothing was ever asked here\n"
+
+    before = on_terminal(project, "where", columns=500, NO_COLOR="1")
+    project.submit("a")
+    after = on_terminal(project, "where", columns=500, NO_COLOR="1")
+
+    assert before == f"{project.state}\n{why}{yet}"
+    assert after == f"{project.state}\n{why}"
 
 
 NEVER = "nothing was ever asked here"
@@ -40,7 +49,7 @@ LOOKS = {
     "wait nobody": NOBODY,
     "cancel nobody": NOBODY,
     "respond nobody": NOBODY,
-    "where": NEVER,
+    "where": "\n",
     "on": "(it was not off)",
     "prune": "removed: requests 0",
     "doctor": NEVER,

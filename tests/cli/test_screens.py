@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from screens import on_terminal, same_as_file, too_wide
@@ -11,9 +12,11 @@ from bridge.api.project_status import EndedRequest, LiveRequest, OpenSession, Ov
 from bridge.cli.agent_list import Listed, list_lines
 from bridge.cli.doctor import finding_lines
 from bridge.cli.status_text import overview_lines
+from bridge.cli.where import where_lines
 from bridge.doctor.finding import ok, problem, warning
 from bridge.host.budgets import HeldBack
 from bridge.protocol.status import Stage
+from bridge.store.location import Place
 
 STATE = "/home/u/.hostbridge/state/home/u/app/@"
 QUESTION = "Which modules under src/ have no test at all, and why is that so?"
@@ -113,6 +116,16 @@ def test_status_where_a_budget_holds_requests_back():
         waiting=2,
     )
     same_as_file("status-held-back", lambda w: overview_lines(held, w))
+
+
+def test_where():
+    place = Place(
+        project=Path("/home/u/app"),
+        state=Path(STATE),
+        guard=Path("/home/u/.hostbridge"),
+        reason="it mirrors the project's real path under ~/.hostbridge",
+    )
+    same_as_file("where", lambda w: where_lines(place, w, exists=False))
 
 
 def test_doctor():

@@ -1,0 +1,63 @@
+"""What has changed in a definition since it was trusted, as a unified diff."""
+
+from __future__ import annotations
+
+from difflib import unified_diff
+from typing import TYPE_CHECKING
+
+from bridge.agents.trusted_texts import find_text
+from bridge.cli.output import indented, visible
+from bridge.protocol.names import MODEL_FILE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.agents.registry import Entry
+    from bridge.agents.trust import Digests, Trust
+
+_DIGEST_CHARS = 12
+
+
+def difference(entry: Entry, trust: Trust, home: Path) -> str | None:
+    """What has changed in all of its files; None if that is not known of one."""
+    before, now = trust.recorded(entry.loaded), trust.digests_of(entry.loaded)
+    found = []
+    for name in entry.changes:
+        part = _of_file(name, before, now, trust.project, home)
+        if part is None:
+            return None
+        found.append(part)
+    return "\n".join(found) if found else None
+
+
+def _of_file(
+    name: str, before: Digests, now: Digests, project: Path, home: Path
+) -> str | None:
+    if name.endswith(MODEL_FILE):
+        return f"    {visible(name)}: {_short(before, name)} is now {_short(now, name)}"
+    old = _text(name, before, project, home)
+    new = _text(name, now, project, home)
+    if old is None or new is None:
+        return None
+    was = "as you trusted it" if name in before else "not there"
+    lines = unified_diff(
+        _visible_lines(old),
+        _visible_lines(new),
+        f"{visible(name)} ({was})",
+        f"{visible(name)} (now)",
+        lineterm="",
+    )
+    return indented("\n".join(lines))
+
+
+def _text(name: str, digests: Digests, project: Path, home: Path) -> str | None:
+    return find_text(project / name, digests[name], home) if name in digests else ""
+
+
+def _visible_lines(text: str) -> list[str]:
+    """Only what ends a line in every program ends one here; the rest is escaped."""
+    return visible(text, kept="\n\t").split("\n")
+
+
+def _short(digests: Digests, name: str) -> str:
+    return f"SHA-256 {digests[name][:_DIGEST_CHARS]}…" if name in digests else "nothing"

@@ -1,0 +1,141 @@
+"""`hostbridge trust`, asked again: what has changed since the last yes."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from agentworld import LINT, define
+from trustworld import GOOD, Terminal, agree
+
+from bridge.agents import trusted_texts
+from bridge.store.directory import Folder
+
+MARKDOWN = "---\nname: worker\ndescription: Works\n---\nSay pytest.\n"
+KEPT = "the rest is as you trusted it: hostbridge agents show worker\n"
+
+
+def changed(project, old, new):
+    """What is shown after one change to the trusted `GOOD`."""
+    file = define(project, "worker.yaml", GOOD)
+    agree(project)
+    file.write_bytes(GOOD.replace(old, new).encode("utf-8", "surrogateescape"))
+    return agree(project).seen
+
+
+def kept(project):
+    return project.bridge.settings.home / trusted_texts.FOLDER
+
+
+def test_it_shows_the_lines_that_differ(project):
+    shown = changed(project, "pytest *", "make *")
+
+    assert shown.partition("\nwhat has changed:\n")[2].startswith(
+        "    --- .bridge/agents/worker.yaml (as you trusted it)\n"
+        "    +++ .bridge/agents/worker.yaml (now)\n"
+        "    @@ -2,5 +2,5 @@\n"
+        "     description: Works\n"
+        "     prompt: 'As told: {{ task }}'\n"
+        "     tools: [Read, Bash]\n"
+        "    -allow: ['Bash(pytest *)']\n"
+        "    +allow: ['Bash(make *)']\n"
+        f"     \n{KEPT}\nTrust these 1? Type yes to agree: "
+    )
+    assert "granted  Bash(make *)" in shown
+    assert "\nprompt:\n" not in shown
+
+
+@pytest.mark.parametrize(
+    ("hidden", "seen"),
+    [
+        ("\x1b[2K\rpytest", "\\u001b[2K\\u000dpytest"),
+        ("\u202epytest", "\\u202epytest"),
+        ("\r\npytest", "\\u000d\n    +pytest"),
+        ("\udce9pytest", "\\udce9pytest"),
+    ],
+    ids=["escape", "bidi", "carriage return", "not UTF-8"],
+)
+def test_what_a_terminal_obeys_is_visible(project, hidden, seen):
+    """Also where nothing but the invisible has changed."""
+    file = define(project, "worker.md", MARKDOWN)
+    agree(project)
+    text = file.read_text().replace("pytest", hidden)
+    file.write_bytes(text.encode("utf-8", "surrogateescape"))
+
+    shown = agree(project).seen
+
+    assert seen in shown.partition("what has changed:")[2]
+    assert not {"\x1b", "\u202e"} & set(shown)
+
+
+def test_the_scripts_of_a_definition_are_compared_too(project):
+    folder = define(project, "lint.yaml", LINT.replace("models/", "")).parent
+    (folder / "tools").mkdir()
+    for name in ("run", "submit", "config"):
+        (folder / "tools" / f"{name}.pym").write_text("'fine'\n")
+    (folder / "lint.gguf").write_bytes(b"GGUF\0 one")
+    agree(project)
+    (folder / "tools" / "run.pym").write_text("'worse'\n")
+    (folder / "lint.gguf").write_bytes(b"GGUF\0 two")
+
+    shown = agree(project).seen
+
+    assert "\n    -'fine'\n    +'worse'\n" in shown
+    assert "\n    .bridge/agents/lint.gguf: SHA-256 " in shown
+    assert "submit.pym (" not in shown
+
+
+@pytest.mark.parametrize("how", ["gone", "another text"])
+def test_a_text_that_was_not_kept_is_shown_whole(project, how):
+    """A kept text counts only with its digest: nobody can plant another one."""
+    file = define(project, "worker.yaml", GOOD)
+    agree(project)
+    (text,) = kept(project).iterdir()
+    text.unlink() if how == "gone" else text.write_text("name: worker\n")
+    file.write_text(GOOD + "timeout: 7\n")
+
+    shown = agree(project).seen
+
+    assert "what has changed:" not in shown
+    assert "\nprompt:\n    As told: {{ task }}\n" in shown
+
+
+def test_a_change_while_one_reads_is_not_shown_as_the_text(project):
+    """What is compared has the digest that the yes will record."""
+    file = define(project, "worker.yaml", GOOD)
+    agree(project)
+    file.write_text(GOOD + "timeout: 7\n")
+    terminal = Terminal(project, "trust")
+    terminal.read_until("Type yes to agree: ")
+    file.write_text(GOOD + "timeout: 8\n")
+    terminal.type("yes\n")
+    assert terminal.end() == 0
+
+    # The text of 7 was not kept: when it was recorded, the file had another.
+    assert "what has changed:" not in agree(project).seen
+
+
+def test_only_what_is_trusted_is_kept(project):
+    file = define(project, "worker.yaml", GOOD)
+    agree(project)
+    file.write_text(GOOD + "timeout: 7\n")
+    agree(project)
+
+    assert [each.read_text() for each in kept(project).iterdir()] == [file.read_text()]
+    project.run("trust", "--revoke")
+    assert os.listdir(kept(project)) == []
+
+
+def test_no_more_is_kept_than_there_is_room(monkeypatch, tmp_path):
+    """Trust goes on without."""
+    monkeypatch.setattr(trusted_texts, "MAX_BYTES", 10)
+    files = {}
+    for name, text in (("a", "12345678"), ("b", "1234")):
+        (tmp_path / name).write_text(text)
+        files[tmp_path / name] = trusted_texts.sha256(text.encode()).hexdigest()
+    home = tmp_path / "own"
+    home.mkdir()
+    with Folder.open(str(home)) as folder:
+        trusted_texts.keep(folder, files, set(files.values()))
+
+    assert [f.read_text() for f in (home / "trusted").iterdir()] == ["12345678"]
