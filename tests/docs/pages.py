@@ -141,7 +141,7 @@ class Reader:
             code, output = self._run(command)
         seconds = time.monotonic() - begun
         self.transcript.append(f"$ {command}\n{output}  [{seconds:.1f} s]")
-        assert _matches(shown, output), f"{command}\n{output}"
+        assert matches(shown, output), f"{command}\n{output}"
         assert code in _ANSWERED or shown, f"{command}\nexit code {code}\n{output}"
 
     def _run(self, command: str) -> tuple[int, str]:
@@ -189,7 +189,8 @@ class Reader:
         self.transcript.append(f"[the session]\n{self._session.history()}")
 
 
-def _matches(shown: str, output: str) -> bool:
+def matches(shown: str, output: str) -> bool:
+    """Whether a command printed what a page shows."""
     if not shown.strip():
         return True
     return re.fullmatch(_pattern(shown), " ".join(output.split())) is not None
