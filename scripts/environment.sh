@@ -1,13 +1,15 @@
 # Sourced by scripts/demo and scripts/test: makes .venv with hostbridge in it.
 #
 # Needs python3 (3.11 or newer) with venv. What is there already is used again, unless
-# pyproject.toml has changed since. Sets: root python.
+# pyproject.toml has changed since. Sets: root python. `without` may say what can be done
+# without the part that fails.
 
 say() { printf '\n== %s\n' "$*" >&2; }
 fail() { printf 'scripts: %s\n' "$*" >&2; exit 1; }
 
 root=$(CDPATH='' cd -P -- "$(dirname -- "$0")/.." && pwd)
 python=$root/.venv/bin/python
+without=
 
 find_base_python() {
     for base in python3 python3.14 python3.13 python3.12 python3.11; do
@@ -17,26 +19,6 @@ find_base_python() {
         fi
     done
     fail "no Python 3.11 or newer with venv found; on Debian: apt-get install python3-venv"
-}
-
-# with_signs_of_life COMMAND ARGUMENTS: run it, and tell every half minute that it goes on.
-with_signs_of_life() {
-    (
-        trap 'kill "$nap"; exit 0' TERM
-        waited=0
-        while :; do
-            sleep 30 &
-            nap=$!
-            wait "$nap"
-            waited=$((waited + 30))
-            printf '   still at work, %d s\n' "$waited" >&2
-        done
-    ) &
-    signs=$!
-    if "$@"; then ended=0; else ended=$?; fi
-    kill "$signs"
-    wait "$signs" 2>/dev/null || true
-    return "$ended"
 }
 
 # is_made EXTRAS: whether the environment has them; [dev] has all others, and each has
@@ -60,26 +42,27 @@ make_environment() {
         fail "cannot make $root/.venv with $base"
     case $1 in
     *local* | *dev*)
-        say "llama-cpp-python has no wheel on the index: it is compiled once (about two" \
-            "minutes on two cores; needs a C++ compiler), then pip keeps the wheel"
+        say "compiling llama.cpp, once: about two minutes on two cores (the index has no" \
+            "wheel of it; pip keeps the one that is made)"
         command -v c++ >/dev/null || command -v g++ >/dev/null ||
-            fail "no C++ compiler found; on Debian: apt-get install g++"
+            fail "no C++ compiler found; on Debian: apt-get install g++$without"
         ;;
     esac
     # Only the library: neither its vision part nor what its own programs share.
     export SKBUILD_BUILD_TARGETS=llama
     export SKBUILD_CMAKE_DEFINE="LLAVA_BUILD=OFF;CMAKE_PROJECT_llama_cpp_INCLUDE=$root/scripts/llama-only.cmake"
-    with_signs_of_life "$python" -m pip install --quiet --disable-pip-version-check \
-        --editable "$root$1" || fail "pip could not install hostbridge$1"
+    # Verbose, since the bar counts the compiler's steps.
+    "$python" "$root/scripts/progress.py" pip "$python" -m pip install --verbose \
+        --disable-pip-version-check --editable "$root$1" ||
+        fail "pip could not install hostbridge$1$without"
     printf '%s\n' "$1 $project" >"$root/.venv/made-for"
 }
 
 # make_client: the Claude Code client that tests and demo drive, in a cache folder.
 make_client() {
-    if [ -z "${BRIDGE_TEST_CLAUDE-}" ] && ! command -v npm >/dev/null; then
-        fail "npm is needed to install the Claude Code client (npm, or node's own package)"
-    fi
-    say "finding the Claude Code client (installed once, by npm, into a cache folder)"
+    say "finding the Claude Code client (npm installs it once, into a cache folder: up to" \
+        "two minutes)"
     PYTHONPATH=$root/scripts "$python" -m stage.client >&2 ||
-        fail "the client could not be installed"
+        fail "there is no client; one that you have will do:" \
+            "BRIDGE_TEST_CLAUDE=/path/to/claude scripts/${0##*/}$without"
 }

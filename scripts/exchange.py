@@ -4,7 +4,7 @@ A program runs `hostbridge ask`. First the real Claude Code client, open in a sm
 project, answers through one of its agents, shown file by file. The model behind the
 client is scripted: it does what a notice of hostbridge says, and its agent runs one
 command and answers in JSON. Then, without a session, a real model on this machine
-answers: it runs one command, and says how that ended.
+reads a bug report, and its answer is checked.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import textwrap
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 from stage.api import ScriptedApi
 from stage.client import Stage
@@ -34,23 +36,39 @@ SCHEMA = {
     "properties": {"modules": {"type": "array", "items": {"type": "string"}}},
     "additionalProperties": False,
 }
+# Examples teach a small model what matters; the schema holds it to the form.
 DEFINITION = """\
-name: unit-tests
-description: Runs the unit tests and reports how they ended.
-tools: [Bash]
-allow: [Bash(python3 -m unittest tests/test_orders.py)]
-require_verified_evidence: true
+name: bug-report
+description: Reads a bug report, and fills in what a maintainer asks first.
+output_schema:
+  type: object
+  properties:
+    command: {type: string, maxLength: 40}
+    version: {type: string, pattern: "^[0-9]+[.][0-9]+[.][0-9]+$", maxLength: 12}
+    exit_code: {type: integer}
+  required: [command, version, exit_code]
+  additionalProperties: false
+examples:
+  - prompt: >-
+      Sorting does not work for me. I run `photo sort --by date` with version 4.1.0 on
+      macOS 15, it ends with exit code 3.
+    answer: {command: photo sort --by date, version: 4.1.0, exit_code: 3}
+  - prompt: >-
+      Hello! On Debian 12 I ran `mail fetch` and it returned 17. I have 0.9.12, from
+      pip.
+    answer: {command: mail fetch, version: 0.9.12, exit_code: 17}
+  - prompt: >-
+      My release is 6.3.8, on Windows 10. Backups fail: `backup start now` quits with
+      64.
+    answer: {command: backup start now, version: 6.3.8, exit_code: 64}
 """
-TEST = """\
-import unittest
-
-from src.orders import total
-
-
-class Orders(unittest.TestCase):
-    def test_total(self):
-        self.assertEqual(total([1, 2]), 3)
-"""
+REPORT = (
+    "Since this morning `shop export` writes an empty file. I am on 2.14.3, Debian 12; "
+    "it ends with exit code 70, but only for orders from May."
+)
+EXPECTED = {"command": "shop export", "version": "2.14.3", "exit_code": 70}
+# What a caller looks at first.
+TOLD = ("success", "route", "model", "degraded", "parsedOutput")
 WIDTH = 110
 # The beginning of the lines that matter most.
 ANSWER = ">>> "
@@ -63,6 +81,8 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="keep the folder")
     parser.add_argument("only", nargs="?", choices=EXCHANGES, help="default: both")
     options = parser.parse_args()
+    # Whatever stdout is, what programs print comes in its order.
+    sys.stdout.reconfigure(line_buffering=True)
     only: str | None = options.only
     folder = Path(tempfile.mkdtemp(prefix="hostbridge-demo-"))
     try:
@@ -101,34 +121,38 @@ def ask_the_session(folder: Path, stage: Stage) -> int:
             ask = ("ask", PROMPT, "--schema", "modules.json", "--json")
             asked = hostbridge(folder, *ask)
             time.sleep(1)
-        tell_answer(asked)
+        _, code = tell_answer(asked)
         print("The host's model made these calls for it:\n")
         for call in stage.api.turns("main")[-1].own_calls:
             print(f"    {call['name']}({json.dumps(call['input'])})")
-    return asked.returncode
+    return code
 
 
 def standalone(folder: Path) -> int:
-    """The same without a session: a real model on this machine."""
+    """A model on this machine reads a bug report; returns the exit code."""
     make_project(folder / "project")
-    print("\n2. No session is open. A real model answers, small, on this machine.")
-    definition = folder / "home" / ".hostbridge" / "agents" / "unit-tests.yaml"
+    print("2. No session is open. A small model on this machine answers.")
+    definition = folder / "home" / ".hostbridge" / "agents" / "bug-report.yaml"
     definition.parent.mkdir(parents=True, exist_ok=True)
     definition.write_text(DEFINITION)
     print(f"\n~/.hostbridge/agents/{definition.name}")
     print(textwrap.indent(DEFINITION, "    "), end="")
-    ask = ("ask", "unit-tests", "Run the unit tests.", "--route", "local", "--json")
-    asked = hostbridge(folder, *ask)
-    tell_answer(asked)
-    print("What it says is its own, and `degraded` because the model is small;")
-    print("the evidence is what hostbridge saw run.")
+    options = ("--route", "local", "--accept-degraded", "--json")
+    answer, code = tell_answer(
+        hostbridge(folder, "ask", "bug-report", REPORT, *options)
+    )
+    if answer.get("parsedOutput") != EXPECTED:
+        print(f"That is wrong. Right is {json.dumps(EXPECTED)}.")
+        return code or 1
+    print("That is right. It is `degraded` because the model is small: on harder")
+    print("questions it errs. `hostbridge models pull` lists better ones.")
     print(f"\nNext: `{HOSTBRIDGE} install` in a project of yours, and `claude`.")
-    return asked.returncode
+    return code
 
 
 def hostbridge(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Show a command, and run it in the project."""
-    print(f"\n$ hostbridge {' '.join(map(quoted, arguments))}", flush=True)
+    """Show a command, and run it in the project; its output is one text, in order."""
+    print(f"\n$ hostbridge {shlex.join(arguments)}")
     environment = {**os.environ, "HOME": str(folder / "home")}
     for name in ("CLAUDE_CONFIG_DIR", "BRIDGE_HOME", "BRIDGE_STATE_DIR"):
         environment.pop(name, None)
@@ -136,35 +160,38 @@ def hostbridge(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
         [HOSTBRIDGE, *arguments],
         cwd=folder / "project",
         env=environment,
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         check=False,
     )
 
 
-def tell_answer(asked: subprocess.CompletedProcess[str]) -> None:
-    """The answer as the caller reads it."""
-    print(f"\nThe answer, as the program that asked reads it:\n\n{ANSWER}", end="")
-    print(f"{asked.stdout}\nexit code {asked.returncode}.")
+def tell_answer(
+    asked: subprocess.CompletedProcess[str],
+) -> tuple[dict[str, Any], int]:
+    """Print the answer as the caller reads it; returns it, and the exit code."""
+    answer: dict[str, Any] = {}
+    for line in asked.stdout.splitlines():
+        if line.startswith("{"):
+            answer = json.loads(line)
+        else:
+            print(line)
+    told = {key: answer[key] for key in TOLD if answer.get(key)}
+    print("\nThe answer, as the program that asked reads it (its main fields):\n")
+    print(f"{ANSWER}{json.dumps(told)}\n\nexit code {asked.returncode}.")
+    return answer, asked.returncode
 
 
 def make_project(project: Path) -> None:
     """Two modules, one of them tested."""
-    files = {
-        "src/orders.py": "def total(prices):\n    return sum(prices)\n",
-        "src/billing.py": "",
-        "tests/test_orders.py": TEST,
-    }
-    for file, words in files.items():
+    files = ("src/orders.py", "src/billing.py", "tests/test_orders.py")
+    for file in files:
         path = project / file
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(words)
+        path.touch()
     (project / ".git").mkdir(exist_ok=True)
-
-
-def quoted(word: str) -> str:
-    """A word as one would type it in a shell."""
-    return f'"{word}"' if " " in word else word
 
 
 class Narrator:

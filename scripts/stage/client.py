@@ -16,11 +16,12 @@ import fcntl
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,15 +80,12 @@ def _install(folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".install-") as made:
         target = Path(made) / "client"
         target.mkdir()
-        flags = ["--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"]
-        done = subprocess.run(
-            [npm, "install", "--prefix", target, *flags, f"{PACKAGE}@{VERSION}"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0:
-            msg = f"npm install {PACKAGE}@{VERSION} failed:\n{done.stderr.strip()}"
+        flags = ["--no-audit", "--no-fund", "--no-package-lock", "--loglevel=http"]
+        wanted = f"{PACKAGE}@{VERSION}"
+        command = [npm, "install", "--prefix", str(target), *flags, wanted]
+        code, end = progress.run("npm", command)
+        if code != 0:
+            msg = f"npm install {wanted} failed:\n{end}"
             raise ClientUnavailable(msg)
         target.rename(folder)
 

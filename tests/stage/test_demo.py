@@ -20,7 +20,7 @@ def test_help_says_what_it_does_and_starts_nothing():
     )
 
     assert done.stdout.startswith("Show two whole exchanges: ")
-    assert "    scripts/demo [--keep]\n" in done.stdout
+    assert "    scripts/demo [--keep] [session|model]\n" in done.stdout
     assert done.stdout.endswith("stay, and their paths are printed.\n")
 
 
@@ -45,8 +45,13 @@ def test_the_answer_stands_out_and_the_folder_is_kept_on_demand(tmp_path, option
     by_host, by_model = answers
     assert by_host["parsedOutput"] == {"modules": ["billing"]}
     assert by_model["route"] == "local"
-    (ran,) = by_model["parsedOutput"]["evidence"]
-    assert (ran["verified"], ran["passed"]) == (True, True)
+    assert by_model["degraded"] is True
+    assert by_model["parsedOutput"] == {
+        "command": "shop export",
+        "version": "2.14.3",
+        "exit_code": 70,
+    }
+    assert "That is right." in done.stdout
     left = list(tmp_path.glob("hostbridge-demo-*"))
     assert len(left) == len(options)
     for folder in left:
