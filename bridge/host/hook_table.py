@@ -46,12 +46,16 @@ WAKE = {
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """One registration."""
+    """One registration.
+
+    With a `condition`, a permission rule, the client starts it for such calls only.
+    """
 
     event: str
     script: str
     matcher: str | None = None
     wakes: bool = False
+    condition: str | None = None
 
 
 HOOKS = (
@@ -63,6 +67,8 @@ HOOKS = (
     Hook("Stop", "turn"),
     Hook("PreToolUse", "tool-start", matcher="*"),
     Hook("PreToolUse", "agent-call", matcher="Agent|SubagentHandback"),
+    # Measured on 2.1.330: other commands start no process, whatever is around `bridge`.
+    Hook("PreToolUse", "always", matcher="Bash", condition="Bash(*bridge*)"),
     Hook("PostToolUse", "tool-end", matcher="*"),
     Hook("PostToolUse", "agent-event", matcher="Agent"),
     Hook("PostToolUseFailure", "tool-end", matcher="Bash"),
@@ -120,6 +126,8 @@ def entries(form: Form) -> dict[str, list[dict[str, Any]]]:
         }
         if hook.wakes:
             command |= WAKE
+        if hook.condition is not None:
+            command["if"] = hook.condition
         entry: dict[str, Any] = {"hooks": [command]}
         if hook.matcher is not None:
             entry = {"matcher": hook.matcher, **entry}

@@ -12,6 +12,7 @@ from bridge.host.launch import before_agent
 from bridge.host.output import (
     SILENT,
     HookOutput,
+    deny,
     grant_permission,
     one_line,
     refuse_permission,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bridge.host.context import HookContext
+    from bridge.host.events import HookEvent
     from bridge.store.subagent_runs import AgentRun
 
 # What plan mode allows an agent: a grant must not override the user's choice.
@@ -32,8 +34,10 @@ MAX_REASON = 400
 
 
 def pre_tool_use(hook: HookContext) -> HookOutput:
-    """Two hooks share this event: one for Agent calls, one for calls in subagents."""
+    """Three hooks: for Agent calls, for calls in subagents, for commands of ours."""
     event = hook.event
+    if event.tool == "Bash" and (refused := _for_the_user(event)):
+        return refused
     run = runs.find_run(hook.store, event)
     if event.agent_id and run is None:
         refused = lost_agents.refuse(hook)
@@ -46,6 +50,22 @@ def pre_tool_use(hook: HookContext) -> HookOutput:
     if event.tool == "SubagentHandback":
         return before_handback(hook, run)
     return _tool_call(hook, run)
+
+
+def _for_the_user(event: HookEvent) -> HookOutput | None:
+    """Why a model must not run a command of ours; None for any other."""
+    command = event.table("tool_input").get("command")
+    if not isinstance(command, str) or "bridge" not in command:
+        return None
+    from bridge.policy.own_commands import find_refused
+
+    refused = find_refused(command)
+    if refused is None:
+        return None
+    return deny(
+        f"hostbridge: `{refused}` is for the user, in a terminal of their own: a model "
+        "must not undo or raise what its user set. Ask them to run it."
+    )
 
 
 def _tool_call(hook: HookContext, run: AgentRun) -> HookOutput:
