@@ -103,8 +103,8 @@ class Settings:
         "ignores it", "session", default=3, unit="times",
     )  # fmt: skip
     lease_s: int = setting(
-        "BRIDGE_LEASE_S", count(1), "how long a host in another PID namespace counts "
-        "as alive", "session", "caller", "serve", default=900, unit="seconds",
+        "BRIDGE_LEASE_S", count(1), "how long a session in another PID namespace "
+        "counts as alive", "session", "caller", "serve", default=900, unit="seconds",
     )  # fmt: skip
     cli_fallback: OwnRoute | None = setting(
         "BRIDGE_CLI_FALLBACK", FALLBACK, "the route that answers an `ask` without "

@@ -72,7 +72,7 @@ def _open_request(found: Found) -> Request:
         raise _ended(ended.request_id if ended else "")
     claim = request.claim
     if claim is not None and not is_abandoned(claim):
-        who = f"a host is working on request {request.request_id} (session "
+        who = f"an open session is working on request {request.request_id} (session "
         if claim.route != "host":
             who = f"request {request.request_id} is being served ("
         raise InvalidRequest(

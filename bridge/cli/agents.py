@@ -28,7 +28,7 @@ from bridge.cli.exit_codes import Exit
 from bridge.cli.options import AS_JSON, option, switch
 from bridge.cli.output import counted, say, say_json, say_result, visible
 from bridge.cli.schema_limits import shape_problems
-from bridge.cli.screen import screen_of
+from bridge.cli.screen import folded, screen_of
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
 from bridge.store.location import locate
@@ -121,7 +121,10 @@ def _show(registry: Registry, options: Namespace) -> int:
         return Exit.OK
     definition = entry.loaded.definition
     value = definition.model_dump(mode="json") if definition else None
-    say_result(options, {**entry_value(entry), "definition": value}, entry_text(entry))
+    lines = folded(
+        entry_text(entry).split("\n"), screen_of(sys.stdout).width, whole_words=False
+    )
+    say_result(options, {**entry_value(entry), "definition": value}, *lines)
     return _code([entry.loaded])
 
 

@@ -14,7 +14,7 @@ from difflib import unified_diff
 from pathlib import Path
 
 from bridge.cli.options import switch
-from bridge.cli.output import complain, say
+from bridge.cli.output import complain, say, tell
 from bridge.config import Settings
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.host.carrier import CarrierFile
@@ -69,19 +69,19 @@ def _chosen(options: Namespace) -> Scope:
 def _report(change: Change, hooks: Path) -> None:
     kind, file = change.target.kind, change.target.file
     if change.is_needed:
-        say(f"installed {WHOM[kind]}: {len(HOOKS)} hooks in {file}")
+        tell(f"installed {WHOM[kind]}: {len(HOOKS)} hooks in {file}")
         if file.is_symlink():
-            say(f"  (a link; what was changed is {file.resolve()})")
+            tell(f"  (a link; what was changed is {file.resolve()})")
     else:
-        say(f"installed already, {WHOM[kind]}: {file} is as it was")
-    say(f"  they run {hooks} with {sys.executable}")
+        tell(f"installed already, {WHOM[kind]}: {file} is as it was")
+    tell(f"  they run {hooks} with {sys.executable}")
     if kind == "local" and change.is_needed:
         # Git could tell whether it does. But git would run what the repository's own
         # configuration names, and that may be a stranger's.
-        say("  Claude Code keeps that file out of git from the next session on")
+        tell("  Claude Code keeps that file out of git from the next session on")
     if kind == "project":
-        say("  commit that file; it does nothing on a machine without hostbridge")
-        say("  it counts for sessions that are started in the project's top folder")
+        tell("  commit that file; it does nothing on a machine without hostbridge")
+        tell("  it counts for sessions that are started in the project's top folder")
 
 
 def _difference(change: Change) -> str:
@@ -111,15 +111,15 @@ def _report_carrier(carrier: CarrierFile, *, dry_run: bool = False) -> None:
         )
     elif state in (None, "written"):
         verb = "would write" if dry_run else "wrote"
-        say(f"  {verb} {carrier.file}: agents that only read and search run as it")
+        tell(f"  {verb} {carrier.file}: agents that only read and search run as it")
 
 
 def _say_what_comes_next() -> None:
-    say(
+    tell(
         "\nOpen sessions load the hooks at their next event. Restart them so that they "
         "wake while idle and their agents can search."
     )
-    say(
+    tell(
         "Next: open `claude` here, and ask it from another terminal:\n\n"
         '    hostbridge ask "Which modules lack tests?"\n\n'
         "If nothing happens: hostbridge doctor"

@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from bridge.cli.options import AS_JSON, option, switch, timeout
-from bridge.cli.output import complain, say, say_json
+from bridge.cli.output import complain, say_json, tell
+from bridge.cli.screen import Line, Styled
 from bridge.config import Settings
 from bridge.errors import BridgeError, ExtraMissing, InvalidRequest, NoRoute
 from bridge.host.output import one_line
@@ -97,13 +98,13 @@ def command(options: Namespace) -> int:
             works = candidate.model is not None and not failed and missing is None
         listed.append(facts)
         if not options.as_json:
-            _print(facts)
+            tell(*model_lines(facts))
     if options.as_json:
         folder = models_folder(settings)
         say_json({"models": listed, "folder": folder, "missing": missing})
     else:
         for line in _advice(listed, missing, settings):
-            say(line)
+            tell(line)
     return 0 if works else 1
 
 
@@ -133,13 +134,13 @@ def _list_of_server(options: Namespace, settings: Settings) -> int:
         say_json({"models": models, "server": server})
         return 0 if in_use in names else 1
     for name in names:
-        say(f"{'*' if name == in_use else ' '} {name}")
+        tell(f"{'*' if name == in_use else ' '} {name}")
     if not names:
-        say(f"{server} has no model: load one first")
+        tell(f"{server} has no model: load one first")
     elif in_use is None:
-        say(f"none is in use: {HOW_TO_NAME}")
+        tell(f"none is in use: {HOW_TO_NAME}")
     elif in_use not in names:
-        say(f"the server has no {in_use!r}, which BRIDGE_OPENAI_MODEL names")
+        tell(f"the server has no {in_use!r}, which BRIDGE_OPENAI_MODEL names")
     return 0 if in_use in names else 1
 
 
@@ -156,14 +157,14 @@ def _pull(options: Namespace, settings: Settings) -> int:
     if options.as_json:
         say_json({"model": path, **asdict(source)})
         return 0
-    say(f"{path}\nSHA-256 {source.sha256}, as the hub states")
+    tell(f"{path}\nSHA-256 {source.sha256}, as the hub states")
     pulled = next(each for each in known_models(settings) if each.path == path)
     if pulled.in_use:
-        say("it is the model in use now; try it: hostbridge models --test")
+        tell("it is the model in use now; try it: hostbridge models --test")
     else:
         if pulled.why_not is not None:
-            say(f"it does not answer unless it is named: {pulled.why_not}")
-        say(f"ask it with: --route local --model {path.name}")
+            tell(f"it does not answer unless it is named: {pulled.why_not}")
+        tell(f"ask it with: --route local --model {path.name}")
     return 0
 
 
@@ -176,12 +177,12 @@ def _recommend(*, as_json: bool) -> None:
         say_json({"models": [{k: m[k] for k in m if k != "file"} for m in listed]})
         return
     for name, model in RECOMMENDED.items():
-        say(
+        tell(
             f"{name:<14}{model.billions:.1f} billion parameters  "
             f"{model.gigabytes:.2f} GB  {model.licence}"
         )
-        say(f"    {model.file}")
-    say(_NOTE)
+        tell(f"    {model.file}")
+    tell(_NOTE)
 
 
 def _facts(candidate: Candidate) -> dict[str, Any]:
@@ -225,15 +226,17 @@ def _test(candidate: Candidate, settings: Settings, timeout_s: float) -> dict[st
     }
 
 
-def _print(facts: dict[str, Any]) -> None:
-    say(f"{'*' if facts['inUse'] else ' '} {facts['path'].stem}")
+def model_lines(facts: dict[str, Any]) -> Iterator[Line]:
+    """One model: its name, a star if it is in use, and what is known of it."""
+    mark = Styled("*", "green") if facts["inUse"] else " "
+    yield mark, f" {facts['path'].stem}"
     if facts["problem"] is not None:
-        lines = [f"cannot be used: {facts['problem']}"]
+        yield Styled(f"    cannot be used: {facts['problem']}", "red")
     else:
-        lines = [*_details(facts)]
+        yield from (f"    {line}" for line in _details(facts))
     path, found = facts["path"], facts["found"]
-    lines.append(str(path) if found == str(path.parent) else f"{path} ({found})")
-    say("\n".join(f"    {line}" for line in lines))
+    where = "" if found == str(path.parent) else f" ({found})"
+    yield f"    {path}{where}"
 
 
 def _details(facts: dict[str, Any]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bridge.api.bridge import Bridge
 from bridge.cli.options import ONE_SESSION
-from bridge.cli.output import say, span
+from bridge.cli.output import span, tell
 from bridge.config import Settings
 from bridge.store.sessions import open_session
 from bridge.store.switch import switch_off, switched_off
@@ -36,7 +36,7 @@ def command(options: Namespace) -> None:
         place = f"{bridge.store.place.owner}, in every session"
     was = "" if since_s is None else f" (it was off, for {span(since_s)})"
     command = f"hostbridge on --session {name}" if which else "hostbridge on"
-    say(
+    tell(
         f"off in {place}{was}: running agents are stopped at their next tool call, "
         f"requests wait. `{command}` turns it on again"
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 from bridge.agents.trust import refuse_inside_a_session
 from bridge.api.bridge import Bridge
 from bridge.cli.options import ONE_SESSION
-from bridge.cli.output import complain, say
+from bridge.cli.output import complain, tell
 from bridge.config import Settings
 from bridge.store.sessions import live_sessions, open_session
 from bridge.store.switch import switch_on, switched_off
@@ -31,7 +31,7 @@ def command(options: Namespace) -> None:
     refuse_inside_a_session(bridge.settings, clients, "hostbridge on")
     place = f"session {which.session_id}" if which else str(bridge.store.place.owner)
     was = "" if switch_on(bridge.store, which) else " (it was not off)"
-    say(f"on in {place}{was}")
+    tell(f"on in {place}{was}")
     off = switched_off(bridge.store)
     if session and off.is_everything:
         complain("every session of the project is off; `hostbridge on` turns them on")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from bridge.cli.screen import printed, screen_of
+from bridge.cli.screen import folded, printed, screen_of
 from bridge.host.output import clean
 from bridge.protocol.response import RequestFailed
 from bridge.protocol.value import Value
@@ -46,6 +46,12 @@ def say(*lines: Line) -> None:
     sys.stdout.write(printed(lines, colour=colour) + "\n")
     # Whoever reads a pipe wants each result as soon as it is there.
     sys.stdout.flush()
+
+
+def tell(*lines: Line) -> None:
+    """Print a result for people; lines of ours that are too long go on below."""
+    width = screen_of(sys.stdout).width
+    say(*folded(lines, width, whole_words=True))
 
 
 def complain(text: str) -> None:

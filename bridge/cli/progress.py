@@ -72,7 +72,7 @@ class Progress:
     def _words(self) -> str:
         elapsed_s = time.monotonic() - self._began_s
         doing = f", {work_words(self._work)}" if self._work else ""
-        return f"{self._agent}: {self._stage}{doing} ({elapsed_s:.0f} s)"
+        return f"{self._agent}: {self._stage.words}{doing} ({elapsed_s:.0f} s)"
 
 
 def work_words(work: Work) -> str:

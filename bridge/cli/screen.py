@@ -112,10 +112,29 @@ def styled_as(text: str, words: str) -> str:
     return Styled(words, text.style) if isinstance(text, Styled) else words
 
 
+def folded(
+    lines: Iterable[Line], width: int | None, *, whole_words: bool
+) -> Iterator[Line]:
+    """The lines; long ones go on below, further in; those of pieces are left alone.
+
+    So what goes on cannot pose as the next line.
+    """
+    for line in lines:
+        if isinstance(line, tuple):
+            yield line
+        else:
+            yield from wrapped(line, width, below="    ", whole_words=whole_words)
+
+
 def wrapped(
-    text: str, width: int | None, indent: str = "", *, whole_words: bool = False
+    text: str,
+    width: int | None,
+    indent: str = "",
+    *,
+    below: str = "",
+    whole_words: bool = False,
 ) -> Iterator[str]:
-    """The lines of a text, moved in; long ones go on below, moved in as well.
+    """The lines of a text, moved in; long ones go on below, `below` further in.
 
     Words from outside cannot pose as lines of ours, however long they are. With
     `whole_words` a path or an id is not divided.
@@ -125,15 +144,16 @@ def wrapped(
             yield styled_as(text, indent + line)
         else:
             room = max(1, width - cells(indent))
-            parts = _parts(line, room, room if not whole_words else len(line))
-            yield from (styled_as(text, indent + part) for part in parts)
+            longest = len(line) if whole_words else room
+            for part in _parts(line, room, longest, below):
+                yield styled_as(text, indent + part)
 
 
-def _parts(line: str, room: int, longest: int) -> Iterator[str]:
+def _parts(line: str, room: int, longest: int, below: str) -> Iterator[str]:
     """A line in parts, each as wide as there is room; between words if possible."""
     words = line.lstrip(" ")
-    lead = line[: len(line) - len(words)][: room // 2]
-    part = lead
+    part = line[: len(line) - len(words)][: room // 2]
+    below = (part + below)[: room // 2]
     for word in words.split(" "):
         longer = f"{part} {word}" if part.strip() else f"{part}{word}"
         if cells(longer) <= room:
@@ -141,9 +161,9 @@ def _parts(line: str, room: int, longest: int) -> Iterator[str]:
             continue
         if part.strip():
             yield part
-        *whole, part = _chopped(word, longest - len(lead))
-        yield from (lead + each for each in whole)
-        part = lead + part
+        *whole, rest = _chopped(word, longest - len(below))
+        yield from (below + each for each in whole)
+        part = below + rest
     yield part
 
 

@@ -8,7 +8,7 @@ import os
 import termios
 from collections.abc import Iterable
 
-from bridge.cli.screen import Line, columns_of, printed, wrapped
+from bridge.cli.screen import Line, columns_of, folded, printed
 from bridge.config import colour_is_wanted
 from bridge.errors import BridgeError
 
@@ -32,19 +32,12 @@ def confirm(lines: Iterable[Line], question: str) -> bool:
             "there is no terminal to ask on; run this in one, yourself"
         ) from None
     with open(fd, "r+b", buffering=0) as tty:
-        tty.write(_fitted(lines, fd).encode("utf-8", "replace"))
+        # Words from outside, too: none may begin at the edge of the terminal.
+        shown = folded(lines, columns_of(fd), whole_words=False)
+        colour = colour_is_wanted(is_terminal=True)
+        text = printed((*shown, "", ""), colour=colour)
+        tty.write(text.encode("utf-8", "replace"))
         termios.tcflush(fd, termios.TCIFLUSH)
         tty.write(f"{question} Type yes to agree: ".encode())
         answer = tty.readline(200)
     return answer.strip().lower() == b"yes"
-
-
-def _fitted(lines: Iterable[Line], fd: int) -> str:
-    """The lines as the terminal shows them, with an empty one below."""
-    width = columns_of(fd)
-    folded = [
-        part
-        for line in lines
-        for part in (wrapped(line, width) if isinstance(line, str) else (line,))
-    ]
-    return printed((*folded, "", ""), colour=colour_is_wanted(is_terminal=True))

@@ -24,7 +24,7 @@ from bridge.api.bridge import Bridge
 from bridge.cli.definition_text import BROKEN, parts_of
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import switch
-from bridge.cli.output import complain, counted, say, visible
+from bridge.cli.output import complain, counted, tell, visible
 from bridge.cli.screen import Style, Styled
 from bridge.cli.terminal import confirm
 from bridge.cli.trust_difference import difference
@@ -53,7 +53,7 @@ def command(options: Namespace) -> int:
         return _list(home)
     if options.revoke:
         had = trust.revoke(home, project)
-        say(f"{project}: {'no longer trusted' if had else 'nothing was trusted'}")
+        tell(f"{project}: {'no longer trusted' if had else 'nothing was trusted'}")
         return Exit.OK
     return _ask(bridge, project)
 
@@ -65,24 +65,24 @@ def _ask(bridge: Bridge, project: Path) -> int:
     broken = [entry for entry in entries if entry.loaded.definition is None]
     sound = [entry.loaded for entry in entries if entry not in broken]
     if not entries:
-        say(f"{project} defines no agents")
+        tell(f"{project} defines no agents")
         return Exit.OK
     if all(entry.is_trusted for entry in entries):
-        say(f"all {len(entries)} definitions of {project} are trusted as they are")
+        tell(f"all {len(entries)} definitions of {project} are trusted as they are")
         return Exit.OK
     # `record` checks this, too, but only after a person has read all of it.
     trust.refuse_inside_a_session(bridge.settings, _clients(bridge))
     if all(entry.is_trusted or entry in broken for entry in entries):
-        complain("\n".join(_lines(registry, broken, {})))
+        complain("\n".join(trust_lines(registry, broken, {})))
         return Exit.FAILED
     below = {e.loaded.name: e.loaded for e in reversed(found) if e not in entries}
-    lines = _lines(registry, entries, {**dict.fromkeys(BUILT_IN), **below})
+    lines = trust_lines(registry, entries, {**dict.fromkeys(BUILT_IN), **below})
     if not confirm(lines, f"Trust these {len(sound)}?"):
         complain("nothing was changed; only the word yes agrees")
         return Exit.FAILED
     # Trust what was shown: a file that has changed since then is not trusted.
     trust.record(bridge.settings, project, sound, clients=_clients(bridge))
-    say(f"{project}: {len(sound)} trusted")
+    tell(f"{project}: {len(sound)} trusted")
     return Exit.OK
 
 
@@ -91,7 +91,7 @@ def _clients(bridge: Bridge) -> list[int]:
     return [session.host.pid for session in live]
 
 
-def _lines(
+def trust_lines(
     registry: Registry, entries: list[Entry], below: Mapping[str, Loaded | None]
 ) -> Iterator[str]:
     """All of them; `below` has the agents they hide, None for one of the client's."""
@@ -167,9 +167,9 @@ def _list(home: Path) -> int:
     projects = trust.trusted_projects(home)
     for project, definitions in projects.items():
         lines = [_listed(project, *each) for each in definitions.items()]
-        say("\n".join([project, *lines]))
+        tell("\n".join([project, *lines]))
     if not projects:
-        say("no project is trusted")
+        tell("no project is trusted")
     return Exit.OK
 
 

@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 from bridge.cli.options import switch
-from bridge.cli.output import complain, say
+from bridge.cli.output import complain, say, tell
 from bridge.config import Settings
 from bridge.errors import BridgeError
 from bridge.host import settings_edit
@@ -61,7 +61,7 @@ def command(options: Namespace) -> int:
     if not (done or failed or dry_run):
         kinds = ", ".join(f"--{kind}" for kind in scopes)
         where = f"({kinds}) in the settings for {here}"
-        say(f"hostbridge is not installed: no hooks of it {where}")
+        tell(f"hostbridge is not installed: no hooks of it {where}")
     return 1 if failed else 0
 
 
@@ -70,7 +70,7 @@ def _remove_carrier(settings: Settings) -> int:
     carrier = CarrierFile(settings)
     try:
         if carrier.remove():
-            say(f"removed {carrier.file}")
+            tell(f"removed {carrier.file}")
     except BridgeError as exc:
         complain(str(exc))
         return 1
@@ -101,9 +101,9 @@ def _report(change: Change) -> bool:
     if not change.is_needed:
         return False
     if change.after is None:
-        say(f"removed {file}: it held nothing else")
+        tell(f"removed {file}: it held nothing else")
     else:
-        say(f"took the hooks out of {file}; the rest is as it was")
+        tell(f"took the hooks out of {file}; the rest is as it was")
     if change.target.kind == "project":
-        say("  others who work on the project have them until that is committed")
+        tell("  others who work on the project have them until that is committed")
     return True

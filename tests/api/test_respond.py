@@ -59,5 +59,5 @@ def test_error_not_in_the_form_of_an_answer(store):
 def test_error_an_agent_is_at_work(store):
     store.claim(claimant(), 1, take)  # type: ignore[arg-type]
 
-    with pytest.raises(InvalidRequest, match="a host is working on request a"):
+    with pytest.raises(InvalidRequest, match="an open session is working on request a"):
         respond(store, found(store), "{}")

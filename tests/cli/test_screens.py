@@ -11,6 +11,8 @@ from screens import on_terminal, same_as_file, too_wide
 from bridge.api.project_status import EndedRequest, LiveRequest, OpenSession, Overview
 from bridge.cli.agent_list import Listed, list_lines
 from bridge.cli.doctor import finding_lines
+from bridge.cli.models import model_lines
+from bridge.cli.screen import folded
 from bridge.cli.status_text import overview_lines
 from bridge.cli.where import where_lines
 from bridge.doctor.finding import ok, problem, warning
@@ -116,6 +118,39 @@ def test_status_where_a_budget_holds_requests_back():
         waiting=2,
     )
     same_as_file("status-held-back", lambda w: overview_lines(held, w))
+
+
+def model(name, **more):
+    usual = {
+        "path": Path(f"/home/u/.hostbridge/models/{name}.gguf"), "inUse": False,
+        "found": "/home/u/.hostbridge/models", "problem": None, "whyNot": None,
+        "parameters": 3_085_938_688, "quantization": "Q4_K_M", "bytes": 2_104_932_768,
+        "contextLength": 32_768, "licence": "apache-2.0", "degraded": False,
+    }  # fmt: skip
+    return usual | more
+
+
+def test_models():
+    models = [
+        model("Qwen2.5-3B-Instruct-Q4_K_M", inUse=True),
+        model(
+            "smollm2", parameters=134_515_008, degraded=True, bytes=100_000_000,
+            found="with the extra local",
+            test={
+                "problem": None, "reply": "yes", "seconds": 1.23,
+                "tokensPerSecond": 61.2,
+            },
+        ),
+        model("cut", problem="the file ends in the middle of its header"),
+    ]  # fmt: skip
+    same_as_file(
+        "models",
+        lambda w: [
+            line
+            for each in models
+            for line in folded(model_lines(each), w, whole_words=True)
+        ],
+    )
 
 
 def test_where():

@@ -232,6 +232,6 @@ def test_error_respond_to_what_a_host_works_on(project, host):
 
     ran.fails(
         2,
-        f"a host is working on request {request_id} (session "
+        f"an open session is working on request {request_id} (session "
         f"session-1, pid {host.claimant.host.pid}); cancel it first, or wait",
     )
