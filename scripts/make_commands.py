@@ -8,6 +8,7 @@ tests/docs runs what is shown there, and so notices a page that is out of date.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,22 +25,24 @@ def main() -> None:
         print(__doc__)
         return
     kept, _, _ = PAGE.read_text().partition(LAST_LINE)
-    helps = [
-        f"\n### {name}\n\n```console\n$ hostbridge {name} --help\n{help_of(name)}```\n"
-        for name in COMMANDS
-    ]
-    PAGE.write_text(kept + LAST_LINE + "".join(helps))
+    parts = ["", shown("--help")]
+    for name in COMMANDS:
+        parts += [f"### {name}\n", shown(f"{name} --help")]
+    PAGE.write_text(kept + LAST_LINE + "\n".join(parts))
 
 
-def help_of(name: str) -> str:
-    """What the command prints, in 80 columns."""
-    return subprocess.run(
-        [sys.executable, "-m", "bridge", name, "--help"],
+def shown(words: str) -> str:
+    """A command with what it prints, in 80 columns."""
+    printed = subprocess.run(
+        [sys.executable, "-m", "bridge", *words.split()],
         env={**os.environ, "COLUMNS": "80", "NO_COLOR": "1"},
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     ).stdout
+    # The page says it once, for all commands.
+    printed = re.sub(r"^Everywhere:\n(  .*\n)+", "…\n", printed, flags=re.M)
+    return f"```console\n$ hostbridge {words}\n{printed}```\n"
 
 
 if __name__ == "__main__":

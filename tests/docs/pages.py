@@ -155,8 +155,7 @@ class Reader:
         for line in shell.stdout:
             if line.startswith(_END):
                 return int(line.removeprefix(_END)), "".join(said).removesuffix("\n")
-            if not line.startswith("hostbridge: the project is "):
-                said.append(line)
+            said.append(line)
         raise AssertionError(f"the shell ended at: {command}\n{''.join(said)}")
 
     def _write(self, name: str, text: str) -> None:
