@@ -1,6 +1,8 @@
 """The store's one lock: a kernel lock, held for milliseconds, never broken by age.
 
-The kernel lets it go when its holder dies, however it dies. A file system without flock
+The kernel lets it go when its holder dies, however it dies. In a process that lives on,
+the lock is an open file: an interrupt at whatever moment drops the file, which closes
+it. A file system without flock
 is refused by name: a lock file whose mere existence means "locked" survives its holder.
 The lock file itself stays for ever: unlinking it would let a waiter hold the old inode
 while a newcomer creates and locks a fresh one, and both would believe they are alone.
@@ -13,16 +15,16 @@ import os
 import stat
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from io import FileIO
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from bridge.errors import StateUnavailable
 from bridge.store.directory import NotAPlainFile
 from bridge.store.host_process import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from bridge.store.directory import Folder
 
 LOCK_NAME = "store.lock"
@@ -32,8 +34,8 @@ _POLL_S = 0.002
 TURN_S = 2.5 * _POLL_S
 _OPEN = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
-# Which thread holds each lock.
-_held: dict[int, int] = {}
+# Which thread holds each lock, until the file is closed.
+_held: WeakKeyDictionary[FileIO, int] = WeakKeyDictionary()
 
 
 class LockBusy(StateUnavailable):
@@ -43,9 +45,8 @@ class LockBusy(StateUnavailable):
     code = "timeout"
 
 
-@contextmanager
-def locked(state: Folder, *, wait_s: float) -> Iterator[None]:
-    """Hold the store's lock for the length of the block.
+def locked(state: Folder, *, wait_s: float) -> FileIO:
+    """Take the store's lock, and hold it until the file is closed, as by `with`.
 
     Raises:
         LockBusy: not free within `wait_s` seconds; or held by this thread, interrupted
@@ -55,19 +56,15 @@ def locked(state: Folder, *, wait_s: float) -> Iterator[None]:
     """
     with state.folder("locks") as folder:
         path = f"{folder.path}/{LOCK_NAME}"
-        fd = _open(folder, path)
+        file = FileIO(_open(folder, path), "r+")
     try:
-        _acquire(fd, path, wait_s)
+        _acquire(file.fileno(), path, wait_s)
+        _held[file] = threading.get_ident()
     except BaseException:
-        os.close(fd)
+        file.close()
         raise
-    _held[fd] = threading.get_ident()
-    try:
-        yield
-    finally:
-        if _held.pop(fd, None) is not None:
-            # Closing releases it: nobody else has this open file description.
-            os.close(fd)
+    # Closing it releases the lock: nobody else has this open file description.
+    return file
 
 
 def _open(folder: Folder, path: str) -> int:
@@ -118,8 +115,18 @@ def _try(fd: int) -> bool:
 
 def _is_mine(fd: int) -> bool:
     """Whether the calling thread holds this lock."""
-    mine = [held for held, thread in _held.items() if thread == threading.get_ident()]
-    return any(os.path.sameopenfile(fd, held) for held in mine)
+    me = threading.get_ident()
+    return any(
+        os.path.sameopenfile(fd, file.fileno())
+        for file in _open_files()
+        if _held.get(file) == me
+    )
+
+
+def _open_files() -> list[FileIO]:
+    # A copy of the keys is made in one step, whatever other threads do.
+    files = [ref() for ref in _held.keyrefs()]
+    return [file for file in files if file is not None and not file.closed]
 
 
 def _by_whom(fd: int) -> str:
@@ -139,8 +146,8 @@ def _by_whom(fd: int) -> str:
 def _let_go_in_child() -> None:
     # A child made by fork shares the lock. Were it to outlive its parent, the lock
     # would outlive its holder.
-    while _held:
-        os.close(_held.popitem()[0])
+    for file in _open_files():
+        file.close()
 
 
 os.register_at_fork(after_in_child=_let_go_in_child)
