@@ -10,9 +10,8 @@ from bridge.api.options import checked
 from bridge.api.request_builder import draft
 from bridge.api.routing import plan
 from bridge.api.submission import Submitter
-from bridge.api.upkeep import Abandoned
 from bridge.api.wait import Waiter, cancel
-from bridge.errors import CannotWaitHere, WaitTimeout
+from bridge.errors import BridgeError, CannotWaitHere, WaitTimeout
 from bridge.llama.preload import end_ahead
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage, ignore
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Asker(Submitter):
-    """Asks on behalf of a program, and waits.
+    """Asks one question on behalf of a program, and waits.
 
     `quick` is the same store, for steps that must not wait long for its lock.
     """
@@ -39,6 +38,7 @@ class Asker(Submitter):
     def __init__(self, store: Store, settings: Settings, quick: Store) -> None:
         super().__init__(store, settings)
         self.quick = quick
+        self._asked: RequestId | None = None
 
     def ask(
         self, prompt: str, agent: str, schema: object, options: AskOptions
@@ -47,59 +47,64 @@ class Asker(Submitter):
 
         The response may be a failure.
         """
-        given = checked("ask", options)
-        fallback_after_s = given.get("fallback_after_s")
-        request = None
         try:
-            with self.opened() as store:
-                hosts = Hosts(store, self.settings)
-                begun = draft(store, self.settings, prompt, agent, schema, given)
-                planned = plan(
-                    given.get("route", "auto"),
-                    flag=self.settings.cli_fallback,
-                    fallback=given.get("fallback"),
-                    fallback_after_s=fallback_after_s,
-                    has_host=fallback_after_s is not None
-                    and hosts.can_answer(begun.request, within_s=fallback_after_s),
-                    accepted=begun.routes,
-                )
-                request = begun.on(planned.route)
-                own = planned.own
-                routes = {planned.route, own or planned.route}
-                if fallback_after_s is not None:
-                    # It is the same question whether or not a session is open.
-                    routes.add("host")
-                if planned.route == "host" and own:
-                    request = request.with_(falls_back_to=own)
-                # An existing answer needs neither a session nor a wait.
-                known = store.answer_of_key(request, routes=routes)
-                if known is not None:
-                    return known
-                if own:
-                    check_here(
-                        own, begun.on(own), begun.definition_on(own), self.settings
-                    )
-                if hosts.is_off or not (own or hosts.of(request)):
-                    raise hosts.none_for(request)
-                deadline_s = store.clock.monotonic_s() + request.timeout / 1000
-                worker = own and self._worker(begun, own, deadline_s, given)
-                submitted = self.make_durable(store, request, routes, deadline_s)
-                is_stuck = worker is None and hosts.would_wait_for_itself(request)
-            if planned.own != "local" or not submitted.is_new:
-                end_ahead()
-            if is_stuck:
-                raise CannotWaitHere(
-                    f"submitted {submitted.request_id}; this runs inside the only open "
-                    "session, which answers when its turn comes. Read the answer with: "
-                    f"hostbridge show {submitted.request_id}",
-                    request_id=submitted.request_id,
-                )
-            return self._wait(request, submitted, planned, worker, deadline_s, given)
-        except (KeyboardInterrupt, Abandoned):
-            # By its own id: a request found by its key belongs to another caller.
-            if request is not None:
-                cancel(self.quick, RequestId(request.request_id))
+            return self._ask(prompt, agent, schema, checked("ask", options))
+        except BridgeError:
             raise
+        except BaseException:
+            # An interrupt, or a callback that raises: nobody wants the answer any more.
+            if self._asked is not None:
+                cancel(self.quick, self._asked)
+            raise
+
+    def _ask(
+        self, prompt: str, agent: str, schema: object, given: dict[str, Any]
+    ) -> Response:
+        fallback_after_s = given.get("fallback_after_s")
+        with self.opened() as store:
+            hosts = Hosts(store, self.settings)
+            begun = draft(store, self.settings, prompt, agent, schema, given)
+            planned = plan(
+                given.get("route", "auto"),
+                flag=self.settings.cli_fallback,
+                fallback=given.get("fallback"),
+                fallback_after_s=fallback_after_s,
+                has_host=fallback_after_s is not None
+                and hosts.can_answer(begun.request, within_s=fallback_after_s),
+                accepted=begun.routes,
+            )
+            request = begun.on(planned.route)
+            # By its own id: one found by its key belongs to another caller.
+            self._asked = RequestId(request.request_id)
+            own = planned.own
+            routes = {planned.route, own or planned.route}
+            if fallback_after_s is not None:
+                # It is the same question whether or not a session is open.
+                routes.add("host")
+            if planned.route == "host" and own:
+                request = request.with_(falls_back_to=own)
+            # An existing answer needs neither a session nor a wait.
+            known = store.answer_of_key(request, routes=routes)
+            if known is not None:
+                return known
+            if own:
+                check_here(own, begun.on(own), begun.definition_on(own), self.settings)
+            if hosts.is_off or not (own or hosts.of(request)):
+                raise hosts.none_for(request)
+            deadline_s = store.clock.monotonic_s() + request.timeout / 1000
+            worker = own and self._worker(begun, own, deadline_s, given)
+            submitted = self.make_durable(store, request, routes, deadline_s)
+            is_stuck = worker is None and hosts.would_wait_for_itself(request)
+        if planned.own != "local" or not submitted.is_new:
+            end_ahead()
+        if is_stuck:
+            raise CannotWaitHere(
+                f"submitted {submitted.request_id}; this runs inside the only open "
+                "session, which answers when its turn comes. Read the answer with: "
+                f"hostbridge show {submitted.request_id}",
+                request_id=submitted.request_id,
+            )
+        return self._wait(request, submitted, planned, worker, deadline_s, given)
 
     def _wait(
         self,

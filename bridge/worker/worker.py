@@ -93,7 +93,8 @@ class Worker:
         """Serve a waiting request to its end; False if it is not waiting any more.
 
         It is given back if there is no answer at `until_s`, on the monotonic clock. An
-        interrupt leaves the claim: the caller ends the request, or gives it back. Any
+        interrupt leaves the claim, and so does what a callback raises that is no
+        `Exception`: the caller ends the request, or gives it back. Any
         exception but a BridgeError is a bug: it ends the request with `agent_error`.
 
         Raises:

@@ -17,6 +17,7 @@ from bridge.store.store import Store
 from bridge.worker import executors
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from bridge.api.bridge import Bridge
@@ -180,14 +181,53 @@ def test_a_joiner_does_not_serve_a_request_for_a_session(bridge, monkeypatch, ro
     assert bridge.status(request_id).status is Status.PENDING
 
 
-def test_an_interrupt_while_submitting_cancels(bridge, monkeypatch):
+def raising(kind: type[BaseException]) -> Callable[..., None]:
     def interrupt(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
+        raise kind
 
-    monkeypatch.setattr(wakeups, "wake", interrupt)
+    return interrupt
 
-    with pytest.raises(KeyboardInterrupt):
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+def test_an_interrupt_while_submitting_cancels(bridge, monkeypatch, kind):
+    monkeypatch.setattr(wakeups, "wake", raising(kind))
+
+    with pytest.raises(kind):
         bridge.ask("Which?")
+
+    (ended,) = bridge.overview().last
+    assert ended.code == "cancelled"
+
+
+STOPS = [KeyboardInterrupt, SystemExit]
+
+
+@pytest.mark.usefixtures("served")
+@pytest.mark.parametrize("kind", STOPS)
+def test_a_callback_that_ends_the_program_cancels(bridge, kind):
+    """A server that catches SystemExit lives on, and would hold the claim."""
+    with pytest.raises(kind):
+        bridge.ask("Which?", route="claude", on_stage=raising(kind))
+
+    (ended,) = bridge.overview().last
+    assert ended.code == "cancelled"
+
+
+@pytest.mark.usefixtures("served")
+@pytest.mark.parametrize("kind", STOPS)
+def test_a_joiner_that_stops_serving_gives_the_request_back(bridge, kind):
+    request_id = bridge.submit("Which?", dedup_key="k", route="claude")
+
+    with pytest.raises(kind):
+        bridge.ask("Which?", dedup_key="k", route="claude", on_stage=raising(kind))
+
+    assert bridge.status(request_id).status is Status.PENDING
+
+
+def test_a_callback_with_a_bug_cancels(bridge):
+    """Its caller has left: nobody wants the answer."""
+    with pytest.raises(ZeroDivisionError):
+        bridge.ask("Which?", on_stage=raising(ZeroDivisionError))
 
     (ended,) = bridge.overview().last
     assert ended.code == "cancelled"
