@@ -75,6 +75,7 @@ class Repository:
             commit_id = None
         is_long = len(commit_id or b"") == _SHA256_HEX
         ids = SHA256 if is_long else SHA1
+        _check_own_objects(common / "objects")
         self._objects = DiskObjectStore(common / "objects", object_format=ids)
         self.exclude = common / "info" / "exclude"
         self.head = {} if commit_id is None else self._files_of(commit_id)
@@ -143,6 +144,22 @@ def _check_inside(folder: Path, name: str) -> None:
     real = os.path.realpath(folder / name)
     if real != os.path.join(os.path.realpath(folder), name):
         raise Unreadable(f"{folder / name} leads to {real}")
+
+
+def _check_own_objects(objects: Path) -> None:
+    """Refuse objects of another repository: git's alternates, or a link to some.
+
+    Who knows the name of a commit there could have all its texts shown.
+    """
+    alternates = objects / "info" / "alternates"
+    if os.path.lexists(alternates):
+        raise Unreadable(
+            f"{alternates} borrows from another repository, which is not read; `git "
+            "repack -a -d` makes a copy, then the file can be removed"
+        )
+    for folder in (objects, objects / "pack"):
+        for name in os.listdir(folder) if folder.is_dir() else ():
+            _check_inside(folder, name)
 
 
 def _check_head(folder: Path, common: Path) -> None:

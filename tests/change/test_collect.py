@@ -250,6 +250,13 @@ def test_a_partial_clone_fetches_nothing(project, tmp_path):
         ("mv .git ../g; ln -s ../g .git", "is neither a folder nor a file"),
         ("mv .git ../g; echo 'gitdir: ../g' > .git", "does not know this folder"),
         ("mv .git/objects ../o; ln -s ../../o .git/objects", "leads to"),
+        ("echo /o/.git/objects > .git/objects/info/alternates", "borrows from another"),
+        (
+            "cd .git/objects; for d in ??; do mv $d ../../..; ln -s ../../../$d; done",
+            "leads to",
+        ),
+        ("cd .git/objects; rm -r pack; ln -s ../../../o pack", "leads to"),
+        ("cd .git/objects/pack; ln -s ../../../../p.pack", "leads to"),
         (
             "mv .git/refs/heads/main ../m; ln -s ../../../../m .git/refs/heads/main",
             "leads to",
