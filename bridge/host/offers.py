@@ -46,9 +46,10 @@ def offer(hook: HookContext, *, repeat_at_once: bool = False) -> str | None:
     # Housekeeping: callers are told of it.
     with suppress(StateUnavailable):
         sessions.note_limits(store, hook.session, limits_of(hook.settings))
-    ignored = _repeat(hook, at_once=repeat_at_once)
-    before = open_offers(hook)
-    taken = len(before)
+    ignored: list[Request] = []
+    before: list[tuple[Request, Claim]] = []
+    fresh: list[Request] = []
+    taken = 0
 
     def judged(request: Request) -> Verdict:
         nonlocal taken
@@ -56,8 +57,10 @@ def offer(hook: HookContext, *, repeat_at_once: bool = False) -> str | None:
         taken += verdict == "take"
         return verdict
 
-    fresh: list[Request] = []
     try:
+        ignored = _repeat(hook, at_once=repeat_at_once)
+        before = open_offers(hook)
+        taken = len(before)
         fresh = store.claim(
             hook.claimant,
             min(hook.settings.slots, MAX_NAMED),
@@ -231,7 +234,10 @@ def is_queue_empty(hook: HookContext) -> bool:
     held many requests.
     """
     sessions.mark_looked(hook.store, hook.session.session_id)
-    if not hook.store.has_waiting():
-        return True
-    sessions.look_again(hook.store, hook.session.session_id)
-    return False
+    is_empty = False
+    try:
+        is_empty = not hook.store.has_waiting()
+    finally:
+        if not is_empty:
+            sessions.look_again(hook.store, hook.session.session_id)
+    return is_empty

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.errors import StateUnavailable
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
 from bridge.host.output import WAKES
@@ -104,3 +105,31 @@ def test_what_counts_as_asked_is_said(world, times):
     # A queue that could not be looked at is not marked as looked at.
     looked = state / "sessions" / f"{world.session}.looked"
     assert looked.exists() == (times > 2)
+
+
+@pytest.mark.parametrize(
+    ("step", "look"),
+    [
+        ("bridge.store.store.Store.has_waiting", lambda world, run: world.stop(run)),
+        (
+            "bridge.host.offers.open_offers",
+            lambda world, _: world.say("UserPromptSubmit", prompt="hello"),
+        ),
+    ],
+    ids=["stop", "prompt"],
+)
+def test_a_look_that_fails_is_no_look(world, monkeypatch, step, look):
+    """A disk that fails once: the shell would rest, and the request wait for ever."""
+    _, agent = world.working()
+    world.submit()
+    state = world.store.place.state
+    os.utime(state / "requests", (1, 1))
+
+    def fail(*_: object) -> None:
+        raise StateUnavailable("input/output error")
+
+    monkeypatch.setattr(step, fail)
+    with pytest.raises(StateUnavailable):
+        look(world, agent)
+
+    assert not (state / "sessions" / f"{world.session}.looked").exists()
