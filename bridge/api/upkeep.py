@@ -13,7 +13,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from bridge.api.hosts import eligible_hosts, held_back_of
-from bridge.errors import StateUnavailable
+from bridge.errors import StateUnavailable, StateVanished
 from bridge.host.sweep_and_wake import sweep
 from bridge.host.wake_problems import complaint
 from bridge.protocol.status import Stage, Status
@@ -122,10 +122,16 @@ class Tender:
         self._ids = ids
         self._on_stage = on_stage
         self._stage = Stage.WAITING
+        self._lost: list[RequestId] = []
         self._tended = self._woken = store.clock.monotonic_s()
 
     def __call__(self) -> None:
-        """Do what is due."""
+        """Do what is due.
+
+        Raises:
+            StateVanished: a request is gone; only its state directory is seen by `wait`
+                itself, and only if the new one is not taken for the old.
+        """
         now = self._store.clock.monotonic_s()
         if now - self._tended < TEND_S:
             return
@@ -146,6 +152,7 @@ class Tender:
             for found in live:
                 self._stage = stage_of(self._store, found)
                 self._on_stage(self._stage)
+        self._check_there()
         with suppress(StateUnavailable):
             if self._is_turn(now, "sweep"):
                 sweep(self._store)
@@ -155,8 +162,21 @@ class Tender:
 
     def _live(self, ids: list[RequestId]) -> list[Found]:
         """Those of the requests that have not ended."""
-        found = map(self._store.find, ids)
-        return [each for each in found if each and each.response is None]
+        found = {each: self._store.find(each) for each in ids}
+        self._lost = [each for each, it in found.items() if it is None]
+        return [it for it in found.values() if it and it.response is None]
+
+    def _check_there(self) -> None:
+        """See that what was not found is there, as a file that cannot be read."""
+        gone = None
+        with suppress(StateUnavailable):
+            unreadable = self._store.why_unreadable
+            gone = next((each for each in self._lost if not unreadable(each)), None)
+        if gone is not None:
+            raise StateVanished(
+                f"request {gone} has vanished: {self._store.place.state} was removed "
+                "or replaced while waiting"
+            )
 
     def _is_turn(self, now_s: float, *what: object) -> bool:
         return _turns.take((self._store.place.state, *what), now_s)

@@ -57,7 +57,7 @@ def wait_for(
     """Yield each response as it comes; stop at the deadline or when all are there.
 
     If the state is unavailable, `tend` may try again the next time; it must not take
-    long.
+    long. It may find that a request is gone.
 
     Raises:
         StateVanished: the state directory was removed or replaced meanwhile.
@@ -81,8 +81,12 @@ def wait_for(
         if left_s <= 0:
             return
         if now_s >= tend_at_s:
-            with suppress(StateUnavailable):
+            try:
                 tend()
+            except StateVanished:
+                raise
+            except StateUnavailable:
+                pass
             tend_at_s = clock.monotonic_s() + TEND_S
             watched.forget()
         elif open_ids:

@@ -16,8 +16,9 @@ from storeworld import (
 )
 
 from bridge.api.upkeep import TEND_S, WAKE_S, Abandoned, Tender, complaint_of
+from bridge.errors import StateVanished
 from bridge.protocol.ids import RequestId
-from bridge.protocol.status import Stage, Status
+from bridge.protocol.status import Stage, Status, ignore
 from bridge.store import Claimant, wakeups
 from bridge.store.store import Store
 
@@ -45,6 +46,30 @@ def store(tmp_path: Path, clock: FakeClock) -> Store:
 def status(store: Store) -> Status | None:
     found = store.find(A)
     return found.status if found else None
+
+
+def test_error_a_request_that_is_gone(tmp_path):
+    """The new folders may have the inodes of the old: `wait` sees no change then."""
+    store = store_in(tmp_path)
+    store.submit(request(A))
+    (store.place.state / "requests" / "a.json").unlink()
+    tend = Tender(store, {A}, on_stage=ignore)
+
+    with pytest.raises(StateVanished) as caught:
+        list(store.wait([A], timeout_s=30, tend=tend))
+
+    assert str(caught.value) == (
+        f"request a has vanished: {store.place.state} was removed or replaced while "
+        "waiting"
+    )
+
+
+def test_an_unreadable_request_is_not_gone(store, clock):
+    """It may still be being written."""
+    (store.place.state / "requests" / "a.json").write_text("{")
+    clock.go_on(TEND_S)
+
+    Tender(store, {A}, on_stage=ignore)()
 
 
 def test_stages_are_reported_while_the_lock_is_held(store, clock, tmp_path):
