@@ -202,6 +202,7 @@ def write_example(folder: Path) -> None:
                 host=HOST,
                 launched_at=store.now_ms(),
                 answer_by=request.deadline_ms - 18_000,
+                answer_at=4_242_000,
             ),
         )
         keep("processing")

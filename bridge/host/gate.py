@@ -90,7 +90,7 @@ def _needs_full(event: str, state: str, data: bytes, task: str) -> bool:
     if event != "PreToolUse" or task == "launch":
         return True
     if (
-        time.time() * 1000 >= run.get("answerBy", 0)
+        time.monotonic() * 1000 >= run.get("answerAt", 0)
         or any(
             os.path.lexists(f"{state}/{sign}")
             for sign in (

@@ -139,6 +139,8 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
             request = hosted(request, definition, _carrier(hook, registry))
     except BridgeError as exc:
         return _unusable(hook, request_id, exc)
+    answer_by = _answer_by(request, now_ms)
+    monotonic_s = hook.store.clock.monotonic_s
     run = AgentRun(
         request_id=request_id,
         tool_use_id=hook.event.tool_use_id,
@@ -146,7 +148,8 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
         host=hook.session.host,
         depth=request.depth,
         launched_at=now_ms,
-        answer_by=_answer_by(request, now_ms),
+        answer_by=answer_by,
+        answer_at=max(0, int(monotonic_s() * 1000) + answer_by - now_ms),
         prompt_sha256=prompt_digest(full_prompt(request.spoken, request.answer_schema)),
         answer_to_host=request.answer_to_host,
         **limits_of(definition),

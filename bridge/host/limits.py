@@ -44,9 +44,10 @@ def refuse(hook: HookContext, run: AgentRun) -> HookOutput | None:
             hook.store.give_back(request_id, run.host, lambda held: held)
             subagent_runs.end(hook.store, run)
         return deny("hostbridge was switched off; stop working.", stop=True)
-    now_ms = hook.now_ms()
-    # `answer_by` was written down at the launch: the clock may have been set since.
-    if now_ms >= run.answer_by and request.deadline_ms - now_ms <= LAST_MS:
+    left_ms = request.deadline_ms - hook.now_ms()
+    # The second for a run that was written down without the first.
+    is_late = hook.store.clock.monotonic_s() * 1000 >= run.answer_at
+    if is_late and left_ms <= LAST_MS:
         return _hurry(hook, run, "the time for this request is", "timeout")
     if not has_turns(hook.agents_folder, run.to_data(), run.agent_id):
         limit = f"the {run.max_turns} tool calls of this request are"

@@ -35,6 +35,8 @@ _SIGNS = ("heard", "stopped")
 class AgentRun(Record):
     """One of our subagents, from its call on. Times are milliseconds since 1970.
 
+    At `answer_by` it is told to answer now; `answer_at` is the same moment in
+    milliseconds since this boot, since somebody may set the other clock.
     `nested` is a subagent that one of ours started: its answer is not ours, but it ends
     with the request and may not raise a dialog either. `warnings` counts how often it
     was told to answer now. `waits_for` are its own background commands and agents that
@@ -59,6 +61,7 @@ class AgentRun(Record):
     depth: Count = 0
     launched_at: Milliseconds
     answer_by: Milliseconds
+    answer_at: Milliseconds = 0
     warnings: Count = 0
     prompt_sha256: str = ""
     answer_to_host: bool = False

@@ -149,7 +149,7 @@ def test_error_timeout_of_an_agent_that_works_on(tmp_path):
         request = world.submit(timeout_s=60)
         with world.stream():
             run = world.wait_for_run(request)
-            subagent_runs.change(world.store, run, lambda r: r.with_(answer_by=1))
+            subagent_runs.change(world.store, run, lambda r: r.with_(answer_at=1))
             response = world.ended(request)
             world.wait_until_forgotten()
 

@@ -25,7 +25,7 @@ def agents(tmp_path: Path) -> Path:
     run = {
         "requestId": "r-1",
         "depth": 1,
-        "answerBy": 2**53,
+        "answerAt": 2**53,
         "host": {"pid": 7},
     }
     (folder / "a1.json").write_text(json.dumps(run))
@@ -129,7 +129,7 @@ def test_what_is_not_plainly_allowed_is_left_to_the_full_hook(fire, agents, sign
 
 
 def test_an_agent_whose_time_is_up(fire, agents):
-    (agents / "a1.json").write_text('{"requestId": "r-1", "answerBy": 1}')
+    (agents / "a1.json").write_text('{"requestId": "r-1", "answerAt": 1}')
 
     assert fire("PreToolUse", tool_input={}, **BASH) == "PreToolUse"
 

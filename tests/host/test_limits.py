@@ -21,7 +21,7 @@ def test_nothing_is_corrected_after_the_deadline(world):
 
 def test_an_agent_is_warned_before_the_deadline(world):
     request, agent = world.working(timeout_s=60)
-    world.change("agents", agent, answerBy=1)
+    world.change("agents", agent, answerAt=1)
 
     said = world.use(agent)
 

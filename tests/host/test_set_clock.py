@@ -124,3 +124,18 @@ def test_an_agent_keeps_its_time(world, set_s):
     world.set_clock(set_s)
 
     assert world.use(agent) == {}
+
+
+@pytest.mark.parametrize("set_s", [0, DAY_S, -DAY_S], ids=["unset", "forward", "back"])
+def test_an_agent_is_warned_in_time(world, set_s):
+    """By the clock that nobody sets: before its deadline, not a day later."""
+    _, agent = world.working(timeout_s=60)
+    (run,) = world.runs()
+    now_ms = world.store.clock.monotonic_s() * 1000
+    assert 40_000 < run.answer_at - now_ms < 60_000
+    world.change("agents", agent, answerAt=int(now_ms))
+
+    world.set_clock(set_s)
+
+    said = world.use(agent)["hookSpecificOutput"]["permissionDecisionReason"]
+    assert said.startswith("hostbridge: the time for this request is nearly up.")
