@@ -191,6 +191,7 @@ def test_commands_load_no_definitions(command, tmp_path):
 
     assert f"bridge.cli.{command}" in loaded
     assert not loaded & {"yaml", "jinja2", "bridge.agents.definition"}
+    assert not loaded & {"rich", "shutil", "difflib", "textwrap", "tomllib"}
 
 
 def test_a_launch_loads_no_definitions_but_its_own():

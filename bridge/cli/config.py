@@ -16,13 +16,14 @@ For example:
 
 import sys
 from argparse import Namespace
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from bridge.api.setting_files import Listed, Scope, SettingFiles
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import AS_JSON, option, switch
 from bridge.cli.output import complain, say, say_json, say_result
-from bridge.cli.screen import screen_of
+from bridge.cli.screen import Line, screen_of
 from bridge.cli.table import Column, table
 from bridge.config import TABLE
 from bridge.errors import InvalidRequest
@@ -96,13 +97,18 @@ def _list(options: Namespace, files: SettingFiles) -> int:
         paths = {f"{scope}File": path for scope, path in files.paths.items()}
         say_json({"settings": listed, "problems": files.problems} | paths)
         return _warn(files)
-    rows = [(each.key, _words(each), each.source, each.meaning) for each in listed]
-    say(*table(_COLUMNS, rows, screen_of(sys.stdout).width))
+    say(*list_lines(listed, screen_of(sys.stdout).width))
     if sys.stdout.isatty():
         for scope, path in files.paths.items():
             yet = "" if path.exists() else " (not there)"
             say(f"{scope} file: {path}{yet}")
     return _warn(files)
+
+
+def list_lines(listed: Iterable[Listed], width: int | None) -> Iterator[Line]:
+    """The table of settings."""
+    rows = [(each.key, _words(each), each.source, each.meaning) for each in listed]
+    return table(_COLUMNS, rows, width)
 
 
 def _words(each: Listed) -> str:

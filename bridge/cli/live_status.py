@@ -6,13 +6,15 @@ It is read once a second, and at once when the mtime of a folder shows a change.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.cli.output import say_json
-from bridge.cli.screen import printed
+from bridge.cli.screen import printed, screen_of
 from bridge.cli.status_text import overview_lines
+from bridge.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,9 +31,16 @@ _POLL_S = 0.1
 
 def watch_table(bridge: Bridge) -> None:
     """Draw the overview on the terminal, in place."""
+    from rich.console import Console
     from rich.live import Live
 
-    with Live(auto_refresh=False, vertical_overflow="crop") as live:
+    console = Console()
+    if console.is_dumb_terminal:
+        raise InvalidRequest(
+            "--watch redraws the screen, which this terminal cannot (TERM=dumb); add "
+            "--json"
+        )
+    with Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:
         width = live.console.width
         _again(bridge, lambda: live.update(_drawn(bridge, width), refresh=True))
 
@@ -65,6 +74,6 @@ def _drawn(bridge: Bridge, width: int) -> Text:
     from rich.text import Text
 
     lines = overview_lines(bridge.overview(), width)
-    # An id that is longer than a line continues on the next. The escape sequences are
-    # only ours; rich leaves them out where the terminal shows no colour.
-    return Text.from_ansi(printed(lines, colour=True), overflow="fold")
+    colour = screen_of(sys.stdout).colour
+    # An id that is longer than a line continues on the next.
+    return Text.from_ansi(printed(lines, colour=colour), overflow="fold")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from bridge.cli.options import COMMON, Option
@@ -39,7 +40,10 @@ class _Parser(argparse.ArgumentParser):
     """Raises what is wrong, where argparse prints it and exits."""
 
     def __init__(self, prog: str, options: Sequence[Option], **more: Any) -> None:
-        super().__init__(prog, add_help=False, allow_abbrev=False, **more)
+        # Without a width, argparse imports shutil to ask the terminal.
+        layout = partial(argparse.HelpFormatter, width=80)
+        more |= {"add_help": False, "allow_abbrev": False, "formatter_class": layout}
+        super().__init__(prog, **more)
         together: dict[str, Any] = {}
         for option in options:
             if option.apart and option.apart not in together:

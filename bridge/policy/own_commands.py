@@ -15,9 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 # The words that follow the program.
-FOR_THE_USER = (("trust",), ("on",), ("config", "set"), ("config", "unset"))
+FOR_THE_USER = (
+    ("trust",), ("on",), ("config", "set"), ("config", "unset"), ("agents", "new"),
+)  # fmt: skip
 # With one of these, a command only shows something, or takes back.
 _HARMLESS = frozenset({"--list", "--revoke", "--help", "-h"})
+# A definition in a project waits for trust, unlike one of the user's own.
+_HARMLESS_NEW = _HARMLESS | {"--project"}
 _ENDS = re.compile(r"[;&|()<>]+\Z")
 _HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)(\w+)\1(.*?)\n.*?^\s*\2\s*$", re.S | re.M)
 _EVALUATES = re.compile(r"-\w*c|eval")
@@ -34,10 +38,10 @@ def find_refused(command: str) -> str | None:
         elif _is_program(words, at):
             rest = list(takewhile(lambda w: not _ENDS.match(w), words[at + 1 :]))
             asked = tuple(_arguments(rest))
-            if _HARMLESS.isdisjoint(rest):
-                for refused in FOR_THE_USER:
-                    if asked[: len(refused)] == refused:
-                        return f"hostbridge {' '.join(refused)}"
+            for refused in FOR_THE_USER:
+                harmless = _HARMLESS_NEW if "new" in refused else _HARMLESS
+                if asked[: len(refused)] == refused and harmless.isdisjoint(rest):
+                    return f"hostbridge {' '.join(refused)}"
     return None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +11,8 @@ import pytest
 from screens import on_terminal, same_as_file, too_wide
 
 from bridge.api.project_status import EndedRequest, LiveRequest, OpenSession, Overview
+from bridge.api.setting_files import Listed as Setting
+from bridge.cli import config
 from bridge.cli.agent_list import Listed, list_lines
 from bridge.cli.doctor import finding_lines
 from bridge.cli.models import model_lines
@@ -153,6 +157,27 @@ def test_models():
     )
 
 
+def setting(key, value, source="default", usual="", meaning="how many"):
+    variable = f"BRIDGE_{key.upper()}"
+    return Setting(key, variable, value, source, meaning, usual)
+
+
+def test_config_list():
+    settings = [
+        setting(
+            "agents_per_hour", 400, "user file",
+            meaning="agents that one session may start within an hour",
+        ),
+        setting("debug", value=False, meaning="log what each hook saw and did"),
+        setting(
+            "local_model", "/home/u/.hostbridge/models/Qwen2.5-3B-Q4.gguf",
+            "BRIDGE_LOCAL_MODEL", meaning="the model of the route local",
+        ),
+        setting("openai_api_key", None, usual="none"),
+    ]  # fmt: skip
+    same_as_file("config-list", lambda w: config.list_lines(settings, w))
+
+
 def test_where():
     place = Place(
         project=Path("/home/u/app"),
@@ -240,6 +265,32 @@ def test_no_colour(project, command, words, env):
 
     assert "\x1b" not in shown
     assert "\x1b" not in project.run(command, *words, env=env).out
+
+
+@pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1"}], ids=["colour", "none"])
+def test_the_live_table_follows(project, env):
+    """The escapes that draw stay; those that colour go."""
+    ours, theirs = os.openpty()
+    env = {"TERM": "xterm", "COLUMNS": "80"} | env
+    process = project.start("status", "--watch", stdout=theirs, stderr=theirs, env=env)
+    os.close(theirs)
+    shown = b""
+    while b"nothing was ever asked" not in shown:
+        shown += os.read(ours, 65_536)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=120)
+    os.close(ours)
+
+    assert (b"\x1b[1m" in shown) is ("NO_COLOR" not in env)
+
+
+def test_error_a_live_table_on_a_dumb_terminal(project):
+    shown = on_terminal(project, "status", "--watch", columns=200, TERM="dumb")
+
+    assert shown == (
+        "hostbridge: --watch redraws the screen, which this terminal cannot "
+        "(TERM=dumb); add --json\n"
+    )
 
 
 def test_colour_in_a_pipe_only_where_it_is_forced(project):
